@@ -1,0 +1,1 @@
+"""From a model to named symbolic functions, one file for one formalism."""

@@ -1,0 +1,175 @@
+"""Bodies with their mass properties, and the frames fixed on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..symbolic.expr import ZERO, Expr, add
+from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
+from .values import rotation as parse_rotation
+from .values import value, vector
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class Frame:
+    """A point with axes fixed on a body: position and rotation relative to the body's frame."""
+
+    def __init__(self, body: Body, position: Vector, rotation: Matrix, name: str | None = None) -> None:
+        self.body = body
+        self.position = position
+        self.rotation = rotation
+        self.name = name
+
+    def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
+        """A frame displaced (and turned) from this one, coordinates along this frame's axes, in m."""
+        what = f"point on '{self.path}'"
+        step = vector((x, y, z), what)
+        return Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
+
+    @property
+    def path(self) -> str:
+        """Name of the frame in results: body.frame, or the body's name for its own frame."""
+        return self.body.name if self.name is None else f"{self.body.name}.{self.name}"
+
+    @property
+    def is_origin(self) -> bool:
+        """Whether this is the body's own frame."""
+        return self.position.is_zero and self.rotation.is_identity
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.path} at {self.position}>"
+
+
+class Body:
+    """A rigid body: mass, centre of mass and inertia in its own frame, with frames and shapes fixed on it."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        self.model = model
+        self.name = name
+        self.mass: Expr = ZERO
+        #: First moment of mass m·c about the body's origin.
+        self.moment: Vector = NULL
+        #: Inertia about the body's origin, in the body's axes.
+        self.inertia: Inertia = NO_INERTIA
+        self.shapes: list[Any] = []
+        self.frames: dict[str, Frame] = {}
+        self.colour: str | None = None
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether this is the ground."""
+        return self is self.model.ground
+
+    @property
+    def origin(self) -> Frame:
+        """The body's own frame."""
+        return Frame(self, NULL, IDENTITY)
+
+    @property
+    def path(self) -> str:
+        """Name of the body in results."""
+        return self.name
+
+    def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
+        """A point (with axes) on the body, in m; ``rotation`` as for :func:`jourdain.rotation`."""
+        return self.origin.at(x, y, z, rotation)
+
+    def frame(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Frame:
+        """A named frame on the body, found again in results as ``body.name``."""
+        self.model._unlocked(f"frame '{self.name}.{name}'")
+        if name in self.frames:
+            raise ModelError(f"body '{self.name}' has a frame '{name}' already; choose another name")
+        what = f"frame '{self.name}.{name}'"
+        self.frames[name] = Frame(self, vector(position, what), parse_rotation(rotation, what), name)
+        return self.frames[name]
+
+    def add_mass(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", axes: Any = None) -> None:
+        """Adds mass to the body: mass (kg), centre of mass (m, body frame) and inertia (kg·m²).
+
+        ``inertia`` is three principal values, six entries (xx, yy, zz, xy, xz, yz) of the matrix, or the 3×3 matrix,
+        ``about`` the "com" or the "origin", in axes turned by ``axes`` from the body's.
+        """
+        self.model._unlocked(f"mass of '{self.name}'")
+        what = f"body '{self.name}'"
+        m = value(mass, what + ": mass")
+        c = vector(com, what + ": centre of mass")
+        tensor = parse_inertia(inertia, what + ": inertia")
+        R = parse_rotation(axes, what + ": axes of inertia")
+        if not R.is_identity:
+            tensor = MatrixTurn(R).out_inertia(tensor)
+        if about == "com":
+            tensor = tensor + steiner(c * m, c)
+        elif about != "origin":
+            raise ModelError(f"{what}: inertia about '{about}' is unknown; use 'com' or 'origin'")
+        self.mass = add(self.mass, m)
+        self.moment = self.moment + c * m
+        self.inertia = self.inertia + tensor
+
+    def __repr__(self) -> str:
+        return f"<Body {self.name}>"
+
+
+def parse_inertia(given: Any, what: str) -> Inertia:
+    """An inertia tensor from three, six or nine values."""
+    if given is None:
+        return NO_INERTIA
+    if isinstance(given, Inertia):
+        return given
+    shape = np.shape(np.asarray(given, dtype=object))
+    if shape == (3,):
+        xx, yy, zz = (value(e, what) for e in given)
+        return Inertia(xx, yy, zz, ZERO, ZERO, ZERO)
+    if shape == (6,):
+        return Inertia(*(value(e, what) for e in given))
+    if shape == (3, 3):
+        m = [[value(e, what) for e in row] for row in given]
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            a, b = m[i][j], m[j][i]
+            if a is not b and not (a.is_number and b.is_number and abs(float(a) - float(b)) <= 1e-9 * (1e-9 + abs(float(a)))):
+                raise ModelError(f"{what}: the matrix is not symmetric: entry ({i + 1}, {j + 1}) = {a}, ({j + 1}, {i + 1}) = {b}")
+        return Inertia.of(Matrix.of(m))
+    raise ModelError(f"{what}: give three principal values, six entries (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, got shape {shape}")
+
+
+def check_mass_properties(name: str, mass: float, moment: Sequence[float], inertia: np.ndarray) -> None:
+    """Physical checks: positive mass, positive definite inertia about the centre of mass, triangle inequality."""
+    if mass < 0:
+        raise ModelError(f"body '{name}': mass {mass:g} kg is negative")
+    if mass == 0:
+        if np.any(np.abs(moment) > 0):
+            raise ModelError(f"body '{name}': it has a first moment of mass {tuple(moment)} but no mass")
+        reference = inertia
+    else:
+        c = np.asarray(moment) / mass
+        reference = inertia - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    principal = np.linalg.eigvalsh(reference)
+    scale = max(float(np.abs(inertia).max()), 1e-300)
+    if principal[0] < -1e-9 * scale:
+        raise ModelError(
+            f"body '{name}': the inertia about its centre of mass has the principal value {principal[0]:g} kg m² < 0; "
+            "check the sign of products of inertia and the point it refers to (about='com' or 'origin')"
+        )
+    if principal[2] > (principal[0] + principal[1]) * (1 + 1e-6) + 1e-9 * scale:
+        raise ModelError(
+            f"body '{name}': principal inertias {principal.round(9).tolist()} kg m² break the triangle inequality "
+            "I₃ ≤ I₁ + I₂; no mass distribution has them (use check=False to allow it)"
+        )
+
+
+def shape_mass(body: Body, shape: Any) -> None:
+    """Adds the mass properties of a solid to a body."""
+    c = Vector.of(shape.com)
+    body.mass = add(body.mass, value(shape.mass, f"body '{body.name}': mass of its shape"))
+    m = value(shape.mass, "")
+    body.moment = body.moment + c * m
+    tensor = Inertia.of(Matrix.of(shape.inertia))
+    body.inertia = body.inertia + tensor + steiner(c * m, c)
+
+
+__all__ = ["Body", "Frame", "check_mass_properties", "parse_inertia", "shape_mass"]

@@ -1,0 +1,231 @@
+"""Joints: every one is a chain of elementary motions (rotation, translation, free rotation) with named coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ModelError
+from ..symbolic.expr import ONE, ZERO, Expr, as_expr, constant, mul, symbol
+from ..symbolic.vectors import AXES, Vector
+from .bodies import Frame
+from .values import number, unit_axis, value
+
+
+@dataclass
+class Coordinate:
+    """A block of the configuration: one number with its rate, or a unit quaternion with an angular velocity.
+
+    ``q`` are the position symbols, ``v`` the velocity and ``a`` the acceleration symbols; for a quaternion (scalar
+    first) v is the angular velocity in the axes of the child.
+    """
+
+    names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    unit: str
+    q: tuple[Expr, ...]
+    v: tuple[Expr, ...]
+    a: tuple[Expr, ...]
+    nature: str = "free"
+    #: Prescribed motion θ(t) of a driven or locked coordinate.
+    motion: Expr | None = None
+
+    @property
+    def is_quaternion(self) -> bool:
+        """Whether this block is a unit quaternion."""
+        return len(self.q) == 4
+
+
+def scalar_coordinate(path: str, unit: str) -> Coordinate:
+    """A coordinate of one number."""
+    rate = f"{path}_rate"
+    return Coordinate(
+        (path,), (rate,), unit, (symbol(path, "position"),), (symbol(rate, "velocity"),),
+        (symbol(f"{path}_acc", "acceleration"),),
+    )  # fmt: skip
+
+
+def quaternion_coordinate(path: str) -> Coordinate:
+    """A unit quaternion, scalar first, with the angular velocity in child axes."""
+    names = tuple(f"{path}.e{i}" for i in range(4))
+    rates = tuple(f"{path}.omega_{c}" for c in "xyz")
+    return Coordinate(
+        names, rates, "", tuple(symbol(n, "position") for n in names), tuple(symbol(n, "velocity") for n in rates),
+        tuple(symbol(f"{path}.alpha_{c}", "acceleration") for c in "xyz"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Motion:
+    """An elementary motion of a joint: kind "R" (rotation), "T" (translation) or "S" (free rotation).
+
+    The displacement is ``ratio``·q + ``offset`` of its coordinate.
+    """
+
+    kind: str
+    axis: Vector
+    coordinate: Coordinate
+    ratio: Expr = ONE
+    offset: Expr = ZERO
+
+
+@dataclass
+class Drive:
+    """Constants of the drive at a joint of one freedom."""
+
+    rotor_inertia: Expr = ZERO
+    gear_ratio: Expr = ONE
+    damping: Expr = ZERO
+    friction: Expr = ZERO
+    stiffness: Expr = ZERO
+    rest: Expr = ZERO
+
+    @property
+    def reflected_inertia(self) -> Expr:
+        """Rotor inertia seen at the joint, n²·J."""
+        return mul(mul(self.gear_ratio, self.gear_ratio), self.rotor_inertia)
+
+
+@dataclass
+class Joint:
+    """A joint between a frame on the parent and a frame on the child body."""
+
+    name: str
+    kind: str
+    parent: Frame
+    child: Frame
+    motions: tuple[Motion, ...]
+    limits: tuple[float | None, float | None] = (None, None)
+    drive: Drive = field(default_factory=Drive)
+    #: Whether the user asked that this joint close a loop (True), be in the tree (False), or leaves the choice (None).
+    cut: bool | None = None
+
+    @property
+    def coordinates(self) -> list[Coordinate]:
+        """The coordinates that move this joint, each once."""
+        seen: list[Coordinate] = []
+        for motion in self.motions:
+            if not any(c is motion.coordinate for c in seen):
+                seen.append(motion.coordinate)
+        return seen
+
+    def _single(self) -> Coordinate:
+        cs = self.coordinates
+        if len(cs) != 1 or cs[0].is_quaternion:
+            names = ", ".join(n for c in cs for n in c.names) or "none"
+            raise ModelError(f"joint '{self.name}' ({self.kind}) has the coordinates {names}; name one of them")
+        return cs[0]
+
+    @property
+    def position(self) -> Expr:
+        """Position symbol of a joint of one freedom (rad or m)."""
+        return self._single().q[0]
+
+    @property
+    def velocity(self) -> Expr:
+        """Velocity symbol of a joint of one freedom."""
+        return self._single().v[0]
+
+    @property
+    def acceleration(self) -> Expr:
+        """Acceleration symbol of a joint of one freedom."""
+        return self._single().a[0]
+
+    def coordinate(self, name: str) -> Coordinate:
+        """A coordinate by its short name, such as "x" or "angle"."""
+        for c in self.coordinates:
+            if f"{self.name}.{name}" in c.names or f"{self.name}.{name}" == c.names[0].rsplit(".e0", 1)[0]:
+                return c
+        known = ", ".join(n.removeprefix(self.name + ".") for c in self.coordinates for n in c.names)
+        raise ModelError(f"joint '{self.name}' has no coordinate '{name}'; it has {known or 'none'}")
+
+    def __repr__(self) -> str:
+        return f"<Joint {self.name}: {self.kind} {self.parent.path} → {self.child.path}>"
+
+
+def elementary(path: str, letter: str, axis: Vector, short: str) -> Motion:
+    """One rotation ("R") or translation ("T") with its own coordinate."""
+    return Motion(letter, axis, scalar_coordinate(f"{path}.{short}", "rad" if letter == "R" else "m"))
+
+
+def parse_sequence(name: str, sequence: Sequence[str]) -> tuple[Motion, ...]:
+    """Motions from names such as ["Tx", "Rz"]; coordinates are called x, y, z and rx, ry, rz."""
+    motions = []
+    used: dict[str, int] = {}
+    for item in sequence:
+        letter, axis = item[:1].upper(), item[1:].lower()
+        axis = {"1": "x", "2": "y", "3": "z"}.get(axis, axis)
+        if letter not in ("R", "T") or axis not in ("x", "y", "z"):
+            raise ModelError(f"joint '{name}': motion '{item}' is unknown; use Tx, Ty, Tz, Rx, Ry, Rz")
+        short = axis if letter == "T" else "r" + axis
+        used[short] = used.get(short, 0) + 1
+        label = short if used[short] == 1 else f"{short}{used[short]}"
+        motions.append(elementary(name, letter, unit_axis(axis, f"joint '{name}'"), label))
+    return tuple(motions)
+
+
+def rotation_motions(name: str, orientation: str) -> tuple[Motion, ...]:
+    """Free rotation by a "quaternion" or by three turns about moving axes, such as "xyz" or "zxz"."""
+    if orientation == "quaternion":
+        return (Motion("S", AXES[2], quaternion_coordinate(f"{name}.orientation")),)
+    letters = orientation.lower()
+    if len(letters) != 3 or any(c not in "xyz" for c in letters) or letters[0] == letters[1] or letters[1] == letters[2]:
+        raise ModelError(f"joint '{name}': orientation '{orientation}' is unknown; use 'quaternion' or three axes such as 'xyz', 'zxz'")
+    return parse_sequence(name, ["R" + c for c in letters])
+
+
+def joint_motions(name: str, kind: str, options: dict[str, Any]) -> tuple[Motion, ...]:
+    """The elementary motions of a joint kind."""
+    what = f"joint '{name}'"
+    if kind == "fixed":
+        return ()
+    if kind in ("revolute", "prismatic", "helical", "cylindrical"):
+        axis = unit_axis(options.get("axis", "z"), what)
+        if kind == "revolute":
+            return (elementary(name, "R", axis, "angle"),)
+        if kind == "prismatic":
+            return (elementary(name, "T", axis, "displacement"),)
+        if kind == "cylindrical":
+            return (elementary(name, "T", axis, "displacement"), elementary(name, "R", axis, "angle"))
+        turn = elementary(name, "R", axis, "angle")
+        pitch = value(options["pitch"], what + ": pitch")
+        advance = mul(pitch, constant(1.0 / (2.0 * 3.141592653589793)))
+        return (Motion("T", axis, turn.coordinate, advance), turn)
+    if kind == "universal":
+        first, second = (unit_axis(a, what) for a in options.get("axes", ("x", "y")))
+        return (elementary(name, "R", first, "angle1"), elementary(name, "R", second, "angle2"))
+    if kind == "planar":
+        plane = options.get("plane", "xy")
+        normal = {"xy": "Rz", "yx": "Rz", "xz": "Ry", "zx": "Ry", "yz": "Rx", "zy": "Rx"}.get(plane)
+        if normal is None:
+            raise ModelError(f"{what}: plane '{plane}' is unknown; use 'xy', 'xz' or 'yz'")
+        x, y, turn = parse_sequence(name, [f"T{plane[0]}", f"T{plane[1]}", normal])
+        return (x, y, Motion("R", turn.axis, scalar_coordinate(f"{name}.angle", "rad")))
+    if kind == "spherical":
+        return rotation_motions(name, options.get("orientation", "quaternion"))
+    if kind == "free":
+        return parse_sequence(name, ["Tx", "Ty", "Tz"]) + rotation_motions(name, options.get("orientation", "quaternion"))
+    if kind == "sequence":
+        return parse_sequence(name, options["sequence"])
+    raise ModelError(f"{what}: kind '{kind}' is unknown")
+
+
+def parse_limits(limits: Any, what: str) -> tuple[float | None, float | None]:
+    """Lower and upper limit of a coordinate."""
+    if limits is None:
+        return (None, None)
+    low, high = (None if b is None else number(b, what + ": limit") for b in limits)
+    if low is not None and high is not None and low > high:
+        raise ModelError(f"{what}: the lower limit {low:g} is above the upper limit {high:g}")
+    return low, high
+
+
+def mimic(motion: Motion, leader: Motion, ratio: Any, offset: Any) -> Motion:
+    """A motion that follows another: displacement = ratio·q_leader + offset."""
+    return Motion(motion.kind, motion.axis, leader.coordinate, mul(as_expr(ratio), leader.ratio), as_expr(offset))
+
+
+__all__ = [
+    "Coordinate", "Drive", "Joint", "Motion", "joint_motions", "mimic", "parse_limits", "parse_sequence",
+]  # fmt: skip

@@ -1,0 +1,275 @@
+"""The model: what the user describes, checked as it grows and locked once compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..symbolic.expr import ZERO, Expr, symbol
+from ..symbolic.vectors import Vector
+from .bodies import Body, Frame, check_mass_properties, shape_mass
+from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
+from .parameters import Parameters
+from .topology import Topology, spanning_tree, tree_text
+from .values import value, vector
+
+
+class Model:
+    """A mechanical system: bodies, joints, loads, parameters.
+
+    >>> m = Model("pendulum", gravity=(0, 0, -9.81))
+    >>> l = m.parameter("l", 0.5, unit="m")
+    >>> bob = m.body("bob", mass=2.0, com=(0, 0, -l))
+    >>> hinge = m.revolute("hinge", m.ground, bob, axis="y")
+    >>> print(m)
+    pendulum
+    ground
+    └─ bob  [hinge: revolute (angle)]
+    """
+
+    def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self._parameters = Parameters()
+        self.bodies: dict[str, Body] = {}
+        self.joints: dict[str, Joint] = {}
+        self.time: Expr = symbol("t", "time")
+        self._locked = False
+        self.ground = Body(self, "ground")
+        self.gravity = self._gravity(gravity)
+
+    def _gravity(self, given: Any) -> Vector:
+        g = vector(given, "gravity")
+        named = [
+            self._parameters.add(f"gravity_{c}", float(e), "m/s²", description="gravity") if e.is_number and e is not ZERO else e
+            for c, e in zip("xyz", g, strict=True)
+        ]
+        return Vector(*named)
+
+    # -- what is declared -----------------------------------------------------------------------------------------
+
+    def parameter(
+        self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = ""
+    ) -> Expr:
+        """A named parameter; the symbol returned may stand wherever a number may."""
+        self._unlocked(f"parameter '{name}'")
+        return self._parameters.add(name, value, unit, bounds, description)
+
+    def parameters(self, **values: Any) -> list[Expr]:
+        """Several parameters at once: ``r, l = m.parameters(r=0.04, l=0.13)``."""
+        return [self.parameter(name, v) for name, v in values.items()]
+
+    @property
+    def parameter_set(self) -> Parameters:
+        """All parameters with values, units and bounds."""
+        return self._parameters
+
+    def body(
+        self, name: str, mass: Any = None, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", shape: Any = None,
+        colour: str | None = None,
+    ) -> Body:  # fmt: skip
+        """A rigid body from numbers (see :meth:`Body.add_mass`) or from solids with density; both add up."""
+        self._unlocked(f"body '{name}'")
+        self._new_name(name, "body", self.bodies)
+        body = Body(self, name)
+        body.colour = colour
+        if mass is not None or inertia is not None:
+            body.add_mass(0.0 if mass is None else mass, com, inertia, about)
+        for solid in [] if shape is None else (shape if isinstance(shape, (list, tuple)) else [shape]):
+            body.shapes.append(solid)
+            if getattr(solid, "density", None) is not None or mass is None:
+                shape_mass(body, solid)
+        self.bodies[name] = body
+        return body
+
+    @property
+    def all_bodies(self) -> list[Body]:
+        """Ground and bodies."""
+        return [self.ground, *self.bodies.values()]
+
+    # -- joints ---------------------------------------------------------------------------------------------------
+
+    def joint(self, kind: str, name: str, parent: Body | Frame, child: Body | Frame, **options: Any) -> Joint:
+        """A joint of any kind by name; the methods below are its short forms."""
+        self._unlocked(f"joint '{name}'")
+        self._new_name(name, "joint", self.joints)
+        what = f"joint '{name}'"
+        limits = parse_limits(options.pop("limits", None), what)
+        drive = _parse_drive(options, what)
+        cut = options.pop("cut", None)
+        follow = options.pop("mimic", None)
+        motions = joint_motions(name, kind, options)
+        unknown = set(options) - _OPTIONS[kind]
+        if unknown:
+            raise ModelError(f"{what}: unknown option '{sorted(unknown)[0]}'; a {kind} joint takes {', '.join(sorted(_OPTIONS[kind] | _COMMON))}")
+        if follow is not None:
+            motions = _following(motions, follow, what)
+        a, b = self._frame(parent, what), self._frame(child, what)
+        if a.body is b.body:
+            raise ModelError(f"{what} connects the body '{a.body.name}' with itself")
+        joint = Joint(name, kind, a, b, motions, limits, drive, cut)
+        if drive != Drive() and len(joint.coordinates) != 1:
+            raise ModelError(f"{what}: rotor inertia, damping, friction and stiffness need a joint of one freedom")
+        self.joints[name] = joint
+        return joint
+
+    def fixed(self, name: str, parent: Body | Frame, child: Body | Frame, **options: Any) -> Joint:
+        """A rigid connection."""
+        return self.joint("fixed", name, parent, child, **options)
+
+    def revolute(self, name: str, parent: Body | Frame, child: Body | Frame, axis: Any = "z", **options: Any) -> Joint:
+        """A hinge: coordinate ``name.angle`` in rad about ``axis`` of the parent's frame."""
+        return self.joint("revolute", name, parent, child, axis=axis, **options)
+
+    def prismatic(self, name: str, parent: Body | Frame, child: Body | Frame, axis: Any = "z", **options: Any) -> Joint:
+        """A slider: coordinate ``name.displacement`` in m along ``axis`` of the parent's frame."""
+        return self.joint("prismatic", name, parent, child, axis=axis, **options)
+
+    def helical(self, name: str, parent: Body | Frame, child: Body | Frame, pitch: Any, axis: Any = "z", **options: Any) -> Joint:
+        """A screw: coordinate ``name.angle``; it advances ``pitch`` m in a turn."""
+        return self.joint("helical", name, parent, child, pitch=pitch, axis=axis, **options)
+
+    def cylindrical(self, name: str, parent: Body | Frame, child: Body | Frame, axis: Any = "z", **options: Any) -> Joint:
+        """Sliding along and turning about one axis: ``name.displacement``, ``name.angle``."""
+        return self.joint("cylindrical", name, parent, child, axis=axis, **options)
+
+    def universal(self, name: str, parent: Body | Frame, child: Body | Frame, axes: Any = ("x", "y"), **options: Any) -> Joint:
+        """Two turns about axes of the parent and of the child: ``name.angle1``, ``name.angle2``."""
+        return self.joint("universal", name, parent, child, axes=axes, **options)
+
+    def planar(self, name: str, parent: Body | Frame, child: Body | Frame, plane: str = "xy", **options: Any) -> Joint:
+        """Motion in a plane: two displacements named by their axes and ``name.angle``."""
+        return self.joint("planar", name, parent, child, plane=plane, **options)
+
+    def spherical(self, name: str, parent: Body | Frame, child: Body | Frame, orientation: str = "quaternion", **options: Any) -> Joint:
+        """A ball joint, by a quaternion or by a sequence of three axes such as "zxz"."""
+        return self.joint("spherical", name, parent, child, orientation=orientation, **options)
+
+    def free(self, name: str, parent: Body | Frame, child: Body | Frame, orientation: str = "quaternion", **options: Any) -> Joint:
+        """Six freedoms: x, y, z along the parent's axes, then the orientation."""
+        return self.joint("free", name, parent, child, orientation=orientation, **options)
+
+    def sequence(self, name: str, parent: Body | Frame, child: Body | Frame, sequence: Iterable[str], **options: Any) -> Joint:
+        """Any sequence of elementary motions, such as ["Tx", "Rz", "Ry"]."""
+        return self.joint("sequence", name, parent, child, sequence=tuple(sequence), **options)
+
+    # -- prescribed motion ----------------------------------------------------------------------------------------
+
+    def drive(self, joint: Joint, motion: Callable[[Expr], Any] | Any, coordinate: str | None = None) -> None:
+        """Prescribes a coordinate as a function of time, q = f(t); its rates are derived."""
+        self._unlocked(f"drive of '{joint.name}'")
+        c = self._prescribable(joint, coordinate)
+        given = motion(self.time) if callable(motion) else motion
+        c.motion = value(given, f"drive of '{joint.name}'")
+        c.nature = "driven"
+
+    def lock(self, joint: Joint, position: Any = 0.0, coordinate: str | None = None) -> None:
+        """Holds a coordinate at a value (rad or m)."""
+        self._unlocked(f"lock of '{joint.name}'")
+        c = self._prescribable(joint, coordinate)
+        c.motion = value(position, f"lock of '{joint.name}'")
+        c.nature = "locked"
+
+    def _prescribable(self, joint: Joint, coordinate: str | None) -> Coordinate:
+        c = joint._single() if coordinate is None else joint.coordinate(coordinate)
+        if c.is_quaternion:
+            raise ModelError(f"joint '{joint.name}': a quaternion cannot be prescribed by a function; use an orientation sequence such as 'xyz'")
+        return c
+
+    # -- whole model ----------------------------------------------------------------------------------------------
+
+    @property
+    def topology(self) -> Topology:
+        """Tree and loops as they follow from the joints."""
+        return spanning_tree(self)
+
+    def check(self) -> None:
+        """Physical checks of every body with the present parameter values."""
+        items = [b for b in self.bodies.values()]
+        flat = [e for b in items for e in (b.mass, *b.moment, *b.inertia.entries)]
+        numbers = np.array([float(x) for x in self._parameters.evaluate(flat)]).reshape(-1, 10)
+        for body, row in zip(items, numbers, strict=True):
+            xx, yy, zz, xy, xz, yz = row[4:]
+            check_mass_properties(body.name, row[0], row[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+    def compile(self, check: bool = True, **options: Any) -> Any:
+        """The compiled system, on which every analysis is a verb; the model is locked from now on."""
+        from ..analysis.system import System
+
+        if check:
+            self.check()
+        return System(self, **options)
+
+    def frame(self, path: str) -> Frame:
+        """A frame by its path "body" or "body.frame"."""
+        bodies = {b.name: b for b in self.all_bodies}
+        if path in bodies:
+            return bodies[path].origin
+        head, _, tail = path.rpartition(".")
+        if head in bodies and tail in bodies[head].frames:
+            return bodies[head].frames[tail]
+        known = [b.name for b in self.all_bodies] + [f.path for b in self.all_bodies for f in b.frames.values()]
+        from difflib import get_close_matches
+
+        near = get_close_matches(path, known, 3)
+        raise ModelError(f"there is no body or frame '{path}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
+
+    def describe(self) -> str:
+        """The tree, the coordinates and which formalism will be used and why."""
+        from ..formalisms.describe import describe
+
+        return describe(self)
+
+    def __str__(self) -> str:
+        return tree_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self._parameters)} parameters>"
+
+    # -- guards ---------------------------------------------------------------------------------------------------
+
+    def _frame(self, given: Body | Frame, what: str) -> Frame:
+        if isinstance(given, str):
+            return self.frame(given)
+        frame = given.origin if isinstance(given, Body) else given
+        if not isinstance(frame, Frame):
+            raise ModelError(f"{what}: {given!r} is neither a body nor a frame; use body, body.at(x, y, z) or body.frame(...)")
+        if frame.body.model is not self:
+            raise ModelError(f"{what}: '{frame.path}' belongs to the model '{frame.body.model.name}', not to '{self.name}'")
+        return frame
+
+    def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None:
+        if not name or not isinstance(name, str):
+            raise ModelError(f"a {kind} needs a name, got {name!r}")
+        if name in existing or (kind == "body" and name == "ground"):
+            raise ModelError(f"there is a {kind} '{name}' already; names must be unique")
+
+    def _unlocked(self, what: str) -> None:
+        if self._locked:
+            raise ModelError(f"{what}: the model '{self.name}' is compiled and locked; change it before compile(), or change parameter values")
+
+
+_COMMON = {"limits", "rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest", "cut", "mimic"}
+_OPTIONS: dict[str, set[str]] = {
+    "fixed": set(), "revolute": {"axis"}, "prismatic": {"axis"}, "helical": {"axis", "pitch"}, "cylindrical": {"axis"},
+    "universal": {"axes"}, "planar": {"plane"}, "spherical": {"orientation"}, "free": {"orientation"}, "sequence": {"sequence"},
+}  # fmt: skip
+
+
+def _parse_drive(options: dict[str, Any], what: str) -> Drive:
+    names = ("rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest")
+    given = {n: value(options.pop(n), f"{what}: {n}") for n in names if n in options}
+    for n, e in given.items():
+        if n not in ("gear_ratio", "rest") and e.is_number and float(e) < 0:
+            raise ModelError(f"{what}: {n} = {float(e):g} is negative")
+    return Drive(**given)
+
+
+def _following(motions: tuple[Motion, ...], follow: Any, what: str) -> tuple[Motion, ...]:
+    """The motions coupled to another joint's coordinate, for gears and mimic joints in the tree."""
+    leader, ratio, offset = follow if isinstance(follow, tuple) else (follow, 1.0, 0.0)
+    if len(motions) != 1 or len(leader.motions) != 1 or motions[0].kind == "S" or leader.motions[0].kind == "S":
+        raise ModelError(f"{what}: only joints of one freedom can follow another (leader '{leader.name}')")
+    return (mimic(motions[0], leader.motions[0], value(ratio, what), value(offset, what)),)

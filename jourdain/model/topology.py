@@ -1,0 +1,125 @@
+"""Which joints make the tree and which close loops; orphans reported; the tree as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from .bodies import Body
+from .joints import Joint
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A joint of the tree as it is walked outwards from the ground; ``reverse`` when declared the other way round."""
+
+    joint: Joint
+    body: Body
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Spanning tree (each body after its parent) and the joints that close loops."""
+
+    branches: tuple[Branch, ...]
+    cuts: tuple[Joint, ...]
+
+
+def spanning_tree(model: Model) -> Topology:
+    """Joins bodies in order of declaration; a joint between bodies already connected closes a loop.
+
+    Joints pinned with ``cut=True`` always close a loop, those with ``cut=False`` come first.
+    """
+    component = {body.name: body.name for body in model.all_bodies}
+
+    def root(name: str) -> str:
+        while component[name] != name:
+            component[name] = component[component[name]]
+            name = component[name]
+        return name
+
+    chosen: list[Joint] = []
+    cuts: list[Joint] = []
+    order = sorted((j for j in model.joints.values() if not j.cut), key=lambda j: j.cut is not False)
+    for joint in order:
+        a, b = root(joint.parent.body.name), root(joint.child.body.name)
+        if a != b:
+            component[b] = a
+            chosen.append(joint)
+        elif joint.cut is False:
+            raise ModelError(f"joint '{joint.name}' is pinned to the tree (cut=False) but closes a loop with other pinned joints")
+        else:
+            cuts.append(joint)
+    cuts += [j for j in model.joints.values() if j.cut]
+    branches = _walk(model, chosen)
+    declared = {name: i for i, name in enumerate(model.joints)}
+    return Topology(tuple(branches), tuple(sorted(cuts, key=lambda j: declared[j.name])))
+
+
+def _walk(model: Model, chosen: list[Joint]) -> list[Branch]:
+    """Branches from the ground outwards, parents first, otherwise in order of declaration."""
+    declared = {name: i for i, name in enumerate(model.joints)}
+    reached = {model.ground.name}
+    remaining = sorted(chosen, key=lambda j: declared[j.name])
+    touching: dict[str, list[Joint]] = {}
+    for joint in remaining:
+        touching.setdefault(joint.parent.body.name, []).append(joint)
+        touching.setdefault(joint.child.body.name, []).append(joint)
+    branches: list[Branch] = []
+    import heapq
+
+    ready: list[tuple[int, str]] = []
+
+    def open_from(name: str) -> None:
+        for joint in touching.get(name, ()):
+            heapq.heappush(ready, (declared[joint.name], joint.name))
+
+    open_from(model.ground.name)
+    used: set[str] = set()
+    while ready:
+        _, name = heapq.heappop(ready)
+        if name in used:
+            continue
+        joint = model.joints[name]
+        forward = joint.parent.body.name in reached
+        body = joint.child.body if forward else joint.parent.body
+        if body.name in reached:
+            continue
+        used.add(name)
+        reached.add(body.name)
+        branches.append(Branch(joint, body, not forward))
+        open_from(body.name)
+    orphans = [b.name for b in model.bodies.values() if b.name not in reached]
+    if orphans:
+        listed = ", ".join(f"'{n}'" for n in orphans[:6])
+        raise ModelError(f"not connected to the ground by any chain of joints: {listed}; add a joint (m.free(...) lets a body fly)")
+    return branches
+
+
+def tree_text(model: Model) -> str:
+    """The tree of bodies and joints as text."""
+    topology = spanning_tree(model)
+    children: dict[str, list[Branch]] = {}
+    for branch in topology.branches:
+        parent = branch.joint.child.body if branch.reverse else branch.joint.parent.body
+        children.setdefault(parent.name, []).append(branch)
+    lines = [f"{model.name}", model.ground.name]
+
+    def visit(name: str, indent: str) -> None:
+        items = children.get(name, [])
+        for i, branch in enumerate(items):
+            last = i == len(items) - 1
+            coordinates = ", ".join(n.removeprefix(branch.joint.name + ".") for c in branch.joint.coordinates for n in c.names)
+            detail = f"{branch.joint.name}: {branch.joint.kind}" + (f" ({coordinates})" if coordinates else "")
+            lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.name}  [{detail}]")
+            visit(branch.body.name, indent + ("   " if last else "│  "))
+
+    visit(model.ground.name, "")
+    for joint in topology.cuts:
+        lines.append(f"loop closed by {joint.name}: {joint.kind} {joint.parent.path} ↔ {joint.child.path}")
+    return "\n".join(lines)

@@ -1,0 +1,131 @@
+"""Numbers, units, axes and rotations as the user may write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, ModelError
+from ..symbolic.expr import ONE, Expr, as_expr, div
+from ..symbolic.functions import sqrt
+from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
+from .units import quantity
+
+_LETTERS = {"x": 0, "y": 1, "z": 2}
+
+
+def value(given: Any, what: str) -> Expr:
+    """An expression from a number, an expression or a text with a unit such as "30 deg"; ``what`` names it in errors."""
+    if given.__class__ is Expr:
+        return given  # type: ignore[no-any-return]
+    try:
+        return as_expr(quantity(given) if isinstance(given, str) else given)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None
+
+
+def vector(given: Any, what: str) -> Vector:
+    """Three values."""
+    if isinstance(given, Vector):
+        return given
+    try:
+        items = list(given)
+    except TypeError:
+        items = []
+    if len(items) != 3:
+        raise ModelError(f"{what}: {given!r} is not a vector of three values")
+    if all(type(e) is int or type(e) is float for e in items) and not any(items):
+        return NULL
+    return Vector(*(value(e, what) for e in items))
+
+
+def unit_axis(given: Any, what: str) -> Vector:
+    """A unit vector from "x", "-y", … or from three components, normalised."""
+    if isinstance(given, str):
+        letter = given.lstrip("+-").lower()
+        if letter not in _LETTERS or len(given) > 2:
+            raise ModelError(f"{what}: axis '{given}' is unknown; use 'x', 'y', 'z', '-x', … or three components")
+        axis = AXES[_LETTERS[letter]]
+        return -axis if given.startswith("-") else axis
+    n = vector(given, what)
+    if all(e.is_number for e in n):
+        numbers = np.array([float(e) for e in n])
+        length = float(np.linalg.norm(numbers))
+        if length < 1e-12:
+            raise ModelError(f"{what}: axis {tuple(float(x) for x in numbers)} has no direction")
+        return n if length == 1.0 else Vector.of(numbers / length)
+    return n * div(ONE, sqrt(n.dot(n)))
+
+
+def rotation(given: Any, what: str) -> Matrix:
+    """A rotation from: None, a 3×3 matrix, an (axis, angle) pair, a list of such pairs (applied about moving axes in
+    the order written), or a dict with one of the keys "rpy" (fixed axes x, y, z), "quaternion" (scalar first), "matrix".
+    """
+    if given is None:
+        return IDENTITY
+    if isinstance(given, Matrix):
+        return given
+    if isinstance(given, dict):
+        return _rotation_from_dict(given, what)
+    items = list(given)
+    if len(items) == 2 and (isinstance(items[0], str) or np.shape(items[0]) == (3,)) and np.shape(items[1]) == ():
+        return axis_rotation(list(unit_axis(items[0], what)), value(items[1], what))
+    if len(items) == 3 and all(np.shape(row) == (3,) for row in items):
+        return _checked_matrix(items, what)
+    if items and all(len(pair) == 2 for pair in items):
+        total = IDENTITY
+        for axis, angle in items:
+            total = total @ axis_rotation(list(unit_axis(axis, what)), value(angle, what))
+        return total
+    raise ModelError(f"{what}: {given!r} is not a rotation; give (axis, angle), a list of such pairs, a 3×3 matrix or {{'rpy': …}}")
+
+
+def _rotation_from_dict(given: dict[str, Any], what: str) -> Matrix:
+    if len(given) == 1:
+        (key, data), *_ = given.items()
+        if key == "rpy":
+            return rpy_rotation(data, what)
+        if key == "quaternion":
+            return _quaternion(data, what)
+        if key == "matrix":
+            return _checked_matrix(data, what)
+    raise ModelError(f"{what}: a rotation given as a dict has one key 'rpy', 'quaternion' or 'matrix', got {sorted(given)}")
+
+
+def rpy_rotation(angles: Sequence[Any], what: str) -> Matrix:
+    """Roll, pitch, yaw about fixed axes x, y, z: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    r, p, y = vector(angles, what)
+    z, yy, x = (axis_rotation(list(AXES[k]), a) for k, a in ((2, y), (1, p), (0, r)))
+    return z @ yy @ x  # type: ignore[no-any-return]
+
+
+def _quaternion(data: Sequence[Any], what: str) -> Matrix:
+    items = [value(e, what) for e in data]
+    if len(items) != 4:
+        raise ModelError(f"{what}: a quaternion has four components (scalar first), got {len(items)}")
+    if all(e.is_number for e in items):
+        numbers = np.array([float(e) for e in items])
+        length = float(np.linalg.norm(numbers))
+        if length < 1e-12:
+            raise ModelError(f"{what}: the quaternion {numbers.tolist()} has no direction")
+        items = [as_expr(x) for x in numbers / length]
+    return quaternion_rotation(*items)
+
+
+def _checked_matrix(data: Any, what: str) -> Matrix:
+    R = Matrix.of([[value(e, what) for e in row] for row in data])
+    if all(e.is_number for e in R.entries):
+        numbers = np.array([float(e) for e in R.entries]).reshape(3, 3)
+        if np.abs(numbers @ numbers.T - np.eye(3)).max() > 1e-9 or np.linalg.det(numbers) < 0:
+            raise ModelError(f"{what}: the matrix {numbers.tolist()} is not a right-handed rotation")
+    return R
+
+
+def number(given: Any, what: str) -> float:
+    """A plain number (with a unit if written as text)."""
+    e = value(given, what)
+    if not e.is_number:
+        raise InputError(f"{what}: a number is needed, got the expression {e}")
+    return float(e)

@@ -1,0 +1,5 @@
+"""Machine code from symbolic functions."""
+
+from .function import Function, compile_function, thread_count
+
+__all__ = ["Function", "compile_function", "thread_count"]

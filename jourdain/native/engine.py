@@ -1,0 +1,147 @@
+"""LLVM at work: text IR to object code, objects kept on disk by content, and loaded into the process."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .ir import LIBRARY_ONE, LIBRARY_TWO
+
+_lock = threading.RLock()
+
+
+@cache
+def _llvm() -> Any:
+    """llvmlite's binding with the native target and the C library's functions registered."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    library = _math_library()
+    for name in LIBRARY_ONE + LIBRARY_TWO:
+        llvm.add_symbol(f"jd_{name}", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+    return llvm
+
+
+def _math_library() -> ctypes.CDLL:
+    if sys.platform == "win32":
+        return ctypes.CDLL("ucrtbase")
+    return ctypes.CDLL(ctypes.util.find_library("m") or None)
+
+
+@cache
+def host() -> tuple[str, str, str]:
+    """Triple, CPU name and CPU features that code is made for."""
+    llvm = _llvm()
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def lanes() -> int:
+    """States handled side by side in one SIMD register on this CPU."""
+    features = host()[2].split(",")
+    if "+avx512f" in features:
+        return 8
+    return 4 if "+avx" in features else 2
+
+
+@cache
+def _machine() -> Any:
+    llvm = _llvm()
+    triple, cpu, features = host()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small")
+
+
+def cache_folder() -> Path:
+    """Where compiled objects are kept: ``JOURDAIN_CACHE`` or the user's cache folder."""
+    chosen = os.environ.get("JOURDAIN_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "jourdain"
+
+
+def content_key(*parts: str | bytes) -> str:
+    """Name of a cache entry: hash of the content, the CPU and the versions that produced it."""
+    llvm = _llvm()
+    digest = hashlib.sha256()
+    for part in (*host(), ".".join(map(str, llvm.llvm_version_info)), *parts):
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def read_cache(key: str, suffix: str) -> bytes | None:
+    """The entry, or None; an unreadable one counts as absent."""
+    try:
+        return (cache_folder() / key[:2] / f"{key}{suffix}").read_bytes()
+    except OSError:
+        return None
+
+
+def write_cache(key: str, suffix: str, data: bytes) -> None:
+    """Stores an entry atomically, so that two processes writing at once do no harm; a full or read-only disk is ignored."""
+    folder = cache_folder() / key[:2]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, folder / f"{key}{suffix}")
+    except OSError:
+        return
+
+
+def compile_ir(text: str) -> bytes:
+    """Object code of IR text, from the cache when the same was compiled before."""
+    key = content_key("object", text)
+    found = read_cache(key, ".o")
+    if found is not None:
+        return found
+    llvm = _llvm()
+    with _lock:
+        module = llvm.parse_assembly(text)
+        module.triple = host()[0]
+        data: bytes = _machine().emit_object(module)
+    write_cache(key, ".o", data)
+    return data
+
+
+class Library:
+    """Loaded object code; function addresses stay valid as long as this object lives."""
+
+    def __init__(self, objects: list[bytes]) -> None:
+        llvm = _llvm()
+        with _lock:
+            empty = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(empty, self._fresh_machine(llvm))
+            for data in objects:
+                self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+            self._engine.finalize_object()
+
+    @staticmethod
+    def _fresh_machine(llvm: Any) -> Any:
+        # the execution engine takes ownership of its target machine
+        return llvm.Target.from_triple(host()[0]).create_target_machine(reloc="pic", codemodel="small")
+
+    def address(self, name: str) -> int:
+        """Address of a function."""
+        with _lock:
+            found: int = self._engine.get_function_address(name)
+        if not found:
+            raise KeyError(f"compiled code has no function '{name}'")
+        return found

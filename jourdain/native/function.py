@@ -1,0 +1,392 @@
+"""Compiled functions with named inputs and outputs: one state, many states, or by address from native loops."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..symbolic.function import SymbolicFunction
+from ..symbolic.graph import Operations
+from . import engine, fastcall
+from .ir import batch_ir, is_parameters, main_ir, prepare_ir
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What is known of a compiled function without its equations."""
+
+    name: str
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+    parameters: tuple[str, ...]
+    constants: int
+    workspace: int
+    operations: Operations
+    prepare_operations: Operations
+
+    def to_json(self) -> str:
+        """The signature as text."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Signature:
+        """The signature from text."""
+        d = json.loads(text)
+        d["inputs"] = tuple((n, s) for n, s in d["inputs"])
+        d["outputs"] = tuple((n, tuple(s)) for n, s in d["outputs"])
+        d["parameters"] = tuple(d["parameters"])
+        d["operations"] = Operations(**d["operations"])
+        d["prepare_operations"] = Operations(**d["prepare_operations"])
+        return Signature(**d)
+
+
+@dataclass(frozen=True)
+class Code:
+    """A signature with IR text (compressed) and the object code made from it on this CPU."""
+
+    signature: Signature
+    ir: bytes
+    object_code: bytes
+
+    def to_bytes(self) -> bytes:
+        """One block of bytes for the disk cache."""
+        head = self.signature.to_json().encode()
+        return b"".join(len(b).to_bytes(8, "little") + b for b in (head, self.ir, self.object_code))
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Code:
+        """The code from a block of bytes."""
+        parts = []
+        while data:
+            n = int.from_bytes(data[:8], "little")
+            parts.append(data[8 : 8 + n])
+            data = data[8 + n :]
+        head, ir, object_code = parts
+        return Code(Signature.from_json(head.decode()), ir, object_code)
+
+
+def generate(f: SymbolicFunction) -> Code:
+    """Compiles a symbolic function (or finds it in the cache)."""
+    main, prepare = main_ir(f), prepare_ir(f)
+    inputs = tuple((a.name, len(a.symbols)) for a in f.inputs if not is_parameters(a.symbols))
+    outputs = tuple((r.name, tuple(r.shape)) for r in f.outputs)
+    parameters = tuple(s.name for a in f.inputs if is_parameters(a.symbols) for s in a.symbols)
+    signature = Signature(
+        f.name, inputs, outputs, parameters, main.constants, max(main.workspace, prepare.workspace),
+        f.operations(), f.prepare_operations(),
+    )  # fmt: skip
+    head, *tail = _split_declarations(main.text)
+    text = head + fastcall.wrapper_ir(f.name, [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
+    blob = zlib.compress(b"\0".join((text.encode(), prepare.text.encode())), 1)
+    return Code(signature, blob, _link(text, prepare.text))
+
+
+def _split_declarations(text: str) -> tuple[str, str]:
+    at = text.index("declare double @jd_exp")
+    return text[:at], text[at:]
+
+
+def _link(main: str, prepare: str) -> bytes:
+    """Object code of both stages as one block: length, main, prepare."""
+    first, second = engine.compile_ir(main), engine.compile_ir(prepare)
+    return len(first).to_bytes(8, "little") + first + second
+
+
+def _objects(block: bytes) -> list[bytes]:
+    n = int.from_bytes(block[:8], "little")
+    return [block[8 : 8 + n], block[8 + n :]]
+
+
+@cache
+def _register_incref() -> None:
+    engine._llvm().add_symbol("jd_incref", fastcall.incref_address())
+
+
+class Function:
+    """A compiled function: call it with one state or with leading batch dimensions.
+
+    Inputs are given in the order of :attr:`inputs`; ``out=`` takes the result array (or a tuple, one for each output)
+    and makes the call free of allocation.  Parameters are set by :meth:`set_parameters`, not passed at each call.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        parameters: Mapping[str, float] | Sequence[float] | None = None,
+        symbolic: Callable[[], SymbolicFunction] | None = None,
+    ) -> None:
+        _register_incref()
+        self._code = code
+        self._provider = symbolic
+        self.signature = code.signature
+        s = self.signature
+        self._library = engine.Library(_objects(code.object_code))
+        #: Address of ``int32_t f(void **args)``, args = inputs, outputs, constants, workspace.
+        self.address = self._library.address(s.name)
+        self.constants = np.zeros(max(1, s.constants))
+        self._workspace = np.zeros(max(1, s.workspace))
+        self._prepare = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._library.address(s.name + "_prepare"))
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
+        self._batch: _Batch | None = None
+        self._context = fastcall.context_array(self.constants, self._workspace)
+        if fastcall.available():
+            self._fast, self._keep = fastcall.builtin(self._library.address(s.name + "_fast"), s.name, self._context)
+        else:
+            self._fast, self._keep = (lambda *arrays: NotImplemented), None
+        self._single = len(s.outputs) == 1
+        self._first_shape = s.outputs[0][1]
+        self.parameters = np.full(len(s.parameters), np.nan)
+        if parameters is not None or not s.parameters:
+            self.set_parameters(parameters if parameters is not None else ())
+
+    # -- parameters -----------------------------------------------------------------------------------------------
+
+    def set_parameters(self, values: Mapping[str, float] | Sequence[float] | np.ndarray) -> None:
+        """Gives the parameters values and runs the prepare stage."""
+        names = self.signature.parameters
+        if isinstance(values, Mapping):
+            missing = [n for n in names if n not in values]
+            if missing:
+                raise InputError(f"function '{self.name}': no value for the parameter(s) {', '.join(missing[:6])}")
+            values = [values[n] for n in names]
+        p = np.ascontiguousarray(values, dtype=float)
+        if p.shape != (len(names),):
+            raise InputError(f"function '{self.name}' has {len(names)} parameters, got an array of shape {p.shape}")
+        bad = np.flatnonzero(~np.isfinite(p))
+        if len(bad):
+            raise InputError(f"function '{self.name}': parameter '{names[bad[0]]}' = {p[bad[0]]} is not finite")
+        self.parameters = p
+        self.prepare_into(p, self.constants, self._workspace)
+
+    def prepare_into(self, p: np.ndarray, constants: np.ndarray, workspace: np.ndarray) -> None:
+        """Constants for parameters ``p`` written to an array of the caller (for sweeps)."""
+        args = np.array([p.ctypes.data, constants.ctypes.data, workspace.ctypes.data], dtype=np.uintp)
+        self._prepare(args.ctypes.data)
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        if self._single:
+            result = out if out is not None else np.empty(self._first_shape)
+            if self._fast(*arrays, result) is None:
+                return result
+        else:
+            results = out if out is not None else tuple([np.empty(shape) for _, shape in self.signature.outputs])
+            if self._fast(*arrays, *results) is None:
+                return results
+        return self._careful(arrays, out)
+
+    def into(self, *arrays: np.ndarray) -> None:
+        """The shortest call: inputs, then output arrays, nothing returned."""
+        if self._fast(*arrays) is not None:
+            n = len(self.signature.inputs)
+            out = arrays[n:]
+            self._careful(arrays[:n], out[0] if self._single and len(out) == 1 else out)
+
+    def _careful(self, arrays: Sequence[Any], out: Any) -> Any:
+        """Converts, checks and explains; takes the batch way when an input has leading dimensions."""
+        s = self.signature
+        if len(arrays) != len(s.inputs):
+            expected = ", ".join(n for n, _ in s.inputs)
+            raise InputError(f"function '{self.name}' takes {len(s.inputs)} arrays ({expected}), got {len(arrays)}")
+        if s.parameters and np.isnan(self.parameters).any():
+            raise InputError(f"function '{self.name}': set its parameters first with set_parameters(...)")
+        checked = [self._check_input(name, size, a) for (name, size), a in zip(s.inputs, arrays, strict=True)]
+        lead = np.broadcast_shapes(*(a.shape[:-1] for a in checked))
+        results = self._results(lead, out)
+        if lead:
+            self._run_batch(checked, lead, results)
+        else:
+            buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
+            pointers = [a.ctypes.data for a in checked + buffers] + [self.constants.ctypes.data, self._workspace.ctypes.data]
+            args = np.array(pointers, dtype=np.uintp)
+            self._call(args.ctypes.data)
+            for r, b in zip(results, buffers, strict=True):
+                if r is not b:
+                    r[...] = b
+        return results[0] if self._single else tuple(results)
+
+    def _check_input(self, name: str, size: int, value: Any) -> np.ndarray:
+        try:
+            array = np.ascontiguousarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"function '{self.name}': input '{name}' must be an array of numbers, got {type(value).__name__}") from None
+        if np.iscomplexobj(value):
+            raise InputError(f"function '{self.name}': input '{name}' is complex; compiled functions take real numbers")
+        if array.ndim == 0 or array.shape[-1] != size:
+            raise InputError(f"function '{self.name}': input '{name}' must have {size} entries in its last dimension, got shape {np.shape(value)}")
+        bad = np.flatnonzero(~np.isfinite(array.ravel()))
+        if len(bad):
+            where = np.unravel_index(bad[0], array.shape)
+            raise InputError(f"function '{self.name}': input '{name}'[{', '.join(map(str, where))}] = {array[where]} is not finite")
+        return array
+
+    def _results(self, lead: tuple[int, ...], out: Any) -> list[np.ndarray]:
+        shapes = [lead + shape for _, shape in self.signature.outputs]
+        if out is None:
+            return [np.empty(shape) for shape in shapes]
+        given = [out] if self._single and not isinstance(out, (tuple, list)) else list(out)
+        if len(given) != len(shapes):
+            raise InputError(f"function '{self.name}' has {len(shapes)} outputs, out= holds {len(given)}")
+        for (name, _), shape, r in zip(self.signature.outputs, shapes, given, strict=True):
+            if not isinstance(r, np.ndarray) or r.shape != shape or r.dtype != np.float64 or not r.flags.writeable:
+                found = f"{r.dtype} of shape {r.shape}" if isinstance(r, np.ndarray) else type(r).__name__
+                raise InputError(f"function '{self.name}': out for '{name}' must be a writeable float64 array of shape {shape}, got {found}")
+        return given
+
+    def _run_batch(self, inputs: list[np.ndarray], lead: tuple[int, ...], results: list[np.ndarray]) -> None:
+        n = int(np.prod(lead))
+        if n == 0:
+            return
+        arrays, strides = [], []
+        for a in inputs:
+            common = a.ndim == 1
+            flat = a if common else np.ascontiguousarray(np.broadcast_to(a, lead + a.shape[-1:])).reshape(n, a.shape[-1])
+            arrays.append(flat)
+            strides.append(0 if common else flat.shape[-1])
+        buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
+        strides += [int(np.prod(shape)) for _, shape in self.signature.outputs]
+        self.batch.run(arrays + buffers, strides, n, self.constants)
+        for r, b in zip(results, buffers, strict=True):
+            if r is not b:
+                r[...] = b
+
+    @property
+    def batch(self) -> _Batch:
+        """The SIMD variant, compiled when first asked for."""
+        if self._batch is None:
+            self._batch = _Batch(self.symbolic)
+        return self._batch
+
+    # -- information ----------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self.signature.name
+
+    @property
+    def inputs(self) -> dict[str, int]:
+        """Names of the inputs and their sizes."""
+        return dict(self.signature.inputs)
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Names of the outputs and their shapes."""
+        return dict(self.signature.outputs)
+
+    @property
+    def operations(self) -> Operations:
+        """Operations of one call (the prepare stage apart)."""
+        return self.signature.operations
+
+    @property
+    def symbolic(self) -> SymbolicFunction:
+        """The equations behind the code."""
+        if self._provider is None:
+            raise InputError(f"function '{self.name}' was loaded without its equations; derive it from the model again")
+        return self._provider()
+
+    @property
+    def ir(self) -> str:
+        """LLVM IR of the function."""
+        return zlib.decompress(self._code.ir).split(b"\0")[0].decode()
+
+    def source(self, language: str = "c") -> str:
+        """Source code in another language (c, python, matlab, julia, fortran, jax, latex)."""
+        from ..symbolic.printers import print_function
+
+        return print_function(self.symbolic, language)
+
+    def arguments(self, *arrays: np.ndarray, workspace: np.ndarray | None = None) -> np.ndarray:
+        """Pointer array for a native call: inputs and outputs given, constants and a workspace appended."""
+        work = self._workspace if workspace is None else workspace
+        return np.array([a.ctypes.data for a in arrays] + [self.constants.ctypes.data, work.ctypes.data], dtype=np.uintp)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{n}[{k}]" for n, k in self.signature.inputs)
+        outputs = ", ".join(f"{n}{list(s)}" for n, s in self.signature.outputs)
+        return f"<Function {self.name}({inputs}) → {outputs}; {self.operations}>"
+
+    def __reduce__(self) -> Any:
+        p = None if np.isnan(self.parameters).any() else self.parameters
+        symbolic = None
+        if self._provider is not None:
+            symbolic = self._provider()
+        return _restore, (self.signature.to_json(), self._code.ir, p, symbolic)
+
+
+def _restore(signature: str, ir: bytes, parameters: Any, symbolic: SymbolicFunction | None) -> Function:
+    main, prepare = (t.decode() for t in zlib.decompress(ir).split(b"\0"))
+    code = Code(Signature.from_json(signature), ir, _link(main, prepare))
+    return Function(code, parameters, None if symbolic is None else lambda: symbolic)
+
+
+class _Batch:
+    """The SIMD variant of a function with its driver over blocks of states."""
+
+    def __init__(self, f: SymbolicFunction) -> None:
+        self.lanes = engine.lanes()
+        module = main_ir(f, self.lanes)
+        text = module.text + batch_ir(f, self.lanes)
+        self._library = engine.Library([engine.compile_ir(text)])
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, integer, integer, pointer, pointer)
+        self._run = prototype(self._library.address(f.name + "_batch"))
+        inputs = sum(len(a.symbols) for a in f.inputs if not is_parameters(a.symbols))
+        outputs = sum(int(np.prod(r.shape)) for r in f.outputs)
+        self.scratch = (inputs + outputs + module.workspace) * self.lanes
+        self.arrays = len([a for a in f.inputs if not is_parameters(a.symbols)]) + len(f.outputs)
+        self.operations = f.operations().flops
+
+    def run(self, arrays: list[np.ndarray], strides: list[int], n: int, constants: np.ndarray, threads: int | None = None) -> None:
+        """Runs n states, on several threads when there is enough work."""
+        args = np.array([a.ctypes.data for a in arrays] + [constants.ctypes.data], dtype=np.uintp)
+        steps = np.array(strides, dtype=np.int64)
+        if threads is None:
+            threads = min(thread_count(), max(1, n * self.operations // 2_000_000))
+        blocks = -(-n // self.lanes)
+        bounds = [min(n, self.lanes * (blocks * i // threads)) for i in range(threads + 1)]
+
+        def part(first: int, last: int) -> None:
+            memory = np.empty(self.scratch + 8)
+            offset = (-memory.ctypes.data // 8) % 8
+            inner = np.empty(self.arrays + 2, dtype=np.uintp)
+            self._run(args.ctypes.data, steps.ctypes.data, first, last, memory[offset:].ctypes.data, inner.ctypes.data)
+
+        if threads == 1:
+            part(0, n)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(part, bounds[:-1], bounds[1:]))
+
+
+def thread_count() -> int:
+    """Threads used for batches: ``JOURDAIN_THREADS`` or the cores available."""
+    chosen = os.environ.get("JOURDAIN_THREADS")
+    if chosen:
+        return max(1, int(chosen))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def compile_function(f: SymbolicFunction, parameters: Mapping[str, float] | Sequence[float] | None = None) -> Function:
+    """Machine code for a symbolic function.
+
+    >>> from jourdain.symbolic import symbols, sin
+    >>> from jourdain.symbolic.function import Argument, Result, SymbolicFunction
+    >>> x, = symbols("x", "position")
+    >>> f = compile_function(SymbolicFunction("f", (Argument("q", (x,)),), (Result("y", (sin(x),), (1,)),)))
+    >>> f([0.5])
+    array([0.47942554])
+    """
+    return Function(generate(f), parameters, lambda: f)

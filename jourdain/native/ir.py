@@ -1,0 +1,441 @@
+"""From a symbolic function to LLVM IR text: chunks of straight-line code that pass values through a workspace.
+
+The compiled function has the C signature ``int32_t name(void **args)``; ``args`` points to pointers to the inputs (less
+the parameters), then the outputs, then the prepared constants ``k``, then the workspace.  ``name_prepare`` takes
+(p, k, workspace).  With ``lanes > 1`` every value is a SIMD vector and arrays hold ``lanes`` states side by side, except
+``k``, which is common to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..symbolic.expr import PARAMETER, Expr
+from ..symbolic.function import SymbolicFunction, hoisted
+from ..symbolic.graph import topological
+from ..symbolic.tables import Table
+from .trigonometry import literal, sincos_ir
+
+CHUNK = 1000
+
+#: Functions taken from the C library, called lane by lane.
+LIBRARY_ONE = ("exp", "log", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sin", "cos")
+LIBRARY_TWO = ("atan2", "pow")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a value comes from: which pointer of ``args`` and which entry."""
+
+    pointer: int
+    index: int
+    uniform: bool = False
+
+
+class ChunkWriter:
+    """Writes the IR of one function, chunk after chunk."""
+
+    def __init__(self, name: str, slots: dict[int, Slot], work_pointer: int, lanes: int, attributes: str) -> None:
+        self.name = name
+        self.slots = slots
+        self.work_pointer = work_pointer
+        self.lanes = lanes
+        self.T = "double" if lanes == 1 else f"<{lanes} x double>"
+        self.B = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.attributes = attributes
+        self.work: dict[int, int] = {}
+        self.chunks: list[str] = []
+        self.tables: dict[str, Table] = {}
+        self.lines: list[str] = []
+        self.values: dict[int, str] = {}
+        self.pointers: dict[int, str] = {}
+        self.n = 0
+        self.uses_sincos = False
+
+    # -- small pieces ---------------------------------------------------------------------------------------------
+
+    def emit(self, text: str) -> str:
+        self.n += 1
+        name = f"%v{self.n}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def number(self, value: float) -> str:
+        return literal(value) if self.lanes == 1 else f"splat (double {literal(value)})"
+
+    def pointer(self, index: int) -> str:
+        if index not in self.pointers:
+            address = self.emit(f"getelementptr ptr, ptr %args, i64 {index}")
+            self.pointers[index] = self.emit(f"load ptr, ptr {address}, !invariant.load !1")
+        return self.pointers[index]
+
+    def address(self, slot: Slot) -> str:
+        stride = 1 if slot.uniform else self.lanes
+        return self.emit(f"getelementptr double, ptr {self.pointer(slot.pointer)}, i64 {slot.index * stride}")
+
+    def load(self, slot: Slot) -> str:
+        address = self.address(slot)
+        if not slot.uniform or self.lanes == 1:
+            return self.emit(f"load {self.T}, ptr {address}, align 8")
+        scalar = self.emit(f"load double, ptr {address}, align 8")
+        first = self.emit(f"insertelement {self.T} poison, double {scalar}, i32 0")
+        return self.emit(f"shufflevector {self.T} {first}, {self.T} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def store(self, value: str, slot: Slot) -> None:
+        self.lines.append(f"  store {self.T} {value}, ptr {self.address(slot)}, align 8")
+
+    def value(self, e: Expr) -> str:
+        if e.op == "const":
+            return self.number(e.data)
+        found = self.values.get(e.id)
+        if found is None:
+            slot = self.slots.get(e.id)
+            if slot is None:
+                slot = Slot(self.work_pointer, self.work[e.id])
+            found = self.values[e.id] = self.load(slot)
+        return found
+
+    # -- operations -----------------------------------------------------------------------------------------------
+
+    def define(self, e: Expr) -> None:
+        op = e.op
+        if op in ("sin", "cos"):
+            return self.define_sincos(e)
+        args = [self.value(a) for a in e.args]
+        T = self.T
+        if op in _ARITHMETIC:
+            value = self.emit(f"{_ARITHMETIC[op]} {T} {args[0]}, {args[1]}")
+        elif op == "neg":
+            value = self.emit(f"fneg {T} {args[0]}")
+        elif op in _INTRINSIC:
+            suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
+            value = self.emit(f"call {T} @llvm.{_INTRINSIC[op]}.{suffix}({T} {args[0]})")
+        elif op in LIBRARY_ONE or op in LIBRARY_TWO:
+            value = self.by_library(op, args)
+        elif op == "table":
+            value = self.by_table(e, args)
+        else:
+            value = self.selection(op, args)
+        self.values[e.id] = value
+
+    def selection(self, op: str, args: list[str]) -> str:
+        T = self.T
+        one, zero = self.number(1.0), self.number(0.0)
+        if op in ("min", "max"):
+            test = self.emit(f"fcmp {'olt' if op == 'min' else 'ogt'} {T} {args[0]}, {args[1]}")
+            return self.select(test, args[0], args[1])
+        if op in ("lt", "le"):
+            return self.select(self.emit(f"fcmp o{op} {T} {args[0]}, {args[1]}"), one, zero)
+        if op == "where":
+            return self.select(self.truth(args[0]), args[1], args[2])
+        if op in ("and", "or"):
+            return self.select(self.emit(f"{op} {self.B} {self.truth(args[0])}, {self.truth(args[1])}"), one, zero)
+        if op == "not":
+            return self.select(self.truth(args[0]), zero, one)
+        if op == "sign":
+            below = self.select(self.emit(f"fcmp olt {T} {args[0]}, {zero}"), self.number(-1.0), zero)
+            return self.select(self.emit(f"fcmp ogt {T} {args[0]}, {zero}"), one, below)
+        raise KeyError(op)
+
+    def truth(self, value: str) -> str:
+        return self.emit(f"fcmp une {self.T} {value}, {self.number(0.0)}")
+
+    def select(self, test: str, a: str, b: str) -> str:
+        return self.emit(f"select {self.B} {test}, {self.T} {a}, {self.T} {b}")
+
+    def define_sincos(self, e: Expr) -> None:
+        if e.id in self.values:
+            return
+        self.uses_sincos = True
+        argument = e.args[0]
+        pair = f"{{{self.T}, {self.T}}}"
+        both = self.emit(f"call {pair} @jd_sincos_{self.lanes}({self.T} {self.value(argument)})")
+        for index, name in enumerate(("sin", "cos")):
+            twin = (argument._uses or {}).get(name)
+            if twin is not None:
+                self.values[twin.id] = self.emit(f"extractvalue {pair} {both}, {index}")
+
+    def by_library(self, op: str, args: list[str]) -> str:
+        return self.lane_by_lane(f"@jd_{op}", args, "")
+
+    def lane_by_lane(self, function: str, args: list[str], extra: str) -> str:
+        """A scalar function called for every lane."""
+        if self.lanes == 1:
+            return self.emit(f"call double {function}({', '.join(f'double {a}' for a in args)}{extra})")
+        result = "poison"
+        for lane in range(self.lanes):
+            xs = [self.emit(f"extractelement {self.T} {a}, i32 {lane}") for a in args]
+            y = self.emit(f"call double {function}({', '.join(f'double {x}' for x in xs)}{extra})")
+            result = self.emit(f"insertelement {self.T} {result}, double {y}, i32 {lane}")
+        return result
+
+    def by_table(self, e: Expr, args: list[str]) -> str:
+        table, orders = e.data
+        self.tables[table.key] = table
+        flags = ", ".join(f"i64 {order}" for order in orders)
+        return self.lane_by_lane(f"@table_{table.key}", args, ", " + flags)
+
+    # -- whole function -------------------------------------------------------------------------------------------
+
+    def write(self, order: Sequence[Expr], stores: dict[int, list[Slot]], constants: list[tuple[float, Slot]]) -> str:
+        """All chunks and the function that calls them; ``stores`` says which values are outputs."""
+        chunk_of, last_use = self.plan(order, stores)
+        groups: dict[int, list[Expr]] = {}
+        for e in order:
+            groups.setdefault(chunk_of[e.id], []).append(e)
+        if constants or not groups:
+            groups.setdefault(0, [])
+        for number in sorted(groups):
+            self.begin()
+            if number == 0:
+                for value, slot in constants:
+                    self.store(self.number(value), slot)
+            for e in groups[number]:
+                if e.id not in self.values:
+                    self.define(e)
+                for slot in stores.get(e.id, ()):
+                    self.store(self.values[e.id], slot)
+                if last_use.get(e.id, number) > number:
+                    self.work.setdefault(e.id, len(self.work))
+                    self.store(self.values[e.id], Slot(self.work_pointer, self.work[e.id]))
+            self.end(number)
+        calls = "\n".join(f"  call void @{self.name}_chunk{i}(ptr %args)" for i in sorted(groups))
+        return "\n".join(self.chunks) + f"\ndefine i32 @{self.name}(ptr %args) {self.attributes} {{\n{calls}\n  ret i32 0\n}}\n"
+
+    def plan(self, order: Sequence[Expr], stores: dict[int, list[Slot]]) -> tuple[dict[int, int], dict[int, int]]:
+        """Chunk of every node (a sine next to its cosine) and the last chunk that uses it."""
+        chunk_of: dict[int, int] = {}
+        for position, e in enumerate(order):
+            if e.id in chunk_of:
+                continue
+            chunk_of[e.id] = position // CHUNK
+            if e.op in ("sin", "cos"):
+                twin = (e.args[0]._uses or {}).get("cos" if e.op == "sin" else "sin")
+                if twin is not None:
+                    chunk_of.setdefault(twin.id, position // CHUNK)
+        last_use: dict[int, int] = {}
+        for e in order:
+            here = chunk_of[e.id]
+            for a in e.args:
+                if a.id not in self.slots and a.op != "const":
+                    last_use[a.id] = max(last_use.get(a.id, 0), here)
+        return chunk_of, last_use
+
+    def begin(self) -> None:
+        self.lines, self.values, self.pointers = [], {}, {}
+
+    def end(self, number: int) -> None:
+        body = "\n".join(self.lines)
+        self.chunks.append(f"define internal void @{self.name}_chunk{number}(ptr %args) {self.attributes} {{\n{body}\n  ret void\n}}\n")
+
+
+_ARITHMETIC = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
+_INTRINSIC = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor"}
+
+
+def _table_ir(table: Table) -> str:
+    """Data and look-up routine of a table: binary search, then the piece's polynomial."""
+    from .lookup import lookup_ir
+
+    return lookup_ir(table)
+
+
+@dataclass(frozen=True)
+class ModuleText:
+    """IR text of a function with what is needed to call it."""
+
+    text: str
+    name: str
+    constants: int
+    workspace: int
+    nodes: int
+
+
+def _evaluation_order(outputs: Sequence[Expr], leaf: set[int]) -> list[Expr]:
+    """Nodes to compute; sines and cosines of inputs come first, where no register waits for them."""
+    order = [e for e in topological_until(outputs, leaf) if e.args and e.id not in leaf]
+    early = [e for e in order if e.op in ("sin", "cos") and (not e.args[0].args or e.args[0].id in leaf)]
+    if not early:
+        return order
+    chosen = {e.id for e in early}
+    return early + [e for e in order if e.id not in chosen]
+
+
+def topological_until(outputs: Sequence[Expr], leaf: set[int]) -> list[Expr]:
+    """Topological order that does not look below the nodes in ``leaf``."""
+    if not leaf:
+        return topological(outputs)
+    order: list[Expr] = []
+    seen: set[int] = set()
+    for root in outputs:
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            e, done = stack.pop()
+            if done:
+                order.append(e)
+                continue
+            if e.id in seen:
+                continue
+            seen.add(e.id)
+            stack.append((e, True))
+            if e.id not in leaf:
+                stack.extend((a, False) for a in reversed(e.args) if a.id not in seen)
+    return order
+
+
+def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
+    """IR of the function proper."""
+    inputs = [a for a in f.inputs if not is_parameters(a.symbols)]
+    slots = {s.id: Slot(i, j) for i, a in enumerate(inputs) for j, s in enumerate(a.symbols)}
+    outputs = f.expressions
+    prepared = hoisted(outputs)
+    k = len(inputs) + len(f.outputs)
+    slots.update({e.id: Slot(k, i, uniform=True) for i, e in enumerate(prepared)})
+    places = [(e, Slot(len(inputs) + i, j)) for i, r in enumerate(f.outputs) for j, e in enumerate(r.expressions)]
+    return _module(f.name, places, slots, k + 1, {e.id for e in prepared}, len(prepared), lanes)
+
+
+def prepare_ir(f: SymbolicFunction) -> ModuleText:
+    """IR of the stage that computes the constants ``k`` from the parameters."""
+    parameters = [s for a in f.inputs if is_parameters(a.symbols) for s in a.symbols]
+    slots = {s.id: Slot(0, j) for j, s in enumerate(parameters)}
+    places = [(e, Slot(1, i)) for i, e in enumerate(hoisted(f.expressions))]
+    return _module(f.name + "_prepare", places, slots, 2, set(), len(places), 1)
+
+
+def is_parameters(symbols: Sequence[Expr]) -> bool:
+    """Whether an argument holds parameters."""
+    return bool(symbols) and all(s.deps == PARAMETER for s in symbols)
+
+
+def _module(
+    name: str, places: list[tuple[Expr, Slot]], slots: dict[int, Slot], work: int, leaf: set[int], n_constants: int, lanes: int
+) -> ModuleText:
+    order = _evaluation_order([e for e, _ in places], leaf)
+    computed = {e.id for e in order}
+    stores: dict[int, list[Slot]] = {}
+    constants: list[tuple[float, Slot]] = []
+    copies: list[tuple[Expr, Slot]] = []
+    for e, slot in places:
+        if e.op == "const":
+            constants.append((e.data, slot))
+        elif e.id in computed:
+            stores.setdefault(e.id, []).append(slot)
+        else:
+            copies.append((e, slot))
+    writer = ChunkWriter(name, slots, work, lanes, "#0")
+    text = writer.write(order, stores, constants)
+    if copies:
+        writer.begin()
+        for e, slot in copies:
+            writer.store(writer.value(e), slot)
+        writer.end(len(order) + 1)
+        text = writer.chunks[-1] + text.replace("  ret i32 0", f"  call void @{name}_chunk{len(order) + 1}(ptr %args)\n  ret i32 0")
+    parts = [text]
+    if writer.uses_sincos:
+        parts.append(sincos_ir(lanes, "#1"))
+    parts.extend(_table_ir(t) for t in writer.tables.values())
+    parts.append(_declarations(lanes))
+    return ModuleText("\n".join(parts), name, n_constants, len(writer.work), len(order))
+
+
+def _declarations(lanes: int) -> str:
+    one = "".join(f"declare double @jd_{n}(double)\n" for n in LIBRARY_ONE)
+    two = "".join(f"declare double @jd_{n}(double, double)\n" for n in LIBRARY_TWO)
+    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+    T = "double" if lanes == 1 else f"<{lanes} x double>"
+    intrinsics = "".join(f"declare {T} @llvm.{n}.{suffix}({T})\n" for n in ("sqrt", "floor"))
+    wide = f'"prefer-vector-width"="{lanes * 64}" "min-legal-vector-width"="{lanes * 64}" ' if lanes > 1 else ""
+    return (
+        one + two + intrinsics + f"attributes #0 = {{ nounwind {wide}}}\n"
+        f"attributes #1 = {{ nounwind noinline {wide}}}\n"
+        '!0 = !{!"branch_weights", i32 100000, i32 1}\n!1 = !{}\n'
+    )
+
+
+def batch_ir(f: SymbolicFunction, lanes: int) -> str:
+    """Driver over many states: ``name_batch(args, strides, first, last, scratch)``.
+
+    ``args`` as for the function but with the batch arrays, ``strides`` in doubles from one state to the next (0: common
+    to all); scratch holds the transposed block, the pointers of the inner call, and the workspace.
+    """
+    inputs = [a for a in f.inputs if not is_parameters(a.symbols)]
+    sizes = [len(a.symbols) for a in inputs] + [int(np.prod(r.shape)) for r in f.outputs]
+    lines = ["entry:"]
+    offset = 0
+    for i, size in enumerate(sizes):
+        lines += [
+            f"  %block{i} = getelementptr double, ptr %scratch, i64 {offset}",
+            f"  %slot{i} = getelementptr ptr, ptr %inner, i64 {i}",
+            f"  store ptr %block{i}, ptr %slot{i}",
+            f"  %from{i} = getelementptr ptr, ptr %args, i64 {i}",
+            f"  %array{i} = load ptr, ptr %from{i}",
+            f"  %sp{i} = getelementptr i64, ptr %strides, i64 {i}",
+            f"  %stride{i} = load i64, ptr %sp{i}",
+        ]
+        offset += size * lanes
+    n = len(sizes)
+    lines += [
+        f"  %kfrom = getelementptr ptr, ptr %args, i64 {n}", "  %k = load ptr, ptr %kfrom",
+        f"  %kslot = getelementptr ptr, ptr %inner, i64 {n}", "  store ptr %k, ptr %kslot",
+        f"  %work = getelementptr double, ptr %scratch, i64 {offset}",
+        f"  %wslot = getelementptr ptr, ptr %inner, i64 {n + 1}", "  store ptr %work, ptr %wslot",
+        "  %end = sub i64 %last, 1",
+        "  br label %loop", "loop:", "  %row = phi i64 [%first, %entry], [%next, %done]",
+        "  %more = icmp slt i64 %row, %last", "  br i1 %more, label %rows, label %exit", "rows:",
+    ]  # fmt: skip
+    for lane in range(lanes):
+        lines += [
+            f"  %rl{lane} = add i64 %row, {lane}",
+            f"  %in{lane} = icmp slt i64 %rl{lane}, %last",
+            f"  %r{lane} = select i1 %in{lane}, i64 %rl{lane}, i64 %end",
+        ]
+    previous = "rows"
+    for i in range(len(inputs)):
+        lines += _transfer(i, sizes[i], lanes, previous, inward=True)
+        previous = f"after{i}"
+    lines += [f"  %status = call i32 @{f.name}(ptr %inner)"]
+    for i in range(len(inputs), n):
+        lines += _transfer(i, sizes[i], lanes, previous, inward=False)
+        previous = f"after{i}"
+    lines += ["  br label %done", "done:", f"  %next = add i64 %row, {lanes}", "  br label %loop", "exit:", "  ret i32 0"]
+    body = "\n".join(lines)
+    return (
+        f"define i32 @{f.name}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
+    )
+
+
+def _transfer(i: int, size: int, lanes: int, previous: str, inward: bool) -> list[str]:
+    """Loop that transposes one array between states in rows and states in lanes."""
+    lines = []
+    for lane in range(lanes):
+        lines += [
+            f"  %o{i}_{lane} = mul i64 %r{lane}, %stride{i}",
+            f"  %p{i}_{lane} = getelementptr double, ptr %array{i}, i64 %o{i}_{lane}",
+        ]
+    lines += [
+        f"  br label %copy{i}", f"copy{i}:",
+        f"  %c{i} = phi i64 [0, %{previous}], [%c{i}n, %copy{i}]",
+        f"  %b{i} = mul i64 %c{i}, {lanes}",
+    ]  # fmt: skip
+    for lane in range(lanes):
+        lines += [
+            f"  %bl{i}_{lane} = add i64 %b{i}, {lane}",
+            f"  %s{i}_{lane} = getelementptr double, ptr %block{i}, i64 %bl{i}_{lane}",
+            f"  %g{i}_{lane} = getelementptr double, ptr %p{i}_{lane}, i64 %c{i}",
+        ]
+        source, target = ("g", "s") if inward else ("s", "g")
+        lines += [
+            f"  %x{i}_{lane} = load double, ptr %{source}{i}_{lane}, align 8",
+            f"  store double %x{i}_{lane}, ptr %{target}{i}_{lane}, align 8",
+        ]
+    lines += [
+        f"  %c{i}n = add i64 %c{i}, 1",
+        f"  %m{i} = icmp slt i64 %c{i}n, {size}",
+        f"  br i1 %m{i}, label %copy{i}, label %after{i}",
+        f"after{i}:",
+    ]
+    return lines

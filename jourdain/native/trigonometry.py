@@ -1,0 +1,143 @@
+"""Sine and cosine as LLVM IR: one text for scalars and SIMD vectors, at most 2 ulp off, the same on every platform.
+
+Range reduction after Cody and Waite with π/2 in three parts and a tail (arguments up to about 8·10⁵; larger ones go to
+the C library, lane by lane), then the minimax polynomials of fdlibm's kernels.
+"""
+
+from __future__ import annotations
+
+import struct
+
+LIMIT = 823549.0
+
+
+def literal(value: float) -> str:
+    """A double as LLVM writes it exactly."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+_SIN = [
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+    -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+]  # fmt: skip
+_COS = [
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05, -2.75573143513906633035e-07,
+    2.08757232129817482790e-09, -1.13596475577881948265e-11,
+]  # fmt: skip
+
+
+class _Writer:
+    """Collects instructions; ``T`` is the type of every floating value."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        self.T = "double" if lanes == 1 else f"<{lanes} x double>"
+        self.I = "i64" if lanes == 1 else f"<{lanes} x i64>"
+        self.B = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.lines: list[str] = []
+        self.n = 0
+
+    def number(self, value: float) -> str:
+        return literal(value) if self.lanes == 1 else f"splat (double {literal(value)})"
+
+    def integer(self, value: int) -> str:
+        return str(value) if self.lanes == 1 else f"splat (i64 {value})"
+
+    def emit(self, text: str) -> str:
+        self.n += 1
+        name = f"%v{self.n}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def op(self, op: str, a: str, b: str) -> str:
+        return self.emit(f"{op} {self.T} {a}, {b}")
+
+    def horner(self, z: str, coefficients: list[float]) -> str:
+        value = self.number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            value = self.op("fadd contract", self.op("fmul contract", value, z), self.number(c))
+        return value
+
+
+def _reduced(w: _Writer) -> tuple[str, str, str]:
+    """Remainder r + tail of x by π/2 and the quadrant's integer bits."""
+    magic = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer left in the low bits
+    shifted = w.op("fadd", w.op("fmul", "%x", w.number(0.6366197723675814)), w.number(magic))
+    k = w.op("fsub", shifted, w.number(magic))
+    a = w.op("fsub", "%x", w.op("fmul", k, w.number(1.57079632673412561417e00)))
+    b = w.op("fmul", k, w.number(6.07710050630396597660e-11))
+    r = w.op("fsub", a, b)
+    lost = w.op("fsub", w.op("fsub", a, r), b)
+    low = w.op("fsub", lost, w.op("fmul", k, w.number(2.02226624879595063154e-21)))
+    high = w.op("fadd", r, low)
+    tail = w.op("fadd", w.op("fsub", r, high), low)
+    return high, tail, w.emit(f"bitcast {w.T} {shifted} to {w.I}")
+
+
+def _kernels(w: _Writer, r: str, y: str) -> tuple[str, str]:
+    """sin(r + y) and cos(r + y) for |r| ≤ π/4."""
+    z = w.op("fmul", r, r)
+    v = w.op("fmul", z, r)
+    p = w.horner(z, _SIN[1:])
+    half_tail = w.op("fmul", w.number(0.5), y)
+    inner = w.op("fsub contract", w.op("fmul contract", z, w.op("fsub contract", half_tail, w.op("fmul contract", v, p))), y)
+    sine = w.op("fsub", r, w.op("fsub contract", inner, w.op("fmul contract", v, w.number(_SIN[0]))))
+    q = w.op("fmul contract", z, w.horner(z, _COS))
+    half = w.op("fmul", z, w.number(0.5))
+    head = w.op("fsub", w.number(1.0), half)
+    rest = w.op("fsub", w.op("fsub", w.number(1.0), head), half)
+    correction = w.op("fsub contract", w.op("fmul contract", z, q), w.op("fmul contract", r, y))
+    return sine, w.op("fadd", head, w.op("fadd", rest, correction))
+
+
+def _rotated(w: _Writer, sine: str, cosine: str, bits: str) -> tuple[str, str]:
+    """Sine and cosine put into the quadrant."""
+    odd = w.emit(f"icmp ne {w.I} {w.emit(f'and {w.I} {bits}, {w.integer(1)}')}, {w.integer(0)}")
+    s = w.emit(f"select {w.B} {odd}, {w.T} {cosine}, {w.T} {sine}")
+    c = w.emit(f"select {w.B} {odd}, {w.T} {sine}, {w.T} {cosine}")
+
+    def signed(value: str, offset: int) -> str:
+        shifted = w.emit(f"add {w.I} {bits}, {w.integer(offset)}") if offset else bits
+        sign = w.emit(f"shl {w.I} {w.emit(f'and {w.I} {shifted}, {w.integer(2)}')}, {w.integer(62)}")
+        raw = w.emit(f"bitcast {w.T} {value} to {w.I}")
+        return w.emit(f"bitcast {w.I} {w.emit(f'xor {w.I} {raw}, {sign}')} to {w.T}")
+
+    return signed(s, 0), signed(c, 1)
+
+
+def _by_library(w: _Writer, name: str) -> str:
+    if w.lanes == 1:
+        return w.emit(f"call double @jd_{name}(double %x)")
+    value = "zeroinitializer"
+    for lane in range(w.lanes):
+        x = w.emit(f"extractelement {w.T} %x, i32 {lane}")
+        y = w.emit(f"call double @jd_{name}(double {x})")
+        value = w.emit(f"insertelement {w.T} {value}, double {y}, i32 {lane}")
+    return value
+
+
+def sincos_ir(lanes: int, attributes: str) -> str:
+    """Text of ``@jd_sincos_<lanes>``, which returns the pair (sin x, cos x)."""
+    w = _Writer(lanes)
+    pair = f"{{{w.T}, {w.T}}}"
+    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+    magnitude = w.emit(f"call {w.T} @llvm.fabs.{suffix}({w.T} %x)")
+    fine = w.emit(f"fcmp ole {w.T} {magnitude}, {w.number(LIMIT)}")
+    if lanes > 1:
+        fine = w.emit(f"call i1 @llvm.vector.reduce.and.v{lanes}i1({w.B} {fine})")
+    w.lines.append(f"  br i1 {fine}, label %near, label %far, !prof !0")
+
+    def pair_of(sine: str, cosine: str) -> None:
+        first = w.emit(f"insertvalue {pair} undef, {w.T} {sine}, 0")
+        w.lines.append(f"  ret {pair} {w.emit(f'insertvalue {pair} {first}, {w.T} {cosine}, 1')}")
+
+    w.lines.append("near:")
+    r, y, bits = _reduced(w)
+    pair_of(*_rotated(w, *_kernels(w, r, y), bits))
+    w.lines.append("far:")
+    pair_of(_by_library(w, "sin"), _by_library(w, "cos"))
+    body = "\n".join(w.lines)
+    declarations = f"declare {w.T} @llvm.fabs.{suffix}({w.T})\n"
+    if lanes > 1:
+        declarations += f"declare i1 @llvm.vector.reduce.and.v{lanes}i1({w.B})\n"
+    return f"{declarations}define internal {pair} @jd_sincos_{lanes}({w.T} %x) {attributes} {{\n{body}\n}}\n"
