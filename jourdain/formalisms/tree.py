@@ -18,7 +18,6 @@ from ..model.joints import Coordinate, Motion
 from ..model.model import Model
 from ..symbolic.derivatives import jvp
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, add, mul, neg, sub
-from ..symbolic.functions import cos, sin
 from ..symbolic.vectors import (
     AXES,
     IDENTITY,
@@ -51,8 +50,8 @@ class Link:
     """One elementary link; vectors are written in its frame of expression."""
 
     __slots__ = (
-        "angle", "axis", "children", "d", "displacement", "freedoms", "index", "inertia", "kind", "mass", "moment", "name",
-        "own_inertia", "own_moment", "parent", "rate", "rate2", "spin", "spin2", "total", "turns",
+        "angle", "axis", "children", "d", "displacement", "freedoms", "index", "inertia", "kind", "mass", "moment", "name", "own_d",
+        "own_inertia", "own_moment", "own_turns", "parent", "rate", "rate2", "root", "spin", "spin2", "total", "turns",
     )  # fmt: skip
     #: −1 for the ground
     parent: int
@@ -65,6 +64,11 @@ class Link:
     angle: AxisTurn | None
     #: the angle itself
     total: Expr
+    #: the link whose own axes are the frame of expression
+    root: int
+    #: rotations from the parent's own axes to this link's own axes, and the joint's origin in the parent's own axes
+    own_turns: list[Turn]
+    own_d: Vector
     #: position of the joint's origin from the parent's origin, in the parent's frame of expression
     d: Vector
     #: θ, θ̇, θ̈ of a rotation or translation
@@ -128,6 +132,9 @@ class Tree:
         self.coordinates: list[Coordinate] = []
         self.prescribed: list[Coordinate] = []
         self._velocity_index: dict[int, int] = {}
+        self._velocities = 0
+        self._registered: set[int] = set()
+        self._quaternions: dict[int, Coordinate] = {}
         self._constant_turns: dict[int, Turn | None] = {}
         self._share = share
         topology = model.topology
@@ -150,12 +157,14 @@ class Tree:
     # -- coordinates ----------------------------------------------------------------------------------------------
 
     def _register(self, c: Coordinate) -> None:
-        if any(c is other for other in self.coordinates) or any(c is other for other in self.prescribed):
+        if id(c) in self._registered:
             return
+        self._registered.add(id(c))
         if c.motion is not None:
             self.prescribed.append(c)
             return
-        self._velocity_index[id(c)] = sum(len(o.v) for o in self.coordinates)
+        self._velocity_index[id(c)] = self._velocities
+        self._velocities += len(c.v)
         self.coordinates.append(c)
 
     @property
@@ -221,6 +230,7 @@ class Tree:
         if motion.kind == "S":
             link.spin, link.spin2 = Vector(*c.v), Vector(*c.a)
             first = self._velocity_index[id(c)]
+            self._quaternions[link.index] = c
             link.freedoms = [Freedom(first + j, j, ONE) for j in range(3)]
         else:
             ratio, offset = (motion.ratio, motion.offset) if sign > 0 else (neg(motion.ratio), neg(motion.offset))
@@ -252,24 +262,20 @@ class Tree:
         parent = self.links[link.parent] if link.parent >= 0 else None
         before = parent.angle if parent is not None else None
         constant_turn = self._constant_turns[link.index]
-        link.angle = None
-        link.total = ZERO
+        link.angle, link.total, link.root = None, ZERO, link.index
+        link.own_d = link.d
         if before is not None:
             link.d = before.out(link.d)
-        if link.kind == "R":
-            shared = self._share and parent is not None and parent.kind == "R" and parent.axis == link.axis and constant_turn is None
-            if shared:
-                assert parent is not None
-                link.total = add(parent.total, link.displacement)
-                link.turns = []
-                link.angle = AxisTurn(link.axis, cos(link.total), sin(link.total))
-            else:
-                link.turns = _present(before, constant_turn, AxisTurn(link.axis, cos(link.displacement), sin(link.displacement)))
-        elif link.kind == "S":
-            coordinate = next(c for c in self.coordinates if c.is_quaternion and self._velocity_index[id(c)] == link.freedoms[0].index)
-            link.turns = _present(before, constant_turn, MatrixTurn(quaternion_rotation(*coordinate.q)))
+        own = _own_turn(link, self)
+        link.own_turns = _present(constant_turn, own)
+        shared = self._share and parent is not None and link.kind == "R" and parent.kind == "R"
+        if shared and parent is not None and parent.axis == link.axis and constant_turn is None:
+            link.root = parent.root
+            link.total = add(parent.total, link.displacement)
+            link.turns = []
+            link.angle = AxisTurn.by(link.axis, link.total)
         else:
-            link.turns = _present(before, constant_turn)
+            link.turns = _present(before, constant_turn, own)
         link.moment, link.inertia = link.own_moment, link.own_inertia
         if link.angle is not None:
             link.moment, link.inertia = link.angle.out(link.moment), link.angle.out_inertia(link.inertia)
@@ -277,14 +283,9 @@ class Tree:
     # -- frames ---------------------------------------------------------------------------------------------------
 
     def place(self, frame: Frame) -> Placement:
-        """A frame on its link, in the link's frame of expression."""
+        """A frame on its link, in the link's own axes."""
         body = self.places[frame.body.name]
-        R = _times(body.rotation, frame.rotation)
-        p = body.position + _turned(body.rotation, frame.position)
-        angle = self.links[body.link].angle if body.link >= 0 else None
-        if angle is not None:
-            p, R = angle.out(p), angle.matrix() @ R
-        return Placement(body.link, p, R)
+        return Placement(body.link, body.position + _turned(body.rotation, frame.position), _times(body.rotation, frame.rotation))
 
     def ancestors(self, index: int) -> list[int]:
         """The link and all links before it, outermost first."""
@@ -293,6 +294,16 @@ class Tree:
             chain.append(index)
             index = self.links[index].parent
         return chain
+
+
+def _own_turn(link: Link, tree: Tree) -> Turn | None:
+    """The rotation that the joint itself makes."""
+    if link.kind == "R":
+        return AxisTurn.by(link.axis, link.displacement)
+    if link.kind == "T":
+        return None
+    c = next(c for c in tree.coordinates if c.is_quaternion and tree._velocity_index[id(c)] == link.freedoms[0].index)
+    return MatrixTurn(quaternion_rotation(*c.q))
 
 
 def _present(*turns: Turn | None) -> list[Turn]:

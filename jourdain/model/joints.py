@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ModelError
-from ..symbolic.expr import ONE, ZERO, Expr, as_expr, constant, mul, symbol
+from ..symbolic.expr import ONE, ZERO, Expr, add, as_expr, constant, mul, symbol
 from ..symbolic.vectors import AXES, Vector
 from .bodies import Frame
 from .values import number, unit_axis, value
@@ -222,8 +222,9 @@ def parse_limits(limits: Any, what: str) -> tuple[float | None, float | None]:
 
 
 def mimic(motion: Motion, leader: Motion, ratio: Any, offset: Any) -> Motion:
-    """A motion that follows another: displacement = ratio·q_leader + offset."""
-    return Motion(motion.kind, motion.axis, leader.coordinate, mul(as_expr(ratio), leader.ratio), as_expr(offset))
+    """A motion that follows another: displacement = ratio·(displacement of the leader) + offset."""
+    ratio, offset = as_expr(ratio), add(as_expr(offset), mul(as_expr(ratio), leader.offset))
+    return Motion(motion.kind, motion.axis, leader.coordinate, mul(ratio, leader.ratio), offset)
 
 
 __all__ = [

@@ -11,13 +11,16 @@ from ..errors import ModelError
 from ..symbolic.expr import ZERO, Expr, symbol
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
+from .constraints import Closure, ConstraintMethods, Equation
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
+from .loads import FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
 from .parameters import Parameters
+from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
 from .values import value, vector
 
 
-class Model:
+class Model(LoadMethods, ConstraintMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -35,8 +38,21 @@ class Model:
         self._parameters = Parameters()
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
+        self.loads: dict[str, JointForce | LinkForce | FrameLoad] = {}
+        self.constraints: dict[str, Closure | Equation] = {}
+        self.inputs: dict[str, Input] = {}
+        self.states: dict[str, UserState] = {}
+        self.outputs: dict[str, Output] = {}
+        self.sensors: dict[str, Sensor] = {}
+        #: What an importer could not or need not carry over, in words.
+        self.notes: list[str] = []
+        self._readings: dict[Expr, tuple[Sensor, str, int]] = {}
         self.time: Expr = symbol("t", "time")
         self._locked = False
+        #: What an importer could not take over, in words.
+        self.notes: list[str] = []
+        #: Elements of a foreign file that have no counterpart in the model, by kind (see jourdain.io).
+        self.imported: dict[str, list[Any]] = {}
         self.ground = Body(self, "ground")
         self.gravity = self._gravity(gravity)
 
@@ -207,9 +223,10 @@ class Model:
         bodies = {b.name: b for b in self.all_bodies}
         if path in bodies:
             return bodies[path].origin
-        head, _, tail = path.rpartition(".")
-        if head in bodies and tail in bodies[head].frames:
-            return bodies[head].frames[tail]
+        for dot in (i for i, letter in enumerate(path) if letter == "."):  # names may contain dots themselves
+            head, tail = path[:dot], path[dot + 1 :]
+            if head in bodies and tail in bodies[head].frames:
+                return bodies[head].frames[tail]
         known = [b.name for b in self.all_bodies] + [f.path for b in self.all_bodies for f in b.frames.values()]
         from difflib import get_close_matches
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .bodies import Body
-from .joints import Joint
+from .joints import Drive, Joint
+from .loads import JointForce
 
 if TYPE_CHECKING:
     from .model import Model
@@ -31,9 +33,10 @@ class Topology:
 
 
 def spanning_tree(model: Model) -> Topology:
-    """Joins bodies in order of declaration; a joint between bodies already connected closes a loop.
+    """Joins bodies one joint after the other; a joint between bodies already connected closes a loop.
 
-    Joints pinned with ``cut=True`` always close a loop, those with ``cut=False`` come first.
+    Joints pinned with ``cut=False`` come first, then those that carry loads or are driven (their coordinates are wanted),
+    then sliding ones, hinges and ball joints, each in order of declaration; ``cut=True`` always closes a loop.
     """
     component = {body.name: body.name for body in model.all_bodies}
 
@@ -45,7 +48,8 @@ def spanning_tree(model: Model) -> Topology:
 
     chosen: list[Joint] = []
     cuts: list[Joint] = []
-    order = sorted((j for j in model.joints.values() if not j.cut), key=lambda j: j.cut is not False)
+    loaded = {load.joint.name for load in model.loads.values() if isinstance(load, JointForce)}
+    order = sorted((j for j in model.joints.values() if not j.cut), key=lambda j: _preference(j, loaded))
     for joint in order:
         a, b = root(joint.parent.body.name), root(joint.child.body.name)
         if a != b:
@@ -61,6 +65,15 @@ def spanning_tree(model: Model) -> Topology:
     return Topology(tuple(branches), tuple(sorted(cuts, key=lambda j: declared[j.name])))
 
 
+def _preference(joint: Joint, loaded: set[str]) -> int:
+    """Rank by which joints are taken into the tree, lowest first."""
+    if joint.cut is False:
+        return 0
+    if joint.name in loaded or joint.drive != Drive() or any(c.motion is not None for c in joint.coordinates):
+        return 1
+    return {"revolute": 3, "universal": 4, "spherical": 5, "free": 6}.get(joint.kind, 2)
+
+
 def _walk(model: Model, chosen: list[Joint]) -> list[Branch]:
     """Branches from the ground outwards, parents first, otherwise in order of declaration."""
     declared = {name: i for i, name in enumerate(model.joints)}
@@ -71,8 +84,6 @@ def _walk(model: Model, chosen: list[Joint]) -> list[Branch]:
         touching.setdefault(joint.parent.body.name, []).append(joint)
         touching.setdefault(joint.child.body.name, []).append(joint)
     branches: list[Branch] = []
-    import heapq
-
     ready: list[tuple[int, str]] = []
 
     def open_from(name: str) -> None:

@@ -45,5 +45,6 @@ def _viewer(item: types.Type, description: str) -> Any:
 
 
 doubles = _viewer(types.float64, "View `size` doubles at `address`: doubles(address, size).")
+complexes = _viewer(types.complex128, "View `size` complex numbers at `address`: complexes(address, size).")
 integers = _viewer(types.int64, "View `size` 64-bit integers at `address`: integers(address, size).")
 words = _viewer(types.intp, "View `size` machine words (pointers) at `address`: words(address, size).")

@@ -563,10 +563,14 @@ def _regroup_product(a: Expr, b: Expr, oa: str, ob: str) -> Expr | None:
             return b.args[0]
         if oa == "div":
             return div(mul(a.args[0], b.args[0]), mul(a.args[1], b.args[1]))
-        if b.args[0] is ONE and not (b.deps == PARAMETER and a.deps != PARAMETER):
-            return div(a, b.args[1])
     if a is b:
         return a.args[0] if oa == "sqrt" else None
+    if ob == "mul":
+        x, y = b.args
+        if y.op == "div" and y.args[1] is a:
+            return mul(x, y.args[0])
+        if x.op == "div" and x.args[1] is a:
+            return mul(y, x.args[0])
     if oa == "mul" and a.args[0] is not a.args[1]:
         if a.args[0] is b:
             return mul(a.args[1], mul(b, b))

@@ -149,10 +149,22 @@ class _Algebra:
             if op == "tan":
                 return self.times(sine, self.inverse(cosine))
             return sine if op == "sin" else cosine
+        if op == "exp" and self.trig:
+            return self._exponential(operands[0])
         args = [self.expression(p) for p in operands]
         made = nary("table", args, e.data) if op == "table" else build(op, args)
         self._note_square(made, operands[0])
         return self.atom(made)
+
+    def _exponential(self, exponent: Polynomial) -> Polynomial:
+        """exp of a sum as a product of powers."""
+        out: Polynomial = {(): 1.0}
+        for m in sorted(exponent, key=self.monomial_key):
+            c = exponent[m]
+            whole = int(c) if abs(c) in range(1, 9) and m else 1
+            [(base, factor)] = self.atom(unary("exp", self.expression({m: c / whole}))).items()
+            out = self.times(out, {tuple((i, whole * n) for i, n in base): factor})
+        return out
 
     def _note_square(self, e: Expr, operand: Polynomial) -> None:
         """Remember what the square of a function is."""
@@ -167,7 +179,8 @@ class _Algebra:
         elif e.op in ("sin", "sinh"):
             other = unary("cos" if e.op == "sin" else "cosh", e.args[0])
             square = self.times(self.atom(other), self.atom(other))
-            self.squares[e.id] = self.plus({(): 1.0}, square, -1.0) if e.op == "sin" else self.plus(square, {(): 1.0}, -1.0)
+            one: Polynomial = {(): 1.0}
+            self.squares[e.id] = self.plus(one, square, -1.0) if e.op == "sin" else self.plus(square, one, -1.0)
 
     def function(self, op: str, angle: Expr) -> Polynomial:
         """Sine or cosine of an angle as an atom."""
@@ -190,8 +203,8 @@ class _Algebra:
     def _single_angle(self, m: Monomial, coefficient: float) -> tuple[Polynomial, Polynomial]:
         if not m:
             # The nearest numbers to multiples of π/2 stand for them.
-            s, c = (0.0 if abs(x) < 1e-15 else x for x in (float(np.sin(coefficient)), float(np.cos(coefficient))))
-            return ({(): s} if s else {}), ({(): c} if c else {})
+            sine, cosine = float(np.sin(coefficient)), float(np.cos(coefficient))
+            return ({(): sine} if abs(sine) > 1e-15 else {}), ({(): cosine} if abs(cosine) > 1e-15 else {})
         times = int(abs(coefficient)) if abs(coefficient) in range(1, 9) else 1
         base = self.expression({m: abs(coefficient) / times})
         s1, c1 = self.function("sin", base), self.function("cos", base)
@@ -248,7 +261,7 @@ def common_monomial(terms: Iterable[Monomial]) -> Monomial:
     shared = dict(terms[0])
     for m in terms[1:]:
         exponents = dict(m)
-        shared = {i: min(n, exponents.get(i, 0)) for i, n in (*shared.items(), *((j, 0) for j in exponents if j not in shared))}
+        shared = {i: min(shared.get(i, 0), exponents.get(i, 0)) for i in {**shared, **exponents}}
     return tuple(sorted((i, n) for i, n in shared.items() if n))
 
 
@@ -315,7 +328,7 @@ def factor_common(e: Any) -> Expr:
     >>> from jourdain.symbolic import symbols
     >>> a, b, x = symbols("a b x")
     >>> factor_common(a * x * x + b * x)
-    x*(a*x + b)
+    (a*x + b)*x
     """
     algebra = _Algebra(False)
     return _factored(algebra, algebra.polynomial(as_expr(e)), nested=False)
@@ -367,7 +380,8 @@ def _same_values(a: Expr, b: Expr, points: int = 6) -> bool:
     rng = np.random.default_rng(20260101)
     values = {s: rng.uniform(0.2, 1.8, points) * rng.choice([-1.0, 1.0, 1.0], points) for s in free_symbols([a, b])}
     nodes = topological([a, b])
-    known = dict(zip((e.id for e in nodes), (np.broadcast_to(v, (points,)) for v in evaluate(nodes, values)), strict=True))
+    results = evaluate(nodes, values)
+    known = {e.id: np.broadcast_to(v, (points,)) for e, v in zip(nodes, results, strict=True)}
     good = np.isfinite(known[a.id]) & np.isfinite(known[b.id])
     sizes = np.array([np.where(np.isfinite(v), np.abs(v), 0.0) for v in known.values()])
     return bool(np.all(np.abs(known[a.id] - known[b.id])[good] <= 1e-10 * np.max(sizes, axis=0)[good]))

@@ -204,18 +204,19 @@ def steiner(w: Vector, d: Vector) -> Inertia:
 class AxisTurn:
     """Rotation about a coordinate axis by an angle: two components mix, the third stays."""
 
-    __slots__ = ("axis", "c", "s")
+    __slots__ = ("angle", "axis", "c", "s")
 
-    def __init__(self, axis: int, c: Expr, s: Expr) -> None:
+    def __init__(self, axis: int, c: Expr, s: Expr, angle: Expr | None = None) -> None:
         self.axis = axis
         self.c = c
         self.s = s
+        self.angle = angle
 
     @staticmethod
     def by(axis: int, angle: Any) -> AxisTurn:
         """The rotation by an angle."""
         angle = as_expr(angle)
-        return AxisTurn(axis, cos(angle), sin(angle))
+        return AxisTurn(axis, cos(angle), sin(angle), angle)
 
     def out(self, v: Vector) -> Vector:
         """Components in the outer frame of a vector given in the turned frame."""

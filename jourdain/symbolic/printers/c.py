@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ..function import SymbolicFunction
 from ..tables import Table
-from .program import Language, Program, header, is_parameters, straight_line, wrap_list
+from .program import Language, Program, argument_names, header, is_parameters, straight_line, words, wrap_list
 
-_SAME = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor".split()
+_SAME = words("sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor")
 
 
 class C(Language):
@@ -16,11 +16,11 @@ class C(Language):
 
     name = "c"
     comment = " *"
-    keywords = frozenset(
+    keywords = frozenset(words(
         "auto break case char const continue default do double else enum extern float for goto if inline int long "
         "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "main j0 j1 jn y0 y1 yn gamma log sin cos tan sqrt exp pow div time abs floor fabs".split()
-    )
+        "main j0 j1 jn y0 y1 yn gamma log sin cos tan sqrt exp pow div time abs floor fabs"
+    ))
     calls = {op: op + "({0})" for op in _SAME} | {
         "abs": "fabs({0})", "atan2": "atan2({0}, {1})", "pow": "pow({0}, {1})", "min": "fmin({0}, {1})",
         "max": "fmax({0}, {1})", "sign": "jd_sign({0})", "where": "({0} ? {1} : {2})",
@@ -131,9 +131,9 @@ def _silence(inputs: Sequence[str], text: list[str]) -> list[str]:
 
 
 def print_c(f: SymbolicFunction, split: bool = False) -> str:
-    """The function in C; ``split`` gives ``name_prepare(p, k)`` to be called once and ``name(…, k, …)`` for every state."""
+    """The function in C; ``split`` gives ``name_prepare(p, k)``, to be called once, and ``name(…, k, …)``."""
     language = C()
-    keep = language.identifier("k", [language.identifier(x.name) for x in (*f.inputs, *f.outputs)]) if split else ""
+    keep = language.identifier("k", map(language.identifier, argument_names(f))) if split else ""
     program = straight_line(f, language, keep)
     extra = ["Matrices are stored row by row; arrays must not overlap."]
     if split:
@@ -148,7 +148,8 @@ def print_c(f: SymbolicFunction, split: bool = False) -> str:
         all_inputs = [n for n in program.inputs if n in parameters or any(f"{n}[" in v for _, v in program.prepare)]
         body = prepared + [f"    {keep}[{i}] = {value};" for i, value in enumerate(program.kept)]
         unused = [] if program.kept else [f"    (void){keep};"]
-        lines += [_signature(f"{program.name}_prepare", all_inputs, [keep]), "{", *unused, *_silence(all_inputs, body), "}", ""]
+        lines += [_signature(f"{program.name}_prepare", all_inputs, [keep]), "{"]
+        lines += [*unused, *_silence(all_inputs, body), "}", ""]
         inputs = [*mixed, keep]
         lines += [_signature(program.name, inputs, program.outputs), "{", *_body(program, inputs), "}"]
     else:

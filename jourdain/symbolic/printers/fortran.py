@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ..function import SymbolicFunction
 from ..tables import Table
-from .program import Language, Piece, Program, header, straight_line, wrap_list
+from .program import Language, Piece, Program, header, straight_line, words, wrap_list
 
-_SAME = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs".split()
+_SAME = words("sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs")
 
 
 class Fortran(Language):
@@ -17,10 +17,10 @@ class Fortran(Language):
     name = "fortran"
     comment = "!"
     case_sensitive = False
-    keywords = frozenset(
+    keywords = frozenset(words(
         "dp abs acos aint asin atan atan2 cos cosh exp floor log max merge min mod real sign sin sinh sqrt tan tanh if "
-        "then else end do function subroutine module integer".split()
-    )
+        "then else end do function subroutine module integer"
+    ))
     conjunction, disjunction, negation, unequal = ".and.", ".or.", ".not. ({0})", "/="
     truth = "merge(1.0_dp, 0.0_dp, {0})"
     calls = {op: op + "({0})" for op in _SAME} | {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ..function import SymbolicFunction
 from ..tables import Table
-from .program import Language, Program, header, straight_line, wrap_list
+from .program import Language, Program, header, straight_line, words, wrap_list
 
-_SAME = "exp sin cos tan atan sinh cosh tanh sign floor abs".split()
+_SAME = words("exp sin cos tan atan sinh cosh tanh sign floor abs")
 #: Julia throws an error outside the domain of these; a branch that is not taken must not stop the program.
 _GUARDED = {"sqrt": "x >= 0", "log": "x >= 0", "asin": "abs(x) <= 1", "acos": "abs(x) <= 1"}
 
@@ -18,11 +18,11 @@ class Julia(Language):
 
     name = "julia"
     comment = "#"
-    keywords = frozenset(
+    keywords = frozenset(words(
         "baremodule begin break catch const continue do else elseif end export false finally for function global if "
         "import in isa let local macro module quote return struct true try using where while exp sin cos tan atan sqrt "
-        "log asin acos abs min max zeros pi".split()
-    )
+        "log asin acos abs min max zeros pi"
+    ))
     calls = {op: op + "({0})" for op in _SAME} | {op: f"jd_{op}({{0}})" for op in _GUARDED} | {
         "atan2": "atan({0}, {1})", "min": "min({0}, {1})", "max": "max({0}, {1})", "pow": "jd_pow({0}, {1})",
         "where": "({0} ? {1} : {2})",
@@ -83,8 +83,8 @@ def _helpers(program: Program) -> list[str]:
     for table, name in program.tables.items():
         lines.append(f"const {name} = (")
         for suffix, array in [*zip("xy", table.breaks), ("c", table.coefficients)]:
-            lines += [f"    {suffix} = [", *("        " + row for row in wrap_list([repr(float(v)) for v in array.flat]))]
-            lines.append("    ],")
+            rows = wrap_list([repr(float(v)) for v in array.flat])
+            lines += [f"    {suffix} = [", *("        " + row for row in rows), "    ],"]
         lines += [f"    hold = {'true' if table.extrapolate == 'hold' else 'false'},", ")", ""]
     return lines
 

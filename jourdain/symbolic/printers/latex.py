@@ -10,17 +10,15 @@ from ..expr import Expr
 from ..function import SymbolicFunction
 from ..graph import topological
 from .layout import ATOM, COMPARISON, LOGIC_AND, LOGIC_OR, POWER, PRODUCT, SUM, Factor, Style, Written, write
-from .program import indices, operation_counts, use_counts
+from .program import indices, operation_counts, use_counts, words
 from .text import simple_fraction
 
-_GREEK = set(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+_LETTERS = words(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 )
-_UNICODE = dict(
-    zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi
-    pi rho sigma tau upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega""".split())
-)  # fmt: skip
+_GREEK = set(_LETTERS)
+_UNICODE = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", _LETTERS, strict=True))
 _ACCENTS = {"dot": r"\dot", "ddot": r"\ddot", "hat": r"\hat", "bar": r"\bar", "tilde": r"\tilde"}
 _OPERATORS = {
     "sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan",
@@ -72,7 +70,7 @@ def number_latex(value: float) -> str:
         return rf"{sign}\frac{{{abs(fraction.numerator)}}}{{{fraction.denominator}}}"
     mantissa, _, exponent = repr(value).partition("e")
     if not exponent and abs(value) >= 1e7:
-        exponent = str(int(math.floor(math.log10(abs(value)))))
+        exponent = str(math.floor(math.log10(abs(value))))
         mantissa = repr(value / 10.0 ** int(exponent))
     mantissa = mantissa.removesuffix(".0")
     if not exponent:
@@ -87,7 +85,7 @@ class Latex(Style):
     def number(self, value: float) -> Written:
         """A number."""
         text = number_latex(value)
-        return Written(text, SUM if value < 0 else (PRODUCT if "cdot" in text else ATOM), (-1, 0, ()), 0.0)
+        return Written(text, SUM if value < 0 else (PRODUCT if "cdot" in text else ATOM), (-1, 0, ()), ())
 
     def symbol(self, name: str) -> str:
         """A name."""

@@ -13,15 +13,22 @@ from ..expr import KINDS, PARAMETER, Expr
 
 LOGIC_OR, LOGIC_AND, COMPARISON, SUM, PRODUCT, POWER, ATOM = range(1, 8)
 _LATE = KINDS["velocity"], KINDS["acceleration"]
+_LATE_RANKS = (5, 6)
 
 
 class Written(NamedTuple):
-    """Text of an expression, how tightly it binds, its place among others, and its degree."""
+    """Text of an expression, how tightly it binds, its place among factors, and (of a product) that of its factors."""
 
     text: str
     precedence: int
     order: tuple[Any, ...]
-    degree: float = 1.0
+    factors: tuple[tuple[Any, float], ...] | None = None
+
+    def term_key(self) -> tuple[Any, ...]:
+        """Place among terms: by velocities and accelerations, then higher degree first, then by factors."""
+        parts = self.factors if self.factors is not None else ((self.order, -1.0),)
+        late = tuple(p for p in parts if p[0] and p[0][0] in _LATE_RANKS)
+        return late, sum(n for _, n in parts), parts
 
 
 class Factor(NamedTuple):
@@ -117,7 +124,7 @@ def factors(e: Expr, named: Mapping[int, Any]) -> tuple[float, dict[Expr, float]
 
 
 def _rank(e: Expr) -> int:
-    """Place of a factor: sums of parameters, parameters, positions, functions, velocities, accelerations, other sums."""
+    """Place of a factor: sums of parameters, parameters, positions, functions, velocities, accelerations, sums."""
     if e.op in ("add", "sub"):
         return 0 if e.deps == PARAMETER else 9
     if e.deps & _LATE[1]:
@@ -162,7 +169,7 @@ class _Writer:
             if plan is None:
                 steps += 1
                 if self.limit is not None and (steps > 40 * self.limit or len(stack) > 400):
-                    self.memo[e.id] = Written("…", ATOM, ())
+                    self.memo[e.id] = Written("…", ATOM, (8, 0, ()))
                     continue
                 plan = plans[e.id] = self._plan(e, e is root)
                 missing = [c for c in plan[1] if c.id not in self.memo]
@@ -211,14 +218,14 @@ class _Writer:
             w = self.memo[x.id]
             if w.text.startswith("-"):
                 sign, w = -sign, w._replace(text=w.text[1:], precedence=max(w.precedence, PRODUCT))
-            written.append((sign, w, (_term_rank(x), -w.degree, w.order)))
+            written.append((sign, w, (_term_rank(x), w.term_key())))
         written.sort(key=lambda t: t[2])
         first = next((i for i, t in enumerate(written) if t[0] > 0), 0)
         if written[0][2][0] == written[first][2][0] or written[first][2][0] == 9:
             written.insert(0, written.pop(first))
         text = self.style.sum([(sign, w) for sign, w, _ in written])
         precedence = SUM if len(written) > 1 or text.startswith("-") else written[0][1].precedence
-        return Written(text, precedence, (_rank(e), 1, natural(text)), written[0][1].degree)
+        return Written(text, precedence, (_rank(e), 1, natural(text)))
 
     def _product(self, e: Expr, coefficient: float, exponents: dict[Expr, float]) -> Written:
         items = [Factor(self.memo[x.id], n, x) for x, n in exponents.items() if n != 0.0]
@@ -228,8 +235,8 @@ class _Writer:
         text, precedence = self.style.product(abs(coefficient), over, under)
         if coefficient < 0:
             text, precedence = "-" + text, SUM
-        degree = sum(f.exponent for f in items)
-        return Written(text, precedence, (_rank(e), 2, natural(text)), degree)
+        parts = tuple((f.written.order, -f.exponent) for f in items)
+        return Written(text, precedence, (_rank(e), 2, natural(text)), parts)
 
 
 def write(e: Expr, style: Style, named: Mapping[int, str] | None = None, limit: int | None = None) -> Written:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..expr import PARAMETER, Expr
@@ -17,6 +18,11 @@ OR, AND, COMPARE, SUM, PRODUCT, ATOM = range(1, 7)
 _INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 #: Longest text of a value that is written where it is used instead of getting a name.
 INLINE = 64
+
+
+def words(text: str) -> list[str]:
+    """The words of a text."""
+    return text.split()
 
 
 class Piece(NamedTuple):
@@ -40,7 +46,7 @@ class Language:
     keywords: frozenset[str] = frozenset()
     case_sensitive = True
     #: Calls of functions; {0} … are the operands.
-    calls: dict[str, str] = {}
+    calls: Mapping[str, str] = MappingProxyType({})
     conjunction, disjunction, negation = "&&", "||", "!({0})"
     unequal = "!="
     truth = "({0} ? 1.0 : 0.0)"
@@ -158,6 +164,11 @@ def indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return out
 
 
+def argument_names(f: SymbolicFunction) -> list[str]:
+    """Names of inputs and outputs."""
+    return [a.name for a in f.inputs] + [r.name for r in f.outputs]
+
+
 def is_parameters(a: Argument) -> bool:
     """Whether an argument holds parameters alone."""
     return bool(a.symbols) and all(s.deps == PARAMETER for s in a.symbols)
@@ -219,16 +230,15 @@ class _Names:
 
 def _elements(f: SymbolicFunction, language: Language, inputs: Sequence[str]) -> dict[int, str]:
     """Text of every input symbol."""
-    return {
-        s.id: language.element(name, i) for a, name in zip(f.inputs, inputs, strict=True) for i, s in enumerate(a.symbols)
-    }
+    pairs = zip(f.inputs, inputs, strict=True)
+    return {s.id: language.element(name, i) for a, name in pairs for i, s in enumerate(a.symbols)}
 
 
 def straight_line(f: SymbolicFunction, language: Language, keep: str = "") -> Program:
     """The program of a function; with ``keep`` the prepared values come from an array of that name instead."""
     taken: list[str] = [language.identifier(f.name)]
-    for item in (*f.inputs, *f.outputs):
-        taken.append(language.identifier(item.name, taken))
+    for name in argument_names(f):
+        taken.append(language.identifier(name, taken))
     n = len(f.inputs)
     program = Program(f, language, taken[0], taken[1 : n + 1], taken[n + 1 :])
     outputs = f.expressions
@@ -251,8 +261,8 @@ def straight_line(f: SymbolicFunction, language: Language, keep: str = "") -> Pr
                 piece = Piece(language.number(e.data), ATOM if e.data >= 0 else SUM)
             else:
                 piece = _written(program, e, [known[a.id] for a in e.args])
-                named = e.op != "neg" and (uses[e.id] > 1 or len(piece.text) > INLINE or (prepared and e.id in boundary))
-                if named:
+                wanted = uses[e.id] > 1 or len(piece.text) > INLINE or (prepared and e.id in boundary)
+                if wanted and e.op != "neg":
                     name = new_name(e, prepared)
                     target.append((name, language.value(piece)))
                     piece = Piece(name, ATOM)

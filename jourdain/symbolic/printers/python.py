@@ -9,8 +9,6 @@ from ..function import SymbolicFunction
 from ..tables import Table
 from .program import ATOM, Language, Piece, Program, header, straight_line, wrap_list
 
-_SAME = "sqrt exp log sin cos tan sinh cosh tanh sign floor abs".split()
-
 
 class Python(Language):
     """Python with an array module (``np`` or ``jnp``)."""
@@ -105,7 +103,8 @@ def _definition(program: Program) -> list[str]:
     summary = f"Return {', '.join(program.outputs)}; every input may carry further axes behind the first (many states)."
     lines = [f"def {program.name}({', '.join(program.inputs)}):", f'    """{summary}"""']
     module = program.language.module if isinstance(program.language, Python) else "np"
-    return lines + [f"    {n} = {module}.asarray({n}, dtype=float)" for n, a in zip(program.inputs, f.inputs) if a.symbols]
+    used = [n for n, a in zip(program.inputs, f.inputs) if a.symbols]
+    return lines + [f"    {n} = {module}.asarray({n}, dtype=float)" for n in used]
 
 
 def print_python(f: SymbolicFunction) -> str:
@@ -127,8 +126,8 @@ def print_jax(f: SymbolicFunction) -> str:
     """The function in Python with JAX: pure, so that jit, grad, vmap and shard apply."""
     program = straight_line(f, Jax())
     extra = ['Double precision needs jax.config.update("jax_enable_x64", True).']
-    lines = [*header(program, extra), "import jax.numpy as jnp", "", "", *_tables(program, "jnp"), *_definition(program)]
-    lines += _assignments(program)
+    lines = [*header(program, extra), "import jax.numpy as jnp", "", "", *_tables(program, "jnp")]
+    lines += [*_definition(program), *_assignments(program)]
     for i, (name, r) in enumerate(zip(program.outputs, f.outputs)):
         rows = wrap_list(program.results[i])
         lines.append(f"    {name} = jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, [")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ..function import SymbolicFunction
 from ..tables import Table
-from .program import ATOM, Language, Piece, Program, header, straight_line, wrap_list, wrapped
+from .program import ATOM, Language, Piece, Program, header, straight_line, words, wrap_list, wrapped
 
-_METHODS = {op: op for op in "sqrt exp sin cos tan asin acos atan sinh cosh tanh floor abs atan2 min max".split()}
+_METHODS = {op: op for op in words("sqrt exp sin cos tan asin acos atan sinh cosh tanh floor abs atan2 min max")}
 _METHODS |= {"log": "ln", "pow": "powf"}
 
 
@@ -16,10 +16,10 @@ class Rust(Language):
     """Rust."""
 
     name = "rust"
-    keywords = frozenset(
-        "as break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref "
-        "return self static struct super trait true type unsafe use where while async await f64".split()
-    )
+    keywords = frozenset(words(
+        "as break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub "
+        "ref return self static struct super trait true type unsafe use where while async await f64"
+    ))
     truth = "f64::from(u8::from({0}))"
 
     def call(self, op: str, operands: Sequence[Piece]) -> Piece:
@@ -96,7 +96,8 @@ fn jd_table2(gx: &[f64], gy: &[f64], c: &[f64], hold: bool, order_x: u32, order_
 def _helpers(program: Program) -> list[str]:
     dimensions = {len(t.breaks) for t in program.tables}
     wanted = [
-        ("sign" in program.ops, _SIGN), (bool(dimensions), _TABLE), (1 in dimensions, _TABLE_1), (2 in dimensions, _TABLE_2),
+        ("sign" in program.ops, _SIGN), (bool(dimensions), _TABLE), (1 in dimensions, _TABLE_1),
+        (2 in dimensions, _TABLE_2),
     ]  # fmt: skip
     lines = [line for needed, text in wanted if needed for line in ["", *text.splitlines()]]
     for table, name in program.tables.items():

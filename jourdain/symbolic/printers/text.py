@@ -26,7 +26,8 @@ def number(value: float) -> str:
 def simple_fraction(value: float) -> Fraction | None:
     """The fraction of small whole numbers that is this number, if there is one."""
     fraction = Fraction(value).limit_denominator(360)
-    return fraction if fraction.denominator > 1 and abs(fraction.numerator) < 1000 and float(fraction) == value else None
+    simple = fraction.denominator > 1 and abs(fraction.numerator) < 1000 and float(fraction) == value
+    return fraction if simple else None
 
 
 class Text(Style):
@@ -35,7 +36,7 @@ class Text(Style):
     def number(self, value: float) -> Written:
         """A number or a fraction."""
         text = number(value)
-        return Written(text, PRODUCT if "/" in text else (SUM if value < 0 else ATOM), (-1, 0, ()), 0.0)
+        return Written(text, PRODUCT if "/" in text else (SUM if value < 0 else ATOM), (-1, 0, ()), ())
 
     def symbol(self, name: str) -> str:
         """The name itself."""

@@ -1,0 +1,1 @@
+"""What the user asks of a compiled system, one verb a file."""

@@ -1,0 +1,148 @@
+"""The configuration space: q̇ = N(q) v, integration, differences, interpolation, random and normalised configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.joints import Coordinate
+from ..model.values import number
+
+
+class Configuration:
+    """Layout of q and v for a list of coordinates (numbers and unit quaternions, scalar first)."""
+
+    def __init__(self, coordinates: Sequence[Coordinate]) -> None:
+        self.coordinates = tuple(coordinates)
+        self.position_names = [n for c in coordinates for n in c.names]
+        self.velocity_names = [n for c in coordinates for n in c.velocity_names]
+        self.units = [c.unit for c in coordinates for _ in c.names]
+        self.nq, self.nv = len(self.position_names), len(self.velocity_names)
+        self.quaternions: list[tuple[int, int]] = []
+        iq = iv = 0
+        scalar_q: list[int] = []
+        scalar_v: list[int] = []
+        for c in coordinates:
+            if c.is_quaternion:
+                self.quaternions.append((iq, iv))
+            else:
+                scalar_q.append(iq)
+                scalar_v.append(iv)
+            iq, iv = iq + len(c.q), iv + len(c.v)
+        self._scalar_q, self._scalar_v = np.array(scalar_q, dtype=int), np.array(scalar_v, dtype=int)
+
+    def neutral(self) -> np.ndarray:
+        """Zero positions and unit quaternions."""
+        q = np.zeros(self.nq)
+        for i, _ in self.quaternions:
+            q[i] = 1.0
+        return q
+
+    def pack(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
+        """q from named values (with units if written as text); names not given keep the base's value."""
+        q = self.neutral() if base is None else np.array(base, dtype=float)
+        self._fill(q, values, self.position_names, "coordinate")
+        return self.normalise(q)
+
+    def pack_velocities(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
+        """v from named values; a coordinate's own name is accepted for its rate."""
+        v = np.zeros(self.nv) if base is None else np.array(base, dtype=float)
+        self._fill(v, values, self.velocity_names, "velocity")
+        return v
+
+    def _fill(self, array: np.ndarray, values: Mapping[str, Any], names: list[str], what: str) -> None:
+        for name, value in values.items():
+            array[self.index(name, names, what)] = number(value, f"{what} '{name}'")
+
+    def index(self, name: str, names: list[str] | None = None, what: str = "coordinate") -> int:
+        """Index of a coordinate by name; a joint's name is enough where it has one coordinate."""
+        names = self.position_names if names is None else names
+        if name in names:
+            return names.index(name)
+        candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
+        if len(candidates) == 1:
+            return candidates[0]
+        from difflib import get_close_matches
+
+        near = [names[i] for i in candidates] or get_close_matches(name, names, 3) or names[:6]
+        raise InputError(f"there is no {what} '{name}'; did you mean {', '.join(near)}?")
+
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """q̇ = N(q) v."""
+        out = np.zeros(np.broadcast_shapes(q.shape[:-1], v.shape[:-1]) + (self.nq,))
+        out[..., self._scalar_q] = v[..., self._scalar_v]
+        for i, j in self.quaternions:
+            e, w = q[..., i : i + 4], v[..., j : j + 3]
+            out[..., i] = -0.5 * np.sum(e[..., 1:] * w, axis=-1)
+            out[..., i + 1 : i + 4] = 0.5 * (e[..., :1] * w + np.cross(e[..., 1:], w))
+        return out
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """The configuration reached from q by the displacement dv (rotation vectors for quaternions)."""
+        q, dv = np.asarray(q, dtype=float), np.asarray(dv, dtype=float)
+        out = np.array(np.broadcast_to(q, np.broadcast_shapes(q.shape[:-1], dv.shape[:-1]) + (self.nq,)))
+        out[..., self._scalar_q] += dv[..., self._scalar_v]
+        for i, j in self.quaternions:
+            out[..., i : i + 4] = quaternion_product(out[..., i : i + 4], quaternion_exponential(dv[..., j : j + 3]))
+        return out
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The displacement from q0 to q1: integrate(q0, difference(q0, q1)) = q1."""
+        q0, q1 = np.asarray(q0, dtype=float), np.asarray(q1, dtype=float)
+        out = np.zeros(np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1]) + (self.nv,))
+        out[..., self._scalar_v] = q1[..., self._scalar_q] - q0[..., self._scalar_q]
+        for i, j in self.quaternions:
+            conjugate = q0[..., i : i + 4] * np.array([1.0, -1.0, -1.0, -1.0])
+            out[..., j : j + 3] = quaternion_logarithm(quaternion_product(conjugate, q1[..., i : i + 4]))
+        return out
+
+    def interpolate(self, q0: np.ndarray, q1: np.ndarray, s: float) -> np.ndarray:
+        """The configuration at the fraction s of the way (geodesic for rotations)."""
+        return self.integrate(q0, s * self.difference(q0, q1))
+
+    def normalise(self, q: np.ndarray) -> np.ndarray:
+        """q with quaternions of unit length."""
+        q = np.array(q, dtype=float)
+        for i, _ in self.quaternions:
+            length = np.linalg.norm(q[..., i : i + 4], axis=-1, keepdims=True)
+            if np.any(length < 1e-12):
+                raise InputError(f"the quaternion '{self.position_names[i]}' … is zero and has no direction; give (1, 0, 0, 0) for no rotation")
+            q[..., i : i + 4] /= length
+        return q
+
+    def random(self, rng: np.random.Generator | None = None, size: int | None = None) -> np.ndarray:
+        """Random configuration(s): angles in (−π, π), displacements in (−1, 1), rotations uniform."""
+        rng = np.random.default_rng() if rng is None else rng
+        lead = () if size is None else (size,)
+        q = rng.uniform(-1.0, 1.0, (*lead, self.nq))
+        angle = np.array([u == "rad" for u in self.units], dtype=bool)
+        q[..., angle] *= np.pi
+        for i, _ in self.quaternions:
+            q[..., i : i + 4] = rng.normal(size=(*lead, 4))
+        return self.normalise(q)
+
+
+def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a ∘ b, scalar first."""
+    a0, a1, b0, b1 = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
+    scalar = a0 * b0 - np.sum(a1 * b1, axis=-1, keepdims=True)
+    return np.concatenate([scalar, a0 * b1 + b0 * a1 + np.cross(a1, b1)], axis=-1)
+
+
+def quaternion_exponential(w: np.ndarray) -> np.ndarray:
+    """Unit quaternion of a rotation vector."""
+    half = 0.5 * np.linalg.norm(w, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(half), 0.5 * w * np.sinc(half / np.pi)], axis=-1)
+
+
+def quaternion_logarithm(e: np.ndarray) -> np.ndarray:
+    """Rotation vector (shortest) of a unit quaternion."""
+    e = np.where(e[..., :1] < 0, -e, e)
+    sine = np.linalg.norm(e[..., 1:], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, e[..., :1])
+    safe = np.where(sine < 1e-12, 1.0, sine)
+    factor = np.where(sine < 1e-12, 2.0, angle / safe)
+    return factor * e[..., 1:]

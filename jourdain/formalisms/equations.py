@@ -1,0 +1,321 @@
+"""Equations of motion of a whole model: tree, loads, constraints and user states put together.
+
+    q̇ = N(q) v,   M(q) v̇ + c(q, v) = Q(t, q, v, z, u) + Jᵀλ,   h(q, t) = 0,   w(q, v, t) = 0,   ż = f
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import ModelError
+from ..model.joints import Coordinate
+from ..model.loads import FrameLoad, JointForce, LinkForce
+from ..model.model import Model
+from ..symbolic.derivatives import jvp, sparse_jacobian
+from ..symbolic.expr import HALF, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
+from ..symbolic.functions import sqrt, tanh
+from ..symbolic.graph import substitute
+from ..symbolic.vectors import NULL, Vector
+from .kinematics import GROUND, Kinematics
+from .loop_closure import closure_rows, cut_joint_closure, measured_coordinate
+from .newton_euler import Wrench
+from .tree import Tree, prescribed_rates
+
+#: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
+FRICTION_SPEED = 1e-3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scalar constraint: its name, the expression, and whether it constrains velocities only."""
+
+    name: str
+    expression: Expr
+    nonholonomic: bool
+
+
+class Equations:
+    """Everything a model says, as expressions of t, q, v, a, z (user states), u (inputs) and p (parameters)."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tree = Tree(model)
+        self.kinematics = Kinematics(self.tree)
+        self.q, self.v, self.a = self.tree.q, self.tree.v, self.tree.a
+        self.t = model.time
+        self.u = tuple(i.symbol for i in model.inputs.values())
+        self.z = tuple(s.symbol for s in model.states.values())
+        self.p = model.parameter_set.symbols
+        self._readings: dict[Expr, Expr] = {}
+
+    # -- configuration --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def position_rates(self) -> list[Expr]:
+        """q̇ = N(q) v."""
+        rates: list[Expr] = []
+        for c in self.tree.coordinates:
+            rates += quaternion_rates(c) if c.is_quaternion else list(c.v)
+        return rates
+
+    @property
+    def flow(self) -> dict[Expr, Expr]:
+        """Directions of a total time derivative at constant velocities: q → N v, t → 1."""
+        return {**dict(zip(self.q, self.position_rates, strict=True)), self.t: ONE}
+
+    # -- readings -------------------------------------------------------------------------------------------------
+
+    def resolve(self, expressions: Sequence[Expr]) -> list[Expr]:
+        """Expressions with sensors, link lengths, prescribed and cut coordinates replaced by what they stand for."""
+        return substitute(expressions, self.readings)
+
+    @cached_property
+    def readings(self) -> Mapping[Expr, Expr]:
+        """What each reading stands for."""
+        known: dict[Expr, Expr] = {}
+        for c in self.tree.prescribed:
+            assert c.motion is not None
+            known[c.q[0]], known[c.v[0]], known[c.a[0]] = prescribed_rates(self.t, c.motion)
+        for joint in self.tree.cuts:
+            self._measure_cut(joint, known)
+        for load in self.model.loads.values():
+            if isinstance(load, LinkForce):
+                known[load.length], known[load.rate] = self._link_length(load)
+        cache: dict[tuple[str, str], list[Expr]] = {}
+        for reading, (sensor, quantity, index) in self.model._readings.items():
+            key = (sensor.name, quantity)
+            if key not in cache:
+                cache[key] = self._sense(sensor, quantity)
+            known[reading] = cache[key][index]
+        return known
+
+    def _measure_cut(self, joint, known: dict[Expr, Expr]) -> None:
+        if joint.kind in ("revolute", "prismatic"):
+            c = joint.coordinates[0]
+            position, _ = measured_coordinate(self.kinematics, joint)
+            known[c.q[0]] = position
+            known[c.v[0]] = jvp([position], self.flow)[0]
+
+    def _link_length(self, load: LinkForce) -> tuple[Expr, Expr]:
+        """Length of the line through the points and its rate."""
+        total, rate = ZERO, ZERO
+        for d, length, w in self._segments(load):
+            total = add(total, length)
+            rate = add(rate, div(d.dot(w), length))
+        return total, rate
+
+    def _segments(self, load: LinkForce) -> list[tuple[Vector, Expr, Vector]]:
+        """Each segment: difference of positions, its length, difference of velocities (common ancestor's axes)."""
+        found = []
+        for a, b in zip(load.points, load.points[1:], strict=False):
+            base = self.kinematics.common(a, b)
+            d = self.kinematics.position(b, base) - self.kinematics.position(a, base)
+            w = self.kinematics.velocity(b, base) - self.kinematics.velocity(a, base)
+            found.append((d, sqrt(d.dot(d)), w))
+        return found
+
+    def _sense(self, sensor, quantity: str) -> list[Expr]:
+        """Entries of a sensor's quantity, in the axes of its reference frame and as seen from it."""
+        k = self.kinematics
+        frame, reference = sensor.frame, sensor.reference
+        if reference.body.is_ground and reference.is_origin:
+            if quantity == "rotation":
+                return k.rotation(frame).entries
+            return list(getattr(k, quantity)(frame))
+        base = k.common(frame, reference)
+        R = k.rotation(reference, base)
+        if quantity == "rotation":
+            return (R.T @ k.rotation(frame, base)).entries
+        d = k.position(frame, base) - k.position(reference, base)
+        if quantity == "position":
+            return list(R.T @ d)
+        omega = k.angular_velocity(reference, base)
+        if quantity == "angular_velocity":
+            return list(R.T @ (k.angular_velocity(frame, base) - omega))
+        relative = k.velocity(frame, base) - k.velocity(reference, base) - omega.cross(d)
+        return list(R.T @ relative)
+
+    # -- loads ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _loads(self) -> tuple[list[Expr], dict[int, Wrench]]:
+        joint_forces = [ZERO] * self.tree.nv
+        wrenches: dict[int, Wrench] = {}
+        self._drive_forces(joint_forces, wrenches)
+        for load in self.model.loads.values():
+            if isinstance(load, JointForce):
+                self._joint_force(load.joint, load.coordinate, self.resolve([load.force])[0], joint_forces, wrenches)
+            elif isinstance(load, LinkForce):
+                self._link_force(load, wrenches)
+            else:
+                self._frame_load(load, wrenches)
+        return joint_forces, wrenches
+
+    @property
+    def joint_forces(self) -> list[Expr]:
+        """Forces of the laws at joints, one for each velocity."""
+        return self._loads[0]
+
+    @property
+    def wrenches(self) -> dict[int, Wrench]:
+        """Resultant of links and frame loads on each link, about its origin, in its axes."""
+        return self._loads[1]
+
+    def _joint_force(self, joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+        index = self.tree._velocity_index.get(id(c))
+        if index is not None:
+            forces[index] = add(forces[index], force)
+        elif c.motion is None:
+            self._cut_force(joint, force, wrenches)
+
+    def _cut_force(self, joint, force: Expr, wrenches: dict[int, Wrench]) -> None:
+        """A force along or a torque about the axis of a joint that closes a loop, on both bodies."""
+        _, axis = measured_coordinate(self.kinematics, joint)
+        base = self.kinematics.common(joint.parent, joint.child)
+        f, n = (axis * force, NULL) if joint.kind == "prismatic" else (NULL, axis * force)
+        self._act(joint.child, f, n, base, wrenches)
+        self._act(joint.parent, -f, -n, base, wrenches)
+
+    def _drive_forces(self, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+        """Damping, friction and stiffness constants declared with the joints."""
+        for joint in self.model.joints.values():
+            drive = joint.drive
+            if drive.damping is ZERO and drive.friction is ZERO and drive.stiffness is ZERO:
+                continue
+            c = joint.coordinates[0]
+            x, v = self.resolve([c.q[0], c.v[0]])
+            total = add(mul(drive.damping, v), mul(drive.friction, tanh(v / FRICTION_SPEED)))
+            total = add(total, mul(drive.stiffness, sub(x, drive.rest)))
+            self._joint_force(joint, c, neg(total), forces, wrenches)
+
+    def _link_force(self, load: LinkForce, wrenches: dict[int, Wrench]) -> None:
+        tension = self.resolve([load.tension])[0]
+        for (a, b), (d, length, _) in zip(zip(load.points, load.points[1:], strict=False), self._segments(load), strict=True):
+            pull = d * div(tension, length)
+            base = self.kinematics.common(a, b)
+            self._act(a, pull, NULL, base, wrenches)
+            self._act(b, -pull, NULL, base, wrenches)
+
+    def _frame_load(self, load: FrameLoad, wrenches: dict[int, Wrench]) -> None:
+        force, torque = Vector(*self.resolve(list(load.force))), Vector(*self.resolve(list(load.torque)))
+        frames = [load.frame] + [f for f in (load.axes, load.reaction) if f is not None]
+        base = GROUND if load.axes is None else self.kinematics.common(*frames)
+        if load.axes is not None:
+            R = self.kinematics.rotation(load.axes, base)
+            force, torque = R @ force, R @ torque
+        self._act(load.frame, force, torque, base, wrenches)
+        if load.reaction is not None:
+            arm = self.kinematics.position(load.frame, base) - self.kinematics.position(load.reaction, base)
+            self._act(load.reaction, -force, -(torque + arm.cross(force)), base, wrenches)
+
+    def _act(self, frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+        link, f, n = self.kinematics.wrench_on_link(frame, force, torque, base)
+        if link >= 0:
+            before = wrenches.get(link, (NULL, NULL))
+            wrenches[link] = (before[0] + f, before[1] + n)
+
+    @cached_property
+    def generalised_forces(self) -> list[Expr]:
+        """Q(t, q, v, z, u): all loads projected on the coordinates."""
+        projected = project_wrenches(self.tree, self.wrenches)
+        return [add(a, b) for a, b in zip(self.joint_forces, projected, strict=True)]
+
+    @cached_property
+    def state_rates(self) -> list[Expr]:
+        """ż of the user's states."""
+        missing = [s.name for s in self.model.states.values() if s.rate is None]
+        if missing:
+            raise ModelError(f"state '{missing[0]}' has no differential equation; give it with m.rate(state, expression)")
+        return self.resolve([s.rate for s in self.model.states.values() if s.rate is not None])
+
+    @cached_property
+    def potential(self) -> Expr:
+        """Potential energy of springs (gravity apart)."""
+        total = ZERO
+        for load in self.model.loads.values():
+            total = add(total, load.potential)
+        for joint in self.model.joints.values():
+            if joint.drive.stiffness is not ZERO:
+                x = sub(joint.coordinates[0].q[0], joint.drive.rest)
+                total = add(total, mul(HALF, mul(joint.drive.stiffness, mul(x, x))))
+        return self.resolve([total])[0]
+
+    # -- constraints ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All scalar constraints that do not hold by themselves, holonomic ones first."""
+        found: list[Row] = []
+        for closure in [*(cut_joint_closure(j) for j in self.tree.cuts), *self.model.constraints.values()]:
+            if hasattr(closure, "kind"):
+                for i, e in enumerate(closure_rows(self.kinematics, closure)):
+                    self._add_row(found, f"{closure.name}[{i + 1}]", e, False)
+            else:
+                self._add_row(found, closure.name, self.resolve([closure.expression])[0], closure.nonholonomic)
+        return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
+
+    def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool) -> None:
+        if e is ZERO or (e.is_number and abs(float(e)) < 1e-12):
+            return
+        if e.is_number:
+            raise ModelError(f"constraint '{name}' cannot be met: it reads {float(e):g} = 0 whatever the position")
+        if not e.deps & ~PARAMETER:
+            raise ModelError(f"constraint '{name}' depends on parameters alone: {e} = 0; no motion can meet it")
+        found.append(Row(name, e, nonholonomic))
+
+    @property
+    def holonomic(self) -> int:
+        """Number of holonomic rows."""
+        return sum(not r.nonholonomic for r in self.rows)
+
+    @cached_property
+    def constraint_velocities(self) -> list[Expr]:
+        """J v + ∂h/∂t for holonomic rows, w itself for nonholonomic ones."""
+        h = [r.expression for r in self.rows]
+        n = self.holonomic
+        return jvp(h[:n], self.flow) + h[n:]
+
+    @cached_property
+    def constraint_jacobian(self) -> dict[tuple[int, int], Expr]:
+        """Non-zero entries of J = ∂(constraint velocity)/∂v."""
+        return sparse_jacobian(self.constraint_velocities, self.v)
+
+    @cached_property
+    def constraint_accelerations(self) -> list[Expr]:
+        """The part of the constraints' acceleration that does not depend on v̇: J v̇ + this = 0."""
+        return jvp(self.constraint_velocities, self.flow)
+
+
+def quaternion_rates(c: Coordinate) -> list[Expr]:
+    """ė = ½ e ∘ (0, ω) for a unit quaternion (scalar first) and the angular velocity in child axes."""
+    e0, e1, e2, e3 = c.q
+    x, y, z = (mul(HALF, w) for w in c.v)
+    return [
+        neg(add(add(mul(e1, x), mul(e2, y)), mul(e3, z))),
+        add(mul(e0, x), sub(mul(e2, z), mul(e3, y))),
+        add(mul(e0, y), sub(mul(e3, x), mul(e1, z))),
+        add(mul(e0, z), sub(mul(e1, y), mul(e2, x))),
+    ]
+
+
+def project_wrenches(tree: Tree, wrenches: Mapping[int, Wrench]) -> list[Expr]:
+    """Generalised forces Σ Jᵀ(F, N) of wrenches on links, by one sweep inwards."""
+    forces = [ZERO] * tree.nv
+    totals: dict[int, Wrench] = dict(wrenches)
+    for link in reversed(tree.links):
+        if link.index not in totals:
+            continue
+        force, moment = totals[link.index]
+        for freedom in link.freedoms:
+            part = (force if link.kind == "T" else moment)[freedom.axis]
+            forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, part))
+        if link.parent >= 0:
+            if link.kind == "T":
+                moment = moment + link.slide.cross(force)
+            f = link.out(force)
+            n = link.out(moment) + link.d.cross(f)
+            before = totals.get(link.parent, (NULL, NULL))
+            totals[link.parent] = (before[0] + f, before[1] + n)
+    return forces

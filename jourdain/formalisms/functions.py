@@ -1,0 +1,265 @@
+"""The named functions a compiled system offers, each derived from the equations when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import InputError
+from ..symbolic.expr import KINDS, ZERO, Expr, add, neg, sub, symbol
+from ..symbolic.function import Argument, Result, SymbolicFunction
+from .articulated_body import accelerations as articulated_accelerations
+from .articulated_body import shares_coordinates
+from .composite_body import mass_matrix
+from .equations import Equations
+from .kinematics import GROUND
+from .mass_factor import accelerations_by_factor
+from .newton_euler import inverse_dynamics
+
+#: Above this average depth of the tree articulated bodies need fewer operations than the factored mass matrix.
+DEEP = 7.0
+
+MEANING = {
+    "t": "time, s",
+    "q": "positions",
+    "v": "velocities",
+    "a": "accelerations",
+    "tau": "generalised forces",
+    "z": "user states",
+    "u": "inputs",
+    "x": "state: positions, velocities, user states",
+    "p": "parameters",
+}
+
+Builder = Callable[..., SymbolicFunction]
+BUILDERS: dict[str, Builder] = {}
+
+
+def builder(function: Builder) -> Builder:
+    """Registers a builder under its own name."""
+    BUILDERS[function.__name__] = function
+    return function
+
+
+def derive(eq: Equations, name: str, **options: Any) -> SymbolicFunction:
+    """The symbolic function of a name."""
+    if name not in BUILDERS:
+        raise InputError(f"there is no function '{name}'; there are {', '.join(sorted(BUILDERS))}")
+    return BUILDERS[name](eq, **options)
+
+
+def assemble(eq: Equations, name: str, inputs: str, results: Sequence[Result], optional: str = "t z u") -> SymbolicFunction:
+    """A function of the named inputs; optional ones join only when the results depend on them."""
+    deps = 0
+    for r in results:
+        for e in r.expressions:
+            deps |= e.deps
+    needed = {"t": KINDS["time"], "z": KINDS["state"], "u": KINDS["input"]}
+    names = inputs.split() + [o for o in optional.split() if deps & needed[o] and o not in inputs.split()]
+    arguments = [Argument(n, _symbols(eq, n), MEANING[n]) for n in names]
+    if eq.p:
+        arguments.append(Argument("p", eq.p, MEANING["p"]))
+    return SymbolicFunction(name, tuple(arguments), tuple(results), title=eq.model.name)
+
+
+def _symbols(eq: Equations, name: str) -> tuple[Expr, ...]:
+    if name == "t":
+        return (eq.t,)
+    if name == "x":
+        return (*eq.q, *eq.v, *eq.z)
+    if name == "tau":
+        return joint_force_symbols(eq)
+    found: tuple[Expr, ...] = getattr(eq, name)
+    return found
+
+
+def joint_force_symbols(eq: Equations) -> tuple[Expr, ...]:
+    """Symbols of generalised forces given from outside, one for each velocity."""
+    if not hasattr(eq, "_tau"):
+        names = [n for c in eq.tree.coordinates for n in c.velocity_names]
+        eq._tau = tuple(symbol(f"tau_{n}", "input") for n in names)  # type: ignore[attr-defined]
+    return eq._tau  # type: ignore[attr-defined,no-any-return]
+
+
+def vector_result(name: str, values: Sequence[Expr], description: str = "") -> Result:
+    """A result of one dimension."""
+    return Result(name, tuple(values), (len(values),), description)
+
+
+def matrix_result(name: str, rows: Sequence[Sequence[Expr]], columns: int, description: str = "") -> Result:
+    """A result of two dimensions."""
+    return Result(name, tuple(e for row in rows for e in row), (len(rows), columns), description)
+
+
+# --- tree dynamics -----------------------------------------------------------------------------------------------
+
+
+@builder
+def inverse_dynamics_function(eq: Equations) -> SymbolicFunction:
+    """φ(q, v, a) = M a + c by recursive Newton–Euler, loads not included."""
+    return assemble(eq, "inverse_dynamics", "q v a", [vector_result("tau", inverse_dynamics(eq.tree), "generalised forces")])
+
+
+@builder
+def mass_matrix_function(eq: Equations) -> SymbolicFunction:
+    """M(q) by composite bodies."""
+    return assemble(eq, "mass_matrix", "q", [matrix_result("M", mass_matrix(eq.tree), eq.tree.nv, "mass matrix")])
+
+
+@builder
+def bias_function(eq: Equations) -> SymbolicFunction:
+    """c(q, v): Coriolis, centrifugal and gravity forces."""
+    return assemble(eq, "bias", "q v", [vector_result("c", inverse_dynamics(eq.tree, acceleration=False), "bias forces")])
+
+
+@builder
+def mass_and_bias_function(eq: Equations) -> SymbolicFunction:
+    """M(q) and c(q, v) together, sharing what they have in common."""
+    c = inverse_dynamics(eq.tree, acceleration=False)
+    return assemble(eq, "mass_and_bias", "q v", [matrix_result("M", mass_matrix(eq.tree), eq.tree.nv), vector_result("c", c)])
+
+
+@builder
+def forward_dynamics_function(eq: Equations) -> SymbolicFunction:
+    """v̇ = M⁻¹(τ − c) for generalised forces τ, loads not included."""
+    a = tree_accelerations(eq, list(joint_force_symbols(eq)), loads=False)
+    return assemble(eq, "forward_dynamics", "q v tau", [vector_result("a", a, "accelerations")], optional="t z")
+
+
+def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> list[Expr]:
+    """Accelerations by the cheaper of two ways: articulated bodies for deep trees, factored mass matrix for flat ones."""
+    wrenches = eq.wrenches if loads else None
+    if shares_coordinates(eq.tree) or average_depth(eq) < DEEP:
+        return accelerations_by_factor(eq.tree, forces, wrenches)
+    return articulated_accelerations(eq.tree, forces, wrenches)
+
+
+def average_depth(eq: Equations) -> float:
+    """Mean number of freedoms on the way from a link to the ground."""
+    depth: list[int] = []
+    for link in eq.tree.links:
+        depth.append((depth[link.parent] if link.parent >= 0 else 0) + len(link.freedoms))
+    return sum(depth) / max(1, len(depth))
+
+
+@builder
+def loads_function(eq: Equations) -> SymbolicFunction:
+    """Q(t, q, v, z, u): all loads of the model projected on the coordinates."""
+    return assemble(eq, "loads", "q v", [vector_result("Q", eq.generalised_forces, "generalised forces of all loads")])
+
+
+@builder
+def net_force_function(eq: Equations) -> SymbolicFunction:
+    """M a + c − Q: what drives, reactions and constraints must still supply."""
+    phi = inverse_dynamics(eq.tree, eq.wrenches)
+    return assemble(eq, "net_force", "q v a", [vector_result("tau", [sub(f, g) for f, g in zip(phi, eq.joint_forces, strict=True)])])
+
+
+# --- systems -----------------------------------------------------------------------------------------------------
+
+
+@builder
+def state_derivative_function(eq: Equations) -> SymbolicFunction:
+    """ẋ = f(t, x, u) of a system without constraints; x = (q, v, z)."""
+    a = tree_accelerations(eq, eq.joint_forces, loads=True)
+    rates = [*eq.position_rates, *a, *eq.state_rates]
+    return assemble(eq, "state_derivative", "t x", [vector_result("xdot", rates)], optional="u")
+
+
+@builder
+def descriptor_function(eq: Equations) -> SymbolicFunction:
+    """Terms of the constrained equations M v̇ = f + Jᵀλ, J v̇ = g, with q̇ and ż: what a constrained solver needs."""
+    M = mass_matrix(eq.tree)
+    phi = inverse_dynamics(eq.tree, eq.wrenches, acceleration=False)
+    f = [sub(g, c) for g, c in zip(eq.joint_forces, phi, strict=True)]
+    results = [
+        matrix_result("M", M, eq.tree.nv), vector_result("f", f), jacobian_result(eq),
+        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.state_rates]),
+    ]  # fmt: skip
+    return assemble(eq, "descriptor", "t x u", results)
+
+
+def jacobian_result(eq: Equations, rows: int | None = None) -> Result:
+    """The dense constraint Jacobian (first rows only if asked)."""
+    m = len(eq.rows) if rows is None else rows
+    table = [[ZERO] * eq.tree.nv for _ in range(m)]
+    for (i, j), e in eq.constraint_jacobian.items():
+        if i < m:
+            table[i][j] = e
+    return matrix_result("J", table, eq.tree.nv, "constraint Jacobian")
+
+
+@builder
+def constraints_function(eq: Equations) -> SymbolicFunction:
+    """h(q, t) of the holonomic constraints with their Jacobian."""
+    n = eq.holonomic
+    h = [r.expression for r in eq.rows[:n]]
+    return assemble(eq, "constraints", "t q", [vector_result("h", h), jacobian_result(eq, n)], optional="")
+
+
+@builder
+def constraint_velocities_function(eq: Equations) -> SymbolicFunction:
+    """Jacobian of all constraints and the velocity residual J v + ∂h/∂t."""
+    return assemble(eq, "constraint_velocities", "t q v", [vector_result("w", eq.constraint_velocities), jacobian_result(eq)], optional="z u")
+
+
+@builder
+def energy_function(eq: Equations) -> SymbolicFunction:
+    """Kinetic energy and potential energy (gravity and springs), J."""
+    from .energy import kinetic_energy, potential_energy
+
+    kinetic = kinetic_energy(eq.kinematics)
+    potential = add(potential_energy(eq.kinematics), eq.potential)
+    return assemble(eq, "energy", "t q v", [vector_result("E", [kinetic, potential], "kinetic, potential")], optional="z u")
+
+
+@builder
+def outputs_function(eq: Equations) -> SymbolicFunction:
+    """The user's outputs."""
+    e = eq.resolve([o.expression for o in eq.model.outputs.values()])
+    return assemble(eq, "outputs", "t x u", [vector_result("y", e)])
+
+
+@builder
+def poses_function(eq: Equations) -> SymbolicFunction:
+    """Position and rotation matrix of every body."""
+    k = eq.kinematics
+    bodies = list(eq.model.bodies.values())
+    positions = [list(k.position(b)) for b in bodies]
+    rotations = [e for b in bodies for e in k.rotation(b).entries]
+    n = len(bodies)
+    return assemble(eq, "poses", "t q", [matrix_result("p", positions, 3), Result("R", tuple(rotations), (n, 3, 3))], optional="")
+
+
+@builder
+def frame_function(eq: Equations, path: str, relative_to: str | None = None) -> SymbolicFunction:
+    """Pose, velocity, acceleration, Jacobian and J̇v of a frame, in the axes of the reference (world by default)."""
+    k = eq.kinematics
+    frame = eq.model.frame(path)
+    base, R = GROUND, None
+    if relative_to is not None:
+        reference = eq.model.frame(relative_to)
+        place = k.place(reference)
+        base = place.link
+        R = place.rotation
+        if base >= 0 and base not in eq.tree.ancestors(k.place(frame).link):
+            raise InputError(f"frame '{path}' is not carried by '{relative_to}'; its Jacobian is offered relative to bodies before it in the tree")
+    turn = (lambda w: w) if R is None else (lambda w: R.T @ w)
+    p = k.position(frame, base)
+    if R is not None:
+        p = p - place.position
+    rotation = k.rotation(frame, base) if R is None else R.T @ k.rotation(frame, base)
+    jt, jr = k.jacobian(frame, base)
+    columns = [[*turn(a), *turn(b)] for a, b in zip(jt, jr, strict=True)]
+    rows = [[column[i] for column in columns] for i in range(6)]
+    results = [
+        vector_result("position", list(turn(p))), matrix_result("rotation", [list(r) for r in rotation.rows], 3),
+        vector_result("velocity", [*turn(k.velocity(frame, base)), *turn(k.angular_velocity(frame, base))]),
+        vector_result("acceleration", [*turn(k.acceleration(frame, base)), *turn(k.angular_acceleration(frame, base))]),
+        matrix_result("jacobian", rows, eq.tree.nv),
+        vector_result("drift", [*turn(k.acceleration(frame, base, False)), *turn(k.angular_acceleration(frame, base, False))]),
+    ]  # fmt: skip
+    return assemble(eq, "frame", "q v a", results)
+
+
+BUILDERS = {name.removesuffix("_function"): function for name, function in BUILDERS.items()}

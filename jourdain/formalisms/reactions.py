@@ -1,0 +1,189 @@
+"""Forces and torques that joints transmit, body by body from the tips to the ground (d'Alembert).
+
+The wrench of a joint is what the parent exerts on the child: with it, gravity and the forces from outside, the bodies
+beyond move as they do.  It holds everything that passes through the joint, also along its free directions (there it is
+the force of springs and actuators, less what a rotor's inertia takes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import InputError
+from ..model.bodies import Body
+from ..model.model import Model
+from ..model.topology import Branch
+from ..model.values import vector
+from ..symbolic.expr import ZERO, Expr, add, mul, neg
+from ..symbolic.vectors import IDENTITY, NULL, Vector
+from .kinematics import GROUND, Kinematics
+from .newton_euler import LinkMotion, Wrench, inertial_moment, link_motions
+from .tree import Link, Placement, Tree, prescribed_rates
+
+Axes = Literal["world", "parent", "child"]
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """Force (N) and torque (N·m) on the joint's child by its parent, about the origin of the joint's child frame."""
+
+    force: Vector
+    torque: Vector
+
+
+def joint_reactions(
+    model: Model, axes: Axes = "world", external: Mapping[str, tuple[Any, Any]] | None = None, acceleration: bool = True
+) -> dict[str, Reaction]:
+    """Wrench of every joint of the tree by name, as functions of q, v, a (and t where motion is prescribed).
+
+    Components are along the world's axes, or those of the joint's frame on the "parent" or on the "child".
+    ``external`` gives for bodies a force at the body's origin and a torque (world axes) from outside, such as the forces
+    of joints that close loops; fixed joints are included.  ``acceleration=False`` takes a = 0.
+
+    >>> m = Model("mass on the ground")
+    >>> w = m.parameter("m", 2.0)
+    >>> foot = m.fixed("foot", m.ground, m.body("block", mass=w, com=(0.1, 0, 0)))
+    >>> joint_reactions(m)["foot"].force
+    (0, 0, -m*gravity_z)
+    """
+    if axes not in ("world", "parent", "child"):
+        raise InputError(f"axes '{axes}' of reactions are unknown; use 'world', 'parent' or 'child'")
+    tree = Tree(model, regroup=False)
+    kinematics = Kinematics(tree)
+    found: dict[str, Reaction] = {}
+    for branch, (far, near) in _transmitted(kinematics, external, acceleration):
+        found[branch.joint.name] = _as_reaction(kinematics, branch, far, near, axes)
+    return {name: found[name] for name in model.joints if name in found}
+
+
+def driving_forces(model: Model, external: Mapping[str, tuple[Any, Any]] | None = None) -> dict[str, Expr]:
+    """Generalised force (N or N·m) that keeps each driven or locked coordinate on its motion, by coordinate name.
+
+    It works on the coordinate as a motor between parent and child would, the rotor's inertia included.
+    """
+    tree = Tree(model, regroup=False)
+    kinematics = Kinematics(tree)
+    forces = {c.names[0]: ZERO for c in tree.prescribed}
+    for branch, (far, _) in _transmitted(kinematics, external, True):
+        motions = branch.joint.motions[::-1] if branch.reverse else branch.joint.motions
+        links = _crossed(tree, branch)
+        force, moment = far
+        for link, motion in zip(links, reversed(motions), strict=True):
+            name = motion.coordinate.names[0]
+            if motion.coordinate.motion is not None:
+                forward = branch.reverse == any(c == -1.0 for c in motion.axis)
+                ratio = motion.ratio if forward else neg(motion.ratio)
+                forces[name] = add(forces[name], mul(ratio, (force if link.kind == "T" else moment)[link.axis]))
+            force, moment = _inwards(link, force, moment)
+        inertia = branch.joint.drive.reflected_inertia
+        if inertia is not ZERO and (last := branch.joint.motions[-1]).coordinate.motion is not None:
+            _, _, rate2 = prescribed_rates(model.time, last.coordinate.motion)
+            name = last.coordinate.names[0]
+            forces[name] = add(forces[name], mul(mul(inertia, mul(last.ratio, last.ratio)), rate2))
+    return forces
+
+
+# --- the walk inwards --------------------------------------------------------------------------------------------
+
+
+def _transmitted(
+    kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]] | None, acceleration: bool
+) -> list[tuple[Branch, tuple[Wrench, Wrench]]]:
+    """For every branch the wrench on all that lies beyond: about the origin and in the axes of the link behind the joint,
+    and of the link before it."""
+    tree = kinematics.tree
+    totals = _body_wrenches(kinematics, external or {}, acceleration)
+    found = []
+    for branch in reversed(tree.model.topology.branches):
+        far = near = totals[branch.body.name]
+        for link in _crossed(tree, branch):
+            near = _inwards(link, *near)
+        before = _inner_body(branch).name
+        if before in totals:
+            totals[before] = (totals[before][0] + near[0], totals[before][1] + near[1])
+        found.append((branch, (far, near)))
+    return found
+
+
+def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]], acceleration: bool) -> dict[str, Wrench]:
+    """Force and moment each body needs for its motion against gravity and outside forces, about its link's origin."""
+    tree = kinematics.tree
+    motions = link_motions(tree, acceleration=acceleration)
+    ground = LinkMotion(NULL, NULL, -tree.model.gravity)
+    needed: dict[str, Wrench] = {}
+    for body in tree.model.bodies.values():
+        link = tree.places[body.name].link
+        needed[body.name] = _inertial_wrench(tree, body, motions[link] if link >= 0 else ground)
+    for name, (force, torque) in external.items():
+        if name not in needed:
+            raise InputError(f"external force on '{name}': there is no such body; the bodies are {', '.join(needed)}")
+        what = f"external force on '{name}'"
+        _, f, n = kinematics.wrench_on_link(tree.model.bodies[name], vector(force, what), vector(torque, what))
+        if tree.places[name].link < 0:
+            n = n + tree.place(tree.model.bodies[name].origin).position.cross(f)
+        needed[name] = (needed[name][0] - f, needed[name][1] - n)
+    return needed
+
+
+def _inertial_wrench(tree: Tree, body: Body, motion: LinkMotion) -> Wrench:
+    """Newton–Euler of one body: F = m a + U s, N = I ω̇ + ω × Iω + s × a in its axes, then about the link's origin."""
+    place = tree.place(body.origin)
+    R, p = place.rotation, place.position
+    inside = R.T
+    own = LinkMotion(inside @ motion.omega, inside @ motion.omega_dot, inside @ (motion.acceleration + motion.at(p)))
+    force = R @ (own.acceleration * body.mass + own.at(body.moment))
+    moment = R @ (inertial_moment(body.inertia, own) + body.moment.cross(own.acceleration))
+    return force, moment + p.cross(force)
+
+
+def _inner_body(branch: Branch) -> Body:
+    return branch.joint.child.body if branch.reverse else branch.joint.parent.body
+
+
+def _crossed(tree: Tree, branch: Branch) -> list[Link]:
+    """Links of a joint from the far side to the near side (none for a fixed joint)."""
+    index, stop = tree.places[branch.body.name].link, tree.places[_inner_body(branch).name].link
+    links = []
+    while index != stop:
+        links.append(tree.links[index])
+        index = tree.links[index].parent
+    return links
+
+
+def _inwards(link: Link, force: Vector, moment: Vector) -> Wrench:
+    """A wrench about the link's origin as one about its parent's, in the parent's axes."""
+    if link.kind == "T":
+        moment = moment + link.slide.cross(force)
+    force = link.out(force)
+    return force, link.out(moment) + link.d.cross(force)
+
+
+# --- point, sign and axes ----------------------------------------------------------------------------------------
+
+
+def _as_reaction(kinematics: Kinematics, branch: Branch, far: Wrench, near: Wrench, axes: Axes) -> Reaction:
+    """The wrench beyond a joint as that on its child by its parent, about the child frame's origin."""
+    tree, joint = kinematics.tree, branch.joint
+    child, parent = tree.place(joint.child), tree.place(joint.parent)
+    force, moment = near if branch.reverse else far
+    torque = moment - child.position.cross(force)
+    if branch.reverse:  # the child is the inner body: what acts on it is the opposite
+        force, torque = -force, -torque
+    if axes == "child":
+        return Reaction(*(_along(child, x) for x in (force, torque)))
+    if axes == "world":
+        R = kinematics.link_pose(child.link)[0] if child.link != GROUND else IDENTITY
+        return Reaction(R @ force, R @ torque)
+    links = _crossed(tree, branch)
+    for link in reversed(links) if branch.reverse else links:
+        force, torque = ((link.into if branch.reverse else link.out)(x) for x in (force, torque))
+    return Reaction(_along(parent, force), _along(parent, torque))
+
+
+def _along(place: Placement, v: Vector) -> Vector:
+    return v if place.rotation.is_identity else place.rotation.T @ v
+
+
+__all__ = ["Reaction", "driving_forces", "joint_reactions"]

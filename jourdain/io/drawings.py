@@ -1,0 +1,171 @@
+"""Shapes for display from foreign files: placed solids, meshes found by name and loaded when first drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from urllib.parse import unquote
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.shapes.base import Shape
+from ..model.shapes.mass import Placement
+from ..model.shapes.meshes import FORMATS, mesh
+from .placement import Pose
+
+if TYPE_CHECKING:
+    from ..model.shapes.mass import MassProperties
+    from ..model.shapes.meshes import Mesh
+
+Packages = Mapping[str, str | os.PathLike[str]] | Callable[[str], str | os.PathLike[str] | None] | None
+
+
+def placed(shape: Any, pose: Pose, colour: str | None = None) -> Any:
+    """A shape put at a pose, painted."""
+    rotation = tuple(tuple(float(x) for x in row) for row in pose.R)
+    shape = replace(shape, placement=Placement(pose.position, rotation) @ shape.placement)
+    return shape.coloured(colour) if colour is not None else shape
+
+
+def hex_colour(rgba: Any) -> str:
+    """Red, green, blue in 0 … 1 as "#rrggbb"."""
+    return "#" + "".join(f"{round(255 * min(max(float(c), 0.0), 1.0)):02x}" for c in list(rgba)[:3])
+
+
+@lru_cache(maxsize=64)
+def _load(path: str, scale: tuple[float, float, float]) -> Mesh:
+    raw = mesh(path, display_only=True)
+    if scale == (1.0, 1.0, 1.0):
+        return raw
+    faces = raw.faces[:, ::-1] if np.prod(scale) < 0 else raw.faces
+    return mesh((raw.vertices * np.array(scale), faces), display_only=True)
+
+
+@dataclass(frozen=True)
+class MeshFile(Shape):
+    """A mesh for display that is read from its file when it is first drawn."""
+
+    kind: ClassVar[str] = "mesh"
+
+    path: str = ""
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    colour: str | None = None
+
+    @property
+    def density(self) -> None:
+        """None: it is drawn only."""
+        return None
+
+    @property
+    def uniform_density(self) -> None:
+        return None
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    @property
+    def loaded(self) -> Mesh:
+        """The mesh with its vertices."""
+        return _load(self.path, self.scale)
+
+    def _own_volume(self) -> MassProperties:
+        return self.loaded._own_volume()
+
+    def _own_mass(self) -> MassProperties:
+        return self.loaded._own_mass()
+
+    def _own_triangulation(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.loaded._own_triangulation(n)
+
+    def _own_contains(self, points: np.ndarray) -> np.ndarray:
+        return self.loaded._own_contains(points)
+
+    def _drawing(self) -> dict[str, Any]:
+        return {**replace(self.loaded, placement=self.placement)._drawing(), "colour": self.colour}
+
+    def coloured(self, colour: str) -> Self:
+        """The mesh painted in a colour given as "#rrggbb"."""
+        return replace(self, colour=colour)
+
+    def with_density(self, density: Any) -> Self:
+        raise InputError(f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass")
+
+
+class MeshFinder:
+    """Finds the file of a mesh named in a model file; what is missing is noted, not an error."""
+
+    def __init__(self, folder: Path | None, packages: Packages) -> None:
+        self.folder = folder
+        self.packages = packages
+
+    def find(self, name: str) -> tuple[Path | None, str]:
+        """The file, or None and the reason."""
+        try:
+            path, reason = self._locate(name)
+            if path is None:
+                return None, reason
+            if not path.is_file():
+                return None, f"there is no file '{path}'"
+        except (OSError, ValueError) as error:
+            return None, f"its path cannot be used ({error})"
+        if path.suffix.lower() not in FORMATS:
+            return None, f"the format '{path.suffix}' is not read (STL, OBJ, PLY and GLB are)"
+        return path, ""
+
+    def _locate(self, name: str) -> tuple[Path | None, str]:
+        if "\0" in name:
+            return None, "its path contains a null character"
+        if callable(self.packages):
+            found = self.packages(name)
+            if found is not None:
+                return Path(found), ""
+        scheme, separator, rest = name.partition("://")
+        if not separator:
+            return self._relative(unquote(name) if "%" in name else name)
+        if scheme == "file":
+            return self._relative(unquote(rest))
+        if scheme not in ("package", "model"):
+            return None, f"'{scheme}://' addresses are not fetched"
+        package, _, inside = unquote(rest).partition("/")
+        root = self._package(package)
+        if root is None:
+            return None, f"the package '{package}' is not known; pass packages={{'{package}': folder}}"
+        path = (root / inside).resolve()
+        if not path.is_relative_to(root.resolve()):
+            return None, f"it leaves the folder of the package '{package}'"
+        return path, ""
+
+    def _relative(self, name: str) -> tuple[Path | None, str]:
+        path = Path(name)
+        if path.is_absolute():
+            return path, ""
+        if self.folder is None:
+            return None, "a relative path needs a model read from a file"
+        return self.folder / path, ""
+
+    def _package(self, name: str) -> Path | None:
+        if not name or name in (".", ".."):
+            return None
+        if isinstance(self.packages, Mapping):
+            if name in self.packages:
+                return Path(self.packages[name])
+        search = [] if self.folder is None else [self.folder.resolve(), *self.folder.resolve().parents]
+        for folder in search:
+            if folder.name == name:
+                return folder
+        roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
+        for folder in [*search[:6], *roots]:
+            if (folder / name).is_dir():
+                return folder / name
+            if folder.name == name and folder.is_dir():
+                return folder
+        return None
+
+
+__all__ = ["MeshFile", "MeshFinder", "Packages", "hex_colour", "placed"]

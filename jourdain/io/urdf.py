@@ -1,0 +1,398 @@
+"""Reading URDF, the robot description format of ROS, into a model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, JourdainError
+from ..model import Body, Frame, Joint, Model
+from ..model.shapes import box, capsule, cylinder, sphere
+from .drawings import MeshFile, MeshFinder, Packages, hex_colour, placed
+from .placement import Inertial, Pose, clean, from_rpy, z_to
+from .xml_reader import Element, read_xml
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+
+@dataclass(frozen=True)
+class EffortLimit:
+    """Largest force or torque (N, N·m) and speed (m/s, rad/s) of a joint as its file states them."""
+
+    joint: str
+    effort: float | None
+    velocity: float | None
+
+
+@dataclass
+class _Link:
+    element: Element
+    name: str
+    inertial: Inertial | None = None
+    joint: _Joint | None = None
+    children: list[_Joint] = field(default_factory=list)
+
+
+@dataclass
+class _Joint:
+    element: Element
+    name: str
+    kind: str
+    parent: str
+    child: str
+    pose: Pose
+    axis: np.ndarray
+    mimic: tuple[str, float, float] | None = None
+
+
+def read_urdf(
+    source: str | os.PathLike[str],
+    base: str = "fixed",
+    packages: Packages = None,
+    merge_fixed: bool = True,
+    meshes: bool = True,
+    name: str | None = None,
+    mimic: bool = True,
+) -> Model:
+    """Reads a URDF file (or its text) into a model; joints keep their names and the order of the file.
+
+    ``base`` is "fixed" (the root link stands on the ground) or "free" (it flies: joint "root"). With ``merge_fixed``
+    a link behind a fixed joint becomes a frame ``body.link`` of the body before it, which takes over its mass and
+    shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://`` addresses: {name: folder}, or a function of the address; without it the
+    folders around the file and ROS_PACKAGE_PATH are searched. What could not be taken over (missing meshes or
+    inertias) is said in ``model.notes``; limits of force and speed are in ``model.imported["effort_limits"]``.
+
+    >>> text = '''<robot name="pendulum"><link name="base"/>
+    ...   <link name="bob"><inertial><mass value="2"/><origin xyz="0 0 -1"/>
+    ...     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    ...   <joint name="hinge" type="continuous"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint>
+    ... </robot>'''
+    >>> print(read_urdf(text))
+    pendulum
+    ground
+    └─ base  [root: fixed]
+       └─ bob  [hinge: revolute (angle)]
+    """
+    if base not in ("fixed", "free"):
+        raise InputError(f"base = {base!r} is unknown; use 'fixed' or 'free'")
+    root, path = read_xml(source, expected=("robot",))
+    finder = MeshFinder(None if path is None else path.parent, packages) if meshes else None
+    return _Importer(root, name, base, merge_fixed, mimic, finder).model
+
+
+class _Importer:
+    def __init__(
+        self, robot: Element, name: str | None, base: str, merge_fixed: bool, mimic: bool, finder: MeshFinder | None
+    ) -> None:
+        self.robot = robot
+        self.merge_fixed = merge_fixed
+        self.finder = finder
+        self.model = Model(name or robot.get("name") or "robot")
+        self.links = _links(robot)
+        self.joints = _joints(robot, self.links)
+        self._check_mimics(mimic)
+        self.root = _root(robot, self.links)
+        self.materials = {m.required("name"): m for m in robot.all("material") if m.first("color") is not None}
+        #: body that carries a link, and where
+        self.places: dict[str, tuple[Body, Pose]] = {}
+        self.made: dict[str, Joint] = {}
+        self.limits: list[EffortLimit] = []
+        self._bodies()
+        self._ground(base)
+        self._connect()
+        self._report()
+
+    # ---- bodies ---------------------------------------------------------------------------------------------
+
+    def _bodies(self) -> None:
+        """Bodies in the order of the file; links behind merged fixed joints become frames of the body before them."""
+        for name, link in self.links.items():
+            if not self._is_merged(link):
+                self.places[name] = (self.model.body(self._body_name(name)), Pose.identity())
+        pending = [self.root]
+        while pending:
+            link = self.links[pending.pop()]
+            if link.joint is not None and self._is_merged(link):
+                body, pose = self.places[link.joint.parent]
+                self.places[link.name] = (body, pose @ link.joint.pose)
+            pending.extend(j.child for j in link.children)
+        for name, link in self.links.items():
+            self._furnish(link, *self.places[name])
+
+    def _is_merged(self, link: _Link) -> bool:
+        return self.merge_fixed and link.joint is not None and link.joint.kind == "fixed"
+
+    def _body_name(self, name: str) -> str:
+        if name != "ground":
+            return name
+        fresh = "ground_link"
+        while fresh in self.links:
+            fresh += "_"
+        self.model.notes.append(f"the link 'ground' is called '{fresh}' in the model")
+        return fresh
+
+    def _furnish(self, link: _Link, body: Body, pose: Pose) -> None:
+        """Mass, shapes and frame of a link on its body."""
+        if link.inertial is not None:
+            own = link.inertial.placed(pose)
+            body.add_mass(own.mass, own.com.tolist(), _six(own.inertia))
+        if self._is_merged(link):
+            body.frame(link.name, pose.position, pose.matrix)
+        for visual in link.element.all("visual"):
+            self._draw(visual, body, pose)
+
+    # ---- shapes ---------------------------------------------------------------------------------------------
+
+    def _draw(self, visual: Element, body: Body, pose: Pose) -> None:
+        geometry = visual.first("geometry")
+        if geometry is None or not geometry.children:
+            return
+        form = geometry.children[0]
+        try:
+            shape = self._shape(form, body)
+            if shape is not None:
+                body.shapes.append(placed(shape, pose @ _origin(visual), self._colour(visual)))
+        except JourdainError as error:
+            self.model.notes.append(f"link '{body.name}': a shape is left out ({error})")
+
+    def _shape(self, form: Element, body: Body) -> Any:
+        if form.tag == "box":
+            return box(*form.numbers("size", 3).tolist())
+        if form.tag == "cylinder":
+            return cylinder(form.number("radius"), form.number("length"))
+        if form.tag == "capsule":
+            return capsule(form.number("radius"), form.number("length"))
+        if form.tag == "sphere":
+            return sphere(form.number("radius"))
+        if form.tag != "mesh":
+            raise form.error("this kind of geometry is not known")
+        if self.finder is None:
+            return None
+        name = form.required("filename")
+        found, reason = self.finder.find(name)
+        if found is None:
+            self.model.notes.append(f"link '{body.name}': the mesh '{name}' is not shown: {reason}")
+            return None
+        x, y, z = form.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist()
+        return MeshFile(path=str(found), scale=(x, y, z))
+
+    def _colour(self, visual: Element) -> str | None:
+        material = visual.first("material")
+        if material is None:
+            return None
+        if material.first("color") is None:
+            material = self.materials.get(material.get("name") or "", material)
+        colour = material.first("color")
+        return None if colour is None else hex_colour(colour.numbers("rgba", 4))
+
+    # ---- joints ---------------------------------------------------------------------------------------------
+
+    def _ground(self, base: str) -> None:
+        taken = set(self.joints)
+        name = next(n for n in ("root", "root_joint", *(f"root_{i}" for i in range(len(taken) + 1))) if n not in taken)
+        body, _ = self.places[self.root]
+        if base == "free":
+            self.model.free(name, self.model.ground, body)
+        else:
+            self.model.fixed(name, self.model.ground, body)
+
+    def _check_mimics(self, mimic: bool) -> None:
+        for joint in self.joints.values():
+            if joint.mimic is not None and mimic and joint.mimic[0] not in self.joints:
+                self.model.notes.append(
+                    f"joint '{joint.name}' mimics the joint '{joint.mimic[0]}', which does not exist: it moves on its own"
+                )
+                joint.mimic = None
+            if not mimic:
+                joint.mimic = None
+
+    def _connect(self) -> None:
+        """Joints in the order of the file; one that mimics another waits for it."""
+        waiting = [j for j in self.joints.values() if not (j.kind == "fixed" and self.merge_fixed)]
+        while waiting:
+            ready = [j for j in waiting if j.mimic is None or j.mimic[0] in self.made]
+            if not ready:
+                loop = ", ".join(f"'{j.name}'" for j in waiting[:6])
+                raise waiting[0].element.error(f"the joints {loop} mimic each other in a circle or mimic a fixed joint")
+            blocked = [j for j in waiting if j not in ready]
+            for joint in ready:
+                self.made[joint.name] = self._make(joint)
+            waiting = blocked
+
+    def _make(self, joint: _Joint) -> Joint:
+        element, model = joint.element, self.model
+        body, pose = self.places[joint.parent]
+        at = pose @ joint.pose
+        child = self.places[joint.child][0]
+        try:
+            parent: Body | Frame = body.at(*at.position, rotation=at.matrix)
+            if joint.kind == "fixed":
+                return model.fixed(joint.name, parent, child)
+            if joint.kind == "floating":
+                return model.free(joint.name, parent, child)
+            if joint.kind == "planar":
+                turned = Pose(clean(z_to(joint.axis)), np.zeros(3))
+                seen = at @ turned
+                return model.planar(
+                    joint.name, body.at(*seen.position, rotation=seen.matrix), child.at(rotation=turned.matrix)
+                )
+            options = self._options(joint)
+            kind = "prismatic" if joint.kind == "prismatic" else "revolute"
+            return model.joint(kind, joint.name, parent, child, axis=tuple(joint.axis.tolist()), **options)
+        except JourdainError as error:
+            if str(error).startswith(element.place):
+                raise
+            raise element.error(str(error)) from None
+
+    def _options(self, joint: _Joint) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        limit, dynamics = joint.element.first("limit"), joint.element.first("dynamics")
+        if limit is not None:
+            if joint.kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
+                options["limits"] = (_bound(limit, "lower"), _bound(limit, "upper"))
+            self.limits.append(EffortLimit(joint.name, _optional(limit, "effort"), _optional(limit, "velocity")))
+        elif joint.kind != "continuous":
+            self.model.notes.append(f"joint '{joint.name}': a {joint.kind} joint without <limit> is taken as unlimited")
+        if dynamics is not None:
+            options |= {n: dynamics.number(n) for n in ("damping", "friction") if n in dynamics.attributes}
+        if joint.mimic is not None:
+            leader, ratio, offset = joint.mimic
+            options["mimic"] = (self.made[leader], ratio, offset)
+        return options
+
+    # ---- what to say ----------------------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        bodies = {body.name: body for body, _ in self.places.values()}
+        root = self.places[self.root][0].name
+        massless = [n for n, b in bodies.items() if n != root and b.mass == 0.0 and b.inertia.is_zero]
+        if massless:
+            self.model.notes.append(f"links without <inertial>, taken as massless: {', '.join(massless)}")
+        odd = [n for n, link in self.links.items() if link.inertial is not None and link.inertial.breaks_triangle_inequality()]
+        if odd:
+            self.model.notes.append(f"links whose inertia no distribution of mass can have: {', '.join(odd)}")
+        if self.limits:
+            self.model.imported["effort_limits"] = list(self.limits)
+
+
+# ---- reading elements ---------------------------------------------------------------------------------------
+
+
+def _links(robot: Element) -> dict[str, _Link]:
+    links: dict[str, _Link] = {}
+    for element in robot.children:
+        if element.tag.startswith("xacro:"):
+            raise element.error("this is a xacro macro; expand the file with the program 'xacro' first")
+        if element.tag != "link":
+            continue
+        name = element.required("name")
+        if name in links:
+            raise element.error(f"there is a link '{name}' already, in line {links[name].element.line}")
+        links[name] = _Link(element, name, _inertial(element))
+    if not links:
+        raise robot.error("it has no <link>")
+    return links
+
+
+def _inertial(link: Element) -> Inertial | None:
+    inertial = link.first("inertial")
+    if inertial is None:
+        return None
+    pose = _origin(inertial)
+    mass = inertial.need("mass").number("value")
+    if mass < 0:
+        raise inertial.error(f"the mass {mass:g} kg of link '{link.get('name')}' is negative")
+    matrix = np.zeros((3, 3))
+    entries = inertial.first("inertia")
+    if entries is not None:
+        for i, j, key in ((0, 0, "ixx"), (1, 1, "iyy"), (2, 2, "izz"), (0, 1, "ixy"), (0, 2, "ixz"), (1, 2, "iyz")):
+            matrix[i, j] = matrix[j, i] = entries.number(key, 0.0)
+    if mass == 0 and not matrix.any():
+        return None
+    return Inertial(mass, pose.p, pose.R @ matrix @ pose.R.T)
+
+
+def _joints(robot: Element, links: dict[str, _Link]) -> dict[str, _Joint]:
+    joints: dict[str, _Joint] = {}
+    for element in robot.all("joint"):
+        joint = _joint(element, links)
+        if joint.name in joints:
+            raise element.error(f"there is a joint '{joint.name}' already, in line {joints[joint.name].element.line}")
+        child = links[joint.child]
+        if child.joint is not None:
+            raise element.error(f"the link '{joint.child}' is the child of joint '{child.joint.name}' already; URDF has no loops")
+        child.joint = joint
+        links[joint.parent].children.append(joint)
+        joints[joint.name] = joint
+    return joints
+
+
+def _joint(element: Element, links: dict[str, _Link]) -> _Joint:
+    name, kind = element.required("name"), element.required("type")
+    if kind not in KINDS:
+        raise element.error(f"joint type '{kind}' is unknown; URDF has {', '.join(KINDS)}")
+    ends = []
+    for tag in ("parent", "child"):
+        link = element.need(tag).required("link")
+        if link not in links:
+            raise element.error(f"its {tag} link '{link}' does not exist")
+        ends.append(link)
+    axis_element = element.first("axis")
+    axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.numbers("xyz", 3)
+    if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-12:
+        raise element.error(f"axis {tuple(axis.tolist())} has no direction")
+    mimic_element = element.first("mimic")
+    follow = None
+    if mimic_element is not None and kind in ("revolute", "continuous", "prismatic"):
+        ratio, offset = mimic_element.number("multiplier", 1.0), mimic_element.number("offset", 0.0)
+        follow = (mimic_element.required("joint"), ratio, offset)
+    return _Joint(element, name, kind, ends[0], ends[1], _origin(element), axis, follow)
+
+
+def _root(robot: Element, links: dict[str, _Link]) -> str:
+    roots = [n for n, link in links.items() if link.joint is None]
+    if len(roots) != 1:
+        if not roots:
+            raise robot.error("every link is the child of a joint: the joints form a circle")
+        listed = ", ".join(f"'{n}'" for n in roots[:6])
+        raise robot.error(f"{len(roots)} links have no parent joint ({listed}); connect them to one root")
+    seen = {roots[0]}
+    pending = [roots[0]]
+    while pending:
+        for joint in links[pending.pop()].children:
+            seen.add(joint.child)
+            pending.append(joint.child)
+    for name, link in links.items():
+        if name not in seen:
+            raise link.element.error("it is not connected to the root: its joints form a circle")
+    return roots[0]
+
+
+def _origin(element: Element) -> Pose:
+    origin = element.first("origin")
+    if origin is None:
+        return Pose.identity()
+    return Pose(from_rpy(origin.numbers("rpy", 3, (0, 0, 0))), origin.numbers("xyz", 3, (0, 0, 0)))
+
+
+def _six(I: np.ndarray) -> list[float]:
+    return [float(I[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+
+
+def _optional(element: Element, name: str) -> float | None:
+    """A number that may be missing or infinite."""
+    text = (element.get(name) or "").strip().lower()
+    if text in ("", "inf", "+inf", "-inf", "infinity", "-infinity"):
+        return None
+    return element.number(name)
+
+
+def _bound(element: Element, name: str) -> float | None:
+    """A limit: 0 where it is not written, None where it is infinite."""
+    return _optional(element, name) if name in element.attributes else 0.0
+
+
+__all__ = ["EffortLimit", "read_urdf"]

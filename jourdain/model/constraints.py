@@ -1,0 +1,147 @@
+"""Constraints beyond the tree: loop closures, transmissions, curves and surfaces, free equations, rolling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+from ..symbolic.expr import Expr
+from ..symbolic.functions import sqrt
+from .bodies import Body, Frame
+from .joints import Joint
+from .sensors import Sensor
+from .values import unit_axis, value
+
+if TYPE_CHECKING:
+    from .loads import LinkForce
+
+#: Closures by name; a joint that closes a loop has its own kind.
+CLOSURES = ("ball", "body", "rod", "spherical", "fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "parallel")
+
+
+@dataclass
+class Closure:
+    """Two frames held together as by a joint; multipliers act on the second frame's body, opposite on the first."""
+
+    name: str
+    kind: str
+    a: Frame
+    b: Frame
+    #: axis (revolute, prismatic, cylindrical), pair of axes (universal), normal (planar), length (rod)
+    data: Any = None
+
+
+@dataclass
+class Equation:
+    """h(q, t) = 0 (holonomic) or w(q, v, t) = 0 (nonholonomic) given as an expression."""
+
+    name: str
+    expression: Expr
+    nonholonomic: bool = False
+
+
+class ConstraintMethods:
+    """The part of a model that declares constraints."""
+
+    name: str
+    time: Expr
+    joints: dict[str, Joint]
+    constraints: dict[str, Closure | Equation]
+
+    if TYPE_CHECKING:
+
+        def _unlocked(self, what: str) -> None: ...
+        def _frame(self, given: Any, what: str) -> Frame: ...
+        def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
+        def sensor(self, name: str, frame: Body | Frame, relative_to: Body | Frame | None = None) -> Sensor: ...
+
+    def close(self, name: str, a: Body | Frame, b: Body | Frame, kind: str = "ball", axis: Any = "z", axes: Any = ("x", "y"), length: Any = None) -> Closure:
+        """Closes a loop between two frames as a joint of the given kind would: "ball" (3 equations; 2 in a plane),
+        "body" (6), "rod" of a ``length`` (1), "revolute" (5), "prismatic" (5), "cylindrical" (4), "universal" (4), "planar" (3),
+        "parallel" (2).
+        """
+        self._unlocked(f"closure '{name}'")
+        self._new_name(name, "constraint", self.constraints)
+        what = f"closure '{name}'"
+        if kind not in CLOSURES:
+            raise ModelError(f"{what}: kind '{kind}' is unknown; use one of {', '.join(CLOSURES)}")
+        data: Any = None
+        if kind == "rod":
+            if length is None:
+                raise ModelError(f"{what}: a rod needs its length= in m")
+            data = value(length, what + ": length")
+            if data.is_number and float(data) <= 0:
+                raise ModelError(f"{what}: the rod's length {float(data):g} m must be positive")
+        elif kind in ("revolute", "prismatic", "cylindrical", "planar", "parallel"):
+            data = unit_axis(axis, what)
+        elif kind == "universal":
+            data = tuple(unit_axis(e, what) for e in axes)
+        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data)
+        if item.a.body is item.b.body:
+            raise ModelError(f"{what} connects the body '{item.a.body.name}' with itself")
+        self.constraints[name] = item
+        return item
+
+    def rod(self, name: str, a: Body | Frame, b: Body | Frame, length: Any) -> Closure:
+        """A massless rod of constant length with ball joints at both ends (one equation)."""
+        return self.close(name, a, b, "rod", length=length)
+
+    def constraint(self, name: str, expression: Any) -> Equation:
+        """A holonomic equation h(q, t) = 0 given as an expression of joint positions, sensors and time."""
+        return self._equation(name, expression, False)
+
+    def nonholonomic(self, name: str, expression: Any) -> Equation:
+        """An equation w(q, v, t) = 0 linear in the velocities, such as rolling without slip."""
+        return self._equation(name, expression, True)
+
+    def _equation(self, name: str, expression: Any, nonholonomic: bool) -> Equation:
+        self._unlocked(f"constraint '{name}'")
+        self._new_name(name, "constraint", self.constraints)
+        e = value(expression, f"constraint '{name}'")
+        if e.is_number:
+            raise ModelError(f"constraint '{name}': the expression {float(e):g} does not depend on any coordinate")
+        item = Equation(name, e, nonholonomic)
+        self.constraints[name] = item
+        return item
+
+    # -- transmissions and curves ---------------------------------------------------------------------------------
+
+    def gear(self, name: str, a: Joint, b: Joint, ratio: Any, phase: Any = 0.0) -> Equation:
+        """Couples two joints: x_b = ratio·x_a + phase (a gear pair, a belt, a rack with ratio in m/rad)."""
+        return self.constraint(name, b.position - value(ratio, name) * a.position - value(phase, name))
+
+    def rack(self, name: str, pinion: Joint, rack: Joint, radius: Any, offset: Any = 0.0) -> Equation:
+        """Rack and pinion: displacement = radius·angle + offset."""
+        return self.gear(name, pinion, rack, radius, offset)
+
+    def screw(self, name: str, angle: Joint, displacement: Joint, pitch: Any) -> Equation:
+        """A screw between an angle and a displacement: pitch m for a turn."""
+        return self.gear(name, angle, displacement, value(pitch, name) / (2.0 * 3.141592653589793))
+
+    def pulley(self, name: str, *points: Body | Frame, length: Any) -> Equation:
+        """A rope of constant length over several points (inextensible)."""
+        frames = [self._frame(p, f"pulley '{name}'") for p in points]
+        if len(frames) < 2:
+            raise ModelError(f"pulley '{name}' needs at least two points")
+        total: Any = -value(length, f"pulley '{name}'")
+        for i, (a, b) in enumerate(zip(frames, frames[1:], strict=False)):
+            d = self.sensor(f"{name}.segment{i + 1}", b, a).position
+            total = total + sqrt(d.dot(d))
+        return self.constraint(name, total)
+
+    def point_on_curve(self, name: str, frame: Body | Frame, curve: Callable[[Expr], Any], parameter: Joint, on: Body | Frame | None = None) -> list[Equation]:
+        """A point on a curve p(s) fixed on a body; the arc parameter s is the coordinate of an auxiliary joint."""
+        target = curve(parameter.position)
+        s = self.sensor(f"{name}.sensor", frame, on)
+        return [self.constraint(f"{name}.{c}", s.position[i] - target[i]) for i, c in enumerate("xyz") if target[i] is not None]
+
+    def point_on_surface(self, name: str, frame: Body | Frame, surface: Callable[[Expr, Expr, Expr], Any], on: Body | Frame | None = None) -> Equation:
+        """A point on a surface f(x, y, z) = 0 fixed on a body (a cam, a road, a cavity)."""
+        s = self.sensor(f"{name}.sensor", frame, on)
+        return self.constraint(name, surface(s.x, s.y, s.z))
+
+    def rope_length(self, link: LinkForce, length: Any) -> Equation:
+        """Holds the length of a link constant (or a function of time)."""
+        return self.constraint(f"{link.name}.constant_length", link.length - value(length, link.name))

@@ -1,0 +1,356 @@
+"""Loads: laws at joints, links between points, bushings, forces and torques at frames, user states, inputs, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
+from ..symbolic.functions import absolute, exp, maximum, sqrt, tanh
+from ..symbolic.vectors import Vector
+from .bodies import Body, Frame
+from .joints import Coordinate, Joint
+from .sensors import Sensor
+from .values import number, value, vector
+
+if TYPE_CHECKING:
+    from .parameters import Parameters
+
+Law = Callable[..., Any]
+
+
+@dataclass
+class JointForce:
+    """A generalised force on one coordinate, positive in its direction (N or N m)."""
+
+    name: str
+    joint: Joint
+    coordinate: Coordinate
+    force: Expr
+    potential: Expr = ZERO
+
+
+@dataclass
+class LinkForce:
+    """A tension along the line through two or more points, positive when it pulls them together (N)."""
+
+    name: str
+    points: tuple[Frame, ...]
+    length: Expr
+    rate: Expr
+    tension: Expr
+    potential: Expr = ZERO
+    kind: str = "link"
+
+
+@dataclass
+class FrameLoad:
+    """A force at a frame's origin and a torque, in the axes of another frame (None: the world's)."""
+
+    name: str
+    frame: Frame
+    force: Vector
+    torque: Vector
+    axes: Frame | None
+    #: The frame that feels the opposite wrench (None: the ground).
+    reaction: Frame | None = None
+    potential: Expr = ZERO
+
+
+@dataclass
+class Input:
+    """A named channel from outside: an actuator force, a set point."""
+
+    name: str
+    symbol: Expr
+    value: float
+    unit: str = ""
+
+
+@dataclass
+class UserState:
+    """A state of the user's own differential equation ż = f."""
+
+    name: str
+    symbol: Expr
+    initial: float
+    rate: Expr | None = None
+    unit: str = ""
+
+
+@dataclass
+class Output:
+    """A named expression kept in results."""
+
+    name: str
+    expression: Expr
+    unit: str = ""
+
+
+class LoadMethods:
+    """The part of a model that declares loads."""
+
+    name: str
+    time: Expr
+    joints: dict[str, Joint]
+    loads: dict[str, JointForce | LinkForce | FrameLoad]
+    inputs: dict[str, Input]
+    states: dict[str, UserState]
+    outputs: dict[str, Output]
+    sensors: dict[str, Sensor]
+    ground: Body
+    _parameters: Parameters
+    _readings: dict[Expr, tuple[Sensor, str, int]]
+
+    if TYPE_CHECKING:
+
+        def _unlocked(self, what: str) -> None: ...
+        def _frame(self, given: Any, what: str) -> Frame: ...
+        def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
+
+    # -- laws at joints -------------------------------------------------------------------------------------------
+
+    def force(self, joint: Joint, law: Law | Any, coordinate: str | None = None, name: str | None = None) -> JointForce:
+        """A law at a joint: ``law(x, v, t)`` of position, velocity and time, or an expression; N or N m.
+
+        The force acts in the direction of the coordinate on the child, and back on the parent.
+        """
+        name = self._load_name(name, f"{joint.name}.force")
+        c = joint._single() if coordinate is None else joint.coordinate(coordinate)
+        given = law(c.q[0], c.v[0], self.time) if callable(law) else law
+        load = JointForce(name, joint, c, value(given, f"force '{name}'"))
+        self.loads[name] = load
+        return load
+
+    torque = force
+
+    def joint_spring(self, joint: Joint, stiffness: Any, rest: Any = 0.0, damping: Any = 0.0, name: str | None = None) -> JointForce:
+        """A linear spring and damper at a joint: −k(x − x₀) − d v."""
+        k, x0, d = (value(e, f"spring at '{joint.name}'") for e in (stiffness, rest, damping))
+        load = self.force(joint, lambda x, v, t: -k * (x - x0) - d * v, name=name or self._free_name(f"{joint.name}.spring"))
+        load.potential = mul(HALF, k * (joint.position - x0) ** 2)
+        return load
+
+    def friction(
+        self, joint: Joint, coulomb: Any, viscous: Any = 0.0, static: Any = None, stribeck: Any = 0.01, smoothing: Any = 1e-3,
+        name: str | None = None,
+    ) -> JointForce:  # fmt: skip
+        """Dry friction regularised over the velocity ``smoothing``: Coulomb, or Stribeck when ``static`` is given."""
+        what = f"friction at '{joint.name}'"
+        fc, fv, vs, eps = (value(e, what) for e in (coulomb, viscous, stribeck, smoothing))
+        fs = fc if static is None else value(static, what)
+
+        def law(x: Expr, v: Expr, t: Expr) -> Expr:
+            level = fc if static is None else fc + (fs - fc) / (1.0 + (v / vs) ** 2)
+            return -level * tanh(v / eps) - fv * v
+
+        return self.force(joint, law, name=name or self._free_name(f"{joint.name}.friction"))
+
+    def lugre(
+        self, joint: Joint, coulomb: Any, static: Any, stribeck: Any, stiffness: Any, damping: Any = 0.0, viscous: Any = 0.0,
+        name: str | None = None,
+    ) -> JointForce:  # fmt: skip
+        """LuGre friction (Canudas de Wit 1995): bristle deflection z as a user state, F = σ₀z + σ₁ż + fᵥv."""
+        label = name or self._free_name(f"{joint.name}.lugre")
+        what = f"friction '{label}'"
+        fc, fs, vs, s0, s1, fv = (value(e, what) for e in (coulomb, static, stribeck, stiffness, damping, viscous))
+        z = self.state(f"{label}.bristle", 0.0, unit="m")
+        v = joint.velocity
+        g = (fc + (fs - fc) * exp(-((v / vs) ** 2))) / s0
+        rate = v - absolute(v) / g * z
+        self.rate(z, rate)
+        return self.force(joint, -(s0 * z + s1 * rate + fv * v), name=label)
+
+    def stop(
+        self, joint: Joint, lower: Any = None, upper: Any = None, stiffness: Any = 1e5, damping: Any = 0.0, name: str | None = None
+    ) -> JointForce:
+        """Elastic end stops: a spring beyond each limit, with damping that never pulls."""
+        what = f"stop at '{joint.name}'"
+        low, high = lower if lower is not None else joint.limits[0], upper if upper is not None else joint.limits[1]
+        if low is None and high is None:
+            raise ModelError(f"{what}: give lower=, upper= or declare limits=(…) on the joint")
+        k, d = value(stiffness, what), value(damping, what)
+
+        def law(x: Expr, v: Expr, t: Expr) -> Expr:
+            total = ZERO
+            if low is not None:
+                depth = maximum(value(low, what) - x, 0.0)
+                total = total + maximum(depth * (k - d * v), 0.0)
+            if high is not None:
+                depth = maximum(x - value(high, what), 0.0)
+                total = total - maximum(depth * (k + d * v), 0.0)
+            return total
+
+        return self.force(joint, law, name=name or self._free_name(f"{joint.name}.stop"))
+
+    # -- links between points -------------------------------------------------------------------------------------
+
+    def link(self, name: str, *points: Body | Frame, law: Law | Any, kind: str = "link") -> LinkForce:
+        """A tension between two points, or along a line over further points (pulleys, via points).
+
+        ``law(z, rate, t)`` gives the tension (N, positive when it pulls) from the length z (m) and its rate.
+        """
+        self._load_name(name, name)
+        if len(points) < 2:
+            raise ModelError(f"link '{name}' needs at least two points, got {len(points)}")
+        frames = tuple(self._frame(p, f"link '{name}'") for p in points)
+        z, rate = symbol(f"{name}.length", "position"), symbol(f"{name}.rate", "velocity")
+        given = law(z, rate, self.time) if callable(law) else law
+        load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'"), kind=kind)
+        self.loads[name] = load
+        return load
+
+    def spring(
+        self, name: str, a: Body | Frame, b: Body | Frame, stiffness: Any, length: Any, damping: Any = 0.0, preload: Any = 0.0
+    ) -> LinkForce:
+        """A linear spring and damper between two points: tension k(z − z₀) + d ż + preload."""
+        what = f"spring '{name}'"
+        k, z0, d, f0 = (value(e, what) for e in (stiffness, length, damping, preload))
+        load = self.link(name, a, b, law=lambda z, rate, t: k * (z - z0) + d * rate + f0, kind="spring")
+        load.potential = mul(HALF, k * (load.length - z0) ** 2) + f0 * (load.length - z0)
+        return load
+
+    def damper(self, name: str, a: Body | Frame, b: Body | Frame, damping: Any) -> LinkForce:
+        """A viscous damper between two points."""
+        d = value(damping, f"damper '{name}'")
+        return self.link(name, a, b, law=lambda z, rate, t: d * rate, kind="damper")
+
+    def rope(self, name: str, *points: Body | Frame, stiffness: Any, length: Any, damping: Any = 0.0) -> LinkForce:
+        """An elastic rope over any number of points; it pulls and never pushes."""
+        k, z0, d = (value(e, f"rope '{name}'") for e in (stiffness, length, damping))
+        return self.link(name, *points, law=lambda z, rate, t: maximum(k * maximum(z - z0, 0.0) + d * rate * (z > z0), 0.0), kind="rope")
+
+    # -- wrenches at frames ---------------------------------------------------------------------------------------
+
+    def load(
+        self, name: str, frame: Body | Frame, force: Any = (0, 0, 0), torque: Any = (0, 0, 0), axes: Body | Frame | None = None,
+        reaction: Body | Frame | None = None,
+    ) -> FrameLoad:  # fmt: skip
+        """A force (N) at a frame's origin and a torque (N m); each three values, or a function of time giving them.
+
+        Components are along ``axes`` (the world's by default).  ``reaction`` names the frame that feels the opposite.
+        """
+        self._load_name(name, name)
+        what = f"load '{name}'"
+        f = force(self.time) if callable(force) else force
+        n = torque(self.time) if callable(torque) else torque
+        item = FrameLoad(
+            name, self._frame(frame, what), vector(f, what), vector(n, what),
+            None if axes is None else self._frame(axes, what), None if reaction is None else self._frame(reaction, what),
+        )  # fmt: skip
+        self.loads[name] = item
+        return item
+
+    def bushing(
+        self, name: str, a: Body | Frame, b: Body | Frame, stiffness: Sequence[Any], damping: Sequence[Any] = (0,) * 6
+    ) -> FrameLoad:
+        """Six-component elastic mount between two frames: forces along and torques about the axes of ``a``.
+
+        Rotations are measured by the small-angle vector of the relative rotation (exact to first order).
+        """
+        what = f"bushing '{name}'"
+        k, d = ([value(e, what) for e in row] for row in (stiffness, damping))
+        if len(k) != 6 or len(d) != 6:
+            raise ModelError(f"{what}: stiffness and damping have six entries (x, y, z, about x, y, z)")
+        fa, fb = self._frame(a, what), self._frame(b, what)
+        s = self.sensor(f"{name}.sensor", fb, fa)
+        p, w, v, R = s.position, s.angular_velocity, s.velocity, s.rotation
+        angles = Vector(
+            mul(HALF, R[2, 1] - R[1, 2]), mul(HALF, R[0, 2] - R[2, 0]), mul(HALF, R[1, 0] - R[0, 1])
+        )
+        force = Vector(*(neg(k[i] * p[i] + d[i] * v[i]) for i in range(3)))
+        torque = Vector(*(neg(k[3 + i] * angles[i] + d[3 + i] * w[i]) for i in range(3)))
+        self._load_name(name, name)
+        item = FrameLoad(name, fb, force, torque, fa, fa)
+        item.potential = sum((mul(HALF, k[i] * p[i] ** 2) for i in range(3)), ZERO)
+        self.loads[name] = item
+        return item
+
+    def drag(self, name: str, frame: Body | Frame, coefficient: Any, area: Any = 1.0, density: Any = 1.225, wind: Any = (0, 0, 0)) -> FrameLoad:
+        """Aerodynamic drag ½ρ c A |v| v against the motion relative to the air."""
+        what = f"drag '{name}'"
+        k = mul(HALF, value(density, what)) * value(coefficient, what) * value(area, what)
+        s = self.sensor(f"{name}.sensor", frame)
+        v = s.velocity - vector(wind, what)
+        return self.load(name, frame, force=v * neg(k * sqrt(v.dot(v) + 1e-12)))
+
+    def ground_contact(
+        self, name: str, frame: Body | Frame, stiffness: Any, damping: Any = 0.0, friction: Any = 0.0, radius: Any = 0.0,
+        height: Any = 0.0, smoothing: Any = 1e-3,
+    ) -> FrameLoad:  # fmt: skip
+        """A point or sphere against the plane z = height (a number or a function of x and y), by penalty with friction.
+
+        The normal force k δ (1 + d δ̇) never pulls; friction is Coulomb's, regularised over the speed ``smoothing``.
+        """
+        what = f"contact '{name}'"
+        k, d, mu, r, eps = (value(e, what) for e in (stiffness, damping, friction, radius, smoothing))
+        s = self.sensor(f"{name}.sensor", frame)
+        level = value(height(s.x, s.y) if callable(height) else height, what)
+        depth = maximum(level + r - s.z, 0.0)
+        v = s.velocity
+        w = s.angular_velocity
+        slip = v + w.cross(Vector(ZERO, ZERO, neg(r)))
+        normal = maximum(k * depth * (1.0 - d * v.z), 0.0)
+        speed = sqrt(slip.x * slip.x + slip.y * slip.y + eps * eps)
+        tangent = Vector(neg(mu * normal * slip.x / speed), neg(mu * normal * slip.y / speed), ZERO)
+        total = tangent + Vector(ZERO, ZERO, normal)
+        return self.load(name, frame, force=total, torque=Vector(ZERO, ZERO, neg(r)).cross(tangent))
+
+    # -- channels and states --------------------------------------------------------------------------------------
+
+    def input(self, name: str, value: Any = 0.0, unit: str = "") -> Expr:
+        """A named input channel; its value is a constant, a function of time, a table or a controller's at simulation."""
+        self._unlocked(f"input '{name}'")
+        self._new_name(name, "input", self.inputs)
+        self.inputs[name] = Input(name, symbol(name, "input"), number(value, f"input '{name}'"), unit)
+        return self.inputs[name].symbol
+
+    def state(self, name: str, initial: Any = 0.0, unit: str = "") -> Expr:
+        """A state of your own differential equation; give its rate with :meth:`rate`."""
+        self._unlocked(f"state '{name}'")
+        self._new_name(name, "state", self.states)
+        self.states[name] = UserState(name, symbol(name, "state"), number(initial, f"state '{name}'"), None, unit)
+        return self.states[name].symbol
+
+    def rate(self, state: Expr, expression: Any) -> None:
+        """The differential equation of a user state, ż = expression."""
+        for item in self.states.values():
+            if item.symbol is state:
+                self._unlocked(f"rate of '{item.name}'")
+                item.rate = value(expression, f"rate of state '{item.name}'")
+                return
+        raise ModelError(f"{state} is not a state of the model '{self.name}'; declare it with m.state(name)")
+
+    def output(self, name: str, expression: Any, unit: str = "") -> Output:
+        """A named expression computed along every solution."""
+        self._unlocked(f"output '{name}'")
+        self._new_name(name, "output", self.outputs)
+        self.outputs[name] = Output(name, value(expression, f"output '{name}'"), unit)
+        return self.outputs[name]
+
+    def sensor(self, name: str, frame: Body | Frame, relative_to: Body | Frame | None = None) -> Sensor:
+        """Motion of a frame, for use in laws, constraints and outputs."""
+        self._unlocked(f"sensor '{name}'")
+        self._new_name(name, "sensor", self.sensors)
+        reference = self.ground if relative_to is None else relative_to
+        self.sensors[name] = Sensor(self, name, self._frame(frame, f"sensor '{name}'"), self._frame(reference, f"sensor '{name}'"))  # type: ignore[arg-type]
+        return self.sensors[name]
+
+    def _load_name(self, name: str | None, default: str) -> str:
+        label = name or self._free_name(default)
+        self._unlocked(f"load '{label}'")
+        self._new_name(label, "load", self.loads)
+        return label
+
+    def _free_name(self, base: str) -> str:
+        if base not in self.loads:
+            return base
+        n = 2
+        while f"{base}{n}" in self.loads:
+            n += 1
+        return f"{base}{n}"
+
+
+__all__ = ["FrameLoad", "Input", "JointForce", "LinkForce", "LoadMethods", "Output", "UserState"]

@@ -1,0 +1,159 @@
+"""A channel: the samples of one named quantity over time, with its unit; computed on first use if need be."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jourdain.errors import InputError, JourdainError
+from jourdain.model.units import convert, unit
+
+Array = NDArray[Any]
+_KINDS = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
+_FORBIDDEN = frozenset('/\\[]"')
+
+
+class UnknownChannelError(JourdainError, KeyError):
+    """A channel, frame or component of that name is not in the solution; the message lists the nearest names."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownChannelError:
+    """The error for a name that is not there, with the nearest of the ``known`` names."""
+    names = sorted(known)
+    folded = {candidate.lower(): candidate for candidate in names}
+    near = [folded[match] for match in difflib.get_close_matches(str(name).lower(), folded, 5, 0.4)]
+    if near:
+        hint = f"did you mean {', '.join(map(repr, near))}?"
+    else:
+        shown = ", ".join(map(repr, names[:8])) or "none"
+        hint = f"known are {shown}{' …' if len(names) > 8 else ''}"
+    return UnknownChannelError(f"{kind} {name!r} is not in the solution; {hint}")
+
+
+def check_name(name: str) -> str:
+    """The name itself if it can name a channel: a path of printable parts joined by dots, e.g. "rod.com.x"."""
+    good = isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+    if not good or _FORBIDDEN & set(name) or not all(name.split(".")):
+        raise InputError(
+            f"channel name {name!r} is not a path such as 'rod.com.x': parts joined by dots, printable, "
+            "without / \\ [ ] and quotes"
+        )
+    if name == "t":
+        raise InputError("channel name 't' is taken by the time of the solution; choose another name")
+    return name
+
+
+class Channel:
+    """Samples of one quantity: ``values`` of shape (nt,) or (nt, k, …), a unit and a description.
+
+    ``values`` may be a function of no argument: it is called on first access and its result kept.
+
+    >>> Channel([0.0, 1.5], "m", "stroke").to("mm")
+    array([   0., 1500.])
+    """
+
+    __slots__ = ("_compute", "_length", "_values", "description", "unit")
+
+    def __init__(self, values: Any, unit: str = "", description: str = "") -> None:
+        if not isinstance(unit, str) or not isinstance(description, str):
+            raise InputError(f"channel unit {unit!r} and description {description!r} must be text")
+        self.unit = unit
+        self.description = description
+        self._length: int | None = None
+        self._compute: Callable[[], Any] = values if callable(values) else _nothing
+        self._values: Array | None = None if callable(values) else _frozen(values)
+
+    @property
+    def computed(self) -> bool:
+        """Whether the values are there already (False: they will be computed on first access)."""
+        return self._values is not None
+
+    @property
+    def values(self) -> Array:
+        """The samples, read-only, of type float, int or bool."""
+        if self._values is None:
+            values = _frozen(self._compute())
+            if self._length is not None:
+                self._check(values, self._length)
+            self._values, self._compute = values, _nothing  # lets go of what the function held
+        return self._values
+
+    def to(self, target: str) -> Array:
+        """The samples in another unit of the same dimension, read-only."""
+        converted = convert(self.values, self.unit, target)
+        return converted if converted is self.values else _frozen(converted)
+
+    def expect(self, length: int) -> None:
+        """Declare the number of samples; checked now, or when a lazy channel is computed."""
+        self._length = length
+        if self._values is not None:
+            self._check(self._values, length)
+
+    def _check(self, values: Array, length: int) -> None:
+        if values.shape[0] != length:
+            raise InputError(f"a channel has {values.shape[0]} samples, the solution {length} times; give one a time")
+
+    def factor_to(self, target: str) -> float:
+        """The factor by which values in this channel's unit are multiplied to be in ``target`` (1 if unit-less)."""
+        if not self.unit:
+            return 1.0
+        unit(self.unit)
+        return convert(1.0, self.unit, target)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Channel, (self.values, self.unit, self.description))
+
+    def __repr__(self) -> str:
+        body = f"shape {self._values.shape}" if self._values is not None else "not computed yet"
+        return f"Channel({body}, unit={self.unit!r}, description={self.description!r})"
+
+
+def _nothing() -> Array:
+    return np.zeros(0)
+
+
+def _frozen(values: Any) -> Array:
+    array = np.asarray(values)
+    if array.dtype.kind not in _KINDS:
+        raise InputError(f"channel values of type {array.dtype} are not real numbers; give float, int or bool samples")
+    if array.ndim == 0:
+        raise InputError(f"channel value {array!r} is a single number; give one sample for each time")
+    frozen: Array = np.ascontiguousarray(array, _KINDS[array.dtype.kind]).view()
+    frozen.flags.writeable = False
+    return frozen
+
+
+def as_channel(name: str, given: Any) -> Channel:
+    """A :class:`Channel` from what a user may give: a Channel, (values, unit, description), an array or a function."""
+    if isinstance(given, Channel):
+        return given
+    try:
+        described = isinstance(given, tuple) and len(given) > 1 and isinstance(given[1], str)
+        return Channel(*given) if described else Channel(given)
+    except InputError as error:
+        raise InputError(f"channel {name!r}: {error}") from None
+
+
+def component_names(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Names of the scalar components of a channel: "p[0]", "p[1]" … or "R[0,0]" …; the name itself for a scalar.
+
+    >>> component_names("rod.force", (3,))
+    ['rod.force[0]', 'rod.force[1]', 'rod.force[2]']
+    """
+    if not shape:
+        return [name]
+    return [f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
+
+
+def part(values: Array, index: tuple[int, ...]) -> Array:
+    """The component at ``index`` of every sample, the samples themselves for ()."""
+    key: Any = (slice(None), *index)
+    component: Array = values[key]
+    return component

@@ -1,0 +1,290 @@
+"""Solutions in files: NumPy .npz, Parquet, HDF5, CSV and MATLAB .mat, all without loss.
+
+Every file holds the same header (JSON text): format name and version, metadata, statistics, which channel is whose
+derivative, and for each channel its unit, description, sample shape and type. The arrays are stored in the format's own
+way, so other programs can read them without Jourdain. No format here can run code when it is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import secrets
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jourdain.errors import InputError
+from jourdain.results import metadata
+from jourdain.results.channel import Array, Channel
+from jourdain.results.exchange import assemble, columns, need
+from jourdain.results.solution import Solution
+
+FORMAT = "jourdain-solution"
+VERSION = 1
+_HEADER = "jourdain_header"
+_DAMAGED = "not a complete Jourdain result: cut short or another kind of file; write it again with sol.save(…)"
+_TYPES = ("float64", "int64", "bool")
+
+Header = dict[str, Any]
+Arrays = Mapping[str, Array]
+
+
+class ResultFileError(InputError):
+    """A result file is damaged, cut short, of another kind, or of a newer version."""
+
+
+class ResultFileNotFoundError(ResultFileError, FileNotFoundError):
+    """There is no result file at that path."""
+
+
+def header(sol: Solution) -> Header:
+    """What a file says about the solution, besides the arrays."""
+    described = []
+    for name in sol.names:
+        channel = sol.channel(name)
+        described.append({
+            "name": name, "unit": channel.unit, "description": channel.description,
+            "shape": list(channel.values.shape[1:]), "type": str(channel.values.dtype),
+        })  # fmt: skip
+    return {
+        "format": FORMAT, "version": VERSION, "samples": len(sol), "channels": described,
+        "derivatives": sol.derivatives, "metadata": sol.metadata, "statistics": sol.statistics,
+    }  # fmt: skip
+
+
+def check_header(head: Any) -> Header:
+    """The header if it is one that this version understands."""
+    if not isinstance(head, dict) or head.get("format") != FORMAT or not isinstance(head.get("version"), int):
+        raise ResultFileError(f"{_DAMAGED} (no header)")
+    if head["version"] > VERSION:
+        raise ResultFileError(
+            f"written in format version {head['version']}, newer than {VERSION}: pip install --upgrade jourdain"
+        )
+    for channel in head["channels"]:
+        name, kind, shape = channel["name"], channel["type"], channel["shape"]
+        if kind not in _TYPES or not all(isinstance(n, int) and 0 <= n < 2**31 for n in shape):
+            raise ResultFileError(f"{_DAMAGED} (channel {name!r} has type {kind!r} and shape {shape})")
+    return head
+
+
+def build(head: Header, t: Array, arrays: Callable[[str], Array]) -> Solution:
+    """The solution described by a header, with the arrays fetched by channel name."""
+    samples = head["samples"]
+    times = np.asarray(t, float).reshape(-1)
+    if times.size != samples:
+        raise ResultFileError(f"{_DAMAGED} ({times.size} of {samples} samples)")
+    channels = {}
+    for channel in head["channels"]:
+        values = np.asarray(arrays(channel["name"])).reshape(samples, *channel["shape"]).astype(channel["type"])
+        channels[channel["name"]] = Channel(values, channel["unit"], channel["description"])
+    return Solution(times, channels, head["metadata"], head["statistics"], derivatives=head["derivatives"])
+
+
+# -- npz -------------------------------------------------------------------------------------------------------------
+
+
+def _write_npz(sol: Solution, path: Path) -> None:
+    text = np.frombuffer(metadata.dumps(header(sol)).encode(), np.uint8)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, values in ({_HEADER: text, "t": sol.t} | {name: sol[name] for name in sol.names}).items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(values), allow_pickle=False)
+
+
+def _read_npz(path: Path) -> Solution:
+    with np.load(path, allow_pickle=False) as archive:
+        head = check_header(metadata.loads(archive[_HEADER].tobytes().decode()))
+        return build(head, archive["t"], archive.__getitem__)
+
+
+# -- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def _write_parquet(sol: Solution, path: Path) -> None:
+    pa, pq = need("pyarrow", "files", ".parquet"), need("pyarrow.parquet", "files", ".parquet")
+    table = {"t": sol.t} | columns(sol)
+    fields = [
+        pa.field(name, pa.from_numpy_dtype(values.dtype), nullable=False, metadata={"unit": sol.channel(name).unit})
+        for name, values in table.items()
+    ]
+    schema = pa.schema(fields, metadata={_HEADER: metadata.dumps(header(sol))})
+    arrays = [pa.array(np.ascontiguousarray(values), from_pandas=False) for values in table.values()]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd")
+
+
+def _read_parquet(path: Path) -> Solution:
+    pq = need("pyarrow.parquet", "files", ".parquet")
+    table = pq.read_table(path, memory_map=False)
+    head = check_header(metadata.loads((table.schema.metadata or {})[_HEADER.encode()].decode()))
+    flat = {name: table[name].to_numpy() for name in table.column_names}
+    return build(head, flat["t"], _assembler(head, flat))
+
+
+def _assembler(head: Header, flat: Arrays) -> Callable[[str], Array]:
+    shapes = {channel["name"]: tuple(channel["shape"]) for channel in head["channels"]}
+    return lambda name: assemble(flat, name, shapes[name], head["samples"])
+
+
+# -- HDF5 ------------------------------------------------------------------------------------------------------------
+
+
+_HDF5_PACKING: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+
+
+def _write_hdf5(sol: Solution, path: Path) -> None:
+    h5py = need("h5py", "files", ".h5")
+    with h5py.File(path, "w") as file:
+        file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
+        file.create_dataset(_HEADER, data=metadata.dumps(header(sol)))
+        file.create_dataset("t", data=sol.t).attrs["unit"] = "s"
+        group = file.create_group("channels")
+        for name in sol.names:
+            channel = sol.channel(name)
+            packing = _HDF5_PACKING if channel.values.size > 1000 else {}
+            data = group.create_dataset(name, data=channel.values, **packing)
+            data.attrs["unit"], data.attrs["description"] = channel.unit, channel.description
+
+
+def _read_hdf5(path: Path) -> Solution:
+    h5py = need("h5py", "files", ".h5")
+    with h5py.File(path, "r") as file:
+        head = check_header(metadata.loads(file[_HEADER].asstr()[()]))
+        group = file["channels"]
+        return build(head, file["t"][()], lambda name: _own_data(h5py, group, name))
+
+
+def _own_data(h5py: Any, group: Any, name: str) -> Array:
+    """The dataset's array, unless it points into another file: a result never reads what it does not contain."""
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink) or group[name].external or group[name].is_virtual:
+        raise ResultFileError(f"{_DAMAGED} (channel {name!r} points to another file)")
+    values: Array = group[name][()]
+    return values
+
+
+# -- CSV -------------------------------------------------------------------------------------------------------------
+
+_CSV_END = "# end"
+
+
+def _write_csv(sol: Solution, path: Path) -> None:
+    table = {"t": sol.t} | columns(sol)
+    # repr of a float is the shortest text that reads back to the same bits
+    texts = [map(repr, (x.astype(np.int64) if x.dtype.kind == "b" else x).tolist()) for x in table.values()]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(f"# {FORMAT} {VERSION}\n# {metadata.dumps(header(sol))}\n")
+        csv.writer(file, lineterminator="\n").writerow(table)
+        file.writelines(",".join(row) + "\n" for row in zip(*texts, strict=True))
+        file.write(_CSV_END + "\n")
+
+
+def _read_csv(path: Path) -> Solution:
+    with open(path, newline="", encoding="utf-8") as file:
+        first, second = file.readline(), file.readline()
+        if not first.startswith(f"# {FORMAT}"):
+            raise ResultFileError(f"{_DAMAGED} (no header)")
+        head = check_header(metadata.loads(second[1:]))
+        names = next(csv.reader([file.readline()]))
+        body = file.read()
+    if not body.endswith(_CSV_END + "\n"):
+        raise ResultFileError(f"{_DAMAGED} (the last line is missing)")
+    kinds = {channel["name"]: channel["type"] for channel in head["channels"]} | {"t": "float64"}
+    types = [np.float64 if kinds[name.partition("[")[0]] == "float64" else np.int64 for name in names]
+    rows = body[: -len(_CSV_END) - 1]
+    record = np.dtype([(f"f{i}", kind) for i, kind in enumerate(types)])
+    data = np.loadtxt(io.StringIO(rows), record, delimiter=",", ndmin=1) if rows else np.zeros(0, record)
+    flat = {name: data[f"f{i}"] for i, name in enumerate(names)}
+    return build(head, flat["t"], _assembler(head, flat))
+
+
+# -- MATLAB ----------------------------------------------------------------------------------------------------------
+
+
+def _matlab_names(names: list[str]) -> dict[str, str]:
+    """Names that MATLAB accepts: letters, digits, underscores, beginning with a letter, unique, at most 63 long."""
+    given: dict[str, str] = {}
+    for name in names:
+        stem = re.sub(r"[^0-9A-Za-z_]", "_", name)[:50]
+        stem = stem if stem[:1].isalpha() and stem.lower() not in ("t", _HEADER) else f"c_{stem}"
+        short, count = stem, 1
+        while short in given.values():
+            count += 1
+            short = f"{stem}_{count}"
+        given[name] = short
+    return given
+
+
+def _write_mat(sol: Solution, path: Path) -> None:
+    from scipy.io import savemat
+
+    short = _matlab_names(list(sol.names))
+    contents: dict[str, Any] = {_HEADER: metadata.dumps(header(sol)), "t": sol.t}
+    contents |= {short[name]: sol[name] for name in sol.names}
+    savemat(path, contents, long_field_names=True, do_compression=True, oned_as="column")
+
+
+def _read_mat(path: Path) -> Solution:
+    from scipy.io import loadmat
+
+    contents = loadmat(path)
+    head = check_header(metadata.loads(str(contents[_HEADER].item())))
+    short = _matlab_names([channel["name"] for channel in head["channels"]])
+    return build(head, contents["t"], lambda name: contents[short[name]])
+
+
+# -- by suffix -------------------------------------------------------------------------------------------------------
+
+_FORMATS: dict[str, tuple[Callable[[Solution, Path], None], Callable[[Path], Solution]]] = {
+    ".npz": (_write_npz, _read_npz),
+    ".parquet": (_write_parquet, _read_parquet),
+    ".h5": (_write_hdf5, _read_hdf5),
+    ".hdf5": (_write_hdf5, _read_hdf5),
+    ".csv": (_write_csv, _read_csv),
+    ".mat": (_write_mat, _read_mat),
+}
+
+
+def _format(path: Path) -> tuple[Callable[[Solution, Path], None], Callable[[Path], Solution]]:
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        known = ", ".join(_FORMATS)
+        raise InputError(f"file {str(path)!r}: suffix {path.suffix!r} is unknown; use one of {known}") from None
+
+
+def save_solution(sol: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution to a file whose suffix says the format; an interrupted write leaves an older file untouched."""
+    target = Path(path)
+    write = _format(target)[0]
+    if not target.parent.is_dir():
+        raise InputError(f"file {str(target)!r}: folder {str(target.parent)!r} does not exist; create it first")
+    temporary = target.with_name(f".{target.stem[:50]}-{secrets.token_hex(6)}{target.suffix}")
+    try:
+        write(sol, temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_solution(path: str | os.PathLike[str]) -> Solution:
+    """Read a solution written by ``sol.save(path)``: .npz, .parquet, .h5, .csv or .mat.
+
+    The dense output and frame provider of the run are not in files: keep frames with ``sol.with_frames(…)``.
+    """
+    source = Path(path)
+    read = _format(source)[1]
+    if not source.is_file():
+        raise ResultFileNotFoundError(f"file {str(source)!r} does not exist in {os.getcwd()!r}; check the path")
+    try:
+        return read(source)
+    except (ImportError, MemoryError, PermissionError):
+        raise
+    except ResultFileError as error:
+        raise ResultFileError(f"file {str(source)!r}: {error}") from None
+    except Exception as error:  # each library has its own errors for damaged files, down to bare TypeError
+        raise ResultFileError(f"file {str(source)!r}: {_DAMAGED} ({str(error) or type(error).__name__})") from error

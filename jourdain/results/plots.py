@@ -1,0 +1,241 @@
+"""Plots of solutions: over time, phase planes, spectra, several runs in one.
+
+Every function returns the Matplotlib figure, saves it if given ``file`` (.png, .svg, .pdf) and opens a window only with
+``show=True``. Plots of eigenvalues and modes are in :mod:`jourdain.results.modal_plots`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jourdain.errors import InputError
+from jourdain.model.units import UnitError, unit
+from jourdain.results.channel import Array, component_names, unknown
+from jourdain.results.modal_plots import campbell, mode_table, root_locus
+from jourdain.results.solution import Solution
+from jourdain.results.style import finish, house_style, line_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot", "phase", "spectrum", "compare", "mode_table", "root_locus", "campbell"]
+
+File = str | os.PathLike[str] | None
+Unit = str | Mapping[str, str] | None
+_MOST_LINES = 60
+
+
+def expand(sol: Solution, names: Sequence[str]) -> list[str]:
+    """Scalar channel names for names, glob patterns and vector channels; no name at all means every channel."""
+    found: list[str] = []
+    for name in names or ["*"]:
+        matches = [name] if name in sol else sol.names(name)
+        if not matches:
+            sol.channel(name)  # a component, or an error that names the nearest
+            matches = [name]
+        for match in matches:
+            shape = sol[match].shape[1:]
+            vector = [f"{match}.{axis}" for axis in "xyz"] if shape == (3,) else component_names(match, shape)
+            found += vector if shape else [match]
+    found = list(dict.fromkeys(found))
+    if len(found) > _MOST_LINES:
+        raise InputError(
+            f"{len(found)} lines are too many for one plot (at most {_MOST_LINES}); name the channels to plot"
+        )
+    if not found:
+        raise unknown("channel", " ".join(names) or "*", sol.names)
+    return found
+
+
+def _shown_unit(sol: Solution, name: str, wanted: Unit) -> str:
+    """The unit in which a channel is drawn: the wanted one if it is given for the channel or fits it."""
+    own = sol.channel(name).unit
+    if isinstance(wanted, Mapping):
+        return wanted.get(name) or wanted.get(sol.locate(name)[0]) or own
+    return wanted if wanted is not None and _fits(own, wanted) else own
+
+
+def _fits(own: str, wanted: str) -> bool:
+    dimension = unit(wanted).dimension
+    try:
+        return unit(own).dimension == dimension
+    except UnitError:  # a channel may have a unit of its own making
+        return False
+
+
+def quantity_label(symbol: str) -> str:
+    """Text for an axis: what the unit measures and the unit, e.g. "angle [deg]"."""
+    try:
+        known = unit(symbol)
+    except UnitError:
+        return f"[{symbol}]"
+    named = known.quantity_name if any(known.dimension) else ""
+    if " or " in named:
+        named = "energy" if "J" in symbol or "Wh" in symbol else "torque"
+    return f"{named} [{symbol}]".strip() if symbol not in ("", "1") else named
+
+
+def axis_label(name: str, symbol: str) -> str:
+    """Text for the axis of one channel, e.g. "crank.angle [deg]"."""
+    return f"{name} [{symbol}]" if symbol not in ("", "1") else name
+
+
+def draw(axes: Axes, t: Array, values: Array, **style: Any) -> None:
+    """A line; states of type int and bool as steps."""
+    steps: dict[str, Any] = {"drawstyle": "steps-post"} if values.dtype.kind != "f" else {}
+    axes.plot(t, values, **steps, **style)
+
+
+def place_legend(axes: Axes, count: int) -> None:
+    """A legend where it hides least: inside for few lines, beside the axes for many."""
+    if count <= 4:
+        axes.legend(loc="best")
+    else:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 16, fontsize=8)
+
+
+def plot(
+    sol: Solution, *names: str, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False
+) -> Figure:
+    """Channels over time: one axis for each unit, one above the other, with a common time axis.
+
+    ``names`` may be glob patterns; vector channels give a line for each component. ``unit`` is a unit for all channels
+    that it fits ("deg"), or a unit by channel name.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in expand(sol, names):
+        groups.setdefault(_shown_unit(sol, name, unit), []).append(name)
+    if isinstance(unit, str) and unit not in groups:
+        raise InputError(
+            f"unit {unit!r} fits none of the channels plotted, which are in {', '.join(map(repr, groups))}"
+        )
+    with house_style():
+        figure = new_figure(8.0, 1.2 + 2.4 * len(groups), show)
+        every = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (symbol, members) in zip(every, groups.items(), strict=True):
+            for number, name in enumerate(members):
+                values = sol[name, symbol] if symbol != sol.channel(name).unit else sol[name]
+                draw(axes, sol.t, values, label=name, **line_style(number))
+            axes.set_ylabel(axis_label(members[0], symbol) if len(members) == 1 else quantity_label(symbol))
+            if len(members) > 1:
+                place_legend(axes, len(members))
+        figure.align_ylabels(every)
+        every[-1].set_xlabel("time [s]")
+        heading = sol.metadata.get("model", "") if title is None else title
+        if heading:
+            every[0].set_title(str(heading))
+        return finish(figure, file, show)
+
+
+def phase(
+    sol: Solution, x: str, y: str, *, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False
+) -> Figure:
+    """One channel against another, with the start and the end marked."""
+    symbols = [_shown_unit(sol, name, unit) for name in (x, y)]
+    values = [
+        sol[name, s] if s != sol.channel(name).unit else sol[name] for name, s in zip((x, y), symbols, strict=True)
+    ]
+    if any(v.ndim != 1 for v in values):
+        raise InputError(f"phase({x!r}, {y!r}): a vector channel cannot be drawn; name a component such as '{x}.x'")
+    with house_style():
+        figure = new_figure(5.6, 5.0, show)
+        axes = figure.subplots()
+        axes.plot(*values, **line_style(0))
+        for index, face, label in ((0, "white", "start"), (-1, line_style(0)["color"], "end")):
+            marker = {"marker": "o", "mfc": face, "mec": line_style(0)["color"], "ls": "", "label": label}
+            axes.plot(values[0][index], values[1][index], **marker)
+        axes.set_xlabel(axis_label(x, symbols[0]))
+        axes.set_ylabel(axis_label(y, symbols[1]))
+        axes.set_title(title or "")
+        axes.legend(loc="best")
+        return finish(figure, file, show)
+
+
+def amplitude_spectrum(sol: Solution, name: str, samples: int | None = None) -> tuple[Array, Array]:
+    """Frequencies (Hz) and one-sided amplitudes of a channel, by a Hann window and the FFT on evenly spaced samples.
+
+    The window's gain is taken out, so a sine of amplitude A on a bin shows A. The mean is removed first.
+    """
+    if len(sol) < 4 or sol.t[-1] <= sol.t[0]:
+        raise InputError(
+            f"spectrum of {name!r}: the solution has {len(sol)} samples; at least 4 at different times are needed"
+        )
+    n = samples or len(sol)
+    t = sol.t[0] + (sol.t[-1] - sol.t[0]) * np.arange(n) / n
+    values = np.asarray(sol.at(t)[name], float)
+    if values.ndim != 1:
+        raise InputError(f"spectrum: {name!r} is a vector; name a component such as '{name}.x'")
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
+    amplitude = 2.0 * np.abs(np.fft.rfft((values - values.mean()) * window)) / window.sum()
+    return np.fft.rfftfreq(n, (sol.t[-1] - sol.t[0]) / n), amplitude
+
+
+def spectrum(
+    sol: Solution,
+    *names: str,
+    unit: Unit = None,
+    log: bool = True,
+    max_frequency: float | None = None,
+    file: File = None,
+    title: str | None = None,
+    show: bool = False,
+) -> Figure:
+    """Amplitude spectra of channels over frequency (Hz)."""
+    with house_style():
+        figure = new_figure(8.0, 4.0, show)
+        axes = figure.subplots()
+        scalars = expand(sol, names)
+        symbols = [_shown_unit(sol, name, unit) for name in scalars]
+        if len(set(symbols)) > 1:
+            raise InputError(f"spectrum: the channels have the units {sorted(set(symbols))}; plot one unit at a time")
+        for number, name in enumerate(scalars):
+            frequency, amplitude = amplitude_spectrum(sol, name)
+            own = sol.channel(name).unit
+            factor = 1.0 if own == symbols[number] else sol.channel(name).factor_to(symbols[number])
+            shown = (frequency > 0.0) & (frequency <= (max_frequency or np.inf))
+            axes.plot(frequency[shown], factor * amplitude[shown], label=name, **line_style(number))
+        axes.set_yscale("log" if log else "linear")
+        axes.set_xlim(0.0, max_frequency)
+        axes.set_xlabel("frequency [Hz]")
+        axes.set_ylabel(axis_label(f"amplitude of {scalars[0]}" if len(scalars) == 1 else "amplitude", symbols[0]))
+        axes.set_title(title or "")
+        if len(scalars) > 1:
+            place_legend(axes, len(scalars))
+        return finish(figure, file, show)
+
+
+def compare(
+    solutions: Sequence[Solution],
+    name: str,
+    labels: Sequence[str] | None = None,
+    *,
+    unit: str | None = None,
+    file: File = None,
+    title: str | None = None,
+    show: bool = False,
+) -> Figure:
+    """One channel of several runs in one plot, all in the unit of the first unless ``unit`` is given."""
+    if not solutions:
+        raise InputError(f"compare {name!r}: no solutions were given")
+    texts = [str(label) for label in labels] if labels is not None else [f"run {i + 1}" for i in range(len(solutions))]
+    if len(texts) != len(solutions):
+        raise InputError(f"compare {name!r}: {len(solutions)} solutions but {len(texts)} labels; give one label each")
+    symbol = unit or solutions[0].channel(name).unit
+    with house_style():
+        figure = new_figure(8.0, 4.0, show)
+        axes = figure.subplots()
+        for number, (sol, label) in enumerate(zip(solutions, texts, strict=True)):
+            values = sol[name, symbol] if symbol != sol.channel(name).unit else sol[name]
+            if values.ndim != 1:
+                raise InputError(f"compare: {name!r} is a vector; name a component such as '{name}.x'")
+            draw(axes, sol.t, values, label=label, **line_style(number))
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel(axis_label(name, symbol))
+        axes.set_title(title or "")
+        place_legend(axes, len(solutions))
+        return finish(figure, file, show)

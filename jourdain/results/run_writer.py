@@ -1,0 +1,142 @@
+"""Writes the results of one run into a store, chunk by chunk."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import zlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jourdain.errors import InputError
+from jourdain.results import metadata
+from jourdain.results.channel import Array, as_channel, unknown
+from jourdain.results.solution import Solution
+
+if TYPE_CHECKING:
+    from jourdain.results.store import Store
+
+
+class RunWriter:
+    """Appends the results of one run to a store, chunk by chunk, each committed when ``append`` returns."""
+
+    def __init__(self, store: Store, run: int, units: Mapping[str, str], descriptions: Mapping[str, str]) -> None:
+        self.store = store
+        self.id = run
+        self._units = units
+        self._descriptions = descriptions
+
+    def append(self, t: ArrayLike, data: Mapping[str, Any]) -> None:
+        """Commit samples at times ``t`` (n,) or one time, with values (n, …) for every channel by name."""
+        single = np.ndim(t) == 0
+        times = np.atleast_1d(np.asarray(t, float))
+        given = {name: [values] if single else values for name, values in data.items()}
+        # a solution of the chunk checks names, lengths and times
+        chunk = Solution(times, {name: as_channel(name, values) for name, values in given.items()})
+        if not len(chunk):
+            return
+        with self.store._transaction() as database:
+            query = "SELECT max(chunk), data FROM results WHERE run = ? AND channel = ''"
+            number, last = database.execute(query, (self.id,)).fetchone()
+            self._check_status(database)
+            if number is None:
+                self._describe(database, chunk)
+            else:
+                self._check_continues(database, chunk, unpacked(last))
+            place = 0 if number is None else number + 1
+            rows = [(self.id, place, "", packed(chunk.t))]
+            rows += [(self.id, place, name, packed(chunk[name])) for name in chunk.names]
+            database.executemany("INSERT INTO results VALUES (?, ?, ?, ?)", rows)
+
+    def _check_status(self, database: sqlite3.Connection) -> None:
+        row = database.execute("SELECT status FROM runs WHERE id = ?", (self.id,)).fetchone()
+        if row is None:
+            raise InputError(f"run {self.id} was deleted from the store; start a new run")
+        if row[0] == "done":
+            raise InputError(f"run {self.id} is done; start a new run to append results")
+
+    def _describe(self, database: sqlite3.Connection, chunk: Solution) -> None:
+        for mapping in (self._units, self._descriptions):
+            if unused := [name for name in mapping if name not in chunk]:
+                raise unknown("channel (given a unit or description)", unused[0], chunk.names)
+        rows = []
+        for name in chunk.names:
+            channel = chunk.channel(name)
+            unit, description = self._units.get(name, channel.unit), self._descriptions.get(name, channel.description)
+            rows.append((self.id, name, unit, description, *_sample_kind(channel.values)))
+        database.executemany("INSERT INTO channels VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def _check_continues(self, database: sqlite3.Connection, chunk: Solution, earlier: Array) -> None:
+        if chunk.t[0] < earlier[-1]:
+            back = f"from {earlier[-1]:g} s to {chunk.t[0]:g} s"
+            raise InputError(f"run {self.id}: time goes back {back}; append in order")
+        query = "SELECT name, shape, type FROM channels WHERE run = ?"
+        before = {name: (shape, kind) for name, shape, kind in database.execute(query, (self.id,))}
+        if odd := sorted(before.keys() ^ set(chunk.names)):
+            raise InputError(f"run {self.id}: every chunk must have the same channels; {odd[:5]} are in only some")
+        for name, kind in before.items():
+            new = _sample_kind(chunk[name])
+            if new != kind:
+                raise InputError(
+                    f"run {self.id}: samples of channel {name!r} are now of shape {new[0]} and type {new[1]}, "
+                    f"before {kind[0]} and {kind[1]}; they must agree"
+                )
+
+    def append_solution(self, sol: Solution) -> None:
+        """Commit all samples of a solution, with the units of its channels."""
+        self.append(sol.t, {name: sol.channel(name) for name in sol.names})
+
+    def finish(self, status: str = "done", statistics: Mapping[str, Any] | None = None) -> None:
+        """End the run with a status ("done", "failed", …) and the statistics of the method."""
+        with self.store._transaction() as database:
+            values = (status, now(), as_json(statistics), self.id)
+            database.execute("UPDATE runs SET status = ?, finished = ?, statistics = ? WHERE id = ?", values)
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is None:
+            row = self.store._database().execute("SELECT status FROM runs WHERE id = ?", (self.id,)).fetchone()
+            if row is not None and row[0] == "running":
+                self.finish()
+        else:
+            status = "failed" if issubclass(kind, Exception) else "interrupted"
+            self.finish(status, {"error": f"{kind.__name__}: {error}"})
+
+
+def _sample_kind(values: Array) -> tuple[str, str]:
+    return str(list(values.shape[1:])), str(values.dtype)
+
+
+def as_json(value: Mapping[str, Any] | None) -> str:
+    """JSON text of a mapping that may be absent."""
+    return metadata.dumps(dict(value or {}))
+
+
+def now() -> str:
+    """The time of day in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def packed(values: Array) -> bytes:
+    """An array as compressed bytes in NumPy's own format."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, values, allow_pickle=False)
+    return zlib.compress(buffer.getvalue(), 1)
+
+
+def unpacked(blob: bytes) -> Array:
+    """The array packed by :func:`packed`."""
+    array: Array = np.lib.format.read_array(io.BytesIO(zlib.decompress(blob)), allow_pickle=False)
+    return array
+
+
+def joined(blobs: Sequence[bytes]) -> Array:
+    """The chunks of a channel one after the other."""
+    return np.concatenate([unpacked(blob) for blob in blobs]) if blobs else np.zeros(0)

@@ -1,0 +1,448 @@
+"""The result of a run: times, named channels with units, frames, metadata; interpolation, slices, files and plots."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jourdain.errors import InputError
+from jourdain.model.units import UnitError
+from jourdain.results import interpolation
+from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, part, unknown
+from jourdain.results.frames import FRAME_FIELDS, FrameMotion, FrameProvider, as_motion
+from jourdain.results.interpolation import Places, Side
+from jourdain.results.metadata import plain
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+    from matplotlib.figure import Figure
+
+Dense = Callable[[NDArray[np.float64]], Mapping[str, Array]]
+"""Dense output: times (n,) → values (n, …) of the channels it knows, by name."""
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+_COMPONENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
+
+
+class Names(tuple[str, ...]):
+    """Channel names, sorted; call with glob patterns to filter: ``sol.names("crank.*")``."""
+
+    def __call__(self, *patterns: str) -> list[str]:
+        if not patterns:
+            return list(self)
+        return [name for name in self if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+class Sample(Mapping[str, Array]):
+    """Values of every channel at given times, interpolated when asked for: ``sol.at(0.3)["crank.angle"]``."""
+
+    def __init__(self, solution: Solution, times: ArrayLike, side: Side) -> None:
+        self._solution = solution
+        self._shape = np.shape(times)
+        self.t = np.asarray(times, float)
+        self._places = Places(solution.t, self.t.ravel(), side)
+        self._dense: Mapping[str, Array] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "t":
+            return self.t[()]
+        whole, index = self._solution.locate(name)
+        values = part(self._interpolate(whole), index)
+        return values.reshape(self._shape + values.shape[1:])[()]
+
+    def _interpolate(self, name: str) -> Array:
+        channel, places = self._solution.channel(name), self._places
+        values = channel.values
+        if values.dtype.kind != "f":
+            return interpolation.hold(places, values)
+        if name in self._dense_values():
+            inside = np.asarray(self._dense_values()[name], float)
+            exact = places.exact.reshape(places.exact.shape + (1,) * (values.ndim - 1))
+            return np.where(exact, values[places.lower], inside)
+        slope = self._solution.derivatives.get(name)
+        if slope is None:
+            return interpolation.linear(places, values)
+        rate = self._solution.channel(slope)
+        factor = rate.factor_to(f"({channel.unit})/s") if channel.unit else 1.0
+        return interpolation.hermite(places, values, factor * rate.values)
+
+    def _dense_values(self) -> Mapping[str, Array]:
+        if self._dense is None:
+            dense = self._solution.dense
+            self._dense = {} if dense is None else dense(self._places.times)
+        return self._dense
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._solution.names)
+
+    def __len__(self) -> int:
+        return len(self._solution.names)
+
+
+class Solution:
+    """Times and named channels of a run.
+
+    Times increase strictly, except at events, where a repeated time carries the values before and after the event.
+    Between samples a channel follows the ``dense`` output if that covers it, else the cubic Hermite polynomial if its
+    derivative is a channel (``derivatives={"crank.angle": "crank.speed"}``), else a straight line; int and bool
+    channels hold their last sample.
+
+    >>> sol = Solution([0.0, 1.0], {"crank.angle": Channel([0.0, 3.0], "rad")}, {"model": "engine"})
+    >>> sol.at(0.5)["crank.angle"]
+    np.float64(1.5)
+    """
+
+    def __init__(
+        self,
+        t: ArrayLike,
+        channels: Mapping[str, Any],
+        metadata: Mapping[str, Any] | None = None,
+        statistics: Mapping[str, Any] | None = None,
+        system: Any = None,
+        *,
+        derivatives: Mapping[str, str] | None = None,
+        dense: Dense | None = None,
+        frame_provider: FrameProvider | None = None,
+    ) -> None:
+        self.t = _checked_times(t)
+        self._channels = {check_name(name): as_channel(name, given) for name, given in channels.items()}
+        for name, channel in self._channels.items():
+            try:
+                channel.expect(self.t.size)
+            except InputError as error:
+                raise InputError(f"channel {name!r}: {error}") from None
+        self.metadata: dict[str, Any] = plain(metadata or {}, "metadata")
+        self.statistics: dict[str, Any] = plain(statistics or {}, "statistics")
+        self.system = system
+        self.dense = dense
+        self.frame_provider = frame_provider
+        self.derivatives = self._checked_derivatives(derivatives or {})
+        self.names = Names(sorted(self._channels))
+
+    def _checked_derivatives(self, derivatives: Mapping[str, str]) -> dict[str, str]:
+        for name, slope in derivatives.items():
+            channel, rate = self.channel(name), self.channel(slope)
+            if channel.unit and rate.unit:
+                try:
+                    rate.factor_to(f"({channel.unit})/s")
+                except UnitError as error:
+                    raise InputError(f"channel {slope!r} cannot be the derivative of {name!r}: {error}") from None
+            if channel.computed and rate.computed and channel.values.shape != rate.values.shape:
+                raise InputError(
+                    f"channel {slope!r} of shape {rate.values.shape} cannot be the derivative of {name!r} "
+                    f"of shape {channel.values.shape}"
+                )
+        return dict(derivatives)
+
+    # -- access ------------------------------------------------------------------------------------------------------
+
+    def channel(self, name: str) -> Channel:
+        """The channel of that name, or a component of a vector channel ("rod.force.x", "rod.force[0]", "R[0,2]")."""
+        if name == "t":
+            return Channel(self.t, "s", "time")
+        whole, index = self.locate(name)
+        found = self._channels[whole]
+        return Channel(part(found.values, index), found.unit, found.description) if index else found
+
+    def locate(self, name: str) -> tuple[str, tuple[int, ...]]:
+        """The channel that holds ``name`` and the index of the component meant, () for the whole channel."""
+        if name in self._channels:
+            return name, ()
+        index: tuple[int, ...] = ()
+        head, _, axis = str(name).rpartition(".")
+        if match := _COMPONENT.fullmatch(str(name)):
+            head, index = match[1], tuple(map(int, match[2].split(",")))
+        elif axis in _AXES:
+            index = (_AXES[axis],)
+        if not index or head not in self._channels:
+            raise unknown("channel", name, [*self._channels, "t"])
+        shape = self._channels[head].values.shape[1:]
+        if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
+            raise UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
+        return head, index
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Array:
+        if isinstance(key, tuple):
+            name, target = key
+            return self.channel(name).to(target)
+        return self.channel(key).values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._channels
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return int(self.t.size)
+
+    def frame(self, name: str) -> FrameMotion:
+        """Motion of a frame: ``.position`` (nt, 3), ``.rotation`` (nt, 3, 3), ``.velocity`` (nt, 3), ``.quaternion``.
+
+        It comes from the frame provider, or from channels "name.position", "name.rotation", "name.velocity".
+        """
+        kept = {field: f"{name}.{field}" for field in FRAME_FIELDS if f"{name}.{field}" in self}
+        if {"position", "rotation"} <= set(kept):
+            return as_motion(name, {field: self[channel] for field, channel in kept.items()}, len(self))
+        if self.frame_provider is None:
+            frames = {channel.removesuffix(".rotation") for channel in self.names("*.rotation")}
+            raise unknown("frame", name, frames)
+        return as_motion(name, self.frame_provider(name), len(self))
+
+    @property
+    def final(self) -> dict[str, Any]:
+        """The last value of every channel."""
+        return {name: self[name][-1] for name in self.names}
+
+    def at(self, t: ArrayLike, side: Side = "right") -> Sample:
+        """Interpolated values at time(s) ``t`` (s), by channel name; at an event, those after it unless side="left"."""
+        return Sample(self, t, side)
+
+    # -- derived solutions -------------------------------------------------------------------------------------------
+
+    def _derive(
+        self,
+        t: Array,
+        rows: Callable[[str], Array],
+        frame_provider: FrameProvider | None,
+        names: list[str] | None = None,
+        **changes: Any,
+    ) -> Solution:
+        channels = {}
+        for name in self.names if names is None else names:
+            old = self._channels[name]
+            # a lazy channel stays lazy; one that is there already is cheap to carry over now
+            values = rows(name) if old.computed else (lambda name=name: rows(name))
+            channels[name] = Channel(values, old.unit, old.description)
+        settings: dict[str, Any] = {
+            "metadata": self.metadata,
+            "statistics": self.statistics,
+            "system": self.system,
+            "derivatives": {a: b for a, b in self.derivatives.items() if a in channels and b in channels},
+            "dense": self.dense,
+        } | changes
+        new = Solution(t, channels, **settings)
+        rebind = getattr(self.frame_provider, "rebind", None)
+        new.frame_provider = rebind(new) if rebind is not None else frame_provider
+        return new
+
+    def _row_frames(self, rows: Any) -> FrameProvider | None:
+        return None if self.frame_provider is None else lambda name: self.frame(name).map(lambda _, x: x[rows])
+
+    def resample(self, times: ArrayLike | int, side: Side = "right") -> Solution:
+        """The solution at other times (s), or at that many evenly spaced ones.
+
+        Frames are computed anew if the frame provider can be rebound; otherwise positions follow cubic Hermite
+        polynomials and rotations turn at constant rate between samples.
+        """
+        if isinstance(times, (int, np.integer)):
+            times = np.linspace(self.t[0], self.t[-1], int(times))
+        sample = self.at(np.atleast_1d(np.asarray(times, float)), side)
+
+        def frames(name: str) -> FrameMotion:
+            motion, places = self.frame(name), Places(self.t, sample.t, side)
+
+            def rows(field: str, x: Array) -> Array:
+                if field == "rotation":
+                    return interpolation.rotation(places, x)
+                if field == "position" and motion.velocity is not None:
+                    return interpolation.hermite(places, x, motion.velocity)
+                return interpolation.linear(places, x)
+
+            return motion.map(rows)
+
+        return self._derive(sample.t, sample.__getitem__, None if self.frame_provider is None else frames)
+
+    def between(self, t0: float, t1: float) -> Solution:
+        """The part of the solution in t0 ≤ t ≤ t1 (s), with interpolated ends if these are no samples.
+
+        At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole.
+        """
+        if not t0 <= t1:
+            raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
+        first, last = Places(self.t, np.array([t0]), "right"), Places(self.t, np.array([t1]), "left")
+        low = 0 if t0 <= self.t[0] else int(first.lower[0]) + (not first.exact[0])
+        high = len(self) if t1 >= self.t[-1] else int(last.lower[0]) + 1
+        if low >= high:
+            return self.resample([t0, t1] if t0 < t1 else [t0])
+        head, tail = ([] if first.exact[0] else [t0]), ([] if last.exact[0] else [t1])
+        if not head and not tail:
+            return self._derive(self.t[low:high], lambda name: self[name][low:high], self._row_frames(slice(low, high)))
+        ends = self.resample(head + tail)
+        split = len(head)
+
+        def join(before: Array, inside: Array, after: Array) -> Array:
+            return np.concatenate([before, inside, after])
+
+        def rows(name: str) -> Array:
+            return join(ends[name][:split], self[name][low:high], ends[name][split:])
+
+        def frames(name: str) -> FrameMotion:
+            edge = ends.frame(name)
+            return self.frame(name).map(
+                lambda field, x: join(getattr(edge, field)[:split], x[low:high], getattr(edge, field)[split:])
+            )
+
+        t = join(np.array(head), self.t[low:high], np.array(tail))
+        return self._derive(t, rows, None if self.frame_provider is None else frames)
+
+    def select(self, *patterns: str) -> Solution:
+        """The solution with only the channels that match the glob patterns."""
+        names = self.names(*patterns)
+        if not names:
+            raise unknown("channel", " ".join(patterns), self._channels)
+        return self._derive(self.t, self.__getitem__, self.frame_provider, names)
+
+    def with_channels(self, **channels: Any) -> Solution:
+        """The solution with further channels; for names with dots use ``with_channels(**{"rod.force": …})``."""
+        new = Solution(
+            self.t, self._channels | channels, self.metadata, self.statistics, self.system,
+            derivatives=self.derivatives, dense=self.dense,
+        )  # fmt: skip
+        rebind = getattr(self.frame_provider, "rebind", None)
+        new.frame_provider = rebind(new) if rebind is not None else self.frame_provider
+        return new
+
+    def with_frames(self, *names: str) -> Solution:
+        """The solution with the motion of the frames kept as channels, so that it is saved to files with the rest."""
+        units = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
+        channels: dict[str, Channel] = {}
+        for name in names:
+            motion = self.frame(name)
+            for field, field_unit in units.items():
+                if (values := getattr(motion, field)) is not None:
+                    words = f"{field.replace('_', ' ')} of frame {name}"
+                    channels[f"{name}.{field}"] = Channel(values, field_unit, words)
+        return self.with_channels(**channels)
+
+    def concatenate(self, other: Solution) -> Solution:
+        """This solution followed by another that begins when it ends or later; both must have the same channels.
+
+        Both samples at a common time are kept, as at an event. Numbers in the statistics add up; metadata of the
+        second, where different, is kept under "continued".
+        """
+        if len(other) and len(self) and other.t[0] < self.t[-1]:
+            raise InputError(
+                f"cannot append a solution that begins at {other.t[0]:g} s to one that ends at {self.t[-1]:g} s; "
+                "take other.between(…) first"
+            )
+        if different := set(self.names) ^ set(other.names):
+            shown = ", ".join(map(repr, sorted(different)[:5]))
+            raise InputError(f"only one of the two solutions has {shown}; use select(…) on the channels of both")
+
+        def rows(name: str) -> Array:
+            mine, its = self.channel(name), other.channel(name)
+            return np.concatenate([mine.values, its.to(mine.unit) if mine.unit != its.unit else its.values])
+
+        def frames(name: str) -> FrameMotion:
+            following = other.frame(name)
+            return self.frame(name).map(lambda field, x: np.concatenate([x, getattr(following, field)]))
+
+        metadata = dict(self.metadata)
+        if other.metadata != self.metadata:
+            metadata["continued"] = [*metadata.get("continued", []), other.metadata]
+        both = self.frame_provider is not None and other.frame_provider is not None
+        return self._derive(
+            np.concatenate([self.t, other.t]), rows, frames if both else None,
+            metadata=metadata, statistics=_added(self.statistics, other.statistics), dense=_joined_dense(self, other),
+        )  # fmt: skip
+
+    def __add__(self, other: Solution) -> Solution:
+        return self.concatenate(other) if isinstance(other, Solution) else NotImplemented
+
+    # -- exchange, files, plots --------------------------------------------------------------------------------------
+
+    def to_numpy(self, *patterns: str) -> dict[str, Array]:
+        """Arrays by name, with the time under "t"."""
+        return {"t": self.t} | {name: self[name] for name in self.names(*patterns)}
+
+    def to_pandas(self, *patterns: str) -> pandas.DataFrame:
+        """A pandas DataFrame indexed by time, a column for each scalar component, units in ``.attrs["units"]``."""
+        from jourdain.results.exchange import to_pandas
+
+        return to_pandas(self, *patterns)
+
+    def to_xarray(self, *patterns: str) -> xarray.Dataset:
+        """An xarray Dataset over "t", with units and descriptions as attributes."""
+        from jourdain.results.exchange import to_xarray
+
+        return to_xarray(self, *patterns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file by suffix: .npz, .parquet, .h5, .csv or .mat; read back with :func:`load_solution`."""
+        from jourdain.results.files import save_solution
+
+        save_solution(self, path)
+
+    def plot(self, *names: str, **options: Any) -> Figure:
+        """Channels over time, one axis for each unit; see :func:`jourdain.results.plots.plot`."""
+        from jourdain.results import plots
+
+        return plots.plot(self, *names, **options)
+
+    # -- printing ----------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from jourdain.results.summary import summary
+
+        return summary(self)
+
+    def __rich__(self) -> Any:
+        from jourdain.results.summary import rich_summary
+
+        return rich_summary(self)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g}…{self.t[-1]:g} s" if len(self) else "empty"
+        return f"<Solution {self.metadata.get('model', '')!s} {span}, {len(self)} samples, {len(self.names)} channels>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
+        return self.__dict__ | {"dense": None, "frame_provider": None, "system": None}
+
+
+def _checked_times(t: ArrayLike) -> NDArray[np.float64]:
+    times = np.array(t, float)
+    if times.ndim != 1:
+        raise InputError(f"times have shape {times.shape}; give one row of times (nt,)")
+    if not np.isfinite(times).all():
+        raise InputError(f"time number {int(np.argmin(np.isfinite(times)))} is not finite; leave such samples out")
+    if (back := np.flatnonzero(np.diff(times) < 0)).size:
+        i = int(back[0])
+        raise InputError(f"time goes back from {times[i]:g} s to {times[i + 1]:g} s (sample {i + 1}); sort by time")
+    times.flags.writeable = False
+    return times
+
+
+def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    total = dict(second) | first
+    for key in first.keys() & second.keys():
+        numbers = all(isinstance(x[key], (int, float)) and not isinstance(x[key], bool) for x in (first, second))
+        if numbers:
+            total[key] = first[key] + second[key]
+    return total
+
+
+def _joined_dense(first: Solution, second: Solution) -> Dense | None:
+    if first.dense is None or second.dense is None or not len(first):
+        return None
+    one, two, border = first.dense, second.dense, first.t[-1]
+
+    def dense(times: NDArray[np.float64]) -> dict[str, Array]:
+        early = times <= border
+        a, b = one(times[early]), two(times[~early])
+        joined = {}
+        for name in a.keys() & b.keys():
+            values = np.empty((times.size, *np.shape(a[name])[1:]))
+            values[early], values[~early] = a[name], b[name]
+            joined[name] = values
+        return joined
+
+    return dense

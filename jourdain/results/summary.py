@@ -1,0 +1,92 @@
+"""A solution printed: model, method, span, and a line for each channel with unit, smallest, largest and last value."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jourdain.results.channel import Channel
+
+if TYPE_CHECKING:
+    from jourdain.results.solution import Solution
+
+_MOST_ROWS = 40
+_COLUMNS = ("channel", "unit", "min", "max", "final", "")
+
+
+def heading(sol: Solution) -> str:
+    """One line: model, method, time span, samples and the statistics that are numbers."""
+    parts = [str(sol.metadata[key]) for key in ("model", "method") if key in sol.metadata]
+    parts.append(f"{sol.t[0]:g} … {sol.t[-1]:g} s" if len(sol) else "no samples")
+    parts.append(f"{len(sol)} samples")
+    numbers = {key: x for key, x in sol.statistics.items() if isinstance(x, (int, float)) and not isinstance(x, bool)}
+    parts += [f"{key} {value:g}" for key, value in numbers.items()]
+    return " · ".join(parts)
+
+
+def _row(name: str, channel: Channel) -> tuple[str, ...]:
+    if not channel.computed:
+        return name, channel.unit, "–", "–", "on demand", channel.description
+    x = channel.values
+    if x.size == 0:
+        return name, channel.unit, "–", "–", "–", channel.description
+    last = x[-1]
+    if np.ndim(last) == 0:
+        final = f"{last:.6g}" if x.dtype.kind != "b" else str(bool(last))
+    elif last.size <= 4:
+        final = "(" + ", ".join(f"{value:.4g}" for value in last.ravel()) + ")"
+    else:
+        final = "×".join(map(str, last.shape)) + " array"
+    low, high = (f"{float(f(x)):.6g}" for f in (np.min, np.max))
+    return name, channel.unit, low, high, final, channel.description
+
+
+def rows(sol: Solution) -> list[tuple[str, ...]]:
+    """The lines of the table: name, unit, min, max, final, description."""
+    return [_row(name, sol.channel(name)) for name in sol.names[:_MOST_ROWS]]
+
+
+def _rest(sol: Solution) -> str:
+    return f"… and {len(sol.names) - _MOST_ROWS} more: see sol.names" if len(sol.names) > _MOST_ROWS else ""
+
+
+def plain_summary(sol: Solution) -> str:
+    """The summary as plain text."""
+    table = [_COLUMNS, *rows(sol)]
+    width = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
+    right = (False, False, True, True, True, False)
+    lines = [
+        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, width, right, strict=True)).rstrip()
+        for row in table
+    ]
+    return "\n".join([heading(sol), *lines, *filter(None, [_rest(sol)])])
+
+
+def rich_summary(sol: Solution) -> Any:
+    """The summary as a table for a ``rich`` console."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=heading(sol), title_justify="left", box=SIMPLE_HEAD, caption=_rest(sol) or None, pad_edge=False)
+    for column, justify, style in zip(_COLUMNS, "llrrrl", ("bold", "cyan", "", "", "green", "dim"), strict=True):
+        table.add_column(column, justify="right" if justify == "r" else "left", style=style, overflow="fold")
+    for row in rows(sol):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def summary(sol: Solution) -> str:
+    """The summary, coloured on a terminal if ``rich`` is there, plain otherwise."""
+    if not sys.stdout.isatty():
+        return plain_summary(sol)
+    try:
+        from rich.console import Console
+    except ImportError:
+        return plain_summary(sol)
+    console = Console()
+    with console.capture() as capture:
+        console.print(rich_summary(sol))
+    return capture.get().rstrip("\n")

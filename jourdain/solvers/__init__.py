@@ -1,0 +1,70 @@
+"""Numerical methods on compiled functions.
+
+`integrate` solves x' = f(t, x) with a method chosen by name; nothing is compiled before it is needed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from jourdain.errors import InputError
+
+if TYPE_CHECKING:
+    from jourdain.solvers.events import Event, EventRecord, Samples, Switch
+    from jourdain.solvers.ode import integrate
+    from jourdain.solvers.method import Method
+    from jourdain.solvers.native_function import NativeFunction
+    from jourdain.solvers.tableaus import Tableau
+    from jourdain.solvers.trajectory import Checkpoint, Statistics, Trajectory
+
+__all__ = [
+    "METHODS", "Checkpoint", "Event", "EventRecord", "NativeFunction", "Samples", "Statistics", "Switch", "Tableau", "Trajectory",
+    "integrate", "load_method",
+]
+
+METHODS: dict[str, tuple[str, str]] = {
+    "euler": ("runge_kutta", "explicit Euler, fixed step"),
+    "heun": ("runge_kutta", "explicit trapezoidal rule of order 2, fixed step"),
+    "rk4": ("runge_kutta", "classical Runge-Kutta of order 4, fixed step"),
+    "bs32": ("runge_kutta", "Bogacki-Shampine 3(2), adaptive"),
+    "dopri5": ("runge_kutta", "Dormand-Prince 5(4), adaptive"),
+    "dop853": ("runge_kutta", "Dormand-Prince 8(5,3), adaptive, for tight tolerances"),
+    "adams": ("adams", "Adams-Bashforth-Moulton, variable order 1-12 and step, few evaluations"),
+    "rosenbrock": ("rosenbrock", "stiffly accurate Rosenbrock 4(3), stiff, moderate tolerances"),
+    "radau": ("radau", "Radau IIA of order 5, stiff"),
+    "semi_implicit_euler": ("symplectic", "semi-implicit (symplectic) Euler for x = [q, v], fixed step"),
+    "velocity_verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
+}
+
+_HOMES = {
+    "Event": "events", "EventRecord": "events", "Samples": "events", "Switch": "events", "Tableau": "tableaus",
+    "NativeFunction": "native_function", "Checkpoint": "trajectory", "Statistics": "trajectory", "Trajectory": "trajectory", "integrate": "ode",
+}
+
+
+def load_method(method: str | Tableau | Method) -> Method:
+    """Return a method by name, or the method of a Butcher tableau, compiling it at first use."""
+    from jourdain.solvers.method import Method
+    from jourdain.solvers.tableaus import Tableau
+
+    if isinstance(method, Method):
+        return method
+    if isinstance(method, Tableau):
+        found: Method = import_module("jourdain.solvers.runge_kutta").method(method)
+        return found
+    if method not in METHODS:
+        raise InputError(f"method '{method}' is unknown; choose one of {', '.join(METHODS)}")
+    module = import_module(f"jourdain.solvers.{METHODS[method][0]}")
+    if METHODS[method][0] == "runge_kutta":
+        tableaus = import_module("jourdain.solvers.tableaus")
+        found = module.method(next(t for t in vars(tableaus).values() if isinstance(t, Tableau) and t.name == method))
+    else:
+        found = module.method(method)
+    return found
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'jourdain.solvers' has no attribute '{name}'")
+    return getattr(import_module(f"jourdain.solvers.{_HOMES[name]}"), name)

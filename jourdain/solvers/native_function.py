@@ -1,0 +1,34 @@
+"""A compiled function known by its address: the one form in which solvers receive machine code."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class NativeFunction:
+    """Machine code with the C signature `int32_t f(void** args)`; it returns 0 when all went well.
+
+    `args` holds the pointers of every slot. Slots 0, 1 and 2 (time, state, output) are set by whoever calls; the
+    further slots (parameters, workspace, ...) are preset here. `keepalive` owns what the pointers refer to. A method
+    with error control answers a positive status with a smaller step; a negative one ends the integration.
+    """
+
+    address: int
+    args: NDArray[np.uintp]
+    keepalive: tuple[Any, ...] = field(default=(), repr=False)
+
+    def __call__(self, t: float, x: NDArray[np.float64], out: NDArray[np.float64]) -> int:
+        """Call once from Python on (t, x), write into `out` and return the status."""
+        clock = np.array([t], dtype=np.float64)
+        args = np.zeros(max(3, self.args.size), dtype=np.uintp)
+        args[: self.args.size] = self.args
+        args[:3] = clock.ctypes.data, x.ctypes.data, out.ctypes.data
+        return int(_PROTOTYPE(self.address)(args.ctypes.data))

@@ -1,0 +1,41 @@
+"""The view: a scene as a browser page, a served live page, pictures, movies and POV-Ray files."""
+
+from jourdain.view.camera import default_camera
+from jourdain.view.page import Inline, page_html, save_page
+from jourdain.view.scene import (
+    Arrow,
+    Body,
+    Camera,
+    Channel,
+    Frame,
+    Joint,
+    Link,
+    Mode,
+    Plot,
+    Point,
+    Run,
+    Scene,
+    Track,
+)
+from jourdain.view.shape import Shape
+
+__all__ = [
+    "Arrow",
+    "Body",
+    "Camera",
+    "Channel",
+    "Frame",
+    "Inline",
+    "Joint",
+    "Link",
+    "Mode",
+    "Plot",
+    "Point",
+    "Run",
+    "Scene",
+    "Shape",
+    "Track",
+    "default_camera",
+    "page_html",
+    "save_page",
+]

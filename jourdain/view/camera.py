@@ -1,0 +1,158 @@
+"""How large the scene is and where to look at it from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jourdain.view.rotation import Array, matrix_from_quaternion
+from jourdain.view.scene import Body, Camera, Scene
+
+FOV = 35.0
+SAMPLES = 200
+# a motion this many times longer than the model is followed instead of fitted
+JOURNEY = 6.0
+
+
+@dataclass
+class Extent:
+    """Corners of the box around the whole motion, the size of the model at the start (its diagonal), and the ground."""
+
+    low: Array
+    high: Array
+    model_low: Array
+    model_high: Array
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the box around the whole motion, in m."""
+        return float(np.linalg.norm(self.high - self.low)) or 1.0
+
+    @property
+    def model_size(self) -> float:
+        """Diagonal of the box around the model at the start, in m."""
+        return float(np.linalg.norm(self.model_high - self.model_low)) or 1.0
+
+    @property
+    def is_journey(self) -> bool:
+        """Whether the model travels so far that a camera fitted to the motion would not show it."""
+        return self.size > JOURNEY * self.model_size
+
+
+def up_vector(scene: Scene) -> Array:
+    """The unit vector that points up, from the scene's `up` such as "z" or "-z"."""
+    up = np.zeros(3)
+    up["xyz".index(scene.up[-1])] = -1.0 if scene.up.startswith("-") else 1.0
+    return up
+
+
+def extent(scene: Scene) -> Extent:
+    """The space the scene takes, from the corners of every body over at most 200 samples of every run."""
+    start, motion = [], []
+    for body in scene.bodies:
+        corners = _corners(body)
+        rest = _placed(corners, np.asarray(body.position)[None], np.asarray(body.quaternion)[None])
+        tracks = [run.bodies[body.name] for run in scene.runs if body.name in run.bodies]
+        for k, track in enumerate(tracks):
+            positions, quaternions = np.asarray(track.positions), np.asarray(track.quaternions)
+            chosen = np.unique(np.linspace(0, len(positions) - 1, SAMPLES).astype(int))
+            placed = _placed(corners, positions[chosen], quaternions[chosen])
+            motion.append(placed.reshape(-1, 3))
+            if k == 0:
+                start.append(placed[0])
+        if not tracks:
+            start.append(rest[0])
+            motion.append(rest[0])
+    for run in scene.runs:
+        for line in (*run.links.values(), *run.points.values()):
+            points = np.asarray(line)
+            motion.append(points.reshape(-1, 3))
+            start.append(points[:1].reshape(-1, 3))
+    for link in scene.links:
+        start += [np.asarray(anchor[1])[None] for anchor in (link.a, link.b) if anchor[0] is None]
+    if not start:
+        start = [np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])]
+    first, every = np.concatenate(start), np.concatenate(start + motion)
+    return Extent(every.min(axis=0), every.max(axis=0), first.min(axis=0), first.max(axis=0))
+
+
+def ground_height(scene: Scene, space: Extent) -> float:
+    """Height of the ground plane along `up`: as given, or just below the lowest point of the motion."""
+    if scene.ground is not None:
+        return scene.ground
+    up = up_vector(scene)
+    lowest = float(min(up @ space.low, up @ space.high))
+    if -0.02 * space.model_size <= lowest <= 1e-9 * space.model_size:
+        return min(lowest, 0.0)
+    if _stands(scene, up, lowest + 1e-6 * space.model_size):
+        return lowest
+    return lowest - 0.06 * min(space.size, 2 * space.model_size)
+
+
+def _stands(scene: Scene, up: Array, height: float) -> bool:
+    """Whether a body that never moves reaches down to that height, and so stands on the ground."""
+    for body in scene.bodies:
+        if not body.shapes or any(body.name in run.bodies for run in scene.runs):
+            continue
+        placed = _placed(_corners(body), np.asarray(body.position)[None], np.asarray(body.quaternion)[None])
+        if float(np.min(placed @ up)) <= height:
+            return True
+    return False
+
+
+def default_camera(scene: Scene, aspect: float = 16 / 9) -> Camera:
+    """A camera that shows the whole motion: from the side for a planar one, else obliquely from above."""
+    if scene.camera is not None:
+        return scene.camera
+    space = extent(scene)
+    low, high = (space.model_low, space.model_high) if space.is_journey else (space.low, space.high)
+    up = up_vector(scene)
+    view = _direction(high - low, up)
+    right = np.cross(up, view)
+    right /= np.linalg.norm(right)
+    above = np.cross(view, right)
+    target = 0.5 * (low + high)
+    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T - target
+    tangent = np.tan(np.radians(FOV) / 2)
+    across, over, toward = corners @ right, corners @ above, corners @ view
+    distance = float(np.max(toward + np.maximum(np.abs(across) / aspect, np.abs(over)) / tangent))
+    margin = 1.3 if not space.is_journey else 1.9
+    return Camera(target + max(margin * distance, 1e-6) * view, target, FOV)
+
+
+def _direction(span: Array, up: Array) -> Array:
+    """Unit vector from the target to the camera for a box of that span."""
+    axis = int(np.argmax(np.abs(up)))
+    side = [k for k in range(3) if k != axis]
+    thin = min(side, key=lambda k: span[k])
+    wide = side[0] if thin == side[1] else side[1]
+    flat = span[thin] < 0.35 * max(span[wide], span[axis])
+    direction = np.zeros(3)
+    normal = np.zeros(3)
+    normal[thin] = 1.0
+    other = np.cross(up, normal)
+    if flat:
+        # seen along the normal, from where the remaining axis points right
+        sign = 1.0 if other[wide] > 0 else -1.0
+        direction = sign * normal + 0.42 * np.abs(other) + 0.3 * up
+    else:
+        first = np.eye(3)[(axis + 1) % 3]
+        second = np.cross(up, first)
+        direction = 0.62 * first - second + 0.52 * up
+    unit: Array = direction / np.linalg.norm(direction)
+    return unit
+
+
+def _corners(body: Body) -> Array:
+    if not body.shapes:
+        return np.zeros((1, 3))
+    vertices = np.concatenate([shape.triangles()[0] for shape in body.shapes])
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
+
+
+def _placed(corners: Array, positions: Array, quaternions: Array) -> Array:
+    rotations = matrix_from_quaternion(quaternions)
+    placed: Array = np.einsum("tij,kj->tki", rotations, corners) + positions[:, None]
+    return placed

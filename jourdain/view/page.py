@@ -1,0 +1,299 @@
+"""The scene as one self-contained web page: geometry as JSON, motion as packed tracks, the viewer inlined."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import warnings
+import zlib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jourdain.errors import InputError
+from jourdain.view.camera import Extent, default_camera, extent, ground_height, up_vector
+from jourdain.view.scene import PALETTE, Arrow, Channel, Mode, Run, Scene
+from jourdain.view.tracks import Packer, estimate
+
+MODULES = {
+    "three": "three.module.min.js",
+    "three/orbit": "OrbitControls.js",
+    "jourdain/tracks": "tracks.js",
+    "jourdain/shapes": "shapes.js",
+    "jourdain/stage": "stage.js",
+    "jourdain/items": "items.js",
+    "jourdain/plots": "plots.js",
+    "jourdain/player": "player.js",
+    "jourdain/panel": "panel.js",
+    "jourdain/app": "app.js",
+}
+# error bound relative to the scene's size, and the most bytes of tracks it may cost
+BOUNDS = ((1e-7, 1.5e6), (1e-6, 13.5e6), (1e-5, 13.5e6), (1e-4, float("inf")))
+CHANNEL_BOUND = 1e-5
+# components of a unit quaternion are held twice as well as relative positions
+QUATERNION_SHARE = 0.5
+
+
+@dataclass
+class Packed:
+    """A scene as the page wants it: plain data, the deflated tracks it refers to, and the bound they keep."""
+
+    data: dict[str, Any]
+    tracks: bytes
+    tolerance: float
+
+
+def pack(scene: Scene, tolerance: float | None = None) -> Packed:
+    """The scene as JSON-ready data and packed tracks.
+
+    Positions err by at most tolerance times the scene's size, quaternion components by half the tolerance. Without a
+    tolerance it is 1e-7, or 1e-6 when the tracks would be large; longer runs are coarsened further, with a warning.
+    """
+    scene.check()
+    space = extent(scene)
+    bound = _choose_bound(scene, space) if tolerance is None else float(tolerance)
+    if not 0 < bound < 1:
+        raise InputError(f"scene '{scene.name}': tolerance {tolerance} is not between 0 and 1")
+    packer = Packer()
+    runs = [_pack_run(run, packer, space.size, bound) for run in scene.runs]
+    data = _still(scene, space)
+    data.update(runs=runs, blocks=packer.directory, tolerance=bound)
+    return Packed(data, packer.data(), bound)
+
+
+def page_html(scene: Scene, *, tolerance: float | None = None, theme: str = "auto", live: bool = False) -> str:
+    """One HTML page with everything inside, which opens from disk without network.
+
+    theme is "light", "dark" or "auto" (as the reader's system); live makes the page listen to the server it came from.
+
+    >>> from jourdain.view.scene import Body
+    >>> page_html(Scene("empty", bodies=[Body("block")])).startswith("<!doctype html>")
+    True
+    """
+    if theme not in ("auto", "light", "dark"):
+        raise InputError(f"theme '{theme}' is unknown; choose auto, light or dark")
+    packed = pack(scene, tolerance)
+    packed.data.update(theme=theme, live=live)
+    modules = {name: _squeezed(_static(file)) for name, file in MODULES.items()}
+    parts = {
+        "title": html.escape(scene.name),
+        "style": _static("style.css"),
+        "modules": json.dumps(modules),
+        "scene": _json(packed.data),
+        "tracks": base64.b64encode(packed.tracks).decode(),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _static("page.html"))
+
+
+def save_page(scene: Scene, path: str | Path, *, tolerance: float | None = None, theme: str = "auto") -> Path:
+    """Write the self-contained page and return its path."""
+    target = Path(path)
+    target.write_text(page_html(scene, tolerance=tolerance, theme=theme), encoding="utf-8")
+    return target
+
+
+@dataclass
+class Inline:
+    """The scene inside a notebook: its last value in a cell shows the page in a frame of the given height in px."""
+
+    scene: Scene
+    height: int = 520
+    theme: str = "auto"
+
+    def _repr_html_(self) -> str:
+        page = html.escape(page_html(self.scene, theme=self.theme), quote=True)
+        style = f"width:100%;height:{self.height}px;border:0;border-radius:10px"
+        return f'<iframe srcdoc="{page}" style="{style}" allow="fullscreen"></iframe>'
+
+
+def _choose_bound(scene: Scene, space: Extent) -> float:
+    """The finest bound whose tracks stay within their allowance, judged from at most twelve bodies of each run."""
+    for bound, allowance in BOUNDS[:-1]:
+        if _estimate(scene, space, bound) <= allowance:
+            break
+    else:
+        bound = BOUNDS[-1][0]
+    if bound > 1e-6:
+        warnings.warn(
+            f"scene '{scene.name}': tracks are long; the page keeps positions to {bound:g} of the scene's size "
+            "(resample the run, or pass tolerance=1e-6 for a larger page)",
+            stacklevel=4,
+        )
+    return bound
+
+
+def _estimate(scene: Scene, space: Extent, bound: float) -> float:
+    total = 0.0
+    for run in scene.runs:
+        tracks = list(run.bodies.values())
+        chosen = tracks[:: max(1, len(tracks) // 12)]
+        tolerances = [bound * space.size] * 3 + [QUATERNION_SHARE * bound] * 4
+        sizes = [
+            estimate(np.column_stack([np.asarray(t.positions), np.asarray(t.quaternions)]), tolerances)
+            for t in chosen
+            if len(np.asarray(t.positions))
+        ]
+        # deflate on byte planes stays some 40 % above the estimated entropy
+        total += 1.4 * float(np.mean(sizes)) * len(tracks) if sizes else 0.0
+        others = [np.asarray(v) for v in (*run.links.values(), *run.points.values())]
+        total += sum(v.size * 1.5 for v in others) + len(run.arrows) * len(np.asarray(run.times)) * 9.0
+        total += len(run.channels) * len(np.asarray(run.times)) * 1.0
+    return total
+
+
+def _pack_run(run: Run, packer: Packer, size: float, bound: float) -> dict[str, Any]:
+    length = bound * size
+
+    def arrows(name: str) -> int:
+        origin, arrow = (np.asarray(part) for part in run.arrows[name])
+        reach = float(np.max(np.abs(arrow))) if arrow.size else 0.0
+        return packer.add(np.column_stack([origin, arrow]), [length] * 3 + [max(bound * reach, 1e-300)] * 3)
+
+    return {
+        "name": run.name,
+        "times": packer.add_exact(np.asarray(run.times)[:, None]),
+        "bodies": {
+            name: packer.add(
+                np.column_stack([np.asarray(track.positions), np.asarray(track.quaternions)]),
+                [length] * 3 + [QUATERNION_SHARE * bound] * 4,
+            )
+            for name, track in run.bodies.items()
+        },
+        "points": {name: packer.add(points, length) for name, points in run.points.items()},
+        "links": {
+            name: packer.add(np.asarray(line).reshape(len(np.asarray(line)), -1), length)
+            for name, line in run.links.items()
+        },
+        "arrows": {name: arrows(name) for name in run.arrows},
+        "channels": [
+            {"name": c.name, "unit": c.unit, "block": packer.add(np.asarray(c.values)[:, None], _channel_bound(c))}
+            for c in run.channels
+        ],
+    }
+
+
+def _channel_bound(channel: Channel) -> float:
+    values = np.asarray(channel.values)
+    finite = values[np.isfinite(values)]
+    spread = float(np.ptp(finite)) if finite.size else 0.0
+    return CHANNEL_BOUND * spread or 1e-300
+
+
+def _still(scene: Scene, space: Extent) -> dict[str, Any]:
+    """Everything of the scene that does not move, ready for JSON."""
+    camera = default_camera(scene)
+    bodies = [
+        {
+            "name": body.name,
+            "shapes": [shape.to_dict() for shape in body.shapes],
+            "position": body.position,
+            "quaternion": body.quaternion,
+            "info": body.info,
+            "colour": body.colour or PALETTE[k % len(PALETTE)],
+        }
+        for k, body in enumerate(scene.bodies)
+    ]
+    return {
+        "name": scene.name,
+        "up": up_vector(scene),
+        "ground": ground_height(scene, space),
+        "size": space.size,
+        "modelSize": min(space.model_size, space.size),
+        "low": space.low,
+        "high": space.high,
+        "modelLow": space.model_low,
+        "modelHigh": space.model_high,
+        "camera": {"position": camera.position, "target": camera.target, "fov": camera.fov},
+        "fitted": scene.camera is None,
+        "follow": scene.follow or (_traveller(scene) if space.is_journey and scene.camera is None else None),
+        "bodies": bodies,
+        "points": [vars(point) for point in scene.points],
+        "links": [vars(link) for link in scene.links],
+        "arrows": [vars(arrow) | {"scale": _arrow_scale(scene, space, arrow)} for arrow in scene.arrows],
+        "frames": [vars(frame) for frame in scene.frames],
+        "joints": [vars(joint) for joint in scene.joints],
+        "modes": [_mode(mode, scene, space) for mode in scene.modes],
+        "plots": [vars(plot) for plot in scene.plots],
+        "metadata": scene.metadata,
+    }
+
+
+def _traveller(scene: Scene) -> str | None:
+    """The body to follow on a journey: the one with the largest mass in its info, else the first that moves."""
+    moving = [body for body in scene.bodies if any(body.name in run.bodies for run in scene.runs)]
+
+    def mass(body: Any) -> float:
+        value = body.info.get("mass", 0.0)
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    return max(moving, key=mass).name if moving else None
+
+
+def _arrow_scale(scene: Scene, space: Extent, arrow: Arrow) -> float:
+    """m per unit: as given, or so that the longest arrow of the same kind takes 30 % of the model."""
+    if arrow.scale:
+        return arrow.scale
+    names = {other.name for other in scene.arrows if other.kind == arrow.kind}
+    longest = 0.0
+    for run in scene.runs:
+        for name in names & run.arrows.keys():
+            vectors = np.asarray(run.arrows[name][1])
+            longest = max(longest, float(np.max(np.linalg.norm(vectors, axis=1), initial=0.0)))
+    return 0.3 * space.model_size / longest if longest else 1.0
+
+
+def _mode(mode: Mode, scene: Scene, space: Extent) -> dict[str, Any]:
+    """A mode with the amplitude that moves the most mobile corner by 8 % of the model (at most 0.6 rad)."""
+    parts = {name: (np.asarray(d), np.asarray(r)) for name, (d, r) in mode.displacements.items()}
+    shift = max((float(np.linalg.norm(d)) for d, _ in parts.values()), default=0.0)
+    turn = max((float(np.linalg.norm(r)) for _, r in parts.values()), default=0.0)
+    reach = max(shift, 0.25 * space.model_size * turn)
+    amplitude = 0.08 * space.model_size / reach if reach else 1.0
+    return {
+        "name": mode.name,
+        "frequency": mode.frequency,
+        "damping": mode.damping,
+        "amplitude": min(amplitude, 0.6 / turn) if turn else amplitude,
+        "bodies": {name: [d.real, d.imag, r.real, r.imag] for name, (d, r) in parts.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, complex):
+        return str(value)
+    return str(value)
+
+
+def _json(data: Any) -> str:
+    """JSON that is safe inside a script element and free of NaN, which JSON does not know."""
+    text = json.dumps(_finite(data), default=_plain, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, np.ndarray):
+        return _finite(data.tolist())
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    if isinstance(data, (float, np.floating)):
+        return float(data) if np.isfinite(data) else str(data)
+    return data
+
+
+def _static(name: str) -> str:
+    return resources.files("jourdain.view").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _squeezed(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

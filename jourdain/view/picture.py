@@ -1,0 +1,136 @@
+"""Pictures and movies of a scene, taken by a headless Chromium, or plainly by Matplotlib where there is none."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jourdain.errors import InputError
+from jourdain.view.chromium import Browser, find_chromium
+from jourdain.view.page import page_html
+from jourdain.view.plain import draw_plain
+from jourdain.view.scene import Camera, Scene
+
+SIZE = (1280, 720)
+_told: set[str] = set()
+
+
+def save_picture(
+    scene: Scene,
+    path: str | Path,
+    t: float | None = None,
+    camera: Camera | None = None,
+    size: tuple[int, int] = SIZE,
+    theme: str = "light",
+) -> Path:
+    """Write the scene at time t in s (default: the start) as a .png or .jpg picture of the given size in px."""
+    target = Path(path)
+    kind = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}.get(target.suffix.lower())
+    if kind is None:
+        raise InputError(f"picture '{target.name}': write .png or .jpg")
+    with _photographer(scene, camera, size, theme) as photograph:
+        target.write_bytes(photograph(_start(scene) if t is None else t, kind))
+    return target
+
+
+def save_movie(
+    scene: Scene,
+    path: str | Path,
+    *,
+    fps: float = 30.0,
+    speed: float = 1.0,
+    start: float | None = None,
+    end: float | None = None,
+    camera: Camera | None = None,
+    size: tuple[int, int] = SIZE,
+    theme: str = "light",
+) -> Path:
+    """Write the motion as .mp4 (needs the package imageio-ffmpeg) or .gif, at `speed` times real time."""
+    target = Path(path)
+    times = _frame_times(scene, fps, speed, start, end)
+    suffix = target.suffix.lower()
+    if suffix not in (".mp4", ".gif"):
+        raise InputError(f"movie '{target.name}': write .mp4 or .gif")
+    even = (size[0] // 2 * 2, size[1] // 2 * 2)
+    with _photographer(scene, camera, even, theme) as photograph:
+        frames = (photograph(float(t), "png" if suffix == ".gif" else "jpeg") for t in times)
+        if suffix == ".gif":
+            _write_gif(target, frames, fps)
+        else:
+            _write_mp4(target, frames, fps, even)
+    return target
+
+
+def _start(scene: Scene) -> float:
+    times = np.asarray(scene.runs[0].times) if scene.runs else np.zeros(1)
+    return float(times[0]) if times.size else 0.0
+
+
+def _frame_times(scene: Scene, fps: float, speed: float, start: float | None, end: float | None) -> np.ndarray:
+    if not scene.runs or np.asarray(scene.runs[0].times).size == 0:
+        raise InputError(f"movie: scene '{scene.name}' has no run; give it one, or save a picture")
+    if not (fps > 0 and speed > 0):
+        raise InputError(f"movie: fps {fps:g} and speed {speed:g} must be positive")
+    first = _start(scene) if start is None else start
+    last = max(float(np.asarray(run.times)[-1]) for run in scene.runs) if end is None else end
+    return np.arange(first, last + 1e-9 * max(abs(last), 1.0), speed / fps)
+
+
+@contextmanager
+def _photographer(scene: Scene, camera: Camera | None, size: tuple[int, int], theme: str) -> Iterator[Any]:
+    """A function (time, "png" or "jpeg") → picture file, by Chromium if there is one."""
+    if find_chromium() is None:
+        if "chromium" not in _told:
+            _told.add("chromium")
+            warnings.warn("no Chromium found: pictures are drawn plainly by Matplotlib", stacklevel=4)
+        yield lambda t, kind: draw_plain(scene, t, camera, size, kind, theme)
+        return
+    with tempfile.TemporaryDirectory(prefix="jourdain-picture-") as folder, Browser(size) as browser:
+        page = Path(folder) / "scene.html"
+        page.write_text(page_html(scene, theme=theme), encoding="utf-8")
+        browser.open(page.as_uri() + "#picture")
+        browser.evaluate("jourdain.picture()")
+        if camera is not None:
+            position, target = (np.asarray(v).tolist() for v in (camera.position, camera.target))
+            browser.evaluate(f"jourdain.camera({position}, {target}, {camera.fov}) && 0")
+
+        def photograph(t: float, kind: str) -> bytes:
+            browser.evaluate(
+                f"new Promise((done) => {{ jourdain.time({t!r}); jourdain.draw();"
+                "requestAnimationFrame(() => requestAnimationFrame(() => done(0))); })"
+            )
+            return browser.screenshot(kind)
+
+        yield photograph
+
+
+def _write_gif(target: Path, frames: Iterator[bytes], fps: float) -> None:
+    try:
+        from PIL import Image
+    except ImportError as missing:
+        raise InputError(f"movie '{target.name}': .gif needs the package pillow") from missing
+    pictures = [Image.open(io.BytesIO(frame)).convert("RGB").quantize(128) for frame in frames]
+    pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
+
+
+def _write_mp4(target: Path, frames: Iterator[bytes], fps: float, size: tuple[int, int]) -> None:
+    try:
+        import imageio_ffmpeg
+        from PIL import Image
+    except ImportError as missing:
+        raise InputError(f"movie '{target.name}': .mp4 needs the packages imageio-ffmpeg and pillow") from missing
+    writer = imageio_ffmpeg.write_frames(str(target), size, fps=fps, quality=8, macro_block_size=2)
+    writer.send(None)
+    try:
+        for frame in frames:
+            picture = Image.open(io.BytesIO(frame)).convert("RGB").resize(size)
+            writer.send(np.ascontiguousarray(np.asarray(picture)))
+    finally:
+        writer.close()

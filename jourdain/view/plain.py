@@ -1,0 +1,130 @@
+"""A plain picture of a scene by Matplotlib, for machines without a browser."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jourdain.view.camera import default_camera, extent, up_vector
+from jourdain.view.rotation import Array, matrix_from_quaternion
+from jourdain.view.scene import PALETTE, Anchor, Camera, Scene, locate
+
+LIGHT = np.array([0.35, -0.45, 0.82])
+
+
+def draw_plain(
+    scene: Scene, t: float, camera: Camera | None, size: tuple[int, int], kind: str, theme: str = "light"
+) -> bytes:
+    """The scene at time t as a PNG or JPEG file: flat-shaded triangles, links as lines, traces up to t."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    background = "#20252d" if theme == "dark" else "#f3f5f7"
+    figure = Figure(figsize=(size[0] / 100, size[1] / 100), dpi=100, facecolor=background)
+    FigureCanvasAgg(figure)
+    axes: Any = figure.add_axes((0, 0, 1, 1), projection="3d")
+    axes.set_axis_off()
+    axes.patch.set_alpha(0)
+    triangles, colours = _surfaces(scene, t)
+    if len(triangles):
+        axes.add_collection3d(Poly3DCollection(triangles, facecolors=colours, edgecolors="none", antialiaseds=False))
+    for start, end in link_ends(scene, t):
+        axes.plot(*np.stack([start, end]).T, color="#7d8797", linewidth=2)
+    for name, path in traces(scene, t):
+        axes.plot(*path.T, color="#c8675a", linewidth=1.2, label=name)
+    _aim(axes, scene, camera, size[0] / size[1])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=100)
+    return buffer.getvalue()
+
+
+def _surfaces(scene: Scene, t: float) -> tuple[Array, Array]:
+    from matplotlib.colors import to_rgba
+
+    triangles, colours = [], []
+    light = LIGHT / np.linalg.norm(LIGHT)
+    for k, body in enumerate(scene.bodies):
+        position, quaternion = scene.pose(body.name, t)
+        rotation = matrix_from_quaternion(quaternion)
+        for shape in body.shapes:
+            vertices, faces = shape.triangles()
+            corners = (vertices @ rotation.T + position)[faces]
+            normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+            shade = 0.6 + 0.4 * (normals @ light)
+            colour = np.array(to_rgba(shape.colour or body.colour or PALETTE[k % len(PALETTE)], shape.opacity))
+            painted = np.tile(colour, (len(faces), 1))
+            painted[:, :3] *= shade[:, None]
+            triangles.append(corners)
+            colours.append(np.clip(painted, 0, 1))
+    if not triangles:
+        return np.empty((0, 3, 3)), np.empty((0, 4))
+    return np.concatenate(triangles), np.concatenate(colours)
+
+
+def link_ends(scene: Scene, t: float) -> list[tuple[Array, Array]]:
+    """The two ends in world components of every link at time t."""
+    ends = []
+    for link in scene.links:
+        track = scene.runs[0].links.get(link.name) if scene.runs else None
+        if track is not None:
+            line = np.asarray(track)
+            i, f = locate(np.asarray(scene.runs[0].times), t)
+            now = (1 - f) * line[i] + f * line[min(i + 1, len(line) - 1)]
+            ends += list(pairwise(now))
+        else:
+            ends.append((_anchor(scene, link.a, t), _anchor(scene, link.b, t)))
+    return ends
+
+
+def _anchor(scene: Scene, anchor: Anchor, t: float) -> Array:
+    body, point = anchor[0], np.asarray(anchor[1])
+    if body is None:
+        return point
+    position, quaternion = scene.pose(body, t)
+    world: Array = matrix_from_quaternion(quaternion) @ point + position
+    return world
+
+
+def traces(scene: Scene, t: float) -> list[tuple[str, Array]]:
+    """Names and paths (n, 3) of traced points up to time t."""
+    if not scene.runs:
+        return []
+    run = scene.runs[0]
+    chosen = np.asarray(run.times) <= t
+    paths = []
+    for point in scene.points:
+        if point.name in run.points:
+            path = np.asarray(run.points[point.name])[chosen]
+        elif point.body in run.bodies and point.body is not None:
+            track = run.bodies[point.body]
+            rotations = matrix_from_quaternion(np.asarray(track.quaternions)[chosen])
+            path = rotations @ np.asarray(point.position) + np.asarray(track.positions)[chosen]
+        else:
+            continue
+        if point.trace and len(path) > 1:
+            paths.append((point.name, path))
+    return paths
+
+
+def _aim(axes: Any, scene: Scene, camera: Camera | None, aspect: float) -> None:
+    up = up_vector(scene)
+    view = camera or default_camera(scene, aspect)
+    offset = np.asarray(view.position) - np.asarray(view.target)
+    distance = float(np.linalg.norm(offset))
+    vertical = scene.up[-1]
+    side = [k for k in range(3) if k != "xyz".index(vertical)]
+    order = (side[0], side[1]) if vertical != "y" else (2, 0)
+    elevation = np.degrees(np.arcsin(np.clip(offset @ np.abs(up) / distance, -1, 1)))
+    azimuth = np.degrees(np.arctan2(offset[order[1]], offset[order[0]]))
+    axes.view_init(elev=elevation, azim=azimuth, roll=180 if scene.up.startswith("-") else 0, vertical_axis=vertical)
+    axes.set_proj_type("persp", focal_length=1 / np.tan(np.radians(view.fov) / 2))
+    space = extent(scene)
+    half = 0.5 * min(space.size, distance)
+    for axis, centre in zip("xyz", np.asarray(view.target), strict=True):
+        getattr(axes, f"set_{axis}lim")(centre - half, centre + half)
+    axes.set_box_aspect((1, 1, 1), zoom=1.6)

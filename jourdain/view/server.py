@@ -1,0 +1,190 @@
+"""The page served on loopback, with motion appended while a simulation runs (live view)."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import webbrowser
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jourdain.errors import InputError
+from jourdain.view.page import page_html
+from jourdain.view.rotation import normalised
+from jourdain.view.scene import Run, Scene
+
+HOST = "127.0.0.1"
+HEARTBEAT = 10.0
+Pose = tuple[ArrayLike, ArrayLike]
+
+
+class Server:
+    """A page on loopback: `url`, `append` for live motion, `finish` when it is over, `close`; a context manager."""
+
+    def __init__(self, html: str, bodies: set[str], port: int = 0) -> None:
+        self._html = html.encode()
+        self._bodies = bodies
+        self._history: list[str] = []
+        self._listeners: list[queue.Queue[str | None]] = []
+        self._lock = threading.Lock()
+        self._last_time = -np.inf
+        self._finished = False
+        self._http = ThreadingHTTPServer((HOST, port), _handler(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
+        self._thread.start()
+        self.url = f"http://{HOST}:{self._http.server_address[1]}/"
+
+    def append(
+        self,
+        times: ArrayLike,
+        poses: Mapping[str, Pose],
+        channels: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
+        """Show further motion: times (n), for each body positions (n, 3) and quaternions (n, 4), channel values (n)."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        if t.size == 0:
+            return
+        if np.any(np.diff(t) < 0) or t[0] < self._last_time:
+            raise InputError(f"live view: time {t[0]:g} s comes before {self._last_time:g} s, which is shown already")
+        data: dict[str, Any] = {"times": t.tolist(), "bodies": {}, "channels": {}}
+        for name, (position, quaternion) in poses.items():
+            if name not in self._bodies:
+                raise InputError(f"live view: no body '{name}' in the scene; there are {sorted(self._bodies)}")
+            rows = np.column_stack([_rows(position, t, 3, name), normalised(_rows(quaternion, t, 4, name))])
+            data["bodies"][name] = rows.tolist()
+        for name, values in (channels or {}).items():
+            column = np.atleast_1d(np.asarray(values, dtype=float))
+            data["channels"][name] = [float(v) if np.isfinite(v) else None for v in column]
+        self._send(json.dumps(data, separators=(",", ":")))
+        self._last_time = float(t[-1])
+
+    def finish(self) -> None:
+        """Tell the page that the motion is complete; it stays served."""
+        with self._lock:
+            self._finished = True
+            for listener in self._listeners:
+                listener.put(None)
+
+    def close(self) -> None:
+        """Stop serving and free the port; may be called twice."""
+        if self._thread.is_alive():
+            self.finish()
+            self._http.shutdown()
+            self._http.server_close()
+            self._thread.join()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _send(self, message: str) -> None:
+        with self._lock:
+            if self._finished:
+                raise InputError("live view: the motion was finished; start another server to show more")
+            self._history.append(message)
+            for listener in self._listeners:
+                listener.put(message)
+
+    def events(self) -> Iterator[str]:
+        """Server-sent events for one page: all that was appended so far, then what comes."""
+        inbox: queue.Queue[str | None] = queue.Queue()
+        with self._lock:
+            for message in self._history:
+                inbox.put(message)
+            if self._finished:
+                inbox.put(None)
+            self._listeners.append(inbox)
+        try:
+            while True:
+                try:
+                    news = inbox.get(timeout=HEARTBEAT)
+                except queue.Empty:
+                    yield ": waiting\n\n"
+                    continue
+                if news is None:
+                    yield "event: end\ndata: {}\n\n"
+                    return
+                yield f"data: {news}\n\n"
+        finally:
+            with self._lock:
+                self._listeners.remove(inbox)
+
+
+def serve(
+    view: Scene | str, open_browser: bool = True, *, live: bool = False, port: int = 0, theme: str = "auto"
+) -> Server:
+    """Serve a scene (or a ready page) on 127.0.0.1 and open it in the browser; live lets `append` extend the motion.
+
+    >>> from jourdain.view.scene import Body
+    >>> with serve(Scene("block", bodies=[Body("block")]), open_browser=False) as server:
+    ...     server.url.startswith("http://127.0.0.1:")
+    True
+    """
+    if isinstance(view, str):
+        if live:
+            raise InputError("live view: give the scene, not its page")
+        server = Server(view, set(), port)
+    else:
+        if live and not view.runs:
+            view.runs.append(Run([], {}, name="live"))
+        server = Server(page_html(view, live=live, theme=theme), {body.name for body in view.bodies}, port)
+    if open_browser:
+        webbrowser.open(server.url)
+    return server
+
+
+def _rows(values: ArrayLike, times: np.ndarray, width: int, name: str) -> np.ndarray:
+    rows = np.asarray(values, dtype=float).reshape(-1, width)
+    if len(rows) != len(times) or not np.all(np.isfinite(rows)):
+        raise InputError(f"live view, body '{name}': {len(rows)} finite poses are needed for {len(times)} times")
+    return rows
+
+
+def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # a name other than loopback means that a foreign page reached us through its own domain
+            host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
+            if host not in (HOST, "localhost"):
+                self.send_error(HTTPStatus.FORBIDDEN)
+            elif self.path == "/":
+                self._reply(server._html, "text/html; charset=utf-8")
+            elif self.path == "/events":
+                self._stream()
+            else:
+                self.send_error(HTTPStatus.NOT_FOUND)
+
+        def _reply(self, body: bytes, kind: str) -> None:
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _stream(self) -> None:
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            try:
+                for event in server.events():
+                    self.wfile.write(event.encode())
+                    self.wfile.flush()
+            except OSError:
+                return
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    return Handler

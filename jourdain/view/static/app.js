@@ -1,0 +1,345 @@
+// The page: reads the scene, puts it on the stage and connects time, controls and diagrams.
+import * as THREE from "three";
+import { inflate, readBlocks, Run } from "jourdain/tracks";
+import { Stage } from "jourdain/stage";
+import { setDetail } from "jourdain/shapes";
+import { Bodies, Links, Arrows, Traces, makeFrames, makeJoints, setLook } from "jourdain/items";
+import { Player } from "jourdain/player";
+import { Plots } from "jourdain/plots";
+import { Panel } from "jourdain/panel";
+
+class App {
+  constructor(data, runs, began) {
+    this.data = data;
+    this.began = began;
+    this.frames = 0;
+    this.frameTimes = [];
+    this.player = new Player(runs, data.modes);
+    if (data.live) this.player.live = true;
+    this.stage = new Stage(document.getElementById("canvas"), data);
+    document.body.classList.toggle("plain", this.stage.plain);
+    setLook(this.stage.plain);
+    setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), this.stage.plain);
+    this.bodies = new Bodies(data, this.stage);
+    this.links = new Links(data, this.bodies, this.stage);
+    this.arrows = new Arrows(data, this.stage);
+    this.traces = new Traces(data, this.bodies, this.stage);
+    this.makeLayers();
+    this.followed = data.follow;
+    this.selected = null;
+    this.panel = new Panel(this);
+    this.plots = new Plots(document.getElementById("plots"), data.plots, (t) => this.player.seek(t), () => this.player.t);
+    this.setTheme(data.theme);
+    this.setRuns();
+    this.showPlots(this.plots.any && window.innerWidth > 820);
+    this.player.onChange((what) => this.changed(what));
+    this.listen();
+    this.player.seek(this.player.start);
+    this.last = performance.now();
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  makeLayers() {
+    const { data, stage, bodies } = this;
+    const frames = makeFrames(data, bodies, stage), joints = makeJoints(data, bodies, stage);
+    const all = (list) => (on) => list.forEach((object) => { object.visible = on; });
+    const solids = [...bodies.groups.values()].map((group) => group.userData.solids);
+    this.layers = {
+      bodies: { on: true, count: solids.length, set: all(solids) },
+      edges: { on: bodies.edges.length < (stage.plain ? 40 : 150), count: bodies.edges.length, set: all(bodies.edges) },
+      joints: { on: true, count: joints.length, set: all(joints) },
+      links: { on: true, count: data.links.length, set: all([this.links.root]) },
+      forces: { on: true, count: data.arrows.length, set: all([this.arrows.root]) },
+      traces: { on: true, count: data.points.length, set: all([this.traces.root]) },
+      ghosts: { on: true, count: Math.max(this.player.runs.length - 1, 0), set: all([bodies.ghostRoot]) },
+      frames: { on: data.frames.length > 0, count: frames.length, set: all(frames) },
+      names: { on: false, count: data.bodies.length, set: (on) => this.showNames(on) },
+      ground: { on: true, count: 1, set: all([stage.ground]) },
+      shadows: { on: !(stage.plain && solids.length > 40), count: 1, set: (on) => stage.setShadows(on) },
+    };
+    for (const layer of Object.values(this.layers)) layer.set(layer.on);
+  }
+
+  setLayer(name, on) {
+    const layer = this.layers[name];
+    layer.on = on;
+    layer.set(on);
+    if (layer.box) layer.box.checked = on;
+    this.stage.dirty = true;
+  }
+
+  showNames(on) {
+    const box = document.getElementById("labels");
+    box.replaceChildren();
+    this.names = on ? this.data.bodies.map((body) => {
+      const label = document.createElement("span");
+      label.textContent = body.name;
+      box.append(label);
+      return { label, group: this.bodies.groups.get(body.name) };
+    }) : [];
+  }
+
+  setTheme(name) {
+    const dark = name ? name === "dark" || (name === "auto" && matchMedia("(prefers-color-scheme: dark)").matches)
+      : document.body.dataset.theme !== "dark";
+    document.body.dataset.theme = dark ? "dark" : "light";
+    this.stage.setTheme(dark ? "dark" : "light");
+    this.plots.redraw();
+  }
+
+  setRuns() {
+    this.bodies.setGhosts(Math.max(this.player.runs.length - 1, 0));
+    this.traces.rebuild(this.player.run);
+    this.plots.setRuns(this.player.ordered);
+  }
+
+  showPlots(on = document.getElementById("plots").hidden) {
+    document.getElementById("plots").hidden = !on;
+    document.body.classList.toggle("with-plots", on);
+    this.panel.plotButton.classList.toggle("on", on);
+    this.panel.plotButton.hidden = !this.player.run?.channels.size;
+    this.stage.resize();
+    this.plots.redraw();
+  }
+
+  changed(what) {
+    if (what === "run") this.setRuns();
+    if (what === "mode") this.setMode();
+    this.place();
+    this.stage.dirty = true;
+  }
+
+  setMode() {
+    const vibrating = this.player.mode >= 0;
+    this.arrows.root.visible = this.traces.root.visible = this.bodies.ghostRoot.visible = !vibrating;
+    if (!vibrating) for (const name of ["forces", "traces", "ghosts"]) this.setLayer(name, this.layers[name].on);
+  }
+
+  // Puts everything where it is at the player's time (or phase).
+  place() {
+    const { player } = this, mode = this.data.modes[player.mode];
+    if (mode) this.bodies.vibrate(mode, player.phase, player.amplitude * mode.amplitude);
+    else this.bodies.update(player.run, player.others);
+    this.links.update(player.run, !mode);
+    if (!mode) {
+      this.arrows.update(player.run);
+      this.traces.update(player.run);
+    }
+    this.track();
+    this.stage.scene.updateMatrixWorld();
+    this.plots.update();
+    if (this.selected) this.panel.updateCard(this.pose(this.selected));
+  }
+
+  track() {
+    const group = this.followed && this.bodies.groups.get(this.followed);
+    if (!group) return;
+    if (this.anchor) this.stage.move(group.position.clone().sub(this.anchor));
+    this.anchor = group.position.clone();
+  }
+
+  follow(name) {
+    this.followed = name;
+    this.anchor = null;
+    this.panel.follow.value = name || "";
+    const group = name && this.bodies.groups.get(name);
+    if (group) this.stage.move(group.position.clone().sub(this.stage.controls.target));
+    this.track();
+    this.stage.dirty = true;
+  }
+
+  home() {
+    const group = this.followed && this.bodies.groups.get(this.followed);
+    this.stage.reset(group ? group.position.clone() : null);
+  }
+
+  lookFrom(axis) {
+    const direction = new THREE.Vector3(...axis);
+    if (Math.abs(direction.dot(this.stage.up)) > 0.9) direction.addScaledVector(this.stage.home.offset.clone().normalize(), 0.002);
+    this.stage.view(direction);
+  }
+
+  select(name) {
+    this.selected = name;
+    this.bodies.highlight(name);
+    this.panel.showCard(name && this.data.bodies.find((b) => b.name === name), name && this.pose(name));
+    this.stage.dirty = true;
+  }
+
+  pose(name) {
+    const group = this.bodies.groups.get(name);
+    if (!group) throw new Error(`no body '${name}'`);
+    const p = new THREE.Vector3(), q = new THREE.Quaternion(), s = new THREE.Vector3();
+    group.updateWorldMatrix(true, false);
+    group.matrixWorld.decompose(p, q, s);
+    return { position: p.toArray(), quaternion: [q.w, q.x, q.y, q.z] };
+  }
+
+  pick(event) {
+    const box = this.stage.canvas.getBoundingClientRect();
+    const pointer = new THREE.Vector2((event.clientX - box.left) / box.width * 2 - 1, 1 - (event.clientY - box.top) / box.height * 2);
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(pointer, this.stage.camera);
+    const hit = ray.intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
+    let object = hit && hit.object;
+    while (object && !object.userData.body) object = object.parent;
+    this.select(object ? object.userData.body.name : null);
+  }
+
+  listen() {
+    const { canvas } = this.stage;
+    let pressed = null;
+    canvas.addEventListener("pointerdown", (e) => { pressed = [e.clientX, e.clientY]; });
+    canvas.addEventListener("pointerup", (e) => {
+      if (pressed && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 4 && e.button === 0) this.pick(e);
+      pressed = null;
+    });
+    new ResizeObserver(() => { this.stage.resize(); this.plots.redraw(); }).observe(canvas.parentElement);
+    window.addEventListener("keydown", (event) => this.key(event));
+    if (this.data.live) this.connect();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || /SELECT/.test(event.target.tagName)) return;
+    const many = event.shiftKey ? 10 : 1, { player } = this;
+    const actions = {
+      " ": () => player.toggle(), ArrowLeft: () => player.step(-many), ArrowRight: () => player.step(many),
+      Home: () => player.seek(player.start), End: () => player.seek(player.end), f: () => this.home(),
+      t: () => this.setTheme(), d: () => this.showPlots(), Escape: () => this.select(null),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  tick(now) {
+    const elapsed = now - this.last;
+    this.last = now;
+    this.player.advance(Math.min(elapsed, 250) / 1000);
+    this.stage.controls.update();
+    if (this.stage.dirty) {
+      this.stage.dirty = false;
+      this.draw();
+      if (this.player.playing && elapsed < 1000) {
+        this.frameTimes.push(elapsed);
+        if (this.frameTimes.length > 120) this.frameTimes.shift();
+        this.stage.adapt(elapsed);
+      }
+    }
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  draw() {
+    this.stage.render();
+    this.frames++;
+    const { clientWidth: w, clientHeight: h } = this.stage.canvas, p = new THREE.Vector3();
+    for (const { label, group } of this.names || []) {
+      p.copy(group.position).project(this.stage.camera);
+      label.hidden = p.z > 1;
+      label.style.transform = `translate(${(p.x + 1) / 2 * w}px, ${(1 - p.y) / 2 * h}px) translate(-50%, -50%)`;
+    }
+  }
+
+  connect() {
+    const { player } = this, run = player.run;
+    run.grow();
+    this.traces.rebuild(null);
+    let redraw = 0;
+    const source = new EventSource("events");
+    source.onmessage = (event) => {
+      const following = player.t >= player.end - 1e-9 || !run.times.length;
+      const known = run.channels.size;
+      run.append(JSON.parse(event.data));
+      if (run.channels.size > known) { this.plots.started = false; this.plots.setRuns(player.ordered); this.showPlots(this.plots.any); }
+      if (following) player.seek(player.end); else player.seek(player.t);
+      this.panel.extend();
+      const now = performance.now();
+      if (now - redraw > 250) { redraw = now; this.plots.redraw(); }
+    };
+    source.addEventListener("end", () => {
+      source.close();
+      player.live = false;
+      this.traces.rebuild(run);
+      this.plots.redraw();
+      this.panel.live.hidden = true;
+      this.place();
+    });
+  }
+
+  stats() {
+    const mean = this.frameTimes.reduce((a, b) => a + b, 0) / (this.frameTimes.length || 1);
+    const info = this.stage.renderer.info.render;
+    return {
+      fps: this.frameTimes.length ? 1000 / mean : 0, slowest: Math.max(0, ...this.frameTimes), frames: this.frames,
+      triangles: info.triangles, calls: info.calls, bodies: this.data.bodies.length, ratio: this.stage.ratio,
+      shadows: this.stage.key.castShadow, time: this.player.t, start: this.player.start, end: this.player.end,
+      playing: this.player.playing, tolerance: this.data.tolerance, loading: this.loading, samples: this.player.run ? this.player.run.times.length : 0,
+    };
+  }
+}
+
+// What scripts and tests may call.
+function open(app) {
+  const { player, stage } = app;
+  return {
+    time(t) { if (t !== undefined) player.seek(t); return player.t; },
+    pose: (name) => app.pose(name),
+    play: () => player.play(),
+    pause: () => player.pause(),
+    stats: () => app.stats(),
+    mode(index, phase, amplitude) {
+      player.pause();
+      player.setMode(index);
+      player.phase = phase;
+      player.amplitude = amplitude / app.data.modes[index].amplitude;
+      player.changed();
+    },
+    select: (name) => app.select(name),
+    follow: (name) => app.follow(name),
+    layer: (name, on) => app.setLayer(name, on),
+    theme: (name) => app.setTheme(name),
+    run: (k) => player.setMain(k),
+    link(name) {
+      const item = app.links.items.find((i) => i.link.name === name);
+      const box = new THREE.Box3().setFromObject(item.group, true);
+      return { low: box.min.toArray(), high: box.max.toArray() };
+    },
+    camera(position, target, fov) {
+      if (position) {
+        stage.camera.position.set(...position);
+        stage.controls.target.set(...target);
+        stage.touched = true;
+        if (fov) { app.data.camera.fov = fov; stage.resize(); }
+        stage.controls.enableDamping = false;
+        stage.controls.update();
+        stage.controls.enableDamping = true;
+        stage.dirty = true;
+      }
+      return { position: stage.camera.position.toArray(), target: stage.controls.target.toArray() };
+    },
+    // Pictures show the scene alone, at full quality, and are drawn at once.
+    picture(t, ratio) {
+      document.body.classList.add("picture");
+      app.showPlots(false);
+      stage.ratio = ratio || stage.ratio;
+      stage.adapt = () => {};
+      stage.resize();
+      if (t !== undefined) player.seek(t);
+      app.draw();
+    },
+    draw: () => app.draw(),
+  };
+}
+
+export async function start() {
+  const began = performance.now();
+  const data = JSON.parse(document.getElementById("scene").textContent);
+  const source = document.getElementById("tracks");
+  const blocks = readBlocks(data.blocks, await inflate(source.textContent));
+  source.remove();
+  const app = new App(data, data.runs.map((run) => new Run(run, blocks)), began);
+  app.loading = performance.now() - began;
+  document.getElementById("loading").remove();
+  window.jourdain = open(app);
+  if (location.hash === "#play") app.player.play();
+}
