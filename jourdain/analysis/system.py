@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,16 @@ from ..errors import InputError
 from ..formalisms.equations import Equations
 from ..formalisms.functions import derive
 from ..model.model import Model
+from ..model.values import number
 from ..native.function import Function, compile_function
 from ..symbolic.function import SymbolicFunction
+from ..symbolic.graph import evaluate
 from .configuration import Configuration
+from .state import State
+
+if TYPE_CHECKING:
+    from .assemble import AssembledState
+    from ..results.solution import Solution
 
 
 @contextmanager
@@ -113,6 +120,46 @@ class System:
         f = self.function("energy")
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         return f(np.array([t]), q, v, *(np.zeros(n) for _, n in list(f.signature.inputs)[3:]))  # type: ignore[no-any-return]
+
+    # -- states and analyses --------------------------------------------------------------------------------------
+
+    def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
+        """A state from named positions and velocities (the rest zero); loops are not closed (see :meth:`assemble`)."""
+        if isinstance(given, State):
+            return given
+        values = dict(given or {})
+        c = self.configuration
+        rates = {n: values.pop(n) for n in list(values) if n in c.velocity_names} | dict(velocities or {})
+        own = {n: values.pop(n) for n in list(values) if n in self.model.states}
+        z = [number(own.get(n, item.initial), f"state '{n}'") for n, item in self.model.states.items()]
+        return State(self, c.pack(values), c.pack_velocities(rates), np.array(z, dtype=float), t)
+
+    def assemble(self, fixed: Mapping[str, Any] | State | None = None, **options: Any) -> AssembledState:
+        """Closes the loops; see :func:`jourdain.analysis.assemble.assemble`."""
+        from .assemble import assemble
+
+        return assemble(self, fixed, **options)
+
+    def assembly_modes(self, fixed: Mapping[str, Any], **options: Any) -> dict[str, State]:
+        """The different ways to close the loops with the same fixed coordinates, by name."""
+        from .assemble import assembly_modes
+
+        return assembly_modes(self, fixed, **options)
+
+    def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
+        """For closures that hold orientations: a number that is negative when the frames are turned by π."""
+        eq = self.equations_of_motion
+        checks = eq.orientation_checks
+        if not checks:
+            return {}
+        values = dict(zip(eq.q, q, strict=True)) | dict(zip(eq.p, self._parameters, strict=True)) | {eq.t: t}
+        return dict(zip(checks, (float(x) for x in evaluate(list(checks.values()), values)), strict=True))
+
+    def simulate(self, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", **options: Any) -> Solution:
+        """Motion from a state over ``t`` seconds; see :func:`jourdain.analysis.simulate.simulate`."""
+        from .simulate import simulate
+
+        return simulate(self, x0, t, method, **options)
 
     # -- parameters and inputs ------------------------------------------------------------------------------------
 

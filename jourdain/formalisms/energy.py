@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..symbolic.expr import HALF, ONE, ZERO, Expr, add, mul, neg
+from ..model.bodies import Body
+from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, neg
 from ..symbolic.vectors import Vector
 from .kinematics import Kinematics, centre_of_mass
 from .newton_euler import reflected_inertias
@@ -26,9 +27,9 @@ def kinetic_energy(kinematics: Kinematics) -> Expr:
     for body in kinematics.tree.model.bodies.values():
         if body.mass is ZERO and body.inertia.is_zero:
             continue
-        omega, v = body_rates(kinematics, body.name)
+        omega, v = body_rates(kinematics, body)
         double = add(double, mul(body.mass, v.dot(v)))
-        double = add(double, mul(v.dot(omega.cross(body.moment)), ONE + ONE))
+        double = add(double, mul(TWO, v.dot(omega.cross(body.moment))))
         double = add(double, omega.dot(body.inertia @ omega))
     for inertia, rate in rotor_rates(kinematics.tree):
         double = add(double, mul(inertia, mul(rate, rate)))
@@ -50,14 +51,10 @@ def potential_energy(kinematics: Kinematics) -> Expr:
     return neg(kinematics.tree.model.gravity.dot(moment))
 
 
-def body_rates(kinematics: Kinematics, body: str) -> tuple[Vector, Vector]:
+def body_rates(kinematics: Kinematics, body: Body) -> tuple[Vector, Vector]:
     """Angular velocity of a body and velocity of its origin, in the body's own axes."""
-    place = kinematics.place(kinematics.tree.model.bodies[body])
-    omega, v = kinematics.link_rates(place.link)
-    v = v + omega.cross(place.position)
-    if place.rotation.is_identity:
-        return omega, v
-    return place.rotation.T @ omega, place.rotation.T @ v
+    inside = kinematics.rotation(body).T
+    return inside @ kinematics.angular_velocity(body), inside @ kinematics.velocity(body)
 
 
 def rotor_rates(tree: Tree) -> list[tuple[Expr, Expr]]:

@@ -15,11 +15,11 @@ from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..model.model import Model
 from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import HALF, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
-from ..symbolic.functions import sqrt, tanh
+from ..symbolic.functions import minimum, sqrt, tanh
 from ..symbolic.graph import substitute
 from ..symbolic.vectors import NULL, Vector
 from .kinematics import GROUND, Kinematics
-from .loop_closure import closure_rows, cut_joint_closure, measured_coordinate
+from .loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
 from .newton_euler import Wrench
 from .tree import Tree, prescribed_rates
 
@@ -264,6 +264,18 @@ class Equations:
         if not e.deps & ~PARAMETER:
             raise ModelError(f"constraint '{name}' depends on parameters alone: {e} = 0; no motion can meet it")
         found.append(Row(name, e, nonholonomic))
+
+    @cached_property
+    def orientation_checks(self) -> dict[str, Expr]:
+        """Smallest product of equal axes for closures that hold an orientation: 1 when met, −1 when turned by π."""
+        found: dict[str, Expr] = {}
+        closures = [*(cut_joint_closure(j) for j in self.tree.cuts), *self.model.constraints.values()]
+        for closure in closures:
+            if getattr(closure, "kind", "") in ("body", "fixed", "prismatic"):
+                pose = RelativePose(self.kinematics, closure.a, closure.b)
+                x, y, z = (pose.A.column(i).dot(pose.B.column(i)) for i in range(3))
+                found[closure.name] = minimum(minimum(x, y), z)
+        return found
 
     @property
     def holonomic(self) -> int:

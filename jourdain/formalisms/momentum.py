@@ -10,11 +10,11 @@ from typing import Literal
 
 from ..errors import InputError, ModelError
 from ..symbolic.expr import ONE, ZERO, Expr, add, div
-from ..symbolic.vectors import AXES, IDENTITY, NO_INERTIA, NULL, Inertia, MatrixTurn, Vector, steiner
+from ..symbolic.vectors import AXES, IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from .composite_body import composite_inertias
 from .kinematics import GROUND, Kinematics, centre_of_mass
 from .newton_euler import link_motions, link_wrenches
-from .tree import Tree
+from .tree import Link, Tree
 
 
 def linear_momentum(kinematics: Kinematics) -> Vector:
@@ -86,7 +86,7 @@ def momentum_rate(kinematics: Kinematics, acceleration: bool = True) -> tuple[Ve
     for link in tree.links:
         if link.parent != GROUND:
             continue
-        R, origin = poses.link_pose(link.index)
+        R, origin = _frame_of_expression(poses, link)
         force = R @ wrenches[link.index][0]
         total = total + force
         moment = moment + R @ wrenches[link.index][1] + origin.cross(force)
@@ -102,7 +102,7 @@ def centroidal_momentum_matrix(kinematics: Kinematics) -> list[list[Expr]]:
     rows = [[ZERO] * tree.nv for _ in range(6)]
     for link in tree.links:
         m, s, I = composites[link.index]
-        R, origin = poses.link_pose(link.index)
+        R, origin = _frame_of_expression(poses, link)
         for freedom in link.freedoms:
             e = AXES[freedom.axis] * freedom.ratio
             p, h = (e * m, s.cross(e)) if link.kind == "T" else (e.cross(s), I @ e)
@@ -129,3 +129,8 @@ def centroidal_inertia(kinematics: Kinematics) -> Inertia:
     _, moment = centre_of_mass(kinematics)
     c = centre_of_mass_position(kinematics)
     return total - steiner(moment, c)
+
+
+def _frame_of_expression(kinematics: Kinematics, link: Link) -> tuple[Matrix, Vector]:
+    """Rotation to world axes of the frame in which a link is written, and position of the link's origin."""
+    return kinematics.link_rotation(link.root), kinematics.link_position(link.index)

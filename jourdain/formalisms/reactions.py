@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import InputError
-from ..model.bodies import Body
+from ..model.bodies import Body, Frame
 from ..model.model import Model
 from ..model.topology import Branch
 from ..model.values import vector
@@ -129,13 +129,22 @@ def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any
 
 def _inertial_wrench(tree: Tree, body: Body, motion: LinkMotion) -> Wrench:
     """Newton–Euler of one body: F = m a + U s, N = I ω̇ + ω × Iω + s × a in its axes, then about the link's origin."""
-    place = tree.place(body.origin)
+    place = expressed_place(tree, body.origin)
     R, p = place.rotation, place.position
     inside = R.T
     own = LinkMotion(inside @ motion.omega, inside @ motion.omega_dot, inside @ (motion.acceleration + motion.at(p)))
     force = R @ (own.acceleration * body.mass + own.at(body.moment))
     moment = R @ (inertial_moment(body.inertia, own) + body.moment.cross(own.acceleration))
     return force, moment + p.cross(force)
+
+
+def expressed_place(tree: Tree, frame: Frame) -> Placement:
+    """Where a frame stands on its link, in the link's frame of expression."""
+    place = tree.place(frame)
+    angle = tree.links[place.link].angle if place.link >= 0 else None
+    if angle is None:
+        return place
+    return Placement(place.link, angle.out(place.position), angle.matrix() @ place.rotation)
 
 
 def _inner_body(branch: Branch) -> Body:
@@ -166,7 +175,7 @@ def _inwards(link: Link, force: Vector, moment: Vector) -> Wrench:
 def _as_reaction(kinematics: Kinematics, branch: Branch, far: Wrench, near: Wrench, axes: Axes) -> Reaction:
     """The wrench beyond a joint as that on its child by its parent, about the child frame's origin."""
     tree, joint = kinematics.tree, branch.joint
-    child, parent = tree.place(joint.child), tree.place(joint.parent)
+    child, parent = expressed_place(tree, joint.child), expressed_place(tree, joint.parent)
     force, moment = near if branch.reverse else far
     torque = moment - child.position.cross(force)
     if branch.reverse:  # the child is the inner body: what acts on it is the opposite
@@ -174,7 +183,7 @@ def _as_reaction(kinematics: Kinematics, branch: Branch, far: Wrench, near: Wren
     if axes == "child":
         return Reaction(*(_along(child, x) for x in (force, torque)))
     if axes == "world":
-        R = kinematics.link_pose(child.link)[0] if child.link != GROUND else IDENTITY
+        R = kinematics.link_rotation(tree.links[child.link].root) if child.link != GROUND else IDENTITY
         return Reaction(R @ force, R @ torque)
     links = _crossed(tree, branch)
     for link in reversed(links) if branch.reverse else links:
@@ -186,4 +195,4 @@ def _along(place: Placement, v: Vector) -> Vector:
     return v if place.rotation.is_identity else place.rotation.T @ v
 
 
-__all__ = ["Reaction", "driving_forces", "joint_reactions"]
+__all__ = ["Reaction", "driving_forces", "expressed_place", "joint_reactions"]

@@ -20,6 +20,7 @@ from ..symbolic.expr import ONE, ZERO, Expr, add, mul, symbol
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES, NULL, Inertia, Matrix, Vector
 from .newton_euler import LinkMotion, Wrench, inertial_moment, inverse_dynamics, link_motions, reflected_inertias
+from .reactions import expressed_place
 from .tree import Tree
 
 ENTRIES = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -57,7 +58,7 @@ def regressor(tree: Tree) -> list[list[Expr]]:
 
 def _unit_wrenches(tree: Tree, body: Body, motion: LinkMotion) -> list[Wrench]:
     """Wrench about the link's origin, in its axes, that each inertial parameter of the body asks for when it is 1."""
-    place = tree.place(body.origin)
+    place = expressed_place(tree, body.origin)
     R, p = place.rotation, place.position
     inside = R.T
     own = LinkMotion(inside @ motion.omega, inside @ motion.omega_dot, inside @ (motion.acceleration + motion.at(p)))

@@ -27,7 +27,7 @@ Packages = Mapping[str, str | os.PathLike[str]] | Callable[[str], str | os.PathL
 
 def placed(shape: Any, pose: Pose, colour: str | None = None) -> Any:
     """A shape put at a pose, painted."""
-    rotation = tuple(tuple(float(x) for x in row) for row in pose.R)
+    rotation: Any = tuple(tuple(float(x) for x in row) for row in pose.R)
     shape = replace(shape, placement=Placement(pose.position, rotation) @ shape.placement)
     return shape.coloured(colour) if colour is not None else shape
 
@@ -94,7 +94,9 @@ class MeshFile(Shape):
         return replace(self, colour=colour)
 
     def with_density(self, density: Any) -> Self:
-        raise InputError(f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass")
+        raise InputError(
+            f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass"
+        )
 
 
 class MeshFinder:

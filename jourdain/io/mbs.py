@@ -75,7 +75,17 @@ class _Importer:
             self._connect(element, self.model.bodies[name])
         self._connections(root)
         self._user(root)
-        known = {"mbsname", "mbsyspad_version", "base", "bodytree", "cuts", "links", "user_models", "user_variables", "x3D"}
+        known = {
+            "mbsname",
+            "mbsyspad_version",
+            "base",
+            "bodytree",
+            "cuts",
+            "links",
+            "user_models",
+            "user_variables",
+            "x3D",
+        }
         for other in sorted({e.tag for e in root.children} - known):
             self.model.notes.append(f"the element <{other}> is not read")
 
@@ -134,7 +144,9 @@ class _Importer:
         if nature == "driven" and self.locked:
             self.model.lock(joint, q0)
             if v0 or a0:
-                self.model.notes.append(f"joint '{name}' is driven: it is held at {q0:g}; give its motion with model.drive")
+                self.model.notes.append(
+                    f"joint '{name}' is driven: it is held at {q0:g}; give its motion with model.drive"
+                )
         return joint
 
     def _mass(self, element: Element, body: Body) -> None:
@@ -209,7 +221,9 @@ class _Importer:
             kind, size = element.first("type"), element.first("size")
             self.imported["user_variables"].append(
                 UserVariable(
-                    _name(element, "varname"), "" if kind is None else kind.content(), 1 if size is None else int(size.value())
+                    _name(element, "varname"),
+                    "" if kind is None else kind.content(),
+                    1 if size is None else int(size.value()),
                 )
             )
 

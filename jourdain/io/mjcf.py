@@ -1,1 +1,340 @@
-def read_mjcf(): ...
+"""Reading MJCF, the model format of MuJoCo: its kinematic and inertial part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import JourdainError
+from ..model import Body, Joint, Model
+from ..symbolic.expr import as_expr
+from .mjcf_geoms import Geoms
+from .mjcf_reader import Defaults, Settings, check_supported, choice, expand_includes
+from .placement import Inertial, Pose, together, z_to
+from .xml_reader import Element, read_xml
+
+#: Elements that make bodies by rules of their own.
+GENERATORS = ("composite", "flexcomp", "replicate", "attach", "plugin")
+#: Sections that say nothing about the mechanics of the tree.
+SILENT = ("compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "keyframe")
+
+
+@dataclass(frozen=True)
+class InitialValue:
+    """``imported["initial"]``: a coordinate in the reference position of the file (m, rad, or a quaternion's entry)."""
+
+    coordinate: str
+    value: float
+
+
+def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: bool = True) -> Model:
+    """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
+
+    Bodies, joints (several in one body are separated by massless bodies ``body:joint``), inertias (given or from
+    geoms), default classes, compiler settings, included files, limits, damping, armature (as rotor inertia), friction
+    loss, springs and gravity are taken over; geoms become shapes and sites named frames. Coordinates are MuJoCo's
+    qpos: a free joint is at its place in the world, a joint with ``ref`` is there in the drawn position. The reference
+    position is in ``model.imported["initial"]``; what is not taken over is said in ``model.notes``.
+
+    >>> text = '''<mujoco><worldbody><body name="bob"><joint name="hinge" axis="0 1 0"/>
+    ...   <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>'''
+    >>> print(read_mjcf(text, name="pendulum"))
+    pendulum
+    ground
+    └─ bob  [hinge: revolute (angle)]
+    """
+    root, path = read_xml(source, expected=("mujoco",))
+    expand_includes(root, path)
+    settings = Settings.of(root)
+    model = Model(name or root.get("model") or "mujoco", gravity=_gravity(root))
+    defaults = Defaults.of(root)
+    geoms = Geoms(root, settings, defaults, None if path is None else path.resolve().parent, model.notes)
+    _Importer(model, root, settings, defaults, geoms, shapes).run()
+    return model
+
+
+def _gravity(root: Element) -> tuple[float, ...]:
+    gravity = (0.0, 0.0, -9.81)
+    for option in root.all("option"):
+        gravity = tuple(option.numbers("gravity", 3, gravity).tolist())
+        if any(flag.get("gravity") == "disable" for flag in option.all("flag")):
+            return (0.0, 0.0, 0.0)
+    return gravity
+
+
+@dataclass
+class _Content:
+    """A child of a body with the frame and the default class around it."""
+
+    element: Element
+    frame: Pose
+    childclass: str | None
+
+
+class _Importer:
+    def __init__(
+        self, model: Model, root: Element, settings: Settings, defaults: Defaults, geoms: Geoms, shapes: bool
+    ) -> None:
+        self.model = model
+        self.root = root
+        self.settings = settings
+        self.defaults = defaults
+        self.geoms = geoms
+        self.shapes = shapes
+        self.initial: list[InitialValue] = []
+        self.masses: dict[str, Inertial] = {}
+        self.counts: dict[str, int] = {}
+        self.connections: list[tuple[Element, Body, Body, Pose, list[_Content]]] = []
+
+    def run(self) -> None:
+        """Bodies, then masses, then joints: names of joints may not be taken by bodies between them."""
+        for world in self.root.all("worldbody"):
+            self._body(_Content(world, Pose.identity(), world.get("childclass")), None)
+        self._add_masses()
+        for element, parent, body, pose, joints in self.connections:
+            self._connect(element, parent, body, pose, joints)
+        self.model.imported["initial"] = list(self.initial)
+        for tag in dict.fromkeys(e.tag for e in self.root.children if e.tag not in SILENT):
+            self.model.notes.append(f"the section <{tag}> is not taken over")
+
+    # ---- bodies ---------------------------------------------------------------------------------------------
+
+    def _body(self, given: _Content, parent: Body | None) -> None:
+        element = given.element
+        childclass = element.get("childclass") or given.childclass
+        contents = list(self._contents(element, Pose.identity(), childclass))
+        if parent is None:
+            body = self.model.ground
+        else:
+            body = self.model.body(self._body_name(element))
+            if element.get("mocap") == "true":
+                self.model.notes.append(f"body '{body.name}' is a mocap body: it stands still")
+            if element.number("gravcomp", 0.0):
+                self.model.notes.append(f"body '{body.name}': its gravity compensation is not taken over")
+            joints = [c for c in contents if c.element.tag in ("joint", "freejoint")]
+            self.connections.append((element, parent, body, given.frame @ self.settings.pose(element), joints))
+        self._furnish(element, body, contents)
+        for content in contents:
+            if content.element.tag == "body":
+                self._body(content, body)
+
+    def _contents(self, element: Element, frame: Pose, childclass: str | None) -> Iterator[_Content]:
+        """The children of a body, those of <frame> elements moved into it."""
+        for child in element.children:
+            check_supported(child, GENERATORS)
+            if child.tag == "frame":
+                inner = frame @ self.settings.pose(child)
+                yield from self._contents(child, inner, child.get("childclass") or childclass)
+            else:
+                yield _Content(child, frame, childclass)
+
+    def _furnish(self, element: Element, body: Body, contents: list[_Content]) -> None:
+        """Mass, shapes and sites of a body."""
+        parts: list[Inertial] = []
+        for content in contents:
+            if content.element.tag == "geom":
+                geom = self.defaults.apply(content.element, content.childclass)
+                try:
+                    inertial, shape = self.geoms.read(geom, content.frame, self.shapes)
+                except JourdainError as error:
+                    if str(error).startswith(f"{geom.source}, line"):
+                        raise
+                    raise geom.error(str(error)) from None
+                parts += [] if inertial is None else [inertial]
+                body.shapes += [] if shape is None else [shape]
+            elif content.element.tag == "site" and content.element.get("name"):
+                site = self.defaults.apply(content.element, content.childclass)
+                pose = content.frame @ self._site_pose(site)
+                body.frame(self._fresh(site.required("name"), body.frames), pose.position, pose.matrix)
+        stated = element.first("inertial")
+        rule = self.settings.inertiafromgeom
+        if body.is_ground:
+            return
+        if stated is not None and rule != "true":
+            self.masses[body.name] = self._inertial(stated)
+        elif rule != "false" and parts:
+            self.masses[body.name] = together(parts)
+        else:
+            self.masses[body.name] = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    def _site_pose(self, site: Element) -> Pose:
+        if "fromto" not in site.attributes:
+            return self.settings.pose(site)
+        ends = site.numbers("fromto", 6)
+        if float(np.linalg.norm(ends[:3] - ends[3:])) < 1e-12:
+            raise site.error("the two points of fromto coincide")
+        return Pose(z_to(ends[:3] - ends[3:]), (ends[:3] + ends[3:]) / 2)
+
+    # ---- masses ---------------------------------------------------------------------------------------------
+
+    def _inertial(self, element: Element) -> Inertial:
+        mass = element.number("mass")
+        if mass < 0:
+            raise element.error(f"the mass {mass:g} kg is negative")
+        if "fullinertia" in element.attributes:
+            xx, yy, zz, xy, xz, yz = element.numbers("fullinertia", 6)
+            local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            local = np.diag(element.numbers("diaginertia", 3, (0, 0, 0)))
+        pose = self.settings.pose(element)
+        return Inertial(mass, pose.p, pose.R @ local @ pose.R.T)
+
+    def _add_masses(self) -> None:
+        s = self.settings
+        for inertial in self.masses.values():
+            inertial.mass = max(inertial.mass, s.boundmass)
+            if s.boundinertia or s.balanceinertia:
+                inertial.inertia = self._adjusted(inertial.inertia)
+        total = sum(i.mass for i in self.masses.values())
+        factor = s.settotalmass / total if s.settotalmass > 0 and total > 0 else 1.0
+        for name, inertial in self.masses.items():
+            I = factor * inertial.inertia
+            six = [float(I[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+            self.model.bodies[name].add_mass(factor * inertial.mass, inertial.com.tolist(), six)
+
+    def _adjusted(self, inertia: np.ndarray) -> np.ndarray:
+        """Principal inertias at least ``boundinertia``, and made equal where they break the triangle inequality."""
+        if not np.all(np.isfinite(inertia)):
+            raise self.root.error("an inertia is too large to be a number")
+        principal, axes = np.linalg.eigh(inertia)
+        principal = np.maximum(principal, self.settings.boundinertia)
+        if self.settings.balanceinertia and principal[0] + principal[1] < principal[2]:
+            principal = np.full(3, principal.mean())
+        return axes @ np.diag(principal) @ axes.T
+
+    # ---- joints ---------------------------------------------------------------------------------------------
+
+    def _connect(self, element: Element, parent: Body, body: Body, pose: Pose, joints: list[_Content]) -> None:
+        """The joints of a body in a row; all of them are written in the body's frame."""
+        if not joints:
+            name = self._fresh(f"{body.name}:fixed", self.model.joints)
+            self.model.fixed(name, parent.at(*pose.position, rotation=pose.matrix), body)
+            return
+        items = [
+            self.defaults.apply(j.element, j.childclass) if j.element.tag == "joint" else j.element for j in joints
+        ]
+        kinds = [
+            "free" if e.tag == "freejoint" else choice(e, "type", ("free", "ball", "slide", "hinge"), "hinge")
+            for e in items
+        ]
+        if "free" in kinds:
+            if len(kinds) > 1 or not parent.is_ground:
+                raise items[0].error(f"a free joint must be alone and on a body of the world (body '{body.name}')")
+            self._free(items[0], body, pose)
+            return
+        before, at = parent, pose
+        for k, (item, kind) in enumerate(zip(items, kinds, strict=True)):
+            name = self._joint_name(item, body, kind)
+            last = k == len(items) - 1
+            after = body if last else self.model.body(self._fresh(f"{body.name}:{name}", self.model.bodies))
+            try:
+                self._joint(item, kind, name, before, at, after, joints[k].frame)
+            except JourdainError as error:
+                if str(error).startswith(f"{item.source}, line"):
+                    raise
+                raise item.error(str(error)) from None
+            before, at = after, Pose.identity()
+
+    def _joint(self, e: Element, kind: str, name: str, before: Body, at: Pose, after: Body, frame: Pose) -> None:
+        position = frame.p + frame.R @ e.numbers("pos", 3, (0, 0, 0))
+        anchor = at @ Pose(np.eye(3), position)
+        x, y, z = (float(c) for c in position)
+        parent, child = before.at(*anchor.position, rotation=anchor.matrix), after.at(x, y, z)
+        if kind == "ball":
+            for attribute in ("armature", "damping", "stiffness", "frictionloss"):
+                if attribute in e.attributes and np.any(e.numbers(attribute)):
+                    self.model.notes.append(f"joint '{name}': {attribute} of a ball joint is not taken over")
+            self.model.spherical(name, parent, child)
+            self.initial.append(InitialValue(f"{name}.orientation.e0", 1.0))
+            return
+        axis = frame.R @ e.numbers("axis", 3, (0, 0, 1))
+        turn = kind == "hinge"
+        scale = self.settings.angle if turn else float
+        options = self._options(e, scale)
+        make = self.model.revolute if turn else self.model.prismatic
+        joint = make(name, parent, child, axis=tuple(axis.tolist()), **options)
+        self._shift(joint, scale(e.number("ref", 0.0)))
+
+    def _shift(self, joint: Joint, ref: float) -> None:
+        """Lets a coordinate be ``ref`` in the drawn position."""
+        if ref:
+            joint.motions = (replace(joint.motions[0], offset=as_expr(-ref)),)
+            self.initial.append(InitialValue(joint.coordinates[0].names[0], ref))
+
+    def _options(self, e: Element, scale: Any) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        for attribute, option in (
+            ("damping", "damping"), ("armature", "rotor_inertia"),
+            ("frictionloss", "friction"), ("stiffness", "stiffness"),
+        ):  # fmt: skip
+            if attribute in e.attributes:
+                values = e.numbers(attribute)
+                if len(values) == 0:
+                    raise e.error(f"{attribute} is empty")
+                if np.any(values[1:]):
+                    self.model.notes.append(f"{e.place}: only the linear part of {attribute} is taken over")
+                if values[0]:
+                    options[option] = float(values[0])
+        if "stiffness" in options:
+            options["rest"] = scale(e.number("springref", 0.0))
+        limited = choice(e, "limited", ("true", "false", "auto"), "auto")
+        if limited == "true" or (limited == "auto" and "range" in e.attributes and self.settings.autolimits):
+            low, high = e.numbers("range", 2)
+            options["limits"] = (scale(float(low)), scale(float(high)))
+        return options
+
+    def _free(self, e: Element, body: Body, pose: Pose) -> None:
+        name = self._joint_name(e, body, "free")
+        self.model.free(name, self.model.ground, body)
+        values = dict(zip("xyz", pose.position, strict=True))
+        values |= {f"orientation.e{i}": x for i, x in enumerate(_quaternion(pose.R))}
+        self.initial += [InitialValue(f"{name}.{c}", float(x)) for c, x in values.items() if x]
+        for attribute in ("armature", "damping", "stiffness", "frictionloss"):
+            if attribute in e.attributes and np.any(e.numbers(attribute)):
+                self.model.notes.append(f"joint '{name}': {attribute} of a free joint is not taken over")
+
+    # ---- names ----------------------------------------------------------------------------------------------
+
+    def _body_name(self, element: Element) -> str:
+        given = element.get("name")
+        if given and given in self.model.bodies:
+            raise element.error(f"there is a body '{given}' already; names must be unique")
+        return self._fresh(given or "body", self.model.bodies)
+
+    def _joint_name(self, e: Element, body: Body, kind: str) -> str:
+        given = e.get("name")
+        if given and given in self.model.joints:
+            raise e.error(f"there is a joint '{given}' already; names must be unique")
+        return given or self._fresh(f"{body.name}:{kind}", self.model.joints)
+
+    def _fresh(self, name: str, taken: Any) -> str:
+        """A name that is not taken."""
+        if name not in taken and name != "ground":
+            return name
+        while True:  # the count goes on from where it was, so that many unnamed bodies cost no search
+            self.counts[name] = self.counts.get(name, 0) + 1
+            fresh = f"{name}{self.counts[name]}"
+            if fresh not in taken:
+                return fresh
+
+
+def _quaternion(R: np.ndarray) -> np.ndarray:
+    """The unit quaternion (scalar first, e0 ≥ 0) of a rotation: the eigenvector of K for the eigenvalue 1."""
+    x, y, z = R.T
+    K = np.array([
+        [x[0] + y[1] + z[2], y[2] - z[1], z[0] - x[2], x[1] - y[0]],
+        [y[2] - z[1], x[0] - y[1] - z[2], y[0] + x[1], z[0] + x[2]],
+        [z[0] - x[2], y[0] + x[1], y[1] - x[0] - z[2], z[1] + y[2]],
+        [x[1] - y[0], z[0] + x[2], z[1] + y[2], z[2] - x[0] - y[1]],
+    ])  # fmt: skip
+    e = np.linalg.eigh(K)[1][:, -1]
+    e = e if e[0] >= 0 else -e
+    e[np.abs(e) < 1e-15] = 0.0
+    return e
+
+
+__all__ = ["InitialValue", "read_mjcf"]

@@ -112,6 +112,8 @@ class Inertial:
 
     def breaks_triangle_inequality(self) -> bool:
         """Whether no distribution of mass has this inertia."""
+        if not np.all(np.isfinite(self.inertia)):
+            return True
         a, b, c = np.linalg.eigvalsh(self.inertia)
         return bool(a < -1e-9 * max(abs(c), 1e-300) or c > (a + b) * (1 + 1e-6) + 1e-12)
 

@@ -61,9 +61,10 @@ def read_urdf(
 
     ``base`` is "fixed" (the root link stands on the ground) or "free" (it flies: joint "root"). With ``merge_fixed``
     a link behind a fixed joint becomes a frame ``body.link`` of the body before it, which takes over its mass and
-    shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://`` addresses: {name: folder}, or a function of the address; without it the
-    folders around the file and ROS_PACKAGE_PATH are searched. What could not be taken over (missing meshes or
-    inertias) is said in ``model.notes``; limits of force and speed are in ``model.imported["effort_limits"]``.
+    shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://``
+    addresses: {name: folder}, or a function of the address; without it the folders around the file and
+    ROS_PACKAGE_PATH are searched. What could not be taken over (missing meshes or inertias) is said in
+    ``model.notes``; limits of force and speed are in ``model.imported["effort_limits"]``.
 
     >>> text = '''<robot name="pendulum"><link name="base"/>
     ...   <link name="bob"><inertial><mass value="2"/><origin xyz="0 0 -1"/>
@@ -203,7 +204,7 @@ class _Importer:
         for joint in self.joints.values():
             if joint.mimic is not None and mimic and joint.mimic[0] not in self.joints:
                 self.model.notes.append(
-                    f"joint '{joint.name}' mimics the joint '{joint.mimic[0]}', which does not exist: it moves on its own"
+                    f"joint '{joint.name}' mimics '{joint.mimic[0]}', which does not exist: it moves on its own"
                 )
                 joint.mimic = None
             if not mimic:
@@ -211,16 +212,23 @@ class _Importer:
 
     def _connect(self) -> None:
         """Joints in the order of the file; one that mimics another waits for it."""
-        waiting = [j for j in self.joints.values() if not (j.kind == "fixed" and self.merge_fixed)]
-        while waiting:
-            ready = [j for j in waiting if j.mimic is None or j.mimic[0] in self.made]
-            if not ready:
-                loop = ", ".join(f"'{j.name}'" for j in waiting[:6])
-                raise waiting[0].element.error(f"the joints {loop} mimic each other in a circle or mimic a fixed joint")
-            blocked = [j for j in waiting if j not in ready]
-            for joint in ready:
-                self.made[joint.name] = self._make(joint)
-            waiting = blocked
+        kept = [j for j in self.joints.values() if not (j.kind == "fixed" and self.merge_fixed)]
+        followers: dict[str, list[_Joint]] = {}
+        for joint in kept:
+            if joint.mimic is not None:
+                followers.setdefault(joint.mimic[0], []).append(joint)
+        passed: set[str] = set()
+        for joint in kept:
+            passed.add(joint.name)
+            ready = [joint] if joint.mimic is None or joint.mimic[0] in self.made else []
+            while ready:
+                leader = ready.pop()
+                self.made[leader.name] = self._make(leader)
+                ready.extend(f for f in followers.get(leader.name, []) if f.name in passed and f.name not in self.made)
+        missing = [j for j in kept if j.name not in self.made]
+        if missing:
+            names = ", ".join(f"'{j.name}'" for j in missing[:6])
+            raise missing[0].element.error(f"the joints {names} mimic each other in a circle or mimic a fixed joint")
 
     def _make(self, joint: _Joint) -> Joint:
         element, model = joint.element, self.model
@@ -271,7 +279,11 @@ class _Importer:
         massless = [n for n, b in bodies.items() if n != root and b.mass == 0.0 and b.inertia.is_zero]
         if massless:
             self.model.notes.append(f"links without <inertial>, taken as massless: {', '.join(massless)}")
-        odd = [n for n, link in self.links.items() if link.inertial is not None and link.inertial.breaks_triangle_inequality()]
+        odd = [
+            n
+            for n, link in self.links.items()
+            if link.inertial is not None and link.inertial.breaks_triangle_inequality()
+        ]
         if odd:
             self.model.notes.append(f"links whose inertia no distribution of mass can have: {', '.join(odd)}")
         if self.limits:
@@ -323,7 +335,9 @@ def _joints(robot: Element, links: dict[str, _Link]) -> dict[str, _Joint]:
             raise element.error(f"there is a joint '{joint.name}' already, in line {joints[joint.name].element.line}")
         child = links[joint.child]
         if child.joint is not None:
-            raise element.error(f"the link '{joint.child}' is the child of joint '{child.joint.name}' already; URDF has no loops")
+            raise element.error(
+                f"the link '{joint.child}' is the child of joint '{child.joint.name}' already; URDF has no loops"
+            )
         child.joint = joint
         links[joint.parent].children.append(joint)
         joints[joint.name] = joint

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 import numpy as np
@@ -74,7 +74,7 @@ class Element:
             if default is None:
                 raise self.error(f"the attribute '{name}' is missing")
             return np.array(default, dtype=float)
-        values = self._parse(given, f"{name}=\"{given}\"")
+        values = self._parse(given, f'{name}="{given}"')
         if count is not None and len(values) != count:
             raise self.error(f'{name}="{_short(given)}" has {len(values)} numbers; {count} are needed')
         return values
@@ -222,7 +222,7 @@ class _Builder:
         if self.texts:
             self.texts[-1].append(text)
 
-    def forbidden(self, *_: Any) -> None:
+    def forbidden(self, *_: Any) -> NoReturn:
         raise InputError(
             f"{self.source}, line {self.parser.CurrentLineNumber}: document types and entities are refused; "
             "remove the <!DOCTYPE …> and <!ENTITY …> declarations"

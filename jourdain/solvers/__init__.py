@@ -12,15 +12,15 @@ from jourdain.errors import InputError
 
 if TYPE_CHECKING:
     from jourdain.solvers.events import Event, EventRecord, Samples, Switch
-    from jourdain.solvers.ode import integrate
     from jourdain.solvers.method import Method
     from jourdain.solvers.native_function import NativeFunction
+    from jourdain.solvers.ode import integrate
     from jourdain.solvers.tableaus import Tableau
     from jourdain.solvers.trajectory import Checkpoint, Statistics, Trajectory
 
 __all__ = [
-    "METHODS", "Checkpoint", "Event", "EventRecord", "NativeFunction", "Samples", "Statistics", "Switch", "Tableau", "Trajectory",
-    "integrate", "load_method",
+    "METHODS", "Checkpoint", "Event", "EventRecord", "NativeFunction", "Samples", "Statistics", "Switch",
+    "Tableau", "Trajectory", "integrate", "load_method",
 ]
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -39,7 +39,8 @@ METHODS: dict[str, tuple[str, str]] = {
 
 _HOMES = {
     "Event": "events", "EventRecord": "events", "Samples": "events", "Switch": "events", "Tableau": "tableaus",
-    "NativeFunction": "native_function", "Checkpoint": "trajectory", "Statistics": "trajectory", "Trajectory": "trajectory", "integrate": "ode",
+    "NativeFunction": "native_function", "Checkpoint": "trajectory", "Statistics": "trajectory",
+    "Trajectory": "trajectory", "integrate": "ode",
 }
 
 

@@ -1,8 +1,8 @@
 """Adams-Bashforth-Moulton methods of variable order (1 to 12) and variable step, as predictor-corrector pairs (PECE).
 
 The history is held as modified divided differences phi_i (Shampine & Gordon, Computer Solution of Ordinary Differential
-Equations, chapters 5 to 7; Hairer, Norsett & Wanner I, section III.5). The past points (t, x, f) are kept as well, so that
-a change of coordinates can carry them over, from which the differences are rebuilt: order and step stay.
+Equations, chapters 5 to 7; Hairer, Norsett & Wanner I, section III.5). The past points (t, x, f) are kept as well, so
+that a change of coordinates can carry them over; the differences are rebuilt from them, and order and step stay.
 """
 
 from __future__ import annotations
@@ -13,11 +13,45 @@ from typing import Any
 import numpy as np
 
 from jourdain.native.call import doubles, integers
-from jourdain.solvers.frame import BAD, BAD_STATUS, CENTRE, COEF, DEGREE, F, FRESH, H, H_USED, INTS, N, NOT_FINITE
-from jourdain.solvers.frame import PAST, PAST_F, PAST_T, PAST_X, REJECTED, REMAPPED, RESTART, T, T_BAD, TOL, UNDERFLOW
-from jourdain.solvers.frame import WORK, X, X_OLD
-from jourdain.solvers.frame import accept, bounded_step, evaluate_here, first_not_finite, hot, jit, kernel, rhs
-from jourdain.solvers.frame import smallest_step, view, weight
+from jourdain.solvers.frame import (
+    BAD,
+    BAD_STATUS,
+    CENTRE,
+    COEF,
+    DEGREE,
+    FRESH,
+    H_USED,
+    INTS,
+    NOT_FINITE,
+    PAST,
+    PAST_F,
+    PAST_T,
+    PAST_X,
+    REJECTED,
+    REMAPPED,
+    RESTART,
+    T_BAD,
+    TOL,
+    UNDERFLOW,
+    WORK,
+    X_OLD,
+    F,
+    H,
+    N,
+    T,
+    X,
+    accept,
+    bounded_step,
+    evaluate_here,
+    first_not_finite,
+    hot,
+    jit,
+    kernel,
+    rhs,
+    smallest_step,
+    view,
+    weight,
+)
 from jourdain.solvers.method import Method
 
 MAX_ORDER = 12
@@ -224,9 +258,9 @@ def _plan(frame: Any, clock: Any, count: Any, ints: Any, h: float, lower: bool, 
             ints[ORDER], e0 = k - 1, e1
         elif k < MAX_ORDER and e_up < (e0 if k > 1 else 0.5 * e0):
             ints[ORDER], e0 = k + 1, e_up
-    if 0.5 >= e0 * 2.0 ** (ints[ORDER] + 1):
+    if e0 * 2.0 ** (ints[ORDER] + 1) <= 0.5:
         clock[H] = 2.0 * h
-    elif 0.5 >= e0:
+    elif e0 <= 0.5:
         clock[H] = h
     else:
         clock[H] = h * max(0.5, min(0.9, (0.5 / e0) ** (1.0 / (ints[ORDER] + 1))))
@@ -311,7 +345,7 @@ def step(address: int) -> int:
         factor = 0.5 if status == 0 else 0.25
         if failures >= 3:
             ints[ORDER] = 1
-            if status == 0 and failures > 3 and 0.5 < 0.25 * e0:
+            if status == 0 and failures > 3 and 0.25 * e0 > 0.5:
                 factor = math.sqrt(0.5 / e0)
         elif lower:
             ints[ORDER] = k - 1

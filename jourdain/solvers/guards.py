@@ -222,9 +222,9 @@ def _approach(frame: Any, clock: Any, count: Any, progress: Any, c: int, side: i
     sign = integers(frame[SIGN], progress[WATCHED])
     for _ in range(4):
         t = clock[T_EVENT]
-        margin = APPROACH * (t - start)
-        if abs(margin) <= 4.0 * EPS * abs(t):
+        if abs(t - start) <= 64.0 * EPS * abs(t):
             return 0
+        margin = math.copysign(max(APPROACH * abs(t - start), 8.0 * EPS * abs(t)), t - start)
         status = _step_to(frame, clock, count, progress, t - margin)
         if status != 0:
             return status

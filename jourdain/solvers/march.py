@@ -9,14 +9,80 @@ from __future__ import annotations
 from typing import Any
 
 from jourdain.native.call import call, doubles, integers, words
-from jourdain.solvers.frame import BEGIN, CENTRE, COEF, DECIDE, DEGREE, DENSE, DIRECTION, ERROR_OLD, EXHAUSTED
-from jourdain.solvers.frame import FINISHED, FIRST, FRESH, H, H_USED, N, OUTPUT, OWNERS, PAUSED, PROBE, PROGRESS
-from jourdain.solvers.frame import PROJECT, RESTART, ROW_T, ROW_X, ROW_Y, SAMPLE, SAMPLERS, SEGMENT, SEGMENT_COEF
-from jourdain.solvers.frame import SELF, STEP, STEPS, STOPS, SWITCHER, T, T_BOUND, T_EVAL, T_EVENT, T_OLD, WATCHER, X
-from jourdain.solvers.frame import hot, jit, kernel, view
-from jourdain.solvers.progress import ARM, COEFS, CUT, EVAL, EVALS, EVENTS, EVENT_LIMIT, EVERY_STEP, FIRED, HAVE_DENSE
-from jourdain.solvers.progress import KEEP_DENSE, MAX_STEPS, N_Y, PROBES, PROGRESS_SIZE, ROWS, ROW_LIMIT, SCAN
-from jourdain.solvers.progress import SEGMENTS, STEPS_LEFT, STOP, TASK, WATCHED, hook, point
+from jourdain.solvers.frame import (
+    BEGIN,
+    CENTRE,
+    COEF,
+    DECIDE,
+    DEGREE,
+    DENSE,
+    DIRECTION,
+    ERROR_OLD,
+    EXHAUSTED,
+    FINISHED,
+    FIRST,
+    FRESH,
+    H_USED,
+    OUTPUT,
+    OWNERS,
+    PAUSED,
+    PROBE,
+    PROGRESS,
+    PROJECT,
+    RESTART,
+    ROW_T,
+    ROW_X,
+    ROW_Y,
+    SAMPLE,
+    SAMPLERS,
+    SEGMENT,
+    SEGMENT_COEF,
+    SELF,
+    STEP,
+    STEPS,
+    STOPS,
+    SWITCHER,
+    T_BOUND,
+    T_EVAL,
+    T_EVENT,
+    T_OLD,
+    WATCHER,
+    H,
+    N,
+    T,
+    X,
+    hot,
+    jit,
+    kernel,
+    view,
+)
+from jourdain.solvers.progress import (
+    ARM,
+    COEFS,
+    CUT,
+    EVAL,
+    EVALS,
+    EVENT_LIMIT,
+    EVENTS,
+    EVERY_STEP,
+    FIRED,
+    HAVE_DENSE,
+    KEEP_DENSE,
+    MAX_STEPS,
+    N_Y,
+    PROBES,
+    PROGRESS_SIZE,
+    ROW_LIMIT,
+    ROWS,
+    SCAN,
+    SEGMENTS,
+    STEPS_LEFT,
+    STOP,
+    TASK,
+    WATCHED,
+    hook,
+    point,
+)
 
 
 @jit

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError
-from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers import load_method
 from jourdain.solvers.events import Event, Samples, Switch
 from jourdain.solvers.method import Method
+from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.tableaus import Tableau
 from jourdain.solvers.trajectory import Checkpoint, Trajectory
 
@@ -52,10 +52,10 @@ def integrate(
 ) -> Trajectory:
     """Integrate x' = f(t, x) from t_span[0] to t_span[1] (s) in native code; forwards or backwards.
 
-    rhs: native f(t, x); `jacobian` its derivative by x (row-major n by n) and `time_derivative` by t, for stiff methods.
+    rhs: native f(t, x); `jacobian` is df/dx (row-major n by n) and `time_derivative` df/dt, for stiff methods.
     x0: the initial state, or the `restart` of an earlier trajectory to go on exactly.
-    method: a name in `jourdain.solvers.METHODS` or a `Tableau`; rtol, atol: error allowed in a step (atol for each state
-    if wished); step: size (s) of fixed steps, or of the first one; max_step: the largest (s).
+    method: a name in `jourdain.solvers.METHODS` or a `Tableau`; rtol, atol: error allowed in a step (atol may differ
+    by state); step: size (s) of fixed steps, or of the first one; max_step: the largest (s).
     t_eval: times (s) of the rows wanted; every step and both sides of every jump without it.
     events, samples, switch: see those classes; event_probes: points inside each step where guards are looked at too.
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
@@ -159,7 +159,7 @@ def _explain(session: Any, reason: int, method: Method) -> tuple[str, str]:
         fr.UNDERFLOW: f"the step size fell below rounding at t = {t:.9g} s: {remedy}",
         fr.JAC_FAILED: f"the Jacobian returned status {count[fr.BAD_STATUS]} or is not finite at t = {bad_t:.9g} s",
         fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
-        fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step size: check the Jacobian, or {remedy}",
+        fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
         fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count[fr.BAD_STATUS]} "
                         f"at t = {bad_t:.9g} s",
         fr.ZENO: "events accumulate: "
@@ -219,7 +219,7 @@ def _check_autonomous(method: Method, rhs: NativeFunction, x: Array, t0: float, 
         if rhs(t0 + part * (t1 - t0), x.copy(), value) != 0:
             return
     if (values != values[0]).any() and np.isfinite(values).all():
-        raise InputError(f"method '{method.name}': the right-hand side depends on t; give time_derivative= (native df/dt)")
+        raise InputError(f"method '{method.name}': the right-hand side depends on t; give time_derivative= (df/dt)")
 
 
 @contextmanager

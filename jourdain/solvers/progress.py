@@ -5,12 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from jourdain.native.call import call, doubles, words
-from jourdain.solvers.frame import BAD_STATUS, CENTRE, COEF, DEGREE, DENSE, H_USED, HOOK_FAILED, N, PROBE, PROJECT
-from jourdain.solvers.frame import SELF, STAGE_T, T, T_BAD, X, jit
+from jourdain.solvers.frame import (
+    BAD_STATUS,
+    CENTRE,
+    COEF,
+    DEGREE,
+    DENSE,
+    H_USED,
+    HOOK_FAILED,
+    PROBE,
+    PROJECT,
+    SELF,
+    STAGE_T,
+    T_BAD,
+    N,
+    T,
+    X,
+    jit,
+)
 
 # Entries of PROGRESS.
 ROWS, ROW_LIMIT, SEGMENTS, EVENTS, EVENT_LIMIT, STOP, EVAL, EVALS, STEPS_LEFT, MAX_STEPS = range(10)
-KEEP_DENSE, EVERY_STEP, HAVE_DENSE, PROBES, N_GUARDS, WATCHED, FIRED, ZENO_RUN, N_Y, FORGET, COEFS, TASK, LAST_FIRED, RESTEP = range(10, 24)
+KEEP_DENSE, EVERY_STEP, HAVE_DENSE, PROBES, N_GUARDS, WATCHED, FIRED = range(10, 17)
+ZENO_RUN, N_Y, FORGET, COEFS, TASK, LAST_FIRED, RESTEP = range(17, 24)
 PROGRESS_SIZE = 24
 
 # A row of GUARDS: the guard function, where its values go, what follows, and its action.

@@ -1,7 +1,7 @@
 """The Radau IIA method of order 5 with three implicit stages (RADAU5; Hairer & Wanner, Solving ODEs II, IV.8).
 
-Simplified Newton iterations in the basis that splits the stage equations into one real and one complex system; the Jacobian
-is kept while they converge fast, the factors while the step stays; error estimate and step prediction as in the book.
+Simplified Newton iterations in the basis that splits the stage equations into one real and one complex system; the
+Jacobian is kept while they converge fast, the factors while the step stays; error and step prediction as in the book.
 """
 
 from __future__ import annotations
@@ -13,11 +13,48 @@ import numpy as np
 
 from jourdain.native.call import complexes, doubles, integers
 from jourdain.solvers.dense import lu_factor, lu_solve
-from jourdain.solvers.frame import BAD, BAD_STATUS, CENTRE, COEF, DEGREE, EPS, F, FRESH, H, INTS, JAC, N, N_JAC, N_LU
-from jourdain.solvers.frame import NO_CONVERGENCE, NOT_FINITE, REJECTED, REMAPPED, RESTART, SINGULAR, T, T_BAD, T_OLD, TOL
-from jourdain.solvers.frame import UNDERFLOW, WORK, X, X_OLD
-from jourdain.solvers.frame import accept, bounded_step, evaluate_here, first_not_finite, hot, jacobian, jit, kernel, rhs
-from jourdain.solvers.frame import smallest_step, view, weight
+from jourdain.solvers.frame import (
+    BAD,
+    BAD_STATUS,
+    CENTRE,
+    COEF,
+    DEGREE,
+    EPS,
+    FRESH,
+    INTS,
+    JAC,
+    N_JAC,
+    N_LU,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    REJECTED,
+    REMAPPED,
+    RESTART,
+    SINGULAR,
+    T_BAD,
+    T_OLD,
+    TOL,
+    UNDERFLOW,
+    WORK,
+    X_OLD,
+    F,
+    H,
+    N,
+    T,
+    X,
+    accept,
+    bounded_step,
+    evaluate_here,
+    first_not_finite,
+    hot,
+    jacobian,
+    jit,
+    kernel,
+    rhs,
+    smallest_step,
+    view,
+    weight,
+)
 from jourdain.solvers.method import Method
 
 ITERATIONS = 6

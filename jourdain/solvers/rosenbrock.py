@@ -1,7 +1,7 @@
 """A stiffly accurate Rosenbrock method of order 4(3) with six stages (RODAS; Hairer & Wanner, Solving ODEs II, IV.7).
 
-Each stage solves (I/(gamma h) - J) u_i = f(t + c_i h, x + sum_j a_ij u_j) + sum_j (C_ij/h) u_j + h g_i df/dt with the exact
-Jacobian of the step's start; x_new = x + sum of a_6j u_j + u_6, and u_6 is the error estimate.
+Each stage solves (I/(gamma h) - J) u_i = f(t + c_i h, x + sum_j a_ij u_j) + sum_j (C_ij/h) u_j + h g_i df/dt with the
+exact Jacobian of the step's start; x_new = x + sum of a_6j u_j + u_6, and u_6 is the error estimate.
 """
 
 from __future__ import annotations
@@ -13,10 +13,44 @@ import numpy as np
 
 from jourdain.native.call import doubles, integers
 from jourdain.solvers.dense import lu_factor, lu_solve
-from jourdain.solvers.frame import BAD, BAD_STATUS, CENTRE, COEF, DEGREE, DFDT, F, FRESH, H, INTS, JAC, N, N_JAC, N_LU
-from jourdain.solvers.frame import NOT_FINITE, REJECTED, SINGULAR, T, T_BAD, T_OLD, TOL, UNDERFLOW, WORK, X, X_OLD
-from jourdain.solvers.frame import accept, bounded_step, evaluate_here, first_not_finite, jacobian, jit, kernel, rhs
-from jourdain.solvers.frame import smallest_step, view, weight
+from jourdain.solvers.frame import (
+    BAD,
+    BAD_STATUS,
+    CENTRE,
+    COEF,
+    DEGREE,
+    DFDT,
+    FRESH,
+    INTS,
+    JAC,
+    N_JAC,
+    N_LU,
+    NOT_FINITE,
+    REJECTED,
+    SINGULAR,
+    T_BAD,
+    T_OLD,
+    TOL,
+    UNDERFLOW,
+    WORK,
+    X_OLD,
+    F,
+    H,
+    N,
+    T,
+    X,
+    accept,
+    bounded_step,
+    evaluate_here,
+    first_not_finite,
+    jacobian,
+    jit,
+    kernel,
+    rhs,
+    smallest_step,
+    view,
+    weight,
+)
 from jourdain.solvers.method import Method
 
 STAGES = 6
@@ -67,6 +101,11 @@ def _stages(frame: Any, clock: Any, count: Any, h: float) -> int:
             status = rhs(frame, clock, count, clock[T] + TIME[s] * h, frame[X], first + 8 * n * s)
             if status != 0:
                 return status
+            bad = first_not_finite(stage)
+            if bad >= 0:
+                count[BAD] = bad
+                clock[T_BAD] = clock[T] + TIME[s] * h
+                return NOT_FINITE
         for i in range(n):
             for j in range(s):
                 stage[i] += C[s][j] / h * u[j * n + i]

@@ -10,11 +10,46 @@ import math
 from typing import Any
 
 from jourdain.native.call import doubles, integers
-from jourdain.solvers.frame import ADAPTIVE, BAD, BAD_STATUS, CENTRE, COEF, CONST, DEGREE, ERROR_OLD, F
-from jourdain.solvers.frame import FRESH, H, H_USED, INTS, N, NOT_FINITE, REJECTED, STIFF, T
-from jourdain.solvers.frame import T_BAD, T_OLD, TOL, UNDERFLOW, WORK, X, X_OLD
-from jourdain.solvers.frame import accept, bounded_step, evaluate_here, first_not_finite, fixed_step, hermite, hot, jit, kernel, rhs
-from jourdain.solvers.frame import smallest_step, view, weight
+from jourdain.solvers.frame import (
+    ADAPTIVE,
+    BAD,
+    BAD_STATUS,
+    CENTRE,
+    COEF,
+    CONST,
+    DEGREE,
+    ERROR_OLD,
+    FRESH,
+    H_USED,
+    INTS,
+    NOT_FINITE,
+    REJECTED,
+    STIFF,
+    T_BAD,
+    T_OLD,
+    TOL,
+    UNDERFLOW,
+    WORK,
+    X_OLD,
+    F,
+    H,
+    N,
+    T,
+    X,
+    accept,
+    bounded_step,
+    evaluate_here,
+    first_not_finite,
+    fixed_step,
+    hermite,
+    hot,
+    jit,
+    kernel,
+    rhs,
+    smallest_step,
+    view,
+    weight,
+)
 from jourdain.solvers.method import Method
 from jourdain.solvers.tableaus import Tableau
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers import frame as fr
 from jourdain.solvers import progress as pr
 from jourdain.solvers.events import Event, EventRecord, Samples, Switch
 from jourdain.solvers.method import Method
+from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.trajectory import Checkpoint, Segments, Statistics
 
 EVENT_ROOM = 64
@@ -223,8 +223,8 @@ class Session:
 
     def statistics(self, wall_time: float) -> Statistics:
         """Return the work done so far."""
-        count = [int(v) for v in self.count[[fr.STEPS, fr.REJECTED, fr.N_RHS, fr.N_JAC, fr.N_LU, fr.N_EVENTS]]]
-        return Statistics(*count, wall_time)
+        c = self.count.tolist()
+        return Statistics(c[fr.STEPS], c[fr.REJECTED], c[fr.N_RHS], c[fr.N_JAC], c[fr.N_LU], c[fr.N_EVENTS], wall_time)
 
     def output(self) -> tuple[Array, Array, Array]:
         """Return all rows."""

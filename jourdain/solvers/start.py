@@ -5,9 +5,23 @@ from __future__ import annotations
 import math
 
 from jourdain.native.call import doubles
-from jourdain.solvers.frame import CONST, F, H, H_MAX, N, T, T_BOUND, TOL, WORK, X
-from jourdain.solvers.frame import evaluate_here, kernel, rhs, view, weight
-
+from jourdain.solvers.frame import (
+    CONST,
+    H_MAX,
+    T_BOUND,
+    TOL,
+    WORK,
+    F,
+    H,
+    N,
+    T,
+    X,
+    evaluate_here,
+    kernel,
+    rhs,
+    view,
+    weight,
+)
 
 
 @kernel

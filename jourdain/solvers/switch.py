@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from jourdain.native.call import doubles
-from jourdain.solvers.frame import DECIDE, F, N, PAST, PAST_F, PAST_T, PAST_X, PROBE, REMAP, REMAPPED, T, X
-from jourdain.solvers.frame import evaluate_here, kernel, view
+from jourdain.solvers.frame import (
+    DECIDE,
+    PAST,
+    PAST_F,
+    PAST_T,
+    PAST_X,
+    PROBE,
+    REMAP,
+    REMAPPED,
+    F,
+    N,
+    T,
+    X,
+    evaluate_here,
+    kernel,
+    view,
+)
 from jourdain.solvers.progress import hook
 
 

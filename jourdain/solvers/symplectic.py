@@ -11,8 +11,29 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.native.call import doubles
-from jourdain.solvers.frame import CENTRE, COEF, DEGREE, F, FRESH, H_USED, N, POSITIONS, T, T_OLD, WORK, X, X_OLD
-from jourdain.solvers.frame import accept, evaluate_here, fixed_step, hermite, hot, kernel, rhs, spoiled, view
+from jourdain.solvers.frame import (
+    CENTRE,
+    COEF,
+    DEGREE,
+    FRESH,
+    POSITIONS,
+    T_OLD,
+    WORK,
+    X_OLD,
+    F,
+    N,
+    T,
+    X,
+    accept,
+    evaluate_here,
+    fixed_step,
+    hermite,
+    hot,
+    kernel,
+    rhs,
+    spoiled,
+    view,
+)
 from jourdain.solvers.method import Method
 
 

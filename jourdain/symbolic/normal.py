@@ -21,8 +21,8 @@ from .graph import build, evaluate, free_symbols, topological
 Monomial = tuple[tuple[int, int], ...]
 Polynomial = dict[Monomial, float]
 
-#: More terms than this are no longer readable, and take long.
-MOST_TERMS = 50_000
+#: Products of two terms after which an expansion is given up (a few seconds).
+MOST_WORK = 1_000_000
 
 
 class _Algebra:
@@ -35,6 +35,7 @@ class _Algebra:
         self.sums: dict[int, Polynomial] = {}
         self.keys: dict[int, tuple[Any, ...]] = {}
         self.largest = 0.0
+        self.work = 0
 
     # --- arithmetic ---
 
@@ -52,16 +53,18 @@ class _Algebra:
         out = dict(a)
         for m, c in b.items():
             self._accumulate(out, m, factor * c)
-        return self._checked(out)
+        return out
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """a·b with squares of sines, roots and absolute values reduced."""
+        self.work += len(a) * len(b)
+        if self.work > MOST_WORK:
+            raise InputError(f"multiplying out takes more than {MOST_WORK} products of terms: expand smaller parts")
         out: Polynomial = {}
         for ma, ca in a.items():
             for mb, cb in b.items():
                 for m, c in self._product(ma, mb).items():
                     self._accumulate(out, m, ca * cb * c)
-            self._checked(out)
         return out
 
     def power(self, a: Polynomial, n: int) -> Polynomial:
@@ -100,11 +103,6 @@ class _Algebra:
             out.pop(m, None)
         else:
             out[m] = total
-
-    def _checked(self, a: Polynomial) -> Polynomial:
-        if len(a) > MOST_TERMS:
-            raise InputError(f"the expanded expression has more than {MOST_TERMS} terms: expand smaller parts of it")
-        return a
 
     def _product(self, a: Monomial, b: Monomial) -> Polynomial:
         exponents = dict(a)
@@ -417,7 +415,7 @@ def _close(a: float, b: float) -> bool:
 
 def _gathered_angles(algebra: _Algebra, a: Polynomial) -> Polynomial:
     """Pairs of terms that make one: cos α cos β ∓ sin α sin β, sin α cos β ± cos α sin β, 1 − cos²."""
-    if len(a) > 3000:
+    if len(a) > 3000:  # nobody reads this, and pairing takes long
         return a
     changed = True
     while changed:

@@ -2,6 +2,8 @@
 
 from jourdain.view.camera import default_camera
 from jourdain.view.page import Inline, page_html, save_page
+from jourdain.view.picture import save_movie, save_picture
+from jourdain.view.povray import povray_scene, save_povray
 from jourdain.view.scene import (
     Arrow,
     Body,
@@ -17,6 +19,7 @@ from jourdain.view.scene import (
     Scene,
     Track,
 )
+from jourdain.view.server import Server, serve
 from jourdain.view.shape import Shape
 
 __all__ = [
@@ -33,9 +36,15 @@ __all__ = [
     "Point",
     "Run",
     "Scene",
+    "Server",
     "Shape",
     "Track",
     "default_camera",
     "page_html",
+    "povray_scene",
+    "save_movie",
     "save_page",
+    "save_picture",
+    "save_povray",
+    "serve",
 ]

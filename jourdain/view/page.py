@@ -17,7 +17,8 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.view.camera import Extent, default_camera, extent, ground_height, up_vector
-from jourdain.view.scene import PALETTE, Arrow, Channel, Mode, Run, Scene
+from jourdain.view.scene import PALETTE, Channel, Mode, Run, Scene
+from jourdain.view.still import arrow_scale
 from jourdain.view.tracks import Packer, estimate
 
 MODULES = {
@@ -214,7 +215,7 @@ def _still(scene: Scene, space: Extent) -> dict[str, Any]:
         "bodies": bodies,
         "points": [vars(point) for point in scene.points],
         "links": [vars(link) for link in scene.links],
-        "arrows": [vars(arrow) | {"scale": _arrow_scale(scene, space, arrow)} for arrow in scene.arrows],
+        "arrows": [vars(arrow) | {"scale": arrow_scale(scene, space, arrow)} for arrow in scene.arrows],
         "frames": [vars(frame) for frame in scene.frames],
         "joints": [vars(joint) for joint in scene.joints],
         "modes": [_mode(mode, scene, space) for mode in scene.modes],
@@ -232,19 +233,6 @@ def _traveller(scene: Scene) -> str | None:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     return max(moving, key=mass).name if moving else None
-
-
-def _arrow_scale(scene: Scene, space: Extent, arrow: Arrow) -> float:
-    """m per unit: as given, or so that the longest arrow of the same kind takes 30 % of the model."""
-    if arrow.scale:
-        return arrow.scale
-    names = {other.name for other in scene.arrows if other.kind == arrow.kind}
-    longest = 0.0
-    for run in scene.runs:
-        for name in names & run.arrows.keys():
-            vectors = np.asarray(run.arrows[name][1])
-            longest = max(longest, float(np.max(np.linalg.norm(vectors, axis=1), initial=0.0)))
-    return 0.3 * space.model_size / longest if longest else 1.0
 
 
 def _mode(mode: Mode, scene: Scene, space: Extent) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from jourdain.view.camera import default_camera, extent, up_vector
 from jourdain.view.rotation import Array, matrix_from_quaternion
-from jourdain.view.scene import PALETTE, Anchor, Camera, Scene, locate
+from jourdain.view.scene import PALETTE, Camera, Scene
+from jourdain.view.still import arrows, links, traces
 
 LIGHT = np.array([0.35, -0.45, 0.82])
 
@@ -32,8 +32,10 @@ def draw_plain(
     triangles, colours = _surfaces(scene, t)
     if len(triangles):
         axes.add_collection3d(Poly3DCollection(triangles, facecolors=colours, edgecolors="none", antialiaseds=False))
-    for start, end in link_ends(scene, t):
-        axes.plot(*np.stack([start, end]).T, color="#7d8797", linewidth=2)
+    for link, line in links(scene, t):
+        axes.plot(*line.T, color=link.colour or "#7d8797", linewidth=1.5 if link.kind.startswith("spring") else 2)
+    for foot, tip in arrows(scene, t):
+        axes.quiver(*foot, *(tip - foot), color="#c94f4f", arrow_length_ratio=0.2, linewidth=2)
     for name, path in traces(scene, t):
         axes.plot(*path.T, color="#c8675a", linewidth=1.2, label=name)
     _aim(axes, scene, camera, size[0] / size[1])
@@ -66,51 +68,6 @@ def _surfaces(scene: Scene, t: float) -> tuple[Array, Array]:
     return np.concatenate(triangles), np.concatenate(colours)
 
 
-def link_ends(scene: Scene, t: float) -> list[tuple[Array, Array]]:
-    """The two ends in world components of every link at time t."""
-    ends = []
-    for link in scene.links:
-        track = scene.runs[0].links.get(link.name) if scene.runs else None
-        if track is not None:
-            line = np.asarray(track)
-            i, f = locate(np.asarray(scene.runs[0].times), t)
-            now = (1 - f) * line[i] + f * line[min(i + 1, len(line) - 1)]
-            ends += list(pairwise(now))
-        else:
-            ends.append((_anchor(scene, link.a, t), _anchor(scene, link.b, t)))
-    return ends
-
-
-def _anchor(scene: Scene, anchor: Anchor, t: float) -> Array:
-    body, point = anchor[0], np.asarray(anchor[1])
-    if body is None:
-        return point
-    position, quaternion = scene.pose(body, t)
-    world: Array = matrix_from_quaternion(quaternion) @ point + position
-    return world
-
-
-def traces(scene: Scene, t: float) -> list[tuple[str, Array]]:
-    """Names and paths (n, 3) of traced points up to time t."""
-    if not scene.runs:
-        return []
-    run = scene.runs[0]
-    chosen = np.asarray(run.times) <= t
-    paths = []
-    for point in scene.points:
-        if point.name in run.points:
-            path = np.asarray(run.points[point.name])[chosen]
-        elif point.body in run.bodies and point.body is not None:
-            track = run.bodies[point.body]
-            rotations = matrix_from_quaternion(np.asarray(track.quaternions)[chosen])
-            path = rotations @ np.asarray(point.position) + np.asarray(track.positions)[chosen]
-        else:
-            continue
-        if point.trace and len(path) > 1:
-            paths.append((point.name, path))
-    return paths
-
-
 def _aim(axes: Any, scene: Scene, camera: Camera | None, aspect: float) -> None:
     up = up_vector(scene)
     view = camera or default_camera(scene, aspect)
@@ -127,4 +84,4 @@ def _aim(axes: Any, scene: Scene, camera: Camera | None, aspect: float) -> None:
     half = 0.5 * min(space.size, distance)
     for axis, centre in zip("xyz", np.asarray(view.target), strict=True):
         getattr(axes, f"set_{axis}lim")(centre - half, centre + half)
-    axes.set_box_aspect((1, 1, 1), zoom=1.6)
+    axes.set_box_aspect((1, 1, 1), zoom=1.9)

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from jourdain.errors import InputError
 from jourdain.view.camera import default_camera, extent, ground_height, up_vector
-from jourdain.view.plain import link_ends, traces
 from jourdain.view.rotation import Array, axis_angle, matrix_from_quaternion
 from jourdain.view.scene import PALETTE, Body, Camera, Scene
 from jourdain.view.shape import Shape
+from jourdain.view.still import arrows, links, traces
 
 ASPECT = 16 / 9
 
@@ -140,6 +140,7 @@ def _surroundings(scene: Scene, camera: Camera | None, aspect: float) -> str:
     position, target = np.asarray(view.position), np.asarray(view.target)
     toward = (position - target) / np.linalg.norm(position - target)
     left = np.cross(toward, up)
+    near = float(np.linalg.norm(position - target))
     edges = f"{_vector(0.5 * space.size * left)}, {_vector(0.5 * space.size * toward)}"
     lamp = target + 3 * space.size * (1.3 * up + 0.6 * toward + 0.7 * left)
     across = np.degrees(2 * np.arctan(np.tan(np.radians(view.fov) / 2) * aspect))
@@ -147,6 +148,7 @@ def _surroundings(scene: Scene, camera: Camera | None, aspect: float) -> str:
 global_settings {{ assumed_gamma 1.0 ambient_light rgb 1 }}
 #declare Finish = finish {{ ambient 0.12 diffuse 0.72 specular 0.28 roughness 0.03 }}
 background {{ srgb <0.95, 0.96, 0.97> }}
+fog {{ fog_type 1 distance {_number(45 * near)} color srgb <0.95, 0.96, 0.97> }}
 camera {{
   location {_vector(position)}
   sky {_vector(up)}
@@ -155,8 +157,9 @@ camera {{
   angle {_number(across)}
   look_at {_vector(target)}
 }}
-light_source {{ {_vector(lamp)} rgb 0.95 area_light {edges}, 5, 5 adaptive 1 jitter }}
-light_source {{ {_vector(position + 2 * space.size * up)} rgb 0.3 shadowless }}
+#declare Target = {_vector(target)};
+light_source {{ {_vector(lamp)} rgb 0.95 area_light {edges}, 5, 5 adaptive 1 jitter parallel point_at Target }}
+light_source {{ {_vector(position + 2 * space.size * up)} rgb 0.3 shadowless parallel point_at Target }}
 plane {{
   {_vector(up)}, {_number(ground_height(scene, space))}
   pigment {{ srgb <0.9, 0.915, 0.93> }} finish {{ ambient 0.2 diffuse 0.7 }}
@@ -233,14 +236,32 @@ _SOLIDS: dict[str, Callable[..., str]] = {
 
 
 def _lines(scene: Scene, t: float) -> list[str]:
-    """Links as thin cylinders and traces as chains of them, in world components."""
+    """Links and traces as chains of thin cylinders and arrows, in world components."""
     radius = 0.004 * extent(scene).model_size
-    grey, red = (f"pigment {{ {_colour(c)} }} finish {{ Finish }}" for c in ("#7d8797", "#c8675a"))
-    lines = [_rod(a, b, radius, grey) for a, b in link_ends(scene, t)]
+    lines = []
+    for link, line in links(scene, t):
+        look = _look(link.colour or "#8f9aa6")
+        thick = radius if link.kind.startswith("spring") else link.radius or 1.5 * radius
+        lines += [_rod(a, b, thick, look) for a, b in pairwise(line)]
     for _, path in traces(scene, t):
         thin = path[:: max(1, len(path) // 400)]
-        lines += [_rod(a, b, 0.5 * radius, red) for a, b in pairwise(thin)]
+        lines += [_rod(a, b, 0.6 * radius, _look("#c8675a")) for a, b in pairwise(thin)]
+    for foot, tip in arrows(scene, t):
+        lines += _arrow(foot, tip, 1.3 * radius, _look("#c94f4f"))
     return [line for line in lines if line]
+
+
+def _look(colour: str) -> str:
+    return f"pigment {{ {_colour(colour)} }} finish {{ Finish }}"
+
+
+def _arrow(foot: Array, tip: Array, radius: float, look: str) -> list[str]:
+    length = float(np.linalg.norm(tip - foot))
+    if length < radius:
+        return []
+    neck = tip - (tip - foot) * min(6.5 * radius / length, 0.6)
+    head = f"cone {{ {_vector(neck)}, {_number(2.7 * radius)}, {_vector(tip)}, 0 {look} }}"
+    return [_rod(foot, neck, radius, look), head]
 
 
 def _rod(a: Array, b: Array, radius: float, look: str) -> str:

@@ -3,8 +3,8 @@ import * as THREE from "three";
 import { OrbitControls } from "three/orbit";
 
 const LOOKS = {
-  light: { grid: "#5b6672", gridAlpha: 0.3, shadow: 0.2, sky: "#ffffff", soil: "#dedad4", key: 1.75, fill: 1.35, env: 0.8 },
-  dark: { grid: "#aab4c0", gridAlpha: 0.2, shadow: 0.42, sky: "#dfe6f0", soil: "#5a5d64", key: 1.9, fill: 0.95, env: 0.62 },
+  light: { grid: "#5b6672", gridAlpha: 0.3, shadow: 0.2, sky: "#ffffff", soil: "#dedad4", key: 1.65, fill: 1.25, env: 0.62 },
+  dark: { grid: "#aab4c0", gridAlpha: 0.2, shadow: 0.42, sky: "#dfe6f0", soil: "#5a5d64", key: 1.75, fill: 1.0, env: 0.55 },
 };
 
 // Whether triangles are drawn by the processor: then a plainer look keeps the motion smooth, except in pictures.
@@ -97,7 +97,7 @@ export class Stage {
     panel("#4b4c50", 1, 30, 30, 0, -5, 0);
     const generator = new THREE.PMREMGenerator(this.renderer);
     this.scene.environment = generator.fromScene(studio, 0.03).texture;
-    this.scene.environmentRotation.setFromQuaternion(new THREE.Quaternion().setFromUnitVectors(this.up, new THREE.Vector3(0, 1, 0)));
+    this.scene.environmentRotation.setFromQuaternion(new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), this.up));
     generator.dispose();
   }
 

@@ -1,0 +1,290 @@
+"""Closing the loops: positions and velocities that meet all constraints, from fixed values, guesses and preferences.
+
+*fixed* coordinates keep their value, *guess* says where to start, *preferred* names coordinates that should be independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, SolverError
+from ..model.values import number
+from .partition import Partition, null_space, partition, projective_criterion
+from .state import State
+
+if TYPE_CHECKING:
+    from .system import System
+
+CLOSED = 1e-11
+ITERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What assembling found out about the mechanism in this position."""
+
+    residual: float
+    iterations: int
+    freedoms: int
+    independent: list[str]
+    dependent: list[str]
+    redundant: list[str]
+    condition: float
+
+    def __str__(self) -> str:
+        lines = [
+            f"closed to {self.residual:.1e} in {self.iterations} iterations; {self.freedoms} degrees of freedom",
+            f"  independent: {', '.join(self.independent) or 'none'}",
+            f"  dependent:   {', '.join(self.dependent) or 'none'}",
+        ]
+        if self.redundant:
+            lines.append(f"  redundant constraints dropped (their reactions are not unique): {', '.join(self.redundant)}")
+        if self.condition < 1e-6:
+            lines.append("  close to a singular position: the partition is badly conditioned")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class AssembledState(State):
+    """A state with closed loops and the report on how it was found."""
+
+    report: Assembly | None = None
+
+
+def assemble(
+    system: System, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
+    velocities: Mapping[str, Any] | None = None, preferred: Sequence[str] = (), weights: Mapping[str, float] | None = None,
+    t: float = 0.0,
+) -> AssembledState:  # fmt: skip
+    """Closes the loops from a guess with some coordinates held, then finds velocities that keep them closed."""
+    c = system.configuration
+    held = fixed.x if isinstance(fixed, State) else None
+    start = guess.q if isinstance(guess, State) else c.pack(guess or {})
+    if held is not None:
+        start, fixed = fixed.q, {}  # type: ignore[union-attr]
+    rates, fixed = _split_rates(system, fixed or {})  # type: ignore[arg-type]
+    q = c.pack(fixed, start)
+    columns = [_velocity_column(system, n) for n in fixed]
+    scale = _scale(system, weights)
+    q, residual, iterations = close_positions(system, q, columns, scale, t)
+    _check_flips(system, q, t)
+    v = assemble_velocities(system, q, {**rates, **dict(velocities or {})}, t)
+    J = jacobian(system, q, t)
+    wanted = [_velocity_column(system, n) for n in preferred]
+    parts = partition(J, preferred=sorted({*columns, *wanted}))
+    _verify_choice(system, parts, preferred)
+    z = np.array([number(s.initial, n) for n, s in system.model.states.items()], dtype=float)
+    return AssembledState(system, q, v, z, t, report(system, parts, residual, iterations))
+
+
+def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    names = set(system.velocity_names)
+    return {n: x for n, x in values.items() if n in names}, {n: x for n, x in values.items() if n not in names}
+
+
+def _velocity_column(system: System, name: str) -> int:
+    """Index of the velocity that belongs to a position."""
+    c = system.configuration
+    i = c.index(name)
+    for iq, iv in c.quaternions:
+        if iq <= i < iq + 4:
+            raise InputError(f"'{name}' is part of a quaternion and cannot be fixed alone; use an orientation sequence such as 'xyz'")
+    return i - sum(iq < i for iq, _ in c.quaternions)
+
+
+def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
+    """How freely each velocity direction may be moved while closing (1 by default, smaller is stiffer)."""
+    scale = np.ones(system.nv)
+    for name, weight in (weights or {}).items():
+        if not weight > 0:
+            raise InputError(f"assemble: the weight of '{name}' must be positive, got {weight}")
+        scale[_velocity_column(system, name)] = 1.0 / weight
+    return scale
+
+
+def close_positions(
+    system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float
+) -> tuple[np.ndarray, float, int]:
+    """Gauss–Newton with the shortest (weighted) corrections and a line search; held columns do not move."""
+    if not system.equations_of_motion.holonomic:
+        return q, 0.0, 0
+    f = system.function("constraints")
+    clock = np.array([t])
+    free = np.array([j for j in range(system.nv) if j not in set(held)], dtype=int)
+    h, J = f(clock, q)
+    best = float(np.abs(h).max())
+    for iteration in range(ITERATIONS):
+        if best < CLOSED:
+            return _polished(system, f, clock, q, free, scale), best, iteration
+        step = np.zeros(system.nv)
+        W = J[:, free] * scale[free]
+        step[free] = -scale[free] * np.linalg.lstsq(W, h, rcond=1e-10)[0]
+        q, h, J, improved = _line_search(system, f, clock, q, step, h, J)
+        best = float(np.abs(h).max())
+        if not improved:
+            break
+    if best < 1e-9:
+        return q, best, ITERATIONS
+    raise SolverError(_cannot_close(system, h, J[:, free]))
+
+
+def _polished(system: System, f: Any, clock: np.ndarray, q: np.ndarray, free: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """One more step at the end brings the residual down to round-off."""
+    h, J = f(clock, q)
+    step = np.zeros(system.nv)
+    step[free] = -scale[free] * np.linalg.lstsq(J[:, free] * scale[free], h, rcond=1e-10)[0]
+    better = system.configuration.integrate(q, step)
+    return better if np.abs(f(clock, better)[0]).max() <= np.abs(h).max() else q
+
+
+def _line_search(system: System, f: Any, clock: np.ndarray, q: np.ndarray, step: np.ndarray, h: np.ndarray, J: np.ndarray) -> tuple:
+    reference = float(h @ h)
+    limit = np.abs(step).max()
+    factor = min(1.0, 1.0 / limit) if limit > 0 else 1.0
+    for _ in range(30):
+        trial = system.configuration.integrate(q, factor * step)
+        h1, J1 = f(clock, trial)
+        if float(h1 @ h1) < reference * (1.0 - 1e-4 * factor):
+            return trial, h1, J1, True
+        factor *= 0.5
+    return q, h, J, False
+
+
+def _cannot_close(system: System, h: np.ndarray, J: np.ndarray) -> str:
+    rows = system.equations_of_motion.rows
+    worst = np.argsort(-np.abs(h))[:3]
+    listed = ", ".join(f"{rows[i].name} (off by {h[i]:.3g})" for i in worst if abs(h[i]) > 1e-9)
+    rank = np.linalg.matrix_rank(J) if J.size else 0
+    reason = (
+        "these constraints contradict each other or the fixed coordinates"
+        if rank < len(h)
+        else "the mechanism cannot reach this position with the fixed coordinates"
+    )
+    return f"assemble '{system.model.name}': the loops cannot be closed: {listed}; {reason}. Change the fixed values, or give another guess=."
+
+
+def _check_flips(system: System, q: np.ndarray, t: float) -> None:
+    """Orientation constraints have a second solution turned by π; it is refused."""
+    for name, value in system.orientation_checks(q, t).items():
+        if value < 0:
+            raise SolverError(
+                f"assemble '{system.model.name}': the closure '{name}' was met with its frames turned by 180° against each other; "
+                "give a guess= nearer to the wanted position"
+            )
+
+
+def jacobian(system: System, q: np.ndarray, t: float) -> np.ndarray:
+    """Jacobian of all constraints at zero velocity."""
+    if not system.equations_of_motion.rows:
+        return np.zeros((0, system.nv))
+    f = system.function("constraint_velocities")
+    _, J = f(np.array([t]), q, np.zeros(system.nv), *(np.zeros(n) for n in list(f.inputs.values())[3:]))
+    return np.asarray(J)
+
+
+def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any], t: float) -> np.ndarray:
+    """Velocities that meet the constraints, given ones held, the rest as small as possible."""
+    c = system.configuration
+    v = c.pack_velocities({_rate_name(system, n): x for n, x in wanted.items()})
+    if not system.equations_of_motion.rows:
+        return v
+    held = [c.index(_rate_name(system, n), c.velocity_names, "velocity") for n in wanted]
+    f = system.function("constraint_velocities")
+    extra = [np.zeros(n) for n in list(f.inputs.values())[3:]]
+    free = [j for j in range(system.nv) if j not in held]
+    for _ in range(3):
+        w, J = f(np.array([t]), q, v, *extra)
+        v[free] -= np.linalg.lstsq(J[:, free], w, rcond=1e-10)[0]
+    w, J = f(np.array([t]), q, v, *extra)
+    if np.abs(w).max() > 1e-8 * (1.0 + np.abs(v).max()):
+        i = int(np.argmax(np.abs(w)))
+        raise SolverError(
+            f"assemble '{system.model.name}': the given velocities ({', '.join(wanted)}) contradict the constraint "
+            f"{system.equations_of_motion.rows[i].name} (off by {w[i]:.3g}); give at most as many as there are degrees of freedom"
+        )
+    return v
+
+
+def _rate_name(system: System, name: str) -> str:
+    if name in system.velocity_names:
+        return name
+    c = system.configuration
+    if name in c.position_names or any(n.startswith(name + ".") for n in c.position_names):
+        return c.velocity_names[_velocity_column(system, name)]
+    return name
+
+
+def _verify_choice(system: System, parts: Partition, preferred: Sequence[str]) -> None:
+    for name in preferred:
+        if _velocity_column(system, name) in parts.dependent:
+            good = ", ".join(system.velocity_names[j].removesuffix("_rate") for j in parts.independent)
+            raise SolverError(f"assemble: '{name}' cannot be independent in this position (the others would be singular); independent are {good}")
+
+
+def report(system: System, parts: Partition, residual: float, iterations: int) -> Assembly:
+    """The assembly in names."""
+    names = [n.removesuffix("_rate") for n in system.velocity_names]
+    rows = system.equations_of_motion.rows
+    return Assembly(
+        residual, iterations, len(parts.independent), [names[j] for j in parts.independent], [names[j] for j in parts.dependent],
+        [rows[i].name for i in parts.redundant], parts.condition,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One way to assemble a mechanism with the same fixed coordinates."""
+
+    name: str
+    state: State
+
+
+def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, seed: int = 0, t: float = 0.0) -> dict[str, State]:
+    """Different closed positions with the same fixed coordinates, found from random guesses; named A, B, C, …"""
+    rng = np.random.default_rng(seed)
+    c = system.configuration
+    columns = [_velocity_column(system, n) for n in fixed]
+    found: list[np.ndarray] = []
+    for _ in range(tries):
+        guess = c.pack(fixed, c.random(rng))
+        try:
+            q, *_ = close_positions(system, guess, columns, np.ones(system.nv), t)
+            _check_flips(system, q, t)
+        except SolverError:
+            continue
+        if all(_distance(system, q, other) > 1e-6 for other in found):
+            found.append(q)
+    found.sort(key=lambda q: tuple(np.round(q, 6)))
+    z = np.array([s.initial for s in system.model.states.values()], dtype=float)
+    return {_letter(i): State(system, q, np.zeros(system.nv), z, t) for i, q in enumerate(found)}
+
+
+def _letter(i: int) -> str:
+    return chr(ord("A") + i) if i < 26 else f"M{i}"
+
+
+def _distance(system: System, a: np.ndarray, b: np.ndarray) -> float:
+    """Distance of configurations with angles taken modulo a turn."""
+    d = system.configuration.difference(a, b)
+    turning = np.array([system.configuration.coordinates[k].unit == "rad" for k in _owner(system)])
+    d = np.where(turning, (d + np.pi) % (2 * np.pi) - np.pi, d)
+    return float(np.abs(d).max()) if len(d) else 0.0
+
+
+def _owner(system: System) -> list[int]:
+    return [k for k, c in enumerate(system.configuration.coordinates) for _ in c.v]
+
+
+def mobility(system: System, q: np.ndarray, t: float = 0.0) -> int:
+    """Degrees of freedom in a position: columns of the null space of the constraints."""
+    return int(null_space(jacobian(system, q, t)).shape[1])
+
+
+def projective(system: System, state: State) -> dict[str, float]:
+    """cos²α of every coordinate (see :mod:`jourdain.analysis.partition`)."""
+    J, M = jacobian(system, state.q, state.t), system.mass_matrix(state.q, state.t)
+    return dict(zip((n.removesuffix("_rate") for n in system.velocity_names), projective_criterion(J, M).tolist(), strict=True))

@@ -1,0 +1,110 @@
+"""A system's right-hand side and projection as native functions with all memory they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..solvers.native_function import NativeFunction
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+class NativeSystem:
+    """Native ẋ = f(t, x) of a system, with the projection onto its constraints; one object for one thread."""
+
+    def __init__(self, system: System, u: np.ndarray | None = None, parameters: np.ndarray | None = None) -> None:
+        self.system = system
+        self.u = np.array(system.input_values() if u is None else u, dtype=float)
+        if self.u.size == 0:
+            self.u = np.zeros(1)
+        self._parameters = parameters
+        self.n = system.nq + system.nv + system.nz
+        constrained = bool(system.equations_of_motion.rows)
+        self.rhs = self._constrained() if constrained else self._free()
+        self.project = self._projection() if constrained or system.configuration.quaternions else None
+
+    def _constants(self, function) -> np.ndarray:
+        """Prepared constants of a function for this object's parameters."""
+        if self._parameters is None or not function.signature.parameters:
+            return function.constants.copy()
+        constants = np.empty_like(function.constants)
+        function.prepare_into(self._parameters, constants, np.empty(max(1, function.signature.workspace)))
+        return constants
+
+    def _memory(self, function) -> tuple[np.ndarray, np.ndarray]:
+        return self._constants(function), np.zeros(max(1, function.signature.workspace))
+
+    def _free(self) -> NativeFunction:
+        f = self.system.function("state_derivative")
+        k, work = self._memory(f)
+        # slots of the compiled function: t, x, (u), ẋ, k, workspace; the solver's are t, x, ẋ
+        if "u" in f.inputs:
+            return self._reordered(f, k, work)
+        return NativeFunction(f.address, np.array([0, 0, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp), (k, work, f))
+
+    def _reordered(self, f, k: np.ndarray, work: np.ndarray) -> NativeFunction:
+        from ..solvers.adapter import with_inputs
+
+        inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
+        args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
+        return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
+
+    def _plan(self) -> np.ndarray:
+        from ..solvers.constrained import make_plan
+
+        eq = self.system.equations_of_motion
+        pattern = np.zeros((len(eq.rows), self.system.nv), dtype=bool)
+        for i, j in eq.constraint_jacobian:
+            pattern[i, j] = True
+        s = self.system
+        return make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern)
+
+    def _constrained(self) -> NativeFunction:
+        from ..solvers import constrained as c
+
+        f = self.system.function("descriptor")
+        k, work = self._memory(f)
+        plan = self._plan()
+        plan[c.ADDRESS_DESCRIPTOR] = f.address
+        outputs = [np.zeros(max(1, int(np.prod(shape)))) for shape in f.outputs.values()]
+        inner = np.array([0, 0, self.u.ctypes.data, *(o.ctypes.data for o in outputs), k.ctypes.data, work.ctypes.data], dtype=np.uintp)
+        scratch = np.zeros(plan[c.SCRATCH])
+        helper = np.zeros(plan[c.LENGTH] + self.system.nv + 8, dtype=np.int64)
+        args = np.array([0, 0, 0, plan.ctypes.data, scratch.ctypes.data, helper.ctypes.data, inner.ctypes.data], dtype=np.uintp)
+        return NativeFunction(c.constrained_state_derivative.address, args, (k, work, plan, outputs, inner, scratch, helper, self.u, f))
+
+    def _projection(self) -> NativeFunction:
+        from ..solvers import constrained as c
+
+        s = self.system
+        plan = self._plan()
+        keep: list[object] = [plan]
+        position = velocity = np.zeros(1, dtype=np.uintp)
+        if plan[c.HOLONOMIC]:
+            f = s.function("constraints")
+            plan[c.ADDRESS_POSITION] = f.address
+            position = self._pointers(f, 2, keep)
+        if plan[c.M]:
+            f = s.function("constraint_velocities")
+            plan[c.ADDRESS_VELOCITY] = f.address
+            velocity = self._pointers(f, 3, keep)
+        scratch = np.zeros(plan[c.SCRATCH] + plan[c.M] * (s.nv + 1))
+        quaternions = np.array([i for pair in s.configuration.quaternions for i in pair] + [0], dtype=np.int64)
+        args = np.array(
+            [0, 0, 0, plan.ctypes.data, scratch.ctypes.data, quaternions.ctypes.data, position.ctypes.data, velocity.ctypes.data],
+            dtype=np.uintp,
+        )
+        keep += [scratch, quaternions, position, velocity]
+        return NativeFunction(c.project.address, args, tuple(keep))
+
+    def _pointers(self, f, state_inputs: int, keep: list[object]) -> np.ndarray:
+        """Pointer array of a function whose first inputs the kernel sets; user states and inputs are zero and u."""
+        k, work = self._memory(f)
+        outputs = [np.zeros(max(1, int(np.prod(shape)))) for shape in f.outputs.values()]
+        extra = [np.zeros(max(1, size)) if name != "u" else self.u for name, size in list(f.inputs.items())[state_inputs:]]
+        pointers = [0] * state_inputs + [a.ctypes.data for a in (*extra, *outputs, k, work)]
+        keep += [k, work, outputs, extra, f]
+        return np.array(pointers, dtype=np.uintp)

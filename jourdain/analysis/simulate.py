@@ -1,0 +1,147 @@
+"""Motion in time: the native right-hand side integrated by a method chosen by name, wrapped as a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, SolverError
+from ..results.channel import Channel
+from ..results.solution import Solution
+from ..solvers.events import Event, Samples
+from ..solvers.ode import integrate
+from .native_system import NativeSystem
+from .state import State
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+def simulate(
+    system: System, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", rtol: float = 1e-8,
+    atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None, progress: bool = False,
+    inputs: Mapping[str, Any] | None = None, events: Sequence[Event] = (), samples: Sequence[Samples] = (),
+    max_steps: int = 10_000_000,
+) -> Solution:  # fmt: skip
+    """Simulates from a state for ``t`` seconds (or from t[0] to t[1]).
+
+    ``times`` asks for output at given instants, ``outputs`` for that many equal ones; by default every step is kept.
+    """
+    start = system.state(x0)
+    span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
+    if not span[1] > span[0]:
+        raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
+    if outputs is not None:
+        times = np.linspace(span[0], span[1], outputs)
+    native = NativeSystem(system, system.input_values(inputs))
+    trajectory = integrate(
+        native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, project=native.project,
+        events=events, samples=samples, progress=progress, max_steps=max_steps, positions=system.nq,
+    )  # fmt: skip
+    if trajectory.status == "failed":
+        raise SolverError(f"simulate '{system.model.name}': {explain(system, trajectory.message)}")
+    metadata = {
+        "model": system.model.name, "method": method, "rtol": rtol, "atol": atol, "parameters": system.parameters,
+        "status": trajectory.status, "message": trajectory.message,
+    }  # fmt: skip
+    return solution_of(system, trajectory.t, trajectory.x, metadata, trajectory)
+
+
+def explain(system: System, message: str) -> str:
+    """The solver's message with state numbers replaced by names."""
+    names = system.coordinate_names + system.velocity_names + list(system.model.states)
+    for i, name in reversed(list(enumerate(names))):
+        message = message.replace(f"component {i} ", f"'{name}' ")
+    return message
+
+
+def solution_of(system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any], trajectory: Any = None) -> Solution:
+    """A solution with named channels from states in rows; energies, poses and outputs are computed when asked for."""
+    nq, nv = system.nq, system.nv
+    q, v, z = x[:, :nq], x[:, nq : nq + nv], x[:, nq + nv :]
+    c = system.configuration
+    channels: dict[str, Any] = {}
+    derivatives: dict[str, str] = {}
+    rate_units = {"rad": "rad/s", "m": "m/s", "": "rad/s"}
+    for i, name in enumerate(c.position_names):
+        channels[name] = Channel(q[:, i], c.units[i], "position")
+    for coordinate in c.coordinates:
+        for name in coordinate.velocity_names:
+            j = c.velocity_names.index(name)
+            channels[name] = Channel(v[:, j], rate_units[coordinate.unit], "velocity")
+        if not coordinate.is_quaternion:
+            derivatives[coordinate.names[0]] = coordinate.velocity_names[0]
+    for i, (name, state) in enumerate(system.model.states.items()):
+        channels[name] = Channel(z[:, i], state.unit, "user state")
+    channels |= _lazy_channels(system, t, x)
+    return Solution(
+        t, channels, metadata, _statistics(trajectory), system, derivatives=derivatives,
+        frame_provider=FrameProvider(system, t, q, v),
+    )  # fmt: skip
+
+
+def _statistics(trajectory: Any) -> dict[str, Any]:
+    if trajectory is None:
+        return {}
+    from dataclasses import asdict
+
+    return asdict(trajectory.stats)
+
+
+def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray) -> dict[str, Channel]:
+    nq, nv = system.nq, system.nv
+    q, v = x[:, :nq], x[:, nq : nq + nv]
+    cache: dict[str, np.ndarray] = {}
+
+    def energy(index: int) -> Any:
+        def compute() -> np.ndarray:
+            if "energy" not in cache:
+                f = system.function("energy")
+                extra = {"z": x[:, nq + nv :], "u": system.input_values()}
+                cache["energy"] = f(t[:, None], q, v, *(extra[n] for n in list(f.inputs)[3:]))
+            e = cache["energy"]
+            return e[:, index] if index < 2 else e[:, 0] + e[:, 1]
+
+        return compute
+
+    channels = {
+        "energy.kinetic": Channel(energy(0), "J", "kinetic energy"),
+        "energy.potential": Channel(energy(1), "J", "potential energy of gravity and springs"),
+        "energy.total": Channel(energy(2), "J", "kinetic and potential energy"),
+    }
+
+    def output(index: int) -> Any:
+        def compute() -> np.ndarray:
+            if "outputs" not in cache:
+                cache["outputs"] = system.function("outputs")(t[:, None], x, system.input_values())
+            return cache["outputs"][:, index]
+
+        return compute
+
+    for i, item in enumerate(system.model.outputs.values()):
+        channels[item.name] = Channel(output(i), item.unit, "output")
+    return channels
+
+
+class FrameProvider:
+    """Motion of any frame along a solution, computed when asked for."""
+
+    def __init__(self, system: System, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        self.system, self.t, self.q, self.v = system, t, q, v
+
+    def __call__(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Position, rotation, velocity and angular velocity of a frame at all times."""
+        f = self.system.function("frame", path=path)
+        arrays = [self.q, self.v, np.zeros(self.system.nv)]
+        extra = {"t": self.t[:, None], "z": np.zeros(self.system.nz), "u": self.system.input_values()}
+        p, R, velocity, *_ = f(*arrays, *(extra[n] for n in list(f.inputs)[3:]))
+        return p, R, velocity[:, :3], velocity[:, 3:]
+
+    def rebind(self, solution: Solution) -> FrameProvider:
+        """The same for another table of states (after resampling)."""
+        c = self.system.configuration
+        q = np.column_stack([solution[n] for n in c.position_names]) if c.nq else np.zeros((len(solution.t), 0))
+        v = np.column_stack([solution[n] for n in c.velocity_names]) if c.nv else np.zeros((len(solution.t), 0))
+        return FrameProvider(self.system, solution.t, q, v)

@@ -1,0 +1,323 @@
+"""Accelerations and projections of constrained systems in native code.
+
+M v̇ = f + Jᵀλ, J v̇ = g.  Each independent group of constraints (a *block*: rows that share coordinates) is eliminated by
+itself with full pivoting, which finds the dependent velocities and drops redundant rows; what remains is the mass
+matrix reduced to the independent velocities, v̇ = Z v̇_u + a₀ with J Z = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import cfunc, njit
+
+from ..native.call import call, doubles, integers, words
+from .dense import cholesky, cholesky_solve, lu_full
+
+#: A pivot below this fraction of the first counts as a redundant row.
+RANK_TOLERANCE = 1e-9
+
+#: Entries of the plan (int64): sizes, addresses, then the blocks.
+NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH, HEAD = range(13)
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+
+
+@njit("int64(float64[::1], int64, int64[::1], int64, float64[::1], int64[::1])", **_OPTIONS)
+def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) -> int:
+    """Full-pivot factors of one block of J (its rows and columns are listed from ``plan[at]``); returns the rank.
+
+    ``permutation`` receives the rows, then the columns, in the order of the pivots.
+    """
+    rows = plan[at]
+    columns = plan[at + 1 + rows]
+    for i in range(rows):
+        source = plan[at + 1 + i] * n
+        for j in range(columns):
+            lu[i * columns + j] = J[source + plan[at + 2 + rows + j]]
+    return lu_full(lu, rows, columns, permutation[:rows], permutation[rows : rows + columns], RANK_TOLERANCE)
+
+
+@njit("void(float64[::1], int64, int64, float64[::1], int64)", **_OPTIONS)
+def _back_substitute(lu: Any, rank: int, columns: int, b: Any, count: int) -> None:
+    """Solves U x = b for ``count`` right-hand sides stored row by row (rank × count)."""
+    for i in range(rank - 1, -1, -1):
+        for k in range(i + 1, rank):
+            factor = lu[i * columns + k]
+            if factor != 0.0:
+                for j in range(count):
+                    b[i * count + j] -= factor * b[k * count + j]
+        inverse = 1.0 / lu[i * columns + i]
+        for j in range(count):
+            b[i * count + j] *= inverse
+
+
+@njit("void(int64[::1], int64, int64[::1], int64, float64[::1], float64[::1], float64[::1], float64[::1], int64, float64[::1])", **_OPTIONS)
+def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, g: Any, work: Any, Z: Any, free: int, a0: Any) -> None:
+    """Rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
+    rows = plan[at]
+    columns = plan[at + 1 + rows]
+    first = at + 2 + rows
+    rank = helper[store]
+    permutation = helper[store + 1 :]
+    loose = columns - rank
+    width = loose + 1
+    for i in range(rank):
+        for j in range(loose):
+            work[i * width + j] = -lu[i * columns + rank + j]
+        right = g[plan[at + 1 + permutation[i]]]
+        for k in range(i):
+            right -= lu[i * columns + k] * work[k * width + loose]
+        work[i * width + loose] = right
+    _back_substitute(lu, rank, columns, work, width)
+    for i in range(rank):
+        dependent = plan[first + permutation[rows + i]]
+        for j in range(loose):
+            Z[dependent * free + helper[plan[first + permutation[rows + rank + j]]]] += work[i * width + j]
+        a0[dependent] = work[i * width + loose]
+
+
+@njit("int64(float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
+    """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
+
+    ``helper[j]`` becomes −1 for a dependent velocity, else its number among the independent ones; then come the rank
+    and the permutation of each block.  Returns how many velocities are free.
+    """
+    n = plan[NV]
+    for j in range(n):
+        helper[j] = 0
+        a0[j] = 0.0
+    at, store, room = HEAD, n, 0
+    for _ in range(plan[BLOCKS]):
+        rows = plan[at]
+        columns = plan[at + 1 + rows]
+        rank = factor_block(J, n, plan, at, lu[room:], helper[store + 1 :])
+        helper[store] = rank
+        for j in range(rank):
+            helper[plan[at + 2 + rows + helper[store + 1 + rows + j]]] = -1
+        at, store, room = at + 2 + rows + columns, store + 1 + rows + columns, room + rows * columns
+    free = 0
+    for j in range(n):
+        if helper[j] >= 0:
+            helper[j] = free
+            free += 1
+    for i in range(n * free):
+        Z[i] = 0.0
+    for j in range(n):
+        if helper[j] >= 0:
+            Z[j * free + helper[j]] = 1.0
+    work = lu[room:]
+    at, store, room = HEAD, n, 0
+    for _ in range(plan[BLOCKS]):
+        rows = plan[at]
+        columns = plan[at + 1 + rows]
+        _dependent_rows(plan, at, helper, store, lu[room:], g, work, Z, free, a0)
+        at, store, room = at + 2 + rows + columns, store + 1 + rows + columns, room + rows * columns
+    return free
+
+
+@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64, int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int, MZ: Any, reduced: Any, a: Any) -> int:
+    """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀; 0 when the reduced mass matrix is positive definite."""
+    for i in range(n):
+        for k in range(free):
+            MZ[i * free + k] = 0.0
+        rest = f[i]
+        for j in range(n):
+            entry = Mass[i * n + j]
+            if entry != 0.0:
+                rest -= entry * a0[j]
+                for k in range(free):
+                    MZ[i * free + k] += entry * Z[j * free + k]
+        MZ[n * free + i] = rest
+    for k in range(free * free):
+        reduced[k] = 0.0
+    right = reduced[free * free :]
+    for k in range(free):
+        right[k] = 0.0
+    for i in range(n):
+        rest = MZ[n * free + i]
+        for k in range(free):
+            z = Z[i * free + k]
+            if z != 0.0:
+                right[k] += z * rest
+                for j in range(k + 1):
+                    reduced[k * free + j] += z * MZ[i * free + j]
+    if cholesky(reduced, free) != 0:
+        return 1
+    cholesky_solve(reduced, free, right)
+    for i in range(n):
+        total = a0[i]
+        for k in range(free):
+            total += Z[i * free + k] * right[k]
+        a[i] = total
+    return 0
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def constrained_state_derivative(args: int) -> int:
+    """ẋ of a constrained system: args = t, x, ẋ, plan, scratch, integers, pointers of the descriptor function."""
+    a = words(args, 7)
+    plan = integers(a[3], HEAD)
+    n, nq, nz, m = plan[NV], plan[NQ], plan[NZ], plan[M]
+    plan = integers(a[3], plan[LENGTH])
+    scratch = doubles(a[4], plan[SCRATCH])
+    helper = integers(a[5], plan[LENGTH] + n)
+    pointers = words(a[6], 10)
+    pointers[0], pointers[1] = a[0], a[1]
+    if call(plan[ADDRESS_DESCRIPTOR], a[6]) != 0:
+        return -1
+    Mass, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
+    J, g, rates = doubles(pointers[5], m * n), doubles(pointers[6], m), doubles(pointers[7], nq + nz)
+    Z, rest = scratch[: n * n], scratch[n * n :]
+    a0, rest = rest[:n], rest[n:]
+    lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
+    MZ, rest = rest[: n * n + n], rest[n * n + n :]
+    free = null_space(J, g, plan, helper, lu, Z, a0)
+    xdot = doubles(a[2], nq + n + nz)
+    if reduced_accelerations(Mass, f, Z, a0, n, free, MZ, rest, xdot[nq : nq + n]) != 0:
+        return 2
+    for i in range(nq):
+        xdot[i] = rates[i]
+    for i in range(nz):
+        xdot[nq + n + i] = rates[nq + i]
+    return 0
+
+
+@njit("int64(float64[::1], float64[::1], int64, int64, float64[::1], float64[::1])", **_OPTIONS)
+def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
+    """Shortest d with J d = h by pivoted Gram elimination; dependent rows are skipped."""
+    # modified Gram–Schmidt on the rows of J with row pivoting, kept in ``gram`` (m × n) beside the reduced h
+    for i in range(m * n):
+        gram[i] = J[i]
+    right = gram[m * n : m * n + m]
+    for i in range(m):
+        right[i] = h[i]
+    for j in range(n):
+        d[j] = 0.0
+    largest = 0.0
+    for k in range(m):
+        best, p = 0.0, -1
+        for i in range(k, m):
+            norm = 0.0
+            for j in range(n):
+                norm += gram[i * n + j] * gram[i * n + j]
+            if norm > best:
+                best, p = norm, i
+        if k == 0:
+            largest = best
+        if p < 0 or best <= 1e-20 * largest:
+            return k
+        if p != k:
+            for j in range(n):
+                gram[k * n + j], gram[p * n + j] = gram[p * n + j], gram[k * n + j]
+            right[k], right[p] = right[p], right[k]
+        scale = right[k] / best
+        for j in range(n):
+            d[j] += scale * gram[k * n + j]
+        for i in range(k + 1, m):
+            dot = 0.0
+            for j in range(n):
+                dot += gram[i * n + j] * gram[k * n + j]
+            dot /= best
+            if dot != 0.0:
+                for j in range(n):
+                    gram[i * n + j] -= dot * gram[k * n + j]
+                right[i] -= dot * right[k]
+    return m
+
+
+@njit("void(float64[::1], float64[::1], int64, int64, int64[::1], int64)", **_OPTIONS)
+def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> None:
+    """Moves q by the small displacement −d; ``quaternions`` lists (index in q, index in v) of quaternion blocks."""
+    iq, iv, k = 0, 0, 0
+    while iq < nq:
+        if k < count and quaternions[2 * k] == iq:
+            e0, e1, e2, e3 = q[iq], q[iq + 1], q[iq + 2], q[iq + 3]
+            x, y, z = -0.5 * d[iv], -0.5 * d[iv + 1], -0.5 * d[iv + 2]
+            n0 = e0 - (e1 * x + e2 * y + e3 * z)
+            n1 = e1 + e0 * x + e2 * z - e3 * y
+            n2 = e2 + e0 * y + e3 * x - e1 * z
+            n3 = e3 + e0 * z + e1 * y - e2 * x
+            scale = 1.0 / np.sqrt(n0 * n0 + n1 * n1 + n2 * n2 + n3 * n3)
+            q[iq], q[iq + 1], q[iq + 2], q[iq + 3] = scale * n0, scale * n1, scale * n2, scale * n3
+            iq, iv, k = iq + 4, iv + 3, k + 1
+        else:
+            q[iq] -= d[iv]
+            iq, iv = iq + 1, iv + 1
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def project(args: int) -> int:
+    """Puts x back onto the constraints, in place: args = t, x, –, plan, scratch, quaternions, position and velocity pointers.
+
+    Positions by Gauss–Newton with the shortest corrections, then velocities; quaternions are normalised.
+    """
+    a = words(args, 8)
+    plan = integers(a[3], HEAD)
+    n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
+    x = doubles(a[1], nq + n + nz)
+    scratch = doubles(a[4], plan[SCRATCH])
+    quaternions = integers(a[5], 2 * plan[QUATERNIONS] + 1)
+    d, gram = scratch[:n], scratch[n:]
+    for j in range(n):
+        d[j] = 0.0
+    if plan[QUATERNIONS] > 0:
+        displace(x[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
+    if mh > 0:
+        pointers = words(a[6], 6)
+        pointers[0], pointers[1] = a[0], a[1]
+        h, J = doubles(pointers[2], mh), doubles(pointers[3], mh * n)
+        for _ in range(3):
+            call(plan[ADDRESS_POSITION], a[6])
+            worst = 0.0
+            for i in range(mh):
+                worst = max(worst, abs(h[i]))
+            if worst < 1e-14:
+                break
+            least_norm(J, h, mh, n, gram, d)
+            displace(x[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
+    if m > 0:
+        pointers = words(a[7], 8)
+        pointers[0], pointers[1], pointers[2] = a[0], a[1], a[1] + 8 * nq
+        call(plan[ADDRESS_VELOCITY], a[7])
+        least_norm(doubles(pointers[4], m * n), doubles(pointers[3], m), m, n, gram, d)
+        for j in range(n):
+            x[nq + j] -= d[j]
+    return 0
+
+
+def blocks(pattern: np.ndarray) -> list[tuple[list[int], list[int]]]:
+    """Independent groups of a constraint Jacobian's pattern: rows and columns that touch each other."""
+    m, n = pattern.shape
+    label = np.arange(m)
+    for j in range(n):
+        rows = np.flatnonzero(pattern[:, j])
+        if len(rows) > 1:
+            target = label[rows].min()
+            for old in set(label[rows].tolist()):
+                label[label == old] = target
+    groups = []
+    for value in sorted(set(label.tolist())):
+        rows = np.flatnonzero(label == value)
+        columns = np.flatnonzero(pattern[rows].any(axis=0))
+        if len(columns):
+            groups.append((rows.tolist(), columns.tolist()))
+    return groups
+
+
+def make_plan(nq: int, nv: int, nz: int, holonomic: int, quaternions: int, pattern: np.ndarray) -> np.ndarray:
+    """The integer plan that the kernels read; addresses are filled in by the caller."""
+    groups = blocks(pattern)
+    tail: list[int] = []
+    for rows, columns in groups:
+        tail += [len(rows), *rows, len(columns), *columns]
+    plan = np.zeros(HEAD + len(tail), dtype=np.int64)
+    plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, quaternions, len(groups)
+    m = pattern.shape[0]
+    plan[LENGTH] = len(plan)
+    plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + 2 * m + 16
+    plan[HEAD:] = tail
+    return plan

@@ -1,0 +1,306 @@
+"""Dynamics of large trees as native loops over links: nothing is generated, so size costs neither compile time nor memory.
+
+The same numbers as the straight-line code of `formalisms`, which is faster while it fits the cache; the loop takes over where
+it does not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, SolverError
+from ..formalisms.link_arrays import LinkArrays
+from ..formalisms.tree import Tree
+from ..model.model import Model
+from ..native.function import Function, compile_function, thread_count
+from .native_function import NativeFunction
+
+Array = NDArray[np.float64]
+
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+#: Numbers of links times states that pay for one more thread.
+_WORTH_A_THREAD = 5_000
+
+
+class LoopedFunction:
+    """One function of a looped tree; it is called like a compiled :class:`~jourdain.native.Function`.
+
+    Inputs are given in the order of :attr:`inputs`, with leading batch dimensions if there are many states;
+    ``wrenches`` (…, links, 6) are forces (N) and moments (N m) on the links in their own axes, about their origins.
+    """
+
+    def __init__(self, tree: LoopedTree, name: str, inputs: Mapping[str, int], output: tuple[str, tuple[int, ...]]) -> None:
+        from .link_kernels import compiled, workspace_size
+
+        self.name = name
+        self.inputs = dict(inputs)
+        self.outputs = dict([output])
+        self.constants = tree.arrays.block
+        head = tree.arrays.header[0]
+        self._links = int(head["links"])
+        self._size = workspace_size(name, self._links, int(head["motions"]), int(head["followers"]))
+        self._names = tree.arrays.names
+        self._takes_wrenches = name in ("inverse_dynamics", "bias", "accelerations")
+        self._has_motions = "prescribed" in self.inputs
+        self._kernel = compiled(name)
+        #: Address of ``int32_t f(void **args)``; see `solvers.link_kernels` for args.
+        self.address: int = self._kernel.address
+        self._call = _PROTOTYPE(self.address)
+        self._own = threading.local()
+
+    def workspace(self) -> Array:
+        """Memory for one thread of calls by address."""
+        return np.zeros(self._size)
+
+    def __call__(self, *arrays: Any, wrenches: Any = None, out: Any = None) -> Array:
+        if len(arrays) != len(self.inputs):
+            raise InputError(
+                f"function '{self.name}' takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), got {len(arrays)}"
+            )
+        checked = [self._check(name, size, a) for (name, size), a in zip(self.inputs.items(), arrays, strict=True)]
+        if not self._has_motions:
+            checked.append(np.zeros(0))
+        if self._takes_wrenches:
+            checked.append(self._check_wrenches(wrenches))
+        lead = np.broadcast_shapes(*(a.shape[:-1] for a in checked))
+        ((_, shape),) = self.outputs.items()
+        result = self._result(lead + shape, out)
+        buffer = result if result.flags.c_contiguous else np.empty(result.shape)
+        if lead:
+            self._run(checked, lead, buffer)
+        else:
+            work = self._own_workspace()
+            pointers = [a.ctypes.data if a.size else 0 for a in (*checked, buffer, self.constants, work)]
+            self._report(self._call(np.array(pointers, dtype=np.uintp).ctypes.data))
+        if buffer is not result:
+            result[...] = buffer
+        return result
+
+    def _own_workspace(self) -> Array:
+        if not hasattr(self._own, "memory"):
+            self._own.memory = self.workspace()
+        memory: Array = self._own.memory
+        return memory
+
+    def _check(self, name: str, size: int, value: Any) -> Array:
+        what = f"function '{self.name}': input '{name}'"
+        try:
+            array = np.ascontiguousarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"{what} must be an array of numbers, got {type(value).__name__}") from None
+        if np.iscomplexobj(value):
+            raise InputError(f"{what} is complex; compiled functions take real numbers")
+        if array.shape[-1:] != (size,) or np.ndim(value) == 0:
+            raise InputError(f"{what} must have {size} entries in its last dimension, got shape {np.shape(value)}")
+        if not np.isfinite(array).all():
+            where = np.unravel_index(int(np.flatnonzero(~np.isfinite(array.ravel()))[0]), array.shape)
+            raise InputError(f"{what}[{', '.join(map(str, where))}] = {array[where]} is not finite")
+        return array
+
+    def _check_wrenches(self, wrenches: Any) -> Array:
+        if wrenches is None:
+            return np.zeros(0)
+        shape = np.shape(wrenches)
+        if shape[-2:] != (self._links, 6):
+            raise InputError(
+                f"function '{self.name}': wrenches must have {self._links} rows (one a link) of 6 numbers "
+                f"(force, moment), got shape {shape}"
+            )
+        return self._check("wrenches", 6 * self._links, np.reshape(wrenches, (*shape[:-2], -1)))
+
+    def _result(self, shape: tuple[int, ...], out: Any) -> Array:
+        if out is None:
+            return np.empty(shape)
+        if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float64 or not out.flags.writeable:
+            found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            name = next(iter(self.outputs))
+            raise InputError(
+                f"function '{self.name}': out for '{name}' must be a writeable float64 array of shape {shape}, got {found}"
+            )
+        return out
+
+    def _run(self, inputs: list[Array], lead: tuple[int, ...], result: Array) -> None:
+        """Runs all states of a batch, on several threads when there is enough work."""
+        from .link_kernels import run_batch
+
+        n = int(np.prod(lead))
+        if n == 0:
+            return
+        flat = [a if a.ndim == 1 else np.ascontiguousarray(np.broadcast_to(a, lead + a.shape[-1:])) for a in inputs]
+        strides = [0 if a.ndim == 1 else 8 * a.shape[-1] for a in flat] + [8 * (result.size // n), 0, 0]
+        pointers = [a.ctypes.data if a.size else 0 for a in (*flat, result, self.constants)]
+        threads = min(thread_count(), n, max(1, n * self._links // _WORTH_A_THREAD))
+
+        def part(i: int) -> int:
+            work = self.workspace()
+            args = np.array([*pointers, work.ctypes.data], dtype=np.intp)
+            return int(run_batch(self.address, args, np.array(strides, np.intp), n * i // threads, n * (i + 1) // threads))
+
+        if threads == 1:
+            failed = [part(0)]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                failed = list(pool.map(part, range(threads)))
+        bad = [i for i in failed if i >= 0]
+        if bad:
+            where = ", ".join(map(str, np.unravel_index(bad[0], lead)))
+            raise SolverError(f"function '{self.name}': state [{where}] has no finite accelerations; {_MASSLESS}")
+
+    def _report(self, status: int) -> None:
+        if status < 0:
+            raise SolverError(f"function '{self.name}': joint '{self._names[-status - 1]}' feels no inertia; {_MASSLESS}")
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{n}[{k}]" for n, k in self.inputs.items())
+        outputs = ", ".join(f"{n}{list(s)}" for n, s in self.outputs.items())
+        return f"<LoopedFunction {self.name}({inputs}) → {outputs}; {self._links} links>"
+
+
+_MASSLESS = "give the bodies it carries a mass or an inertia about its axis, or the joint a rotor inertia"
+
+
+class LoopedTree:
+    """The dynamics of a tree by loops over its elementary links, for systems too large for straight-line code.
+
+    >>> m = Model("pendulum", gravity=(0, 0, -10))
+    >>> hinge = m.revolute("hinge", m.ground, m.body("bob", mass=2.0, com=(0, 0, -0.5)), axis="y")
+    >>> tree = LoopedTree(m)
+    >>> tree.mass_matrix([0.0])
+    array([[0.5]])
+    >>> tree.accelerations([np.pi / 2], [0.0], [0.0]).round(12)
+    array([-20.])
+    """
+
+    def __init__(self, model: Model | Tree, parameters: Mapping[str, float] | Sequence[float] | None = None) -> None:
+        tree = model if isinstance(model, Tree) else Tree(model, regroup=False, share=False)
+        self.name = tree.model.name
+        self.arrays = LinkArrays(tree)
+        self._functions: dict[str, LoopedFunction] = {}
+        self._motion: Function | None = None
+        if parameters is not None:
+            self.set_parameters(parameters)
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.arrays.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.arrays.nv
+
+    @property
+    def links(self) -> list[str]:
+        """The joint behind which each link stands; a joint of several freedoms has several links."""
+        return self.arrays.names
+
+    def set_parameters(self, values: Mapping[str, float] | Sequence[float] | Array) -> None:
+        """Gives parameters new values: all in order, or some by name (the others take the model's values)."""
+        self.arrays.set_parameters(values)
+        if self._motion is not None:
+            self._motion.set_parameters(self.arrays.parameters)
+
+    # -- functions ------------------------------------------------------------------------------------------------
+
+    def function(self, name: str) -> LoopedFunction:
+        """inverse_dynamics, bias, accelerations, mass_matrix or poses as a function of arrays."""
+        if name not in self._functions:
+            nq, nv = self.nq, self.nv
+            known: dict[str, tuple[dict[str, int], tuple[str, tuple[int, ...]]]] = {
+                "inverse_dynamics": ({"q": nq, "v": nv, "a": nv}, ("phi", (nv,))),
+                "bias": ({"q": nq, "v": nv}, ("c", (nv,))),
+                "accelerations": ({"q": nq, "v": nv, "tau": nv}, ("a", (nv,))),
+                "mass_matrix": ({"q": nq}, ("M", (nv, nv))),
+                "poses": ({"q": nq}, ("poses", (len(self.links), 12))),
+            }
+            if name not in known:
+                raise InputError(f"a looped tree has no function '{name}'; choose one of {', '.join(known)}")
+            inputs, output = known[name]
+            if self.arrays.prescribed:
+                inputs["prescribed"] = len(self.arrays.prescribed)
+            self._functions[name] = LoopedFunction(self, name, inputs, output)
+        return self._functions[name]
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, t: Any = 0.0, wrenches: Any = None, out: Any = None) -> Array:
+        """φ(q, v, a) = M a + c: generalised forces (N or N m) by recursive Newton–Euler."""
+        return self.function("inverse_dynamics")(q, v, a, *self._prescribed(t), wrenches=wrenches, out=out)
+
+    def bias(self, q: Any, v: Any, t: Any = 0.0, wrenches: Any = None, out: Any = None) -> Array:
+        """c(q, v): the generalised forces at zero acceleration."""
+        return self.function("bias")(q, v, *self._prescribed(t), wrenches=wrenches, out=out)
+
+    def accelerations(self, q: Any, v: Any, tau: Any, t: Any = 0.0, wrenches: Any = None, out: Any = None) -> Array:
+        """a = M⁻¹(τ − c) by articulated bodies, in order n."""
+        return self.function("accelerations")(q, v, tau, *self._prescribed(t), wrenches=wrenches, out=out)
+
+    def mass_matrix(self, q: Any, t: Any = 0.0, out: Any = None) -> Array:
+        """M(q) by composite bodies, dense."""
+        return self.function("mass_matrix")(q, *self._prescribed(t), out=out)
+
+    def poses(self, q: Any, t: Any = 0.0) -> tuple[Array, Array]:
+        """Rotation (link's to ground's axes) and position (m) of every link."""
+        found = self.function("poses")(q, *self._prescribed(t))
+        return found[..., :9].reshape(*found.shape[:-1], 3, 3), found[..., 9:]
+
+    # -- prescribed motions ---------------------------------------------------------------------------------------
+
+    @property
+    def prescribed(self) -> Function | None:
+        """θ, θ̇, θ̈ of every prescribed link as a compiled function of t, or None where nothing is prescribed."""
+        if self._motion is None and self.arrays.prescribed:
+            self._motion = compile_function(self.arrays.prescribed_function(), self.arrays.parameters)
+        return self._motion
+
+    def _prescribed(self, t: Any) -> tuple[Array, ...]:
+        motion = self.prescribed
+        return () if motion is None else (motion(np.asarray(t, dtype=float)[..., None]),)
+
+    # -- machine code ---------------------------------------------------------------------------------------------
+
+    def native(
+        self, name: str = "state_derivative", tau: Any = None, forces: NativeFunction | None = None, wrenches: Any = None
+    ) -> NativeFunction:
+        """A function by its address, with memory of its own: one for each thread that calls it.
+
+        "state_derivative" is ẋ(t, x) of x = [q, v] as integrators take it, with constant forces ``tau`` or those that
+        ``forces`` writes for (t, x). The other names have the pointers listed in `solvers.link_kernels`, of which the
+        caller sets inputs and output.
+        """
+        from .link_kernels import compiled, workspace_size
+
+        if name != "state_derivative":
+            f = self.function(name)
+            motions, work = np.zeros(max(1, len(self.arrays.prescribed))), f.workspace()
+            inputs = len(f.inputs) - f._has_motions
+            pointers = [0] * inputs + [motions.ctypes.data] + [0] * f._takes_wrenches + [0, f.constants.ctypes.data, work.ctypes.data]
+            return NativeFunction(f.address, np.array(pointers, dtype=np.uintp), (f, motions, work))
+        head, motion = self.arrays.header[0], self.prescribed
+        tau = np.zeros(self.nv) if tau is None else np.array(tau, dtype=float)
+        if tau.shape != (self.nv,):
+            raise InputError(f"tau must have {self.nv} entries, got shape {tau.shape}")
+        loads = self.function("accelerations")._check_wrenches(wrenches)
+        work = np.zeros(workspace_size(name, int(head["links"]), int(head["motions"]), int(head["followers"])))
+        motions = np.zeros(max(1, len(self.arrays.prescribed)))
+        code, keep = compiled(name), [tau, loads, work, motions, self.arrays]
+        hooks = [0, 0, 0, 0]
+        if motion is not None:
+            scratch = np.zeros_like(motion._workspace)
+            arguments = motion.arguments(motions, motions, workspace=scratch)
+            hooks[:2] = motion.address, arguments.ctypes.data
+            keep += [motion, scratch, arguments]
+        if forces is not None:
+            arguments = np.zeros(max(3, forces.args.size), dtype=np.uintp)
+            arguments[: forces.args.size] = forces.args
+            hooks[2:] = forces.address, arguments.ctypes.data
+            keep += [forces, arguments]
+        arrays = (tau, motions, loads, self.arrays.block, work)
+        pointers = [0, 0, 0] + [a.ctypes.data if a.size else 0 for a in arrays] + hooks
+        return NativeFunction(code.address, np.array(pointers, dtype=np.uintp), (code, *keep))

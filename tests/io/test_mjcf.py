@@ -1,0 +1,241 @@
+"""MJCF: mass matrix, bias and placements against MuJoCo; what the format says beyond that; bad files."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jourdain import InputError, JourdainError, Model
+from jourdain.io import read_mjcf
+from tests.reference import ReferenceTree
+
+MODELS = {
+    "pendulum": """<mujoco><worldbody><body name="bob" pos="0.1 0.2 0.3"><joint name="hinge" axis="0 1 0"/>
+        <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>""",
+    "geoms": """<mujoco><compiler angle="radian"/><option gravity="0.3 -0.4 -9"/><worldbody>
+        <body name="a" euler="0.1 0.2 0.3" pos="1 2 3"><joint name="j1" axis="1 2 3" pos="0.1 0.2 -0.1" armature="0.3"/>
+          <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0" quat="1 0.2 0.3 0.4" density="500"/>
+          <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0.2 0.1" mass="2"/>
+          <geom type="cylinder" size="0.05 0.2" zaxis="1 1 0"/>
+          <geom type="ellipsoid" size="0.05 0.1 0.2" xyaxes="1 1 0 0 1 1"/>
+          <geom type="box" size="0.05" fromto="0 0 1 0.3 0.2 0.1"/>
+          <geom type="cylinder" size="0.04" fromto="0 0 1 0.3 0.2 0.1" axisangle="0 0 1 2"/>
+          <geom type="ellipsoid" size="0.03" fromto="0 0 1 0.3 0.2 -0.1"/>
+          <body name="b" pos="0 0 1" axisangle="1 1 0 0.7"><joint name="j2" type="slide" axis="0 1 1"/>
+            <geom type="sphere" size="0.2"/><geom type="sphere" size="0.3" group="4" mass="0"/></body>
+          <body name="welded" pos="0 1 1" quat="0 1 0 0"><geom size="0.1"/>
+            <body name="c"><joint name="ball" type="ball" pos="0.1 0.1 0.1"/><geom size="0.1" pos="1 0 0"/></body>
+          </body>
+        </body></worldbody></mujoco>""",
+    "several joints": """<mujoco><compiler eulerseq="ZYx"/><worldbody>
+        <body name="a" euler="10 20 30"><joint name="x" type="slide" axis="1 0 0" ref="0.3"/>
+          <joint name="h1" axis="0 1 0" pos="0 0 1" ref="40"/><joint axis="0 1 1" pos="0 1 0"/>
+          <inertial pos="0.1 0.2 0.3" mass="2" diaginertia="1 2 2.5" euler="30 40 50"/>
+          <body pos="0 0 1"><joint axis="1 0 0"/><joint type="ball" pos="0.2 0 0"/>
+            <inertial pos="0 0 1" mass="1" fullinertia="2 3 4 0.1 0.2 0.3"/></body>
+          <body pos="0 1 1"><joint/><geom size="1"/></body></body></worldbody></mujoco>""",
+    "free": """<mujoco><worldbody>
+        <body name="base" pos="0 0 1" euler="30 0 0"><freejoint/><geom type="box" size="1 2 3"/>
+          <body name="leg" pos="1 0 0"><joint axis="0 1 0"/><geom type="capsule" size="0.1 0.5" pos="0 0 -0.5"/></body>
+        </body>
+        <body name="other" pos="3 3 3"><joint type="free" name="f2"/><geom size="1" pos="0.2 0.3 0"/></body>
+        </worldbody></mujoco>""",
+    "defaults": """<mujoco><compiler inertiafromgeom="true" boundmass="0.5" boundinertia="0.2"/>
+        <default><geom density="2000" quat="1 1 0 0"/><joint armature="0.1" axis="1 0 0"/>
+          <default class="thin"><geom type="capsule" size="0.02 0.3"/><joint axis="0 1 0"/>
+            <default class="heavy"><geom density="8000"/></default></default></default>
+        <worldbody><geom type="plane" size="1 1 1"/>
+        <body childclass="thin"><joint/><geom/><inertial pos="0 0 0" mass="9" diaginertia="9 9 9"/>
+          <body pos="0 0 0.3"><joint/><geom class="heavy" euler="0 30 0"/>
+            <frame pos="0 0 1" euler="0 90 0" childclass="heavy"><geom pos="1 0 0"/>
+              <body pos="0 0.2 0"><joint pos="0 0 0.1"/><geom/></body></frame></body>
+          <body><joint class="main"/><geom class="main" size="0.001"/></body></body></worldbody></mujoco>""",
+    "total mass": """<mujoco><compiler settotalmass="12" balanceinertia="true" inertiagrouprange="0 1"/><worldbody>
+        <body><joint axis="0 1 0"/><geom size="0.4" pos="0 0 1"/><geom size="0.7" pos="0 1 1" group="3"/>
+        <body><joint axis="1 0 0"/><inertial pos="1 0 0" mass="2" diaginertia="1 1 3"/></body></body>
+        </worldbody></mujoco>""",
+    "mesh": """<mujoco><asset><mesh name="wedge" scale="0.5 1 2"
+          vertex="0 0 0  1 0 0  0 1 0  0 0 1" face="0 2 1  0 1 3  0 3 2  1 2 3"/>
+          <mesh name="hull" vertex="0 0 0  1 0 0  0 1 0  0 0 1  1 1 1"/></asset>
+        <worldbody><body><joint axis="0 1 0"/><geom type="mesh" mesh="wedge" pos="0.1 0 0" euler="10 20 30"/></body>
+        <body><joint axis="0 1 1"/><geom type="mesh" mesh="hull" mass="3"/></body></worldbody></mujoco>""",
+    "no gravity": """<mujoco><option><flag gravity="disable"/></option><worldbody><body><joint/><joint axis="1 0 0"/>
+        <geom size="1" pos="1 2 3"/></body></worldbody></mujoco>""",
+}  # fmt: skip
+
+
+def test_reading_needs_no_peer() -> None:
+    model = read_mjcf(MODELS["several joints"])
+    assert [n for n, j in model.joints.items() if j.motions][:2] == ["x", "h1"]
+    assert ReferenceTree(model).nv == 8
+
+
+def compare(model: Model, mj: object, rng: np.random.Generator, rtol: float = 1e-9) -> None:
+    """M, φ and the poses of bodies and sites at a random state; our order of coordinates is MuJoCo's."""
+    mujoco = pytest.importorskip("mujoco")
+    tree = ReferenceTree(model)
+    data = mujoco.MjData(mj)
+    assert (tree.nq, tree.nv) == (mj.nq, mj.nv)  # type: ignore[attr-defined]
+    q, v, a = tree.random_state(rng)
+    data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
+    mujoco.mj_forward(mj, data)
+    data.qacc[:] = a
+    M = np.zeros((tree.nv, tree.nv))
+    mujoco.mj_fullM(mj, data, M) if _new_signature(mujoco) else mujoco.mj_fullM(mj, M, data.qM)
+    # rotor inertias of ball joints are not taken over, and said so
+    lost = mj.dof_armature - tree._rotors()  # type: ignore[attr-defined]
+    assert not lost.any() or any("armature of a ball joint" in n for n in model.notes)
+    ours = tree.mass_matrix(q) + np.diag(lost)
+    np.testing.assert_allclose(ours, M, atol=1e-12 * max(np.abs(M).max(), 1e-3), rtol=rtol)
+    tau = np.zeros(tree.nv)
+    mujoco.mj_rne(mj, data, 1, tau)
+    tau += tree._rotors() * a
+    phi = tree.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(phi, tau, atol=1e-11 * max(np.abs(tau).max(), 1e-3), rtol=rtol)
+    for i in range(1, mj.nbody):  # type: ignore[attr-defined]
+        name = mujoco.mj_id2name(mj, mujoco.mjtObj.mjOBJ_BODY, i)
+        if name:
+            R, p = tree.frame_pose(name, q)
+            np.testing.assert_allclose(p, data.xpos[i], atol=1e-12)
+            np.testing.assert_allclose(R.ravel(), data.xmat[i], atol=1e-12)
+    for i in range(mj.nsite):  # type: ignore[attr-defined]
+        name = mujoco.mj_id2name(mj, mujoco.mjtObj.mjOBJ_SITE, i)
+        path = next(f.path for b in model.all_bodies for f in b.frames.values() if f.name == name)
+        R, p = tree.frame_pose(path, q)
+        np.testing.assert_allclose(p, data.site_xpos[i], atol=1e-12)
+        np.testing.assert_allclose(R.ravel(), data.site_xmat[i], atol=1e-12)
+
+
+def _new_signature(mujoco: object) -> bool:
+    return "qM" not in dir(mujoco.MjData)  # type: ignore[attr-defined]
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", MODELS)
+def test_against_mujoco(name: str, rng: np.random.Generator) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    # MuJoCo holds the vertices of meshes in single precision
+    compare(
+        read_mjcf(MODELS[name]), mujoco.MjModel.from_xml_string(MODELS[name]), rng, 1e-6 if name == "mesh" else 1e-9
+    )
+
+
+@pytest.mark.peers
+def test_files_that_come_with_mujoco(rng: np.random.Generator) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    spec = find_spec("mujoco")
+    assert spec is not None and spec.origin is not None
+    path = Path(spec.origin).parent / "testdata" / "model.xml"
+    if not path.is_file():
+        pytest.skip("this MuJoCo comes without its test model")
+    compare(read_mjcf(path), mujoco.MjModel.from_xml_path(str(path)), rng, rtol=1e-6)
+
+
+SITES = """<mujoco model="arm"><worldbody><site name="w" pos="1 2 3" euler="10 20 30"/>
+  <body name="a"><joint name="j" axis="0 0 1" range="-90 45" damping="0.3" frictionloss="0.2" stiffness="5"
+    springref="30"/>
+  <geom size="1"/><site name="s" type="capsule" fromto="0 0 0 1 1 2" size="0.1"/>
+  <frame pos="0 0 1" euler="90 0 0"><site name="t" pos="0 1 0"/></frame></body></worldbody></mujoco>"""
+
+
+@pytest.mark.peers
+def test_sites_are_frames(rng: np.random.Generator) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    compare(read_mjcf(SITES), mujoco.MjModel.from_xml_string(SITES), rng)
+
+
+def test_joint_constants() -> None:
+    model = read_mjcf(SITES)
+    joint = model.joints["j"]
+    assert joint.limits == pytest.approx((-np.pi / 2, np.pi / 4))
+    drive = joint.drive
+    assert [float(x) for x in (drive.damping, drive.friction, drive.stiffness, drive.rest)] == pytest.approx(
+        [0.3, 0.2, 5, np.pi / 6]
+    )
+    unlimited = read_mjcf(SITES.replace("<worldbody>", '<compiler autolimits="false"/><worldbody>'))
+    assert unlimited.joints["j"].limits == (None, None)
+    assert model.name == "arm"
+
+
+def test_reference_position_is_kept() -> None:
+    initial = {i.coordinate: i.value for i in read_mjcf(MODELS["free"]).imported["initial"]}
+    assert initial["base:free.z"] == 1.0
+    assert initial["base:free.orientation.e1"] == pytest.approx(np.sin(np.pi / 12))
+    assert initial["f2.orientation.e0"] == 1.0
+    initial = {i.coordinate: i.value for i in read_mjcf(MODELS["several joints"]).imported["initial"]}
+    assert initial["x.displacement"] == 0.3
+    assert initial["h1.angle"] == pytest.approx(np.deg2rad(40))
+
+
+def test_shapes_are_drawn_and_have_no_mass() -> None:
+    model = read_mjcf(MODELS["geoms"])
+    assert [s.kind for s in model.bodies["a"].shapes] == [
+        "box",
+        "capsule",
+        "cylinder",
+        "mesh",
+        "box",
+        "cylinder",
+        "mesh",
+    ]
+    assert all(s.density is None for s in model.bodies["a"].shapes)
+    assert not read_mjcf(MODELS["geoms"], shapes=False).bodies["a"].shapes
+
+
+def test_included_files(tmp_path: Path) -> None:
+    (tmp_path / "part.xml").write_text('<mujocoinclude><body name="p"><joint/><geom size="1"/></body></mujocoinclude>')
+    main = tmp_path / "main.xml"
+    main.write_text('<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>')
+    assert list(read_mjcf(main).bodies) == ["p"]
+    outside = tmp_path / "deep" / "main.xml"
+    outside.parent.mkdir()
+    outside.write_text('<mujoco><worldbody><include file="../part.xml"/></worldbody></mujoco>')
+    with pytest.raises(InputError, match=r"main.xml, line 1.*not within the folder"):
+        read_mjcf(outside)
+    main.write_text('<mujoco><include file="main.xml"/></mujoco>')
+    with pytest.raises(InputError, match="included twice"):
+        read_mjcf(main)
+
+
+def test_what_is_left_out_is_said() -> None:
+    model = read_mjcf(
+        '<mujoco><worldbody><body name="b" gravcomp="1"><joint type="ball" damping="1"/><geom size="1"/></body>'
+        "</worldbody>"
+        '<equality><joint joint1="x"/></equality><actuator/></mujoco>'
+    )
+    text = " ".join(model.notes)
+    for words in ("gravity compensation", "damping of a ball joint", "<equality>", "<actuator>"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    "inside, words",
+    [
+        ("<body><joint axis='0 0 0'/><geom size='1'/></body>", "has no direction"),
+        ("<body><joint type='screw'/><geom size='1'/></body>", "screw"),
+        ("<body><geom type='box' size='1 1'/></body>", "box needs 3 positive numbers"),
+        ("<body><geom type='pyramid' size='1 1'/></body>", "pyramid"),
+        ("<body><geom size='1' class='none'/></body>", "default class 'none'"),
+        ("<body euler='1 2 3' quat='1 0 0 0'/>", "several orientations"),
+        ("<body quat='0 0 0 0'/>", "no direction"),
+        ("<body pos='1 2'/>", "has 2 numbers; 3 are needed"),
+        ("<body pos='1 2 nan'/>", "not a list of finite numbers"),
+        ("<body><body><freejoint/></body></body>", "free joint must be alone"),
+        ("<body name='a'/><body name='a'/>", "already"),
+        ("<body><inertial pos='0 0 0' mass='-1'/></body>", "negative"),
+        ("<body><composite/></body>", "generates bodies"),
+        ("<body><geom type='mesh' mesh='m'/></body>", "not among the assets"),
+    ],
+)
+def test_errors_name_element_and_line(inside: str, words: str) -> None:
+    with pytest.raises(JourdainError, match="text, line 2: <") as caught:
+        read_mjcf(f"<mujoco><worldbody>\n{inside}</worldbody></mujoco>")
+    assert words in str(caught.value)
+
+
+def test_many_unnamed_bodies_take_no_time_to_name() -> None:
+    bodies = "<body><joint/></body>" * 4000
+    assert len(read_mjcf(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>").bodies) == 4000

@@ -1,0 +1,282 @@
+"""Files: every format gives back exactly what was saved; damaged, foreign and newer files give clear errors."""
+
+import builtins
+import json
+import pickle
+import string
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from jourdain.errors import InputError
+from jourdain.results import Channel, MissingExtraError, ResultFileError, Solution, from_pandas, load_solution
+from jourdain.results import files as files_module
+from jourdain.results import metadata as metadata_module
+
+SUFFIXES = (".npz", ".parquet", ".h5", ".csv", ".mat")
+
+part = st.text(string.ascii_letters + string.digits + "_-,;:'#%é °", min_size=1, max_size=8).filter(
+    lambda s: s == s.strip()
+)
+names = st.lists(part, min_size=1, max_size=3).map(".".join).filter(lambda s: s != "t")
+text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+numbers = st.floats(width=64)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | numbers | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def solutions(draw: st.DrawFn) -> Solution:
+    n = draw(st.integers(0, 6))
+    t = np.cumsum(draw(hnp.arrays(float, n, elements=st.floats(0, 10))))
+    channels = {}
+    for name in draw(st.lists(names, max_size=4, unique=True)):
+        shape = (n, *draw(st.sampled_from([(), (3,), (3, 3), (1,), (0,)])))
+        kind = draw(st.sampled_from(["float", "int", "bool"]))
+        elements = {
+            "float": hnp.arrays(np.float64, shape, elements=numbers),
+            "int": hnp.arrays(np.int64, shape, elements=st.integers(-(2**63), 2**63 - 1)),
+            "bool": hnp.arrays(np.bool_, shape),
+        }[kind]
+        unit = draw(st.sampled_from(["", "rad", "N m", "m/s²", "µm"]))
+        channels[name] = Channel(draw(elements), unit, draw(text))
+    return Solution(t, channels, draw(st.dictionaries(text, plain, max_size=3)), {"steps": n})
+
+
+def same(a: object, b: object) -> bool:
+    """Equal plain data, NaN equal to NaN, and int not equal to float."""
+    return repr(a) == repr(b)
+
+
+def assert_same(a: Solution, b: Solution) -> None:
+    np.testing.assert_array_equal(a.t, b.t)
+    assert a.names == b.names
+    for name in a.names:
+        x, y = a.channel(name), b.channel(name)
+        assert x.values.dtype == y.values.dtype and x.values.shape == y.values.shape
+        np.testing.assert_array_equal(x.values, y.values)
+        if x.values.dtype.kind == "f":
+            np.testing.assert_array_equal(
+                np.signbit(x.values[~np.isnan(x.values)]), np.signbit(y.values[~np.isnan(x.values)])
+            )
+        assert (x.unit, x.description) == (y.unit, y.description)
+    assert same(a.metadata, b.metadata) and same(a.statistics, b.statistics) and a.derivatives == b.derivatives
+
+
+def example(n: int = 40) -> Solution:
+    t = np.linspace(0, 1, n)
+    channels = {
+        "crank.angle": Channel(np.sin(t), "rad", "crank angle"),
+        "crank.speed": Channel(np.cos(t), "rad/s"),
+        "rod.R": Channel(np.random.default_rng(0).normal(size=(n, 3, 3))),
+        "force": Channel(np.random.default_rng(1).normal(size=(n, 3)), "N"),
+        "contact": Channel(t > 0.5),
+    }
+    about = {"model": "engine", "parameters": {"mass": 1.5, "limit": float("inf")}, "tolerances": [1e-6, 1e-9]}
+    return Solution(t, channels, about, {"steps": n}, derivatives={"crank.angle": "crank.speed"})
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_round_trip(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    example(300).save(path)
+    assert_same(example(300), load_solution(path))
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@given(sol=solutions())
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_round_trip_of_any_solution(tmp_path: Path, suffix: str, sol: Solution) -> None:
+    path = tmp_path / f"any{suffix}"
+    sol.save(path)
+    assert_same(sol, load_solution(str(path)))
+
+
+@given(plain)
+@settings(deadline=None, max_examples=200)
+def test_metadata_is_strict_json_and_comes_back(value: object) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    written = metadata_module.dumps(value)
+    json.loads(written, parse_constant=refuse)
+    assert written.isascii() and same(metadata_module.loads(written), value)
+
+
+def test_other_programs_can_read_the_files(tmp_path: Path) -> None:
+    import h5py
+    import pandas as pd
+    import pyarrow.parquet as pq
+    from scipy.io import loadmat
+
+    sol = example()
+    for suffix in SUFFIXES:
+        sol.save(tmp_path / f"run{suffix}")
+    with np.load(tmp_path / "run.npz") as archive:
+        np.testing.assert_array_equal(archive["crank.angle"], sol["crank.angle"])
+    table = pq.read_table(tmp_path / "run.parquet")
+    np.testing.assert_array_equal(table["force[2]"].to_numpy(), sol["force"][:, 2])
+    assert table.schema.field("crank.angle").metadata[b"unit"] == b"rad"
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["channels/crank.angle"].attrs["unit"] == "rad"
+    frame = pd.read_csv(tmp_path / "run.csv", comment="#")
+    np.testing.assert_allclose(frame["rod.R[1,2]"], sol["rod.R"][:, 1, 2], rtol=1e-15)
+    np.testing.assert_array_equal(loadmat(tmp_path / "run.mat")["crank_angle"][:, 0], sol["crank.angle"])
+
+
+def test_matlab_names_are_unique_and_valid() -> None:
+    given = ["a.b", "a_b", "a b", "1x", "_x", "T", "é.x", "x" * 120, "x" * 121, "jourdain_header"]
+    short = files_module._matlab_names(given)
+    assert len(set(short.values())) == len(given)
+    assert all(
+        name.isidentifier() and name.isascii() and name[0].isalpha() and len(name) <= 63 for name in short.values()
+    )
+    assert "t" not in short.values()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_cut_files_are_refused(tmp_path: Path, suffix: str) -> None:
+    whole, cut = tmp_path / f"whole{suffix}", tmp_path / f"cut{suffix}"
+    example().save(whole)
+    data = whole.read_bytes()
+    for fraction in (0.0, 0.1, 0.5, 0.9, 0.999):
+        cut.write_bytes(data[: int(fraction * len(data))])
+        with pytest.raises(ResultFileError, match=r"cut\..*write it again"):
+            load_solution(cut)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@given(data=st.data())
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damaged_files_give_our_error_or_a_solution(tmp_path: Path, suffix: str, data: st.DataObject) -> None:
+    path = tmp_path / f"damaged{suffix}"
+    example(5).save(path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    try:
+        assert isinstance(load_solution(path), Solution)
+    except InputError as error:
+        assert path.name in str(error)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_newer_version_asks_for_an_upgrade(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"new{suffix}"
+    with monkeypatch.context() as patch:
+        patch.setattr(files_module, "VERSION", 99)
+        example().save(path)
+    with pytest.raises(ResultFileError, match=r"version 99.*--upgrade"):
+        load_solution(path)
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (builtins.exec, ("raise SystemExit('code ran')",))
+
+    path = tmp_path / "trap.npz"
+    example(4).save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = members["contact.npy"].replace(b"'|b1'", b"'|O' ")[: members["contact.npy"].index(b"\n") + 1]
+    members["contact.npy"] = header + pickle.dumps([Trap()] * 4)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ResultFileError, match="allow_pickle"):
+        load_solution(path)
+
+
+def test_hdf5_links_to_other_files_are_refused(tmp_path: Path) -> None:
+    import h5py
+
+    example().save(tmp_path / "secret.h5")
+    example().save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "a") as file:
+        del file["channels/force"]
+        file["channels/force"] = h5py.ExternalLink("secret.h5", "channels/force")
+    with pytest.raises(ResultFileError, match="another file"):
+        load_solution(tmp_path / "run.h5")
+
+
+def test_errors_name_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"'\.xls'.*\.parquet"):
+        example().save(tmp_path / "run.xls")
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        load_solution(tmp_path / "none.npz")
+    with pytest.raises(InputError, match="create it first"):
+        example().save(tmp_path / "no" / "run.npz")
+    for suffix in SUFFIXES:
+        (tmp_path / f"foreign{suffix}").write_text("t,x\n0,1\n")
+        with pytest.raises(ResultFileError, match="another kind of file"):
+            load_solution(tmp_path / f"foreign{suffix}")
+    np.savez(tmp_path / "bare.npz", t=[0.0])
+    with pytest.raises(ResultFileError):
+        load_solution(tmp_path / "bare.npz")
+
+    def missing(module: str) -> None:
+        raise ImportError(module)
+
+    monkeypatch.setattr("jourdain.results.exchange.importlib.import_module", missing)
+    for suffix in (".parquet", ".h5"):
+        with pytest.raises(MissingExtraError, match=r'pip install "jourdain\[files\]"'):
+            example().save(tmp_path / f"x{suffix}")
+    assert not list(tmp_path.glob(".x*"))
+
+
+def test_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    example(4).save(path)
+
+    def fail() -> np.ndarray:
+        raise RuntimeError("no reactions")
+
+    with pytest.raises(RuntimeError, match="no reactions"):
+        Solution([0.0], {"x": fail}).save(path)
+    assert len(load_solution(path)) == 4 and len(list(tmp_path.iterdir())) == 1
+
+
+# -- tables of other libraries -----------------------------------------------------------------------------------------
+
+
+def test_to_numpy() -> None:
+    arrays = example().to_numpy("crank.*")
+    assert list(arrays) == ["t", "crank.angle", "crank.speed"]
+
+
+def test_pandas_round_trip() -> None:
+    sol = example()
+    frame = sol.to_pandas()
+    assert frame.index.name == "t" and frame.attrs["units"]["force[1]"] == "N"
+    np.testing.assert_array_equal(frame["force[1]"], sol["force"][:, 1])
+    again = from_pandas(frame)
+    assert again.names == sol.names and again.metadata == sol.metadata
+    for name in sol.names:
+        np.testing.assert_array_equal(again[name], sol[name])
+        assert again.channel(name).unit == sol.channel(name).unit
+    assert list(sol.to_pandas("crank.*").columns) == ["crank.angle", "crank.speed"]
+
+
+def test_plain_table_becomes_a_solution() -> None:
+    import pandas as pd
+
+    sol = from_pandas(pd.DataFrame({"t": [0.0, 1.0], "x": [1.0, 2.0]}), units={"x": "mm"})
+    np.testing.assert_allclose(sol["x", "m"], [1e-3, 2e-3])
+
+
+def test_to_xarray() -> None:
+    data = example().to_xarray()
+    assert data["rod.R"].dims == ("t", "rod.R_0", "rod.R_1") and data["force"].attrs["units"] == "N"
+    assert data.attrs["model"] == "engine"
+    np.testing.assert_array_equal(data["crank.angle"].sel(t=0.0), 0.0)
