@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from ..errors import InputError
 from ..formalisms.equations import Equations
 from ..formalisms.functions import derive
+from ..model.fingerprint import fingerprint
 from ..model.model import Model
 from ..model.values import number
-from ..native.function import Function, compile_function
+from ..native.function import Function, cached_code
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import evaluate
 from .configuration import Configuration
@@ -80,11 +82,16 @@ class System:
         key = (name, *sorted(options.items()))
         found = self._functions.get(key)
         if found is None:
-            symbolic = self.symbolic(name, **options)
-            used = self._parameters if _has_parameters(symbolic) else ()
-            found = compile_function(symbolic, used)
+            code = cached_code((self.fingerprint, *map(str, key)), lambda: self.symbolic(name, **options))
+            used = self._parameters if code.signature.parameters else ()
+            found = Function(code, used, lambda: self.symbolic(name, **options))
             self._functions[key] = found
         return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the model's equations: the name under which compiled code is kept and results are labelled."""
+        return fingerprint(self.model)
 
     def _timed(self, f: Function, arrays: tuple[Any, ...], t: float, out: Any) -> Any:
         """Adds the time (and zero user states and present inputs) where the function asks for them."""
@@ -208,7 +215,3 @@ class System:
     def __repr__(self) -> str:
         loops = f", {len(self.equations_of_motion.rows)} constraints" if self.equations_of_motion.rows else ""
         return f"<System {self.model.name}: {self.nv} velocities{loops}, {len(self._parameters)} parameters>"
-
-
-def _has_parameters(f: SymbolicFunction) -> bool:
-    return any(a.name == "p" for a in f.inputs)

@@ -9,107 +9,118 @@ exported as programs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ..errors import InputError
+from ..model.joints import Coordinate
 from ..model.model import Model
 from ..model.values import value
-from ..symbolic.derivatives import jacobian
-from ..symbolic.expr import HALF, ZERO, Expr, add, mul, neg, sub, symbol
-from ..symbolic.graph import operations, substitute
+from ..symbolic.derivatives import jacobian, jvp
+from ..symbolic.expr import HALF, PARAMETER, ZERO, Expr, add, as_expr, mul, neg, sub, symbol, unary
+from ..symbolic.functions import cos, sin
+from ..symbolic.graph import free_symbols, operations, substitute, topological
 from ..symbolic.normal import expand, readable
 from ..symbolic.printers.latex import symbol_latex, to_latex
 from ..symbolic.printers.text import to_text
 from ..symbolic.vectors import Vector
 from .composite_body import mass_matrix
+from .energy import kinetic_energy
 from .equations import Equations, project_wrenches
+from .kinematics import Kinematics
 from .newton_euler import inverse_dynamics, link_motions, link_wrenches
 from .tree import Tree
 
 #: Beyond so many additions and multiplications in the recursive form the expanded one fills pages.
-LARGEST = 700
+LARGEST = 250
 
 Table = list[list[Expr]]
+Form = Callable[[Expr], Expr]
+Writer = Callable[[Expr], str]
 
 
-@dataclass(frozen=True)
-class Symbols:
-    """How coordinates are written: q1, q1', q1'' (or the user's names), and g for gravity along one axis."""
+class Notation:
+    """How symbols are written: q1, q1', q1'' (or the user's names) for coordinates, g for gravity along one axis."""
 
-    model: Model
-    q: tuple[Expr, ...]
-    v: tuple[Expr, ...]
-    a: tuple[Expr, ...]
-    names: tuple[str, ...]
-    rates: tuple[str, ...]
-    quaternion: tuple[bool, ...]
-    replaced: Mapping[Expr, Expr] = field(default_factory=dict)
-
-    @staticmethod
-    def of(tree: Tree, names: Mapping[str, str] | None) -> Symbols:
-        """Names for the coordinates of a tree."""
+    def __init__(self, tree: Tree, names: Mapping[str, str] | None, form: Form) -> None:
+        self.form = form
+        self.model = tree.model
         given = dict(names or {})
-        short: list[str] = []
-        rates: list[str] = []
-        quaternion: list[bool] = []
+        quaternions = sum(c.is_quaternion for c in tree.coordinates)
+        #: (symbol, text, LaTeX, name in the model or "" where the text needs no explanation)
+        self.entries: list[tuple[Expr, str, str, str]] = []
         for number, c in enumerate(tree.coordinates, 1):
             if c.is_quaternion:
-                short += [given.pop(n, f"e{number}_{i}") for i, n in enumerate(c.names)]
-                rates += [given.pop(n, f"omega{number}_{x}") for n, x in zip(c.velocity_names, "xyz", strict=True)]
-                quaternion += [True] * 3
+                self._quaternion(c, str(number) if quaternions > 1 else "", given)
             else:
-                short.append(given.pop(c.names[0], f"q{number}"))
-                rates.append(short[-1])
-                quaternion.append(False)
+                self._scalar(c, given.pop(c.names[0], f"q{number}"))
         if given:
             known = ", ".join(n for c in tree.coordinates for n in c.names)
             raise InputError(f"names: there is no coordinate '{next(iter(given))}'; there are {known}")
-        gravity = _short_gravity(tree.model)
-        return Symbols(tree.model, tree.q, tree.v, tree.a, tuple(short), tuple(rates), tuple(quaternion), gravity)
+        self.replaced = _short_gravity(tree.model)
+
+    def _scalar(self, c: Coordinate, n: str) -> None:
+        self.entries.append((c.q[0], n, symbol_latex(n), c.names[0]))
+        self.entries.append((c.v[0], n + "'", symbol_latex(n + "_dot"), c.velocity_names[0]))
+        self.entries.append((c.a[0], n + "''", symbol_latex(n + "_ddot"), ""))
+
+    def _quaternion(self, c: Coordinate, number: str, given: dict[str, str]) -> None:
+        for i, (s, name) in enumerate(zip(c.q, c.names, strict=True)):
+            n = given.pop(name, f"e{number}_{i}" if number else f"e{i}")
+            self.entries.append((s, n, symbol_latex(n), name))
+        for x, v, a, name in zip("xyz", c.v, c.a, c.velocity_names, strict=True):
+            n = given.pop(name, f"omega{number}_{x}")
+            self.entries.append((v, n, symbol_latex(n), name))
+            self.entries.append((a, n + "'", symbol_latex(n + "_dot"), ""))
 
     @cached_property
-    def text_names(self) -> dict[int, str]:
-        """Texts of the symbols by their number."""
-        found = dict(zip((s.id for s in self.q), self.names, strict=True))
-        for v, a, n, turning in zip(self.v, self.a, self.rates, self.quaternion, strict=True):
-            found[v.id], found[a.id] = (n, n + "'") if turning else (n + "'", n + "''")
-        return found
+    def _texts(self) -> dict[int, str]:
+        return {s.id: text for s, text, _, _ in self.entries}
 
     @cached_property
-    def latex_names(self) -> dict[int, str]:
-        """LaTeX of the symbols by their number."""
-        found = dict(zip((s.id for s in self.q), map(symbol_latex, self.names), strict=True))
-        for v, a, n, turning in zip(self.v, self.a, self.rates, self.quaternion, strict=True):
-            first, second = (n, n + "_dot") if turning else (n + "_dot", n + "_ddot")
-            found[v.id], found[a.id] = symbol_latex(first), symbol_latex(second)
-        return found
+    def _latexes(self) -> dict[int, str]:
+        return {s.id: latex for s, _, latex, _ in self.entries}
 
     def text(self, e: Expr) -> str:
         """An expression as text."""
-        e = self._shown(e)
-        return self.text_names.get(e.id) or to_text(e, named=self.text_names)
+        e = self.shown(e)
+        return self._texts.get(e.id) or to_text(e, named=self._texts)
 
     def latex(self, e: Expr) -> str:
         """An expression in LaTeX."""
-        e = self._shown(e)
-        return self.latex_names.get(e.id) or to_latex(e, named=self.latex_names)
+        e = self.shown(e)
+        return self._latexes.get(e.id) or to_latex(e, named=self._latexes)
 
-    def _shown(self, e: Expr) -> Expr:
-        return readable(substitute([e], self.replaced)[0]) if self.replaced and e.deps else e
+    def shown(self, e: Expr) -> Expr:
+        """The expression with g, and numbers to twelve digits."""
+        present = [s for s in free_symbols([e]) if s in self.replaced]
+        if present:
+            e = self.form(substitute([e], self.replaced)[0])
+        numbers = {x: float(f"{x.data:.12g}") for x in topological([e]) if x.op == "const"}
+        return substitute([e], {x: n for x, n in numbers.items() if n != x.data})[0]
 
-    def legend(self) -> list[str]:
-        """What the short names stand for."""
-        long = [n for c in Tree(self.model).coordinates for n in c.names]
-        lines = [f"{short} = {name}" for short, name in zip(self.names, long, strict=True) if short != name]
-        lines += [f"{to_text(new if new.op == 'symbol' else neg(new))} = {'-' if new.op == 'neg' else ''}{old.name}" for old, new in self.replaced.items()]
-        return lines
+    def legend(self, expressions: Sequence[Expr]) -> str:
+        """What the short names in some expressions stand for."""
+        used = {s.id for s in free_symbols(expressions)}
+        lines = []
+        for s, text, _, name in self.entries:
+            rate = text.endswith("'") and text[:-1] in self._texts.values()
+            if s.id in used and name and text != name and not rate:
+                lines.append(f"{text} = {name}")
+            elif s.id in used and text.endswith("'"):
+                lines += [f"{t} = {n}" for _, t, _, n in self.entries if t == text.rstrip("'") and t != n and n]
+        for old, new in self.replaced.items():
+            if old.id in used:
+                lines.append(f"g = {'-' if new.op == 'neg' else ''}{old.name}")
+        return ", ".join(dict.fromkeys(lines))
 
 
 def _short_gravity(model: Model) -> dict[Expr, Expr]:
-    """The one gravity parameter the model made itself as ±g, so that g is positive."""
+    """The one gravity parameter that the model made itself as ±g, so that g is positive."""
     named = [p for p in model.parameter_set if p.name.startswith("gravity_") and p.symbol in tuple(model.gravity)]
     if len(named) != 1 or "g" in model.parameter_set.names:
         return {}
@@ -122,10 +133,13 @@ def _short_gravity(model: Model) -> dict[Expr, Expr]:
 
 @dataclass(frozen=True)
 class ExplicitEquations:
-    """The terms of M v̇ + h + g = Q + Jᵀλ in closed form; ``print`` shows them, :meth:`latex` typesets them."""
+    """The terms of M v̇ + h + g = Q + Jᵀλ in closed form; ``print`` shows the equations, :meth:`latex` typesets them."""
 
     model: Model
-    symbols: Symbols
+    notation: Notation
+    q: tuple[Expr, ...]
+    v: tuple[Expr, ...]
+    a: tuple[Expr, ...]
     #: M(q)
     mass: Table
     #: h(q, v): Coriolis, centrifugal and (with prescribed motion) inertial forces of what is prescribed
@@ -134,92 +148,113 @@ class ExplicitEquations:
     gravity: list[Expr]
     #: Q: the model's loads
     loads: list[Expr]
-    #: h(q, t) = 0 and w(q, v, t) = 0, and the rows of J
+    #: h(q, t) = 0 and w(q, v, t) = 0, and J
     constraints: list[Expr]
     jacobian: Table
     #: λ
     multipliers: list[Expr]
-    simplify: bool = True
 
-    @cached_property
+    @property
     def left(self) -> list[Expr]:
-        """M v̇ + h + g, one expression for each coordinate, in readable form."""
-        form = readable if self.simplify else expand
-        rows = []
-        for row, h, g in zip(self.mass, self.coriolis, self.gravity, strict=True):
-            total = add(h, g)
-            for m, a in zip(row, self.symbols.a, strict=True):
-                total = add(total, mul(m, a))
-            rows.append(form(total))
-        return rows
+        """M v̇ + h + g, one expression for each velocity."""
+        return [_sum([mul(m, a) for m, a in zip(row, self.a, strict=True)] + [h, g])
+                for row, h, g in zip(self.mass, self.coriolis, self.gravity, strict=True)]  # fmt: skip
 
-    @cached_property
+    @property
     def right(self) -> list[Expr]:
         """Q + Jᵀλ."""
-        found = []
-        for i, q in enumerate(self.loads):
-            for row, multiplier in zip(self.jacobian, self.multipliers, strict=True):
-                q = add(q, mul(row[i], multiplier))
-            found.append(q)
-        return found
+        columns = zip(*self.jacobian, strict=True) if self.jacobian else [()] * len(self.loads)
+        return [_sum([q, *map(mul, column, self.multipliers)]) for q, column in zip(self.loads, columns, strict=True)]
 
     @cached_property
     def coriolis_matrix(self) -> Table:
         """C(q, v) with h = C v, by Christoffel's symbols ½(∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i): Ṁ − 2C is skew."""
-        if any(self.symbols.quaternion):
+        if len(self.q) != len(self.v):
             raise InputError(f"model '{self.model.name}': Christoffel's symbols need q' = v; choose an orientation sequence such as 'zxz'")
-        n = len(self.symbols.v)
-        slopes = jacobian([e for row in self.mass for e in row], self.symbols.q)
+        n = len(self.v)
+        slopes = jacobian([e for row in self.mass for e in row], self.q)
 
         def entry(i: int, j: int) -> Expr:
-            total = ZERO
-            for k, rate in enumerate(self.symbols.v):
-                part = sub(add(slopes[i * n + j][k], slopes[i * n + k][j]), slopes[j * n + k][i])
-                total = add(total, mul(part, rate))
-            return _form(self.simplify)(mul(HALF, total))
+            parts = [sub(add(slopes[i * n + j][k], slopes[i * n + k][j]), slopes[j * n + k][i]) for k in range(n)]
+            return self.notation.form(mul(HALF, _sum([mul(p, rate) for p, rate in zip(parts, self.v, strict=True)])))
 
         return [[entry(i, j) for j in range(n)] for i in range(n)]
 
     def text(self) -> str:
-        """The equations of motion as text, one for each coordinate, with what the names stand for."""
-        write = self.symbols.text
-        lines = [f"{write(l)} = {write(r)}" for l, r in zip(self.left, self.right, strict=True)]
+        """The equations of motion as text, one for each velocity, with what the names stand for."""
+        write = self.notation.text
+        lines = [f"{_joined(self._terms(i, write, '*'))} = {write(r)}" for i, r in enumerate(self.right)]
         lines += [f"{write(h)} = 0" for h in self.constraints]
-        legend = self.symbols.legend()
-        return "\n".join([*lines, *(["where " + ", ".join(legend)] if legend else [])])
+        legend = self.notation.legend([*self.left, *self.right, *self.constraints])
+        return "\n".join([*lines, *([f"where {legend}"] if legend else [])])
+
+    def _terms(self, i: int, write: Writer, times: str) -> list[str]:
+        """Terms of equation i: accelerations with their factors in brackets, then velocities, then the rest."""
+        terms = []
+        for m, a in zip(self.mass[i], self.a, strict=True):
+            inner = m.args[0] if m.op == "neg" else m
+            if inner.op in ("add", "sub") and inner.deps & ~PARAMETER:
+                terms.append(f"{'-' if inner is not m else ''}({write(inner)}){times}{write(a)}")
+            elif m is not ZERO:
+                terms.append(write(mul(m, a)))
+        terms += [write(e) for e in (self.coriolis[i], self.gravity[i]) if e is not ZERO]
+        return terms or ["0"]
 
     def matrices(self) -> str:
-        """M, h and g apart, entry by entry."""
-        write = self.symbols.text
+        """M, h, g and Q apart, entry by entry; what is not listed is zero."""
+        write = self.notation.text
         n = len(self.mass)
-        lines = [f"M[{i + 1},{j + 1}] = {write(self.mass[i][j])}" for i in range(n) for j in range(i, n)]
+        lines = [f"M[{i + 1},{j + 1}] = {write(e)}" for i in range(n) for j in range(i, n) if (e := self.mass[i][j]) is not ZERO]
         for name, entries in (("h", self.coriolis), ("g", self.gravity), ("Q", self.loads)):
-            lines += [f"{name}[{i + 1}] = {write(e)}" for i, e in enumerate(entries) if name != "Q" or e is not ZERO]
+            lines += [f"{name}[{i + 1}] = {write(e)}" for i, e in enumerate(entries) if e is not ZERO]
         return "\n".join(lines)
 
-    def latex(self) -> str:
-        """The equations of motion as an ``align*`` environment."""
-        write = self.symbols.latex
-        rows = [f"{write(l)} &= {write(r)}" for l, r in zip(self.left, self.right, strict=True)]
+    def latex(self, width: int = 90) -> str:
+        """The equations of motion as an ``align*`` environment; those longer than about ``width`` letters are broken."""
+        write = self.notation.latex
+        rows = [_latex_row(self._terms(i, write, " "), write(r), width) for i, r in enumerate(self.right)]
         rows += [f"{write(h)} &= 0" for h in self.constraints]
-        return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+        return _align(rows)
 
     def latex_matrices(self) -> str:
         """M, h and g as matrices in LaTeX."""
-        write = self.symbols.latex
-        columns = [[[e] for e in part] for part in (self.coriolis, self.gravity)]
-        rows = [f"{name} &= {_matrix_latex(table, write)}" for name, table in zip("Mhg", (self.mass, *columns), strict=True)]
-        return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+        tables = (self.mass, [[e] for e in self.coriolis], [[e] for e in self.gravity])
+        return _align([f"{n} &= {_matrix(t, self.notation.latex)}" for n, t in zip("Mhg", tables, strict=True)])
 
     def __str__(self) -> str:
         return self.text()
 
 
-def _form(simplify: bool) -> Any:
-    return readable if simplify else expand
+def _sum(items: Iterable[Expr]) -> Expr:
+    total = ZERO
+    for e in items:
+        total = add(total, e)
+    return total
 
 
-def _matrix_latex(table: Sequence[Sequence[Expr]], write: Any) -> str:
+def _joined(terms: Sequence[str]) -> str:
+    return terms[0] + "".join(f" - {t[1:]}" if t.startswith("-") else f" + {t}" for t in terms[1:])
+
+
+def _latex_row(terms: Sequence[str], right: str, width: int) -> str:
+    """One equation; a new line is begun between terms where the letters seen would exceed the width."""
+    lines, line = [], ""
+    for t in terms:
+        longer = _joined([line, t]) if line else t
+        if line and len(re.sub(r"\\d?dot|[{}_^\\\\ ]", "", longer)) > width:
+            lines.append(line)
+            longer = f"- {t[1:]}" if t.startswith("-") else f"+ {t}"
+        line = longer
+    if not lines:
+        return f"{line} &= {right}"
+    return "& " + " \\\\\n& \\quad ".join([*lines, line]) + f" = {right}"
+
+
+def _align(rows: Sequence[str]) -> str:
+    return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+
+
+def _matrix(table: Sequence[Sequence[Expr]], write: Writer) -> str:
     rows = r" \\ ".join(" & ".join(write(e) for e in row) for row in table)
     return rf"\begin{{bmatrix}} {rows} \end{{bmatrix}}"
 
@@ -244,20 +279,21 @@ def explicit_equations(
     if tree.nv == 0:
         raise InputError(f"model '{model.name}' has no free coordinate, hence no equation of motion")
     _check_size(model, tree, largest)
-    form = _form(simplify)
-    M = [[ZERO] * tree.nv for _ in range(tree.nv)]
-    raw = mass_matrix(tree)
-    for i in range(tree.nv):
-        for j in range(i, tree.nv):
-            M[i][j] = M[j][i] = form(raw[i][j])
+    form = shortened if simplify else expanded
+    M = _mass_matrix(tree, form)
     J = [[ZERO] * tree.nv for _ in eq.rows]
     for (i, j), e in eq.constraint_jacobian.items():
         J[i][j] = form(e)
     return ExplicitEquations(
-        model, Symbols.of(tree, names), M, [form(e) for e in _inertial_forces(tree)], [form(e) for e in gravity_forces(tree)],
-        [form(e) for e in eq.generalised_forces], [form(r.expression) for r in eq.rows], J,
-        [symbol(f"lambda_{i + 1}", "input") for i in range(len(eq.rows))], simplify,
+        model, Notation(tree, names, form), tree.q, tree.v, tree.a, M, _inertial_forces(tree, M, form),
+        [form(e) for e in gravity_forces(tree)], [form(e) for e in eq.generalised_forces],
+        [form(r.expression) for r in eq.rows], J, [symbol(f"lambda_{i + 1}", "input") for i in range(len(eq.rows))],
     )  # fmt: skip
+
+
+def expanded(e: Expr) -> Expr:
+    """A sum of products of single sines and cosines."""
+    return expand(e, trig=True)
 
 
 def _check_size(model: Model, tree: Tree, largest: int) -> None:
@@ -270,8 +306,20 @@ def _check_size(model: Model, tree: Tree, largest: int) -> None:
         )
 
 
-def _inertial_forces(tree: Tree) -> list[Expr]:
-    """c(q, v) without gravity."""
+def _mass_matrix(tree: Tree, form: Form) -> Table:
+    """M from composite bodies or as ∂²T/∂v², whichever reads shorter, entry by entry."""
+    n = tree.nv
+    composite = mass_matrix(tree)
+    momenta = jacobian([kinetic_energy(Kinematics(tree))], tree.v)[0]
+    M = [[ZERO] * n for _ in range(n)]
+    for i, row in enumerate(jacobian(momenta, tree.v)):
+        for j in range(i, n):
+            M[i][j] = M[j][i] = _shortest(form, composite[i][j], row[j])
+    return M
+
+
+def _inertial_forces(tree: Tree, M: Table, form: Form) -> list[Expr]:
+    """c(q, v) without gravity, by Newton and Euler or (where q̇ = v) by Lagrange: Ṁ v − ½ ∂(vᵀM v)/∂q."""
     wrenches = link_wrenches(tree, link_motions(tree, gravity=False, acceleration=False))
     forces = [ZERO] * tree.nv
     for link in tree.links:
@@ -279,7 +327,28 @@ def _inertial_forces(tree: Tree) -> list[Expr]:
         for freedom in link.freedoms:
             part = mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis])
             forces[freedom.index] = add(forces[freedom.index], part)
-    return forces
+    if len(tree.q) != tree.nv or tree.prescribed:
+        return [form(e) for e in forces]
+    p = [_sum(map(mul, row, tree.v)) for row in M]
+    rates = jvp(p, dict(zip(tree.q, tree.v, strict=True)) | dict.fromkeys(tree.v, ZERO))
+    slopes = jacobian([mul(HALF, _sum(map(mul, p, tree.v)))], tree.q)[0]
+    return [_shortest(form, f, sub(r, s)) for f, r, s in zip(forces, rates, slopes, strict=True)]
+
+
+def _shortest(form: Form, *candidates: Expr) -> Expr:
+    return min((form(e) for e in candidates), key=lambda e: len(to_text(e)))
+
+
+def shortened(e: Expr) -> Expr:
+    """The readable form, with angles that the addition theorems leave as q1 + q2 − q1 gathered."""
+    for _ in range(4):
+        e = readable(e)
+        tidy = {x: unary(x.op, expand(x.args[0])) for x in topological([e]) if x.op in ("sin", "cos") and x.args[0].args}
+        tidy = {x: y for x, y in tidy.items() if x is not y}
+        if not tidy:
+            break
+        e = substitute([e], tidy)[0]
+    return e
 
 
 def gravity_forces(tree: Tree) -> list[Expr]:
@@ -291,3 +360,102 @@ def gravity_forces(tree: Tree) -> list[Expr]:
         field_in.append(g)
         weights[link.index] = (g * link.mass, link.moment.cross(g))
     return [neg(e) for e in project_wrenches(tree, weights)]
+
+
+# --- linear equations --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LinearEquations:
+    """M δv̇ + (D + G) δv + (K + N) δq = δQ about a nominal motion, in closed form.
+
+    D and K are symmetric (damping, stiffness), G and N skew (gyroscopic and circulatory forces).
+    """
+
+    notation: Notation
+    mass: Table
+    damping: Table
+    gyroscopic: Table
+    stiffness: Table
+    circulatory: Table
+    #: what must act from outside, beyond the loads of the model, for the nominal motion to be one
+    force: list[Expr]
+
+    def text(self) -> str:
+        """The non-zero entries of all matrices."""
+        lines = []
+        for name, table in self._tables():
+            lines += [f"{name}[{i + 1},{j + 1}] = {self.notation.text(e)}" for i, row in enumerate(table) for j, e in enumerate(row) if e is not ZERO]
+        lines += [f"force[{i + 1}] = {self.notation.text(e)}" for i, e in enumerate(self.force) if e is not ZERO]
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        """The matrices that are not zero in LaTeX."""
+        return _align([f"{n} &= {_matrix(t, self.notation.latex)}" for n, t in self._tables() if any(e is not ZERO for r in t for e in r)])
+
+    def _tables(self) -> list[tuple[str, Table]]:
+        return [("M", self.mass), ("D", self.damping), ("G", self.gyroscopic), ("K", self.stiffness), ("N", self.circulatory)]
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def linearised(
+    model: Model, at: Mapping[str, Any] | None = None, simplify: bool = True, names: Mapping[str, str] | None = None,
+    largest: int = LARGEST,
+) -> LinearEquations:  # fmt: skip
+    """Matrices of small motions about a nominal one; loads of the model are included.
+
+    ``at`` gives positions, velocities and accelerations by name ("hinge.angle", "hinge.angle_rate",
+    "hinge.angle_acc"), numbers or expressions of parameters; what it does not name is zero.
+
+    >>> m = Model("pendulum", gravity=(0, 0, -9.81))
+    >>> mass, l = m.parameters(m=1.0, l=0.5)
+    >>> hinge = m.revolute("hinge", m.ground, m.body("bob", mass=mass, com=(0, 0, -l)), axis="y")
+    >>> print(linearised(m))
+    M[1,1] = m*l^2
+    K[1,1] = m*g*l
+    """
+    eq = Equations(model)
+    if len(eq.q) != len(eq.v):
+        raise InputError(f"model '{model.name}': a quaternion has no linear neighbourhood of three numbers; choose an orientation sequence such as 'xyz'")
+    if eq.rows:
+        raise InputError(f"model '{model.name}' has the constraint '{eq.rows[0].name}'; closed linear forms are offered for trees")
+    tree = Tree(model, regroup=False)
+    _check_size(model, tree, largest)
+    nominal = dict.fromkeys((*eq.q, *eq.v, *eq.a), ZERO) | _nominal(eq, at or {})
+    phi = [sub(f, q) for f, q in zip(inverse_dynamics(tree), eq.generalised_forces, strict=True)]
+    form = shortened if simplify else expanded
+    n = tree.nv
+
+    def table(wrt: Sequence[Expr]) -> Table:
+        flat = substitute([expanded(e) for row in jacobian(phi, wrt) for e in row], nominal)
+        return [[form(e) for e in flat[i * n : (i + 1) * n]] for i in range(n)]
+
+    D, K = table(eq.v), table(eq.q)
+    return LinearEquations(
+        Notation(tree, names, form), table(eq.a), _part(D, 1, form), _part(D, -1, form), _part(K, 1, form), _part(K, -1, form),
+        [form(e) for e in substitute([expanded(e) for e in phi], nominal)],
+    )  # fmt: skip
+
+
+def _nominal(eq: Equations, at: Mapping[str, Any]) -> dict[Expr, Expr]:
+    known = {s.name: s for s in (*eq.q, *eq.v, *eq.a)}
+    for name in at:
+        if name not in known:
+            raise InputError(f"nominal motion: there is no coordinate '{name}'; there are {', '.join(known)}")
+    found: dict[Expr, Expr] = {}
+    for name, given in at.items():
+        x = found[known[name]] = value(given, f"nominal {name}")
+        quarters = float(x) / (0.5 * math.pi) if x.is_number else 0.5
+        if abs(quarters - round(quarters)) < 1e-15 * max(1.0, abs(quarters)):  # right angles have exact sines
+            cosine, sine = ((1, 0), (0, 1), (-1, 0), (0, -1))[round(quarters) % 4]
+            found[cos(known[name])], found[sin(known[name])] = as_expr(cosine), as_expr(sine)
+    return found
+
+
+def _part(table: Table, sign: int, form: Form) -> Table:
+    """Symmetric (+1) or skew (−1) part ½(A ± Aᵀ)."""
+    n = len(table)
+    combine = add if sign > 0 else sub
+    return [[form(mul(HALF, combine(table[i][j], table[j][i]))) for j in range(n)] for i in range(n)]

@@ -8,6 +8,7 @@ words (see :data:`HEADER` and :data:`LINK`), so that machine code needs a single
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,33 @@ def word(dtype: np.dtype, field: str) -> int:
     return int(dtype.fields[field][1]) // 8
 
 
+@dataclass(frozen=True)
+class Sort:
+    """What steps know of a link before any number: kind, axis, and what is absent altogether."""
+
+    kind: str
+    axis: int
+    #: whether its coordinate is free (not prescribed)
+    free: bool
+    #: whether the axes are turned and the origin is displaced from the parent's even at zero displacement
+    turned: bool
+    placed: bool
+    massive: bool
+    #: whether a ratio, an offset or a rotor is there
+    geared: bool
+
+    @property
+    def label(self) -> str:
+        """A short name."""
+        flags = zip("ftpmg", (self.free, self.turned, self.placed, self.massive, self.geared), strict=True)
+        return f"{self.kind}{self.axis}" + "".join(letter for letter, present in flags if present)
+
+    @property
+    def freedoms(self) -> int:
+        """Number of freedoms of the joint."""
+        return (3 if self.kind == "S" else 1) if self.free else 0
+
+
 class LinkArrays:
     """Numbers of all links of a tree, from the values of its parameters.
 
@@ -74,6 +102,7 @@ class LinkArrays:
         self.header = self.block[:header].view(HEADER)
         self.links = self.block[header:].view(LINK)
         self.names = [link.name for link in tree.links]
+        self.sorts: list[Sort] = []
         self.coordinates = list(tree.coordinates)
         self.parameter_names = tree.model.parameter_set.names
         self._symbols = tree.model.parameter_set.symbols
@@ -132,6 +161,10 @@ class LinkArrays:
             turn = tree._constant_turns[link.index]
             rotation = _UNTURNED if turn is None else turn.matrix().entries
             ratio, offset, rotor = _transmission(link, places, rotors)
+            massive = link.mass is not ZERO or not link.own_inertia.is_zero
+            geared = ratio is not ONE or offset is not ZERO or rotor is not ZERO
+            free, placed = bool(link.freedoms), not link.d.is_zero
+            self.sorts.append(Sort(link.kind, link.axis, free, turn is not None, placed, massive, geared))
             values = (
                 *rotation, *link.d, link.mass, *link.own_moment, *link.own_inertia.entries, ratio, offset, rotor,
             )  # fmt: skip
@@ -187,4 +220,4 @@ def _transmission(
     return freedom.ratio, offset, rotors.pop(freedom.index, ZERO)
 
 
-__all__ = ["FREE_ROTATION", "HEADER", "LINK", "ROTATION", "TRANSLATION", "LinkArrays", "word"]
+__all__ = ["FREE_ROTATION", "HEADER", "LINK", "ROTATION", "TRANSLATION", "LinkArrays", "Sort", "word"]

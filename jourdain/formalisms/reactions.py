@@ -18,6 +18,7 @@ from ..model.topology import Branch
 from ..model.values import vector
 from ..symbolic.expr import ZERO, Expr, add, mul, neg
 from ..symbolic.vectors import IDENTITY, NULL, Vector
+from .equations import Equations
 from .kinematics import GROUND, Kinematics
 from .newton_euler import LinkMotion, Wrench, inertial_moment, link_motions
 from .tree import Link, Placement, Tree, prescribed_rates
@@ -34,13 +35,15 @@ class Reaction:
 
 
 def joint_reactions(
-    model: Model, axes: Axes = "world", external: Mapping[str, tuple[Any, Any]] | None = None, acceleration: bool = True
-) -> dict[str, Reaction]:
+    model: Model, axes: Axes = "world", external: Mapping[str, tuple[Any, Any]] | None = None, acceleration: bool = True,
+    loads: bool = True,
+) -> dict[str, Reaction]:  # fmt: skip
     """Wrench of every joint of the tree by name, as functions of q, v, a (and t where motion is prescribed).
 
     Components are along the world's axes, or those of the joint's frame on the "parent" or on the "child".
-    ``external`` gives for bodies a force at the body's origin and a torque (world axes) from outside, such as the forces
-    of joints that close loops; fixed joints are included.  ``acceleration=False`` takes a = 0.
+    The model's loads act on the bodies (``loads=False`` leaves them out); ``external`` gives for bodies a further force at
+    the body's origin and a torque (world axes), such as the forces of joints that close loops.  Fixed joints are
+    included.  ``acceleration=False`` takes a = 0.
 
     >>> m = Model("mass on the ground")
     >>> w = m.parameter("m", 2.0)
@@ -50,23 +53,25 @@ def joint_reactions(
     """
     if axes not in ("world", "parent", "child"):
         raise InputError(f"axes '{axes}' of reactions are unknown; use 'world', 'parent' or 'child'")
-    tree = Tree(model, regroup=False)
-    kinematics = Kinematics(tree)
+    kinematics = Kinematics(Tree(model, regroup=False))
     found: dict[str, Reaction] = {}
-    for branch, (far, near) in _transmitted(kinematics, external, acceleration):
+    for branch, (far, near) in _transmitted(kinematics, external, acceleration, loads):
         found[branch.joint.name] = _as_reaction(kinematics, branch, far, near, axes)
     return {name: found[name] for name in model.joints if name in found}
 
 
-def driving_forces(model: Model, external: Mapping[str, tuple[Any, Any]] | None = None) -> dict[str, Expr]:
+def driving_forces(
+    model: Model, external: Mapping[str, tuple[Any, Any]] | None = None, loads: bool = True
+) -> dict[str, Expr]:
     """Generalised force (N or N·m) that keeps each driven or locked coordinate on its motion, by coordinate name.
 
-    It works on the coordinate as a motor between parent and child would, the rotor's inertia included.
+    It works on the coordinate as a motor between parent and child would, the rotor's inertia included; what springs and
+    laws at the same joint contribute is part of it.
     """
     tree = Tree(model, regroup=False)
     kinematics = Kinematics(tree)
     forces = {c.names[0]: ZERO for c in tree.prescribed}
-    for branch, (far, _) in _transmitted(kinematics, external, True):
+    for branch, (far, _) in _transmitted(kinematics, external, True, loads):
         motions = branch.joint.motions[::-1] if branch.reverse else branch.joint.motions
         links = _crossed(tree, branch)
         force, moment = far
@@ -89,12 +94,15 @@ def driving_forces(model: Model, external: Mapping[str, tuple[Any, Any]] | None 
 
 
 def _transmitted(
-    kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]] | None, acceleration: bool
+    kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]] | None, acceleration: bool, loads: bool
 ) -> list[tuple[Branch, tuple[Wrench, Wrench]]]:
     """For every branch the wrench on all that lies beyond: about the origin and in the axes of the link behind the joint,
     and of the link before it."""
     tree = kinematics.tree
     totals = _body_wrenches(kinematics, external or {}, acceleration)
+    if loads:
+        for name, (f, n) in body_loads(tree.model).items():
+            totals[name] = (totals[name][0] - f, totals[name][1] - n)
     found = []
     for branch in reversed(tree.model.topology.branches):
         far = near = totals[branch.body.name]
@@ -120,11 +128,36 @@ def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any
         if name not in needed:
             raise InputError(f"external force on '{name}': there is no such body; the bodies are {', '.join(needed)}")
         what = f"external force on '{name}'"
-        _, f, n = kinematics.wrench_on_link(tree.model.bodies[name], vector(force, what), vector(torque, what))
-        if tree.places[name].link < 0:
-            n = n + tree.place(tree.model.bodies[name].origin).position.cross(f)
+        f, n = _on_link(kinematics, tree.model.bodies[name].origin, vector(force, what), vector(torque, what))
         needed[name] = (needed[name][0] - f, needed[name][1] - n)
     return needed
+
+
+def _on_link(kinematics: Kinematics, frame: Frame, force: Vector, torque: Vector, base: int = GROUND) -> Wrench:
+    """A force at a frame and a torque (base's axes) about the origin of the link that carries the frame (or the ground)."""
+    link, f, n = kinematics.wrench_on_link(frame, force, torque, base)
+    return (f, n) if link >= 0 else (f, n + kinematics.place(frame).position.cross(f))
+
+
+class _LoadsByBody(Equations):
+    """The equations with loads kept for each body, where bodies fixed to each other are one link."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.by_body: dict[str, Wrench] = {}
+
+    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+        if not frame.body.is_ground:
+            f, n = _on_link(self.kinematics, frame, force, torque, base)
+            before = self.by_body.get(frame.body.name, (NULL, NULL))
+            self.by_body[frame.body.name] = (before[0] + f, before[1] + n)
+
+
+def body_loads(model: Model) -> dict[str, Wrench]:
+    """Resultant of the model's loads on each body, about its link's origin in the link's frame of expression."""
+    equations = _LoadsByBody(model)
+    _ = equations.wrenches
+    return equations.by_body
 
 
 def _inertial_wrench(tree: Tree, body: Body, motion: LinkMotion) -> Wrench:

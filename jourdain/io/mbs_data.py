@@ -62,7 +62,7 @@ class ForcePoint:
 
 @dataclass(frozen=True)
 class SensorPoint:
-    """``imported["sensors"]``: a point whose motion is wanted, and its quantities (Pos, Rot, Vit, Om, Acc, Omp, Jac)."""
+    """``imported["sensors"]``: a point whose motion is wanted, and quantities (Pos, Rot, Vit, Om, Acc, Omp, Jac)."""
 
     name: str
     frame: str

@@ -93,7 +93,9 @@ class _Writer:
         m, sx, sy, sz, xx, yy, zz, xy, xz, yz = self._numbers([body.mass, *body.moment, *body.inertia.entries])
         c = np.array([sx, sy, sz]) / m if m else np.zeros(3)
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Inertial(float(m), c, I - m * (c @ c * np.eye(3) - np.outer(c, c)))
+        central = I - m * (c @ c * np.eye(3) - np.outer(c, c))
+        central[np.abs(central) < 1e-14 * np.abs(I).max()] = 0.0  # what the shift leaves of a zero
+        return Inertial(float(m), c, central)
 
     # ---- tree -----------------------------------------------------------------------------------------------
 

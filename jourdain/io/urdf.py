@@ -13,7 +13,7 @@ from ..model import Body, Frame, Joint, Model
 from ..model.shapes import box, capsule, cylinder, sphere
 from .drawings import MeshFile, MeshFinder, Packages, hex_colour, placed
 from .placement import Inertial, Pose, clean, from_rpy, z_to
-from .xml_reader import Element, read_xml
+from .xml_reader import LARGEST, Element, read_xml
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -398,9 +398,11 @@ def _six(I: np.ndarray) -> list[float]:
 
 def _optional(element: Element, name: str) -> float | None:
     """A number that may be missing or infinite."""
-    text = (element.get(name) or "").strip().lower()
-    if text in ("", "inf", "+inf", "-inf", "infinity", "-infinity"):
-        return None
+    try:
+        if abs(float(element.get(name) or "inf")) > LARGEST:
+            return None
+    except ValueError:
+        pass
     return element.number(name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +19,8 @@ MAX_BYTES = 64 * 2**20
 MAX_ELEMENTS = 1_000_000
 #: Deepest nesting of elements.
 MAX_DEPTH = 150
+#: Largest number taken for a quantity; products of several stay finite.
+LARGEST = 1e40
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Element:
         try:
             values = np.array([plain_float(word) for word in text.split()], dtype=float)
         except ValueError:
-            raise self.error(f"{_short(what)} is not a list of finite numbers") from None
+            raise self.error(f"{_short(what)} is not a list of finite numbers (up to {LARGEST:g})") from None
         return values
 
     # ---- errors ---------------------------------------------------------------------------------------------
@@ -116,9 +117,9 @@ class Element:
 
 
 def plain_float(word: str) -> float:
-    """A finite number written in the usual way (no underscores, no nan, no inf)."""
+    """A finite number written in the usual way (no underscores, no nan, no inf, nothing beyond 1e40)."""
     number = float(word)
-    if not math.isfinite(number) or "_" in word:
+    if not abs(number) <= LARGEST or "_" in word:
         raise ValueError(word)
     return number
 
@@ -229,4 +230,4 @@ class _Builder:
         )
 
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "plain_float", "read_xml"]
+__all__ = ["LARGEST", "MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "plain_float", "read_xml"]

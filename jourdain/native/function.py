@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,29 @@ def generate(f: SymbolicFunction) -> Code:
     text = head + fastcall.wrapper_ir(f.name, [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
     blob = zlib.compress(b"\0".join((text.encode(), prepare.text.encode())), 1)
     return Code(signature, blob, _link(text, prepare.text))
+
+
+def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) -> Code:
+    """Code kept under a key of the caller's (a model's fingerprint and a function's name): derived only when absent."""
+    name = engine.content_key("function", _source_key(), *key)
+    data = engine.read_cache(name, ".jdf")
+    if data is not None:
+        return Code.from_bytes(data)
+    code = generate(derive())
+    engine.write_cache(name, ".jdf", code.to_bytes())
+    return code
+
+
+@cache
+def _source_key() -> str:
+    """Changes with any source file that takes part in deriving or compiling."""
+    root = Path(__file__).parent.parent
+    parts = []
+    for room in ("symbolic", "model", "formalisms", "native"):
+        for file in sorted((root / room).rglob("*.py")):
+            status = file.stat()
+            parts.append(f"{file.relative_to(root)} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(parts)
 
 
 def _split_declarations(text: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from ..symbolic.graph import topological
 from ..symbolic.tables import Table
 from .trigonometry import literal, sincos_ir
 
-CHUNK = 1000
+CHUNK = 500
 
 #: Functions taken from the C library, called lane by lane.
 LIBRARY_ONE = ("exp", "log", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sin", "cos")
@@ -357,7 +357,7 @@ def _declarations(lanes: int) -> str:
 
 
 def batch_ir(f: SymbolicFunction, lanes: int) -> str:
-    """Driver over many states: ``name_batch(args, strides, first, last, scratch)``.
+    """Driver over many states: ``name_batch(args, strides, first, last, scratch, inner)``.
 
     ``args`` as for the function but with the batch arrays, ``strides`` in doubles from one state to the next (0: common
     to all); scratch holds the transposed block, the pointers of the inner call, and the workspace.
@@ -409,33 +409,64 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
 
 
 def _transfer(i: int, size: int, lanes: int, previous: str, inward: bool) -> list[str]:
-    """Loop that transposes one array between states in rows and states in lanes."""
+    """Code that transposes one array between states in rows and states in lanes: squares of lanes × lanes, then the rest."""
     lines = []
     for lane in range(lanes):
         lines += [
             f"  %o{i}_{lane} = mul i64 %r{lane}, %stride{i}",
             f"  %p{i}_{lane} = getelementptr double, ptr %array{i}, i64 %o{i}_{lane}",
         ]
-    lines += [
+    whole = size - size % lanes
+    if whole:
+        lines += _square(i, whole, lanes, previous, inward)
+    for c in range(whole, size):
+        for lane in range(lanes):
+            name = f"{i}_{c}_{lane}"
+            lines += [
+                f"  %s{name} = getelementptr double, ptr %block{i}, i64 {c * lanes + lane}",
+                f"  %g{name} = getelementptr double, ptr %p{i}_{lane}, i64 {c}",
+            ]
+            source, target = ("g", "s") if inward else ("s", "g")
+            lines += [
+                f"  %x{name} = load double, ptr %{source}{name}, align 8",
+                f"  store double %x{name}, ptr %{target}{name}, align 8",
+            ]
+    return [*lines, f"  br label %after{i}", f"after{i}:"]
+
+
+def _square(i: int, whole: int, lanes: int, previous: str, inward: bool) -> list[str]:
+    """Loop over squares: vectors loaded from one side, transposed by log₂(lanes) stages of shuffles, stored to the other."""
+    T = f"<{lanes} x double>"
+    lines = [
         f"  br label %copy{i}", f"copy{i}:",
         f"  %c{i} = phi i64 [0, %{previous}], [%c{i}n, %copy{i}]",
         f"  %b{i} = mul i64 %c{i}, {lanes}",
+        f"  %base{i} = getelementptr double, ptr %block{i}, i64 %b{i}",
     ]  # fmt: skip
-    for lane in range(lanes):
+    for k in range(lanes):
         lines += [
-            f"  %bl{i}_{lane} = add i64 %b{i}, {lane}",
-            f"  %s{i}_{lane} = getelementptr double, ptr %block{i}, i64 %bl{i}_{lane}",
-            f"  %g{i}_{lane} = getelementptr double, ptr %p{i}_{lane}, i64 %c{i}",
+            f"  %s{i}_{k} = getelementptr double, ptr %base{i}, i64 {k * lanes}",
+            f"  %g{i}_{k} = getelementptr double, ptr %p{i}_{k}, i64 %c{i}",
         ]
-        source, target = ("g", "s") if inward else ("s", "g")
-        lines += [
-            f"  %x{i}_{lane} = load double, ptr %{source}{i}_{lane}, align 8",
-            f"  store double %x{i}_{lane}, ptr %{target}{i}_{lane}, align 8",
-        ]
-    lines += [
-        f"  %c{i}n = add i64 %c{i}, 1",
-        f"  %m{i} = icmp slt i64 %c{i}n, {size}",
-        f"  br i1 %m{i}, label %copy{i}, label %after{i}",
-        f"after{i}:",
+    source, target = ("g", "s") if inward else ("s", "g")
+    lines += [f"  %t{i}_0_{k} = load {T}, ptr %{source}{i}_{k}, align 8" for k in range(lanes)]
+    stage, distance = 0, 1
+    while distance < lanes:
+        for k in range(lanes):
+            if k & distance:
+                continue
+            a, b = f"%t{i}_{stage}_{k}", f"%t{i}_{stage}_{k | distance}"
+            low = [j if not j & distance else lanes + j - distance for j in range(lanes)]
+            high = [j + distance if not j & distance else lanes + j for j in range(lanes)]
+            for name, mask in ((k, low), (k | distance, high)):
+                entries = ", ".join(f"i32 {x}" for x in mask)
+                lines.append(f"  %t{i}_{stage + 1}_{name} = shufflevector {T} {a}, {T} {b}, <{lanes} x i32> <{entries}>")
+        stage, distance = stage + 1, distance * 2
+    lines += [f"  store {T} %t{i}_{stage}_{k}, ptr %{target}{i}_{k}, align 8" for k in range(lanes)]
+    return [
+        *lines,
+        f"  %c{i}n = add i64 %c{i}, {lanes}",
+        f"  %m{i} = icmp slt i64 %c{i}n, {whole}",
+        f"  br i1 %m{i}, label %copy{i}, label %rest{i}",
+        f"rest{i}:",
     ]
-    return lines

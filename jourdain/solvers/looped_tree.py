@@ -1,22 +1,26 @@
-"""Dynamics of large trees as native loops over links: nothing is generated, so size costs neither compile time nor memory.
+"""Dynamics of large trees as native loops over links: code is made for each sort of link, not for each link.
 
 The same numbers as the straight-line code of `formalisms`, which is faster while it fits the cache; the loop takes over where
-it does not.
+it does not, or where compiling would take too long.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, SolverError
-from ..formalisms.link_arrays import LinkArrays
+from ..formalisms import link_steps as ls
+from ..formalisms.link_arrays import LinkArrays, Sort
 from ..formalisms.tree import Tree
 from ..model.model import Model
 from ..native.function import Function, compile_function, thread_count
@@ -29,6 +33,58 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _WORTH_A_THREAD = 5_000
 
 
+@dataclass(frozen=True)
+class _Recipe:
+    """A function as sweeps over the links: (step, inwards, place written in the own row, in the parent's row)."""
+
+    kernel: str
+    inputs: tuple[str, ...]
+    output: str
+    row: int
+    gravity: int
+    sweeps: tuple[tuple[str, bool, int, int], ...]
+
+
+_NEWTON = (("newton_outwards", False, ls.TURN, 0), ("newton_inwards", True, 0, ls.FORCE))
+_RECIPES = {
+    "inverse_dynamics": _Recipe("newton_euler", ("q", "v", "a"), "phi", ls.NEWTON_ROW, ls.ACCELERATION, _NEWTON),
+    "bias": _Recipe("newton_euler", ("q", "v"), "c", ls.NEWTON_ROW, ls.ACCELERATION, _NEWTON),
+    "accelerations": _Recipe("articulated_body", ("q", "v", "tau"), "a", ls.ARTICULATED_ROW, ls.MOVE, (
+        ("articulated_outwards", False, ls.TURN, 0),
+        ("articulated_inwards", True, ls.STEP, ls.BODY),
+        ("articulated_accelerations", False, ls.MOVE, 0),
+        ("articulated_response", True, ls.STEP, ls.BODY + 21),
+    )),
+    "mass_matrix": _Recipe("composite_body", ("q",), "M", ls.COMPOSITE_ROW, -1, (
+        ("composite_outwards", False, ls.TURN, 0),
+        ("composite_inwards", True, ls.COLUMN, ls.COMPOSITE),
+        ("composite_spread", False, 0, 0),
+    )),
+    "poses": _Recipe("poses", ("q",), "poses", ls.POSE_ROW, -1, (("pose_outwards", False, 0, 0),)),
+}  # fmt: skip
+
+
+@cache
+def _step(name: str, sort: Sort) -> Function:
+    """Machine code of one step for one sort of link; it serves every model of the process."""
+    f = compile_function(ls.STEPS[name](sort))
+    if f.signature.workspace > 0:
+        raise SolverError(f"step '{f.name}' does not fit one chunk of code")
+    return f
+
+
+def _program(recipe: _Recipe, arrays: LinkArrays, still: bool) -> NDArray[np.int64]:
+    """The words that tell a kernel which steps to call (layout in `link_sweeps`)."""
+    sorts = list(dict.fromkeys(arrays.sorts))
+    number = {sort: i for i, sort in enumerate(sorts)}
+    words = [recipe.row, recipe.gravity, int(still), len(sorts), len(recipe.sweeps), 0, 0, 0]
+    words += [x for _, inwards, own, parent in recipe.sweeps for x in (int(inwards), own, parent)]
+    for step, *_ in recipe.sweeps:
+        needed = step != "articulated_response" or arrays.header["followers"][0] > 0
+        words += [_step(step, sort).address if needed else 0 for sort in sorts]
+    return np.array(words + [number[sort] for sort in arrays.sorts], dtype=np.int64)
+
+
 class LoopedFunction:
     """One function of a looped tree; it is called like a compiled :class:`~jourdain.native.Function`.
 
@@ -36,24 +92,35 @@ class LoopedFunction:
     ``wrenches`` (…, links, 6) are forces (N) and moments (N m) on the links in their own axes, about their origins.
     """
 
-    def __init__(self, tree: LoopedTree, name: str, inputs: Mapping[str, int], output: tuple[str, tuple[int, ...]]) -> None:
-        from .link_kernels import compiled, workspace_size
+    def __init__(self, tree: LoopedTree, name: str) -> None:
+        from .link_sweeps import compiled, workspace_size
 
+        recipe, arrays = _RECIPES[name], tree.arrays
+        head, nv = arrays.header[0], tree.nv
         self.name = name
-        self.inputs = dict(inputs)
-        self.outputs = dict([output])
-        self.constants = tree.arrays.block
-        head = tree.arrays.header[0]
-        self._links = int(head["links"])
-        self._size = workspace_size(name, self._links, int(head["motions"]), int(head["followers"]))
-        self._names = tree.arrays.names
-        self._takes_wrenches = name in ("inverse_dynamics", "bias", "accelerations")
-        self._has_motions = "prescribed" in self.inputs
-        self._kernel = compiled(name)
-        #: Address of ``int32_t f(void **args)``; see `solvers.link_kernels` for args.
+        self._links, self._names = int(head["links"]), arrays.names
+        shapes: dict[str, tuple[int, ...]] = {"M": (nv, nv), "poses": (self._links, 12)}
+        self.inputs = {n: tree.nq if n == "q" else nv for n in recipe.inputs}
+        if arrays.prescribed:
+            self.inputs["prescribed"] = len(arrays.prescribed)
+        self._slots = ("q", "v", (*recipe.inputs, "", "")[2], "prescribed", "wrenches")
+        self.outputs = {recipe.output: shapes.get(recipe.output, (nv,))}
+        #: The numbers of all links.
+        self.constants = arrays.block
+        #: Which steps to call.
+        self.program = _program(recipe, arrays, name == "bias")
+        self._size = workspace_size(recipe.row, self._links, int(head["motions"]), int(head["followers"]))
+        coupled = recipe.kernel == "articulated_body" and head["followers"] > 0
+        self._kernel = compiled("coupled_bodies" if coupled else recipe.kernel)
+        #: Address of ``int32_t f(void **args)``; see `solvers.link_sweeps` for args.
         self.address: int = self._kernel.address
         self._call = _PROTOTYPE(self.address)
         self._own = threading.local()
+
+    @property
+    def takes_wrenches(self) -> bool:
+        """Whether forces on links enter."""
+        return self.name not in ("mass_matrix", "poses")
 
     def workspace(self) -> Array:
         """Memory for one thread of calls by address."""
@@ -64,24 +131,27 @@ class LoopedFunction:
             raise InputError(
                 f"function '{self.name}' takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), got {len(arrays)}"
             )
-        checked = [self._check(name, size, a) for (name, size), a in zip(self.inputs.items(), arrays, strict=True)]
-        if not self._has_motions:
-            checked.append(np.zeros(0))
-        if self._takes_wrenches:
-            checked.append(self._check_wrenches(wrenches))
-        lead = np.broadcast_shapes(*(a.shape[:-1] for a in checked))
+        checked = {n: self._check(n, size, a) for (n, size), a in zip(self.inputs.items(), arrays, strict=True)}
+        if wrenches is not None:
+            checked["wrenches"] = self._check_wrenches(wrenches)
+        single = all(a.ndim == 1 for a in checked.values())
+        lead = () if single else np.broadcast_shapes(*(a.shape[:-1] for a in checked.values()))
         ((_, shape),) = self.outputs.items()
         result = self._result(lead + shape, out)
         buffer = result if result.flags.c_contiguous else np.empty(result.shape)
         if lead:
             self._run(checked, lead, buffer)
         else:
-            work = self._own_workspace()
-            pointers = [a.ctypes.data if a.size else 0 for a in (*checked, buffer, self.constants, work)]
-            self._report(self._call(np.array(pointers, dtype=np.uintp).ctypes.data))
+            self._report(self._call(self.arguments(checked, buffer, self._own_workspace()).ctypes.data))
         if buffer is not result:
             result[...] = buffer
         return result
+
+    def arguments(self, inputs: Mapping[str, Array], out: Array | None, workspace: Array) -> NDArray[np.intp]:
+        """Pointers for a call by address; inputs or output left out are null."""
+        pointers = [inputs[n].ctypes.data if n in inputs else 0 for n in self._slots]
+        pointers += [0 if out is None else out.ctypes.data, self.constants.ctypes.data, workspace.ctypes.data]
+        return np.array([*pointers, self.program.ctypes.data], dtype=np.intp)
 
     def _own_workspace(self) -> Array:
         if not hasattr(self._own, "memory"):
@@ -90,6 +160,9 @@ class LoopedFunction:
         return memory
 
     def _check(self, name: str, size: int, value: Any) -> Array:
+        if type(value) is np.ndarray and value.shape == (size,) and value.dtype == np.float64 and value.flags.c_contiguous:
+            if math.isfinite(value.sum()):
+                return value
         what = f"function '{self.name}': input '{name}'"
         try:
             array = np.ascontiguousarray(value, dtype=float)
@@ -105,8 +178,8 @@ class LoopedFunction:
         return array
 
     def _check_wrenches(self, wrenches: Any) -> Array:
-        if wrenches is None:
-            return np.zeros(0)
+        if not self.takes_wrenches:
+            raise InputError(f"function '{self.name}' takes no wrenches")
         shape = np.shape(wrenches)
         if shape[-2:] != (self._links, 6):
             raise InputError(
@@ -126,22 +199,25 @@ class LoopedFunction:
             )
         return out
 
-    def _run(self, inputs: list[Array], lead: tuple[int, ...], result: Array) -> None:
+    def _run(self, inputs: Mapping[str, Array], lead: tuple[int, ...], result: Array) -> None:
         """Runs all states of a batch, on several threads when there is enough work."""
-        from .link_kernels import run_batch
+        from .link_sweeps import batch_runner
 
         n = int(np.prod(lead))
         if n == 0:
             return
-        flat = [a if a.ndim == 1 else np.ascontiguousarray(np.broadcast_to(a, lead + a.shape[-1:])) for a in inputs]
-        strides = [0 if a.ndim == 1 else 8 * a.shape[-1] for a in flat] + [8 * (result.size // n), 0, 0]
-        pointers = [a.ctypes.data if a.size else 0 for a in (*flat, result, self.constants)]
+        flat = {
+            k: a if a.ndim == 1 else np.ascontiguousarray(np.broadcast_to(a, lead + a.shape[-1:])) for k, a in inputs.items()
+        }
+        steps = [8 * flat[k].shape[-1] if k in flat and flat[k].ndim > 1 else 0 for k in self._slots]
+        strides = np.array([*steps, 8 * (result.size // n), 0, 0, 0], dtype=np.intp)
         threads = min(thread_count(), n, max(1, n * self._links // _WORTH_A_THREAD))
+        run = batch_runner()
 
         def part(i: int) -> int:
             work = self.workspace()
-            args = np.array([*pointers, work.ctypes.data], dtype=np.intp)
-            return int(run_batch(self.address, args, np.array(strides, np.intp), n * i // threads, n * (i + 1) // threads))
+            args = self.arguments(flat, result, work)
+            return int(run(self.address, args, strides, n * i // threads, n * (i + 1) // threads))
 
         if threads == 1:
             failed = [part(0)]
@@ -213,20 +289,9 @@ class LoopedTree:
     def function(self, name: str) -> LoopedFunction:
         """inverse_dynamics, bias, accelerations, mass_matrix or poses as a function of arrays."""
         if name not in self._functions:
-            nq, nv = self.nq, self.nv
-            known: dict[str, tuple[dict[str, int], tuple[str, tuple[int, ...]]]] = {
-                "inverse_dynamics": ({"q": nq, "v": nv, "a": nv}, ("phi", (nv,))),
-                "bias": ({"q": nq, "v": nv}, ("c", (nv,))),
-                "accelerations": ({"q": nq, "v": nv, "tau": nv}, ("a", (nv,))),
-                "mass_matrix": ({"q": nq}, ("M", (nv, nv))),
-                "poses": ({"q": nq}, ("poses", (len(self.links), 12))),
-            }
-            if name not in known:
-                raise InputError(f"a looped tree has no function '{name}'; choose one of {', '.join(known)}")
-            inputs, output = known[name]
-            if self.arrays.prescribed:
-                inputs["prescribed"] = len(self.arrays.prescribed)
-            self._functions[name] = LoopedFunction(self, name, inputs, output)
+            if name not in _RECIPES:
+                raise InputError(f"a looped tree has no function '{name}'; choose one of {', '.join(_RECIPES)}")
+            self._functions[name] = LoopedFunction(self, name)
         return self._functions[name]
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, t: Any = 0.0, wrenches: Any = None, out: Any = None) -> Array:
@@ -271,29 +336,24 @@ class LoopedTree:
         """A function by its address, with memory of its own: one for each thread that calls it.
 
         "state_derivative" is ẋ(t, x) of x = [q, v] as integrators take it, with constant forces ``tau`` or those that
-        ``forces`` writes for (t, x). The other names have the pointers listed in `solvers.link_kernels`, of which the
+        ``forces`` writes for (t, x). The other names have the pointers listed in `solvers.link_sweeps`, of which the
         caller sets inputs and output.
         """
-        from .link_kernels import compiled, workspace_size
+        from .link_sweeps import compiled
 
+        f = self.function("accelerations" if name == "state_derivative" else name)
+        memory = {"prescribed": np.zeros(max(1, len(self.arrays.prescribed)))}
+        if wrenches is not None:
+            memory["wrenches"] = f._check_wrenches(wrenches)
+        work = f.workspace()
         if name != "state_derivative":
-            f = self.function(name)
-            motions, work = np.zeros(max(1, len(self.arrays.prescribed))), f.workspace()
-            inputs = len(f.inputs) - f._has_motions
-            pointers = [0] * inputs + [motions.ctypes.data] + [0] * f._takes_wrenches + [0, f.constants.ctypes.data, work.ctypes.data]
-            return NativeFunction(f.address, np.array(pointers, dtype=np.uintp), (f, motions, work))
-        head, motion = self.arrays.header[0], self.prescribed
-        tau = np.zeros(self.nv) if tau is None else np.array(tau, dtype=float)
-        if tau.shape != (self.nv,):
-            raise InputError(f"tau must have {self.nv} entries, got shape {tau.shape}")
-        loads = self.function("accelerations")._check_wrenches(wrenches)
-        work = np.zeros(workspace_size(name, int(head["links"]), int(head["motions"]), int(head["followers"])))
-        motions = np.zeros(max(1, len(self.arrays.prescribed)))
-        code, keep = compiled(name), [tau, loads, work, motions, self.arrays]
-        hooks = [0, 0, 0, 0]
+            return NativeFunction(f.address, f.arguments(memory, None, work).astype(np.uintp), (f, memory, work))
+        memory["tau"] = np.zeros(self.nv) if tau is None else f._check("tau", self.nv, tau).copy()
+        code, hooks, keep = compiled(name), [0, 0, 0, 0], [f, memory, work]
+        motion = self.prescribed
         if motion is not None:
             scratch = np.zeros_like(motion._workspace)
-            arguments = motion.arguments(motions, motions, workspace=scratch)
+            arguments = motion.arguments(memory["prescribed"], memory["prescribed"], workspace=scratch)
             hooks[:2] = motion.address, arguments.ctypes.data
             keep += [motion, scratch, arguments]
         if forces is not None:
@@ -301,6 +361,5 @@ class LoopedTree:
             arguments[: forces.args.size] = forces.args
             hooks[2:] = forces.address, arguments.ctypes.data
             keep += [forces, arguments]
-        arrays = (tau, motions, loads, self.arrays.block, work)
-        pointers = [0, 0, 0] + [a.ctypes.data if a.size else 0 for a in arrays] + hooks
+        pointers = [0, 0, 0, *f.arguments(memory, None, work), f.address, *hooks]
         return NativeFunction(code.address, np.array(pointers, dtype=np.uintp), (code, *keep))

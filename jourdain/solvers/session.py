@@ -219,6 +219,7 @@ class Session:
         for name in MEMORY:
             getattr(self, name)[:] = checkpoint.memory[name]
         self.count[fr.STEPS : fr.N_EVENTS + 1] = 0
+        self.count[fr.BAD_STATUS] = 0
         self.count[fr.BEGIN] = 1
 
     def statistics(self, wall_time: float) -> Statistics:

@@ -503,16 +503,39 @@ def _angle_sum(a: Expr, b: Expr, sign: int) -> Expr | None:
         x, y = p.args[0], q.args[0]
         if x is not s.args[0] or y is not r.args[0]:
             return None
-        return unary("sin", add(x, y) if sign > 0 else sub(x, y))
+        return unary("sin", add(x, y) if sign > 0 else _angle_difference(x, y))
     if r.op != s.op or p.op == r.op:
         return None
     x, y, u, w = p.args[0], q.args[0], r.args[0], s.args[0]
     if not ((x is u and y is w) or (x is w and y is u)):
         return None
     if sign > 0:
-        return unary("cos", sub(x, y))
+        return unary("cos", _angle_difference(x, y))
     total = unary("cos", add(x, y))
     return total if p.op == "cos" else neg(total)
+
+
+def _angle_difference(x: Expr, y: Expr) -> Expr:
+    """x − y where both are sums of a few angles, of which those in common cancel."""
+    parts: dict[Expr, int] = {}
+    stack = [(y, -1), (x, 1)]
+    steps = 0
+    while stack:
+        e, sign = stack.pop()
+        if e.op == "add" or e.op == "sub":
+            steps += 1
+            if steps > 16:  # long chains: not worth the walk
+                return sub(x, y)
+            stack.append((e.args[1], sign if e.op == "add" else -sign))
+            stack.append((e.args[0], sign))
+        elif e.op == "neg":
+            stack.append((e.args[0], -sign))
+        else:
+            parts[e] = parts.get(e, 0) + sign
+    total = ZERO
+    for e, n in parts.items():
+        total = add(total, mul(constant(n), e))
+    return total
 
 
 # --- products ----------------------------------------------------------------------------------------------------

@@ -466,13 +466,15 @@ def _with_sine_square(algebra: _Algebra, m: Monomial, angle: Expr) -> Polynomial
 
 def _joined(algebra: _Algebra, rest: Monomial, p: Expr, q: Expr, same_sign: bool) -> Polynomial:
     """rest·(p q ± p' q') with the cofunctions p', q' as one sine or cosine of a sum or difference."""
-    x, y = p.args[0], q.args[0]
+    x, y = algebra.polynomial(p.args[0]), algebra.polynomial(q.args[0])
+    plus = same_sign if p.op != q.op else not same_sign
+    angle = algebra.expression(algebra.plus(x, y, 1.0 if plus else -1.0))
     if p.op == q.op:
-        total = unary("cos", sub(x, y) if same_sign else add(x, y))
+        total = unary("cos", angle)
         if p.op == "sin" and not same_sign:
             total = neg(total)
     else:
-        total = unary("sin", add(x, y) if same_sign else sub(x, y))
+        total = unary("sin", angle)
         if p.op == "cos" and not same_sign:
             total = neg(total)
     sign = 1.0

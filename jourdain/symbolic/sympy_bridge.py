@@ -171,6 +171,8 @@ def _leaf(sympy: Any, node: Any, symbols: Mapping[Any, Any]) -> Expr | None:
         known = ", ".join(map(str, symbols))
         raise InputError(f"the SymPy symbol '{node}' is not in the table of symbols; known: {known}")
     if getattr(node, "is_number", False) and not getattr(node, "args", ()):
+        if not node.is_finite or not node.is_real:
+            raise InputError(f"the SymPy number '{node}' is not a finite real number and has no counterpart")
         return constant(float(node))
     return None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import queue
 import threading
 import webbrowser
 from collections.abc import Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -32,8 +32,7 @@ class Server:
         self._html = html.encode()
         self._bodies = bodies
         self._history: list[str] = []
-        self._listeners: list[queue.Queue[str | None]] = []
-        self._lock = threading.Lock()
+        self._news = threading.Condition()
         self._last_time = -np.inf
         self._finished = False
         self._http = ThreadingHTTPServer((HOST, port), _handler(self))
@@ -68,10 +67,9 @@ class Server:
 
     def finish(self) -> None:
         """Tell the page that the motion is complete; it stays served."""
-        with self._lock:
+        with self._news:
             self._finished = True
-            for listener in self._listeners:
-                listener.put(None)
+            self._news.notify_all()
 
     def close(self) -> None:
         """Stop serving and free the port; may be called twice."""
@@ -88,36 +86,29 @@ class Server:
         self.close()
 
     def _send(self, message: str) -> None:
-        with self._lock:
+        with self._news:
             if self._finished:
                 raise InputError("live view: the motion was finished; start another server to show more")
             self._history.append(message)
-            for listener in self._listeners:
-                listener.put(message)
+            self._news.notify_all()
 
-    def events(self) -> Iterator[str]:
-        """Server-sent events for one page: all that was appended so far, then what comes."""
-        inbox: queue.Queue[str | None] = queue.Queue()
-        with self._lock:
-            for message in self._history:
-                inbox.put(message)
-            if self._finished:
-                inbox.put(None)
-            self._listeners.append(inbox)
-        try:
-            while True:
-                try:
-                    news = inbox.get(timeout=HEARTBEAT)
-                except queue.Empty:
-                    yield ": waiting\n\n"
-                    continue
-                if news is None:
-                    yield "event: end\ndata: {}\n\n"
-                    return
-                yield f"data: {news}\n\n"
-        finally:
-            with self._lock:
-                self._listeners.remove(inbox)
+    def _has_more(self, sent: int) -> bool:
+        return self._finished or len(self._history) > sent
+
+    def events(self, sent: int = 0) -> Iterator[str]:
+        """Server-sent events for one page: what was appended after the first `sent` messages, then what comes."""
+        while True:
+            with self._news:
+                self._news.wait_for(partial(self._has_more, sent), HEARTBEAT)
+                messages, finished = self._history[sent:], self._finished
+            for message in messages:
+                sent += 1
+                yield f"id: {sent}\ndata: {message}\n\n"
+            if finished:
+                yield "event: end\ndata: {}\n\n"
+                return
+            if not messages:
+                yield ": waiting\n\n"
 
 
 def serve(
@@ -178,7 +169,9 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.send_header("Cache-Control", "no-store")
             self.end_headers()
             try:
-                for event in server.events():
+                # a page that lost its connection says which message it saw last
+                last = self.headers.get("Last-Event-ID") or "0"
+                for event in server.events(int(last) if last.isdigit() else 0):
                     self.wfile.write(event.encode())
                     self.wfile.flush()
             except OSError:

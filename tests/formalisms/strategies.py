@@ -69,11 +69,9 @@ class _Numbers:
 
 def add_mass(body: Body, numbers: _Numbers) -> None:
     """A physically valid mass, centre of mass and inertia."""
-    m = float(numbers.rng.uniform(0.5, 3.0))
-    mass = numbers.model.parameter(f"p{len(numbers.model.parameter_set)}", m) if numbers.rng.random() < numbers.share else m
-    tensor = m * numbers.inertia(0.3)
-    scale = numbers.number(1.0, 2.0)
-    body.add_mass(mass, numbers.vector(0.5), [[scale * float(e) for e in row] for row in tensor])
+    tensor = numbers.inertia(0.3)
+    scale = numbers.number(1.0, 3.0)
+    body.add_mass(numbers.number(0.5, 3.0), numbers.vector(0.5), [[scale * float(e) for e in row] for row in tensor])
 
 
 def _frame(body: Body, numbers: _Numbers, offset: bool, turned: bool) -> Frame:
@@ -125,8 +123,8 @@ def random_trees(
     Massless bodies stand behind a joint of one freedom and carry a massive body on a skew joint of one freedom, so
     that the mass matrix stays positive definite.
     """
-    numbers = _Numbers(Model("random", gravity=(0.7, -1.1, -9.81)), draw(st.integers(0, 2**31)), 0.4 if parameters else 0.0)
-    model = numbers.model
+    model = Model("random", gravity=(0.7, -1.1, -9.81))
+    numbers = _Numbers(model, draw(st.integers(0, 2**31)), 0.4 if parameters else 0.0)
     bodies = [model.ground]
     leaders: list[Joint] = []
     for i in range(draw(st.integers(1, max_bodies))):
@@ -146,7 +144,8 @@ def random_trees(
         extra_options: dict[str, Any] = {}
         if rotors and name in SINGLE and draw(st.integers(0, 3)) == 3:
             extra_options = {"rotor_inertia": numbers.number(0.01, 0.05), "gear_ratio": numbers.number(1.0, 5.0)}
-        if mimic and leaders and name in ("revolute", "prismatic") and not extra_options and draw(st.integers(0, 3)) == 3:
+        may_follow = leaders and name in ("revolute", "prismatic") and not extra_options
+        if mimic and may_follow and draw(st.integers(0, 3)) == 3:
             leader = draw(st.sampled_from(leaders))
             extra_options["mimic"] = (leader, numbers.number(-2.0, 2.0), numbers.number(-0.5, 0.5))
         if reverse and kind not in QUATERNION and draw(st.integers(0, 4)) == 4:
@@ -155,7 +154,8 @@ def random_trees(
         follows = "mimic" in extra_options
         if name in ("revolute", "prismatic") and not follows:
             leaders.append(joint)
-        if prescribed and not first and not follows and kind not in (*QUATERNION, "fixed") and draw(st.integers(0, 4)) == 4:
+        prescribable = not first and not follows and kind not in (*QUATERNION, "fixed")
+        if prescribed and prescribable and draw(st.integers(0, 4)) == 4:
             _prescribe(model, joint, numbers, draw(st.sampled_from(["driven", "locked"])))
         bodies.append(body)
     return model
@@ -186,13 +186,17 @@ def values(
 
 
 def retract(tree: Tree, q: Array, step: Array) -> Array:
-    """q moved along velocity directions, first order exact: e ∘ (1, ½δ) for a quaternion (``step`` may be complex)."""
-    moved, i, j = [np.zeros(0)], 0, 0
+    """q moved along velocity directions, first order exact: e ∘ (1, ½δ) for a quaternion.
+
+    ``step`` may be complex, and may hold several displacements as columns.
+    """
+    moved, i, j = [np.zeros((0, *step.shape[1:]))], 0, 0
     for c in tree.coordinates:
         if c.is_quaternion:
-            e, w = q[i : i + 4], 0.5 * step[j : j + 3]
-            scalar = e[0] - e[1:] @ w
-            moved.append(np.concatenate([[scalar], e[1:] + e[0] * w + np.cross(e[1:], w)]))
+            (e0, e1, e2, e3), (x, y, z) = q[i : i + 4], 0.5 * step[j : j + 3]
+            scalar = e0 - e1 * x - e2 * y - e3 * z
+            vector = (e1 + e0 * x + e2 * z - e3 * y, e2 + e0 * y + e3 * x - e1 * z, e3 + e0 * z + e1 * y - e2 * x)
+            moved.append(np.array([scalar, *vector]))
         else:
             moved.append(q[i : i + 1] + step[j : j + 1])
         i, j = i + len(c.q), j + len(c.v)
@@ -206,8 +210,8 @@ def matrix_of(rows: Sequence[Sequence[Expr]], known: Mapping[Expr, Any]) -> Arra
 
 
 def vector_of(items: Sequence[Expr], known: Mapping[Expr, Any]) -> Array:
-    """Numbers of a list of expressions."""
-    return np.array(jd.evaluate(list(items), known)).reshape(len(items))
+    """Numbers of a list of expressions, with columns where values are arrays."""
+    return np.array(np.broadcast_arrays(*jd.evaluate(list(items), known)))
 
 
 def error(found: Any, expected: Any, scale: float = 0.0) -> float:

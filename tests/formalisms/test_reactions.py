@@ -161,3 +161,35 @@ def test_errors_name_the_remedy():
         joint_reactions(m, axes="joint")
     with pytest.raises(InputError, match="external force on 'bab'.*the bodies are bob"):
         joint_reactions(m, external={"bab": ((0, 0, 1), (0, 0, 0))})
+
+
+def test_loads_of_the_model_reach_the_joints(rng):
+    """A spring between points, a force in body axes and one on a body fixed to another, against free-body equations."""
+    m = jd.Model("loaded", gravity=(0, 0, -9.81))
+    upper = m.body("upper", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.2, 0.3))
+    lower = m.body("lower", mass=1.0, com=(0.2, 0.1, 0), inertia=(0.1, 0.1, 0.1))
+    tool = m.body("tool", mass=0.5, com=(0, 0, 0.1), inertia=(0.01, 0.01, 0.01))
+    shoulder = m.revolute("shoulder", m.ground, upper, axis="y")
+    m.revolute("elbow", upper.at(0.8, 0, 0), lower, axis="y")
+    m.fixed("flange", lower.at(0.5, 0, 0, rotation=("x", 0.4)), tool)
+    m.spring("spring", m.ground.at(1.0, 0.2, 1.0), tool.at(0, 0, 0.2), stiffness=50.0, length=0.3)
+    m.load("push", tool.at(0.1, 0, 0), force=(1.0, 2.0, 3.0), torque=(0.1, 0.2, 0.3))
+    m.joint_spring(shoulder, stiffness=7.0)
+    tree = Tree(m)
+    q, v, a = random_state(tree, rng)
+    reference = ReferenceTree(m)
+    known = values(m, tree, q, v, a)
+    balance = needed_wrenches(m, reference, q, v, a, 0.0)
+    R, at = reference.frame_pose(tool, q)
+    end, push = at + R @ [0, 0, 0.2], at + R @ [0.1, 0, 0]
+    pull = np.array([1.0, 0.2, 1.0]) - end
+    length = np.linalg.norm(pull)
+    balance["tool"] -= about_origin(end, 50.0 * (length - 0.3) * pull / length, np.zeros(3))
+    balance["tool"] -= about_origin(push, np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]))
+    for name, reaction in joint_reactions(m).items():
+        joint = m.joints[name]
+        wrench = about_origin(reference.frame_pose(joint.child, q)[1], *numbers(reaction, known))
+        balance[joint.child.body.name] -= wrench
+        if not joint.parent.body.is_ground:
+            balance[joint.parent.body.name] += wrench
+    assert max(np.abs(w).max() for w in balance.values()) < 1e-12

@@ -161,7 +161,7 @@ def test_driven_joints_are_locked_or_free(rng: np.random.Generator) -> None:
 
 def same_dynamics(first: Model, second: Model, rng: np.random.Generator) -> None:
     a, b = ReferenceTree(first), ReferenceTree(second)
-    q, v, acceleration = a.random_state(rng)
+    q, v, _ = a.random_state(rng)
     np.testing.assert_allclose(b.mass_matrix(q), a.mass_matrix(q), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(b.bias(q, v), a.bias(q, v), rtol=1e-11, atol=1e-11)
 
@@ -185,7 +185,7 @@ def skewed() -> Model:
     b = m.body("b", mass=1.0, com=(0.3, 0.0, 0.1), inertia=(0.5, 0.6, 0.7))
     c = m.body("c", mass=3.0, com=(0.0, 0.3, 0.1), inertia=(0.5, 0.6, 0.7), about="com")
     d = m.body("d", mass=0.5)
-    m.free("base", m.ground.at(1, 2, 3, rotation=("x", 0.4)), a.at(0.1, 0.2, 0.3, rotation=("y", 0.7)), orientation="zxy")
+    m.free("base", m.ground.at(1, 2, 3, ("x", 0.4)), a.at(0.1, 0.2, 0.3, ("y", 0.7)), orientation="zxy")
     m.revolute("hinge", a.at(0.3, 0.1, 0.2, rotation=[("x", 0.3), ("z", 0.2)]), b.at(0, 0.1, 0), axis=(1, 2, -3))
     m.prismatic("slide", c.at(0.2, 0.3, 0, rotation=("z", 1.0)), b.at(0.5, 0, 0), axis="-y")
     m.fixed("weld", c.at(0, 0, 1, rotation=("x", 0.3)), d.at(0.1, 0, 0))
@@ -248,6 +248,7 @@ def test_errors(old: str, new: str, words: str) -> None:
 
 
 def test_circle_of_parents_is_reported() -> None:
-    text = CAR.replace("<bodyname>base</bodyname><pointname>origin</pointname></parent>", "<bodyname>arm</bodyname><pointname>B</pointname></parent>")  # fmt: skip
+    form = "<bodyname>{}</bodyname><pointname>{}</pointname></parent>"
+    text = CAR.replace(form.format("base", "origin"), form.format("arm", "B"))
     with pytest.raises(JourdainError, match="not connected to the ground"):
         assert read_mbs(text).topology

@@ -160,6 +160,22 @@ def test_double_pendulum_with_relative_angles(pendulum):
     )
 
 
+def test_triple_pendulum_with_relative_angles():
+    m, l = S.symbols("m1 m2 m3"), S.symbols("l1 l2 l3")
+    q, v, a = (S.symbols(f"{n}1 {n}2 {n}3", kind) for n, kind in zip("qwa", ("position", "velocity", "acceleration")))
+    angle, x, y, points = (S.constant(0.0),) * 3 + ([],)
+    for i in range(3):
+        angle = angle + q[i]
+        x, y = x + l[i] * sin(angle), y - l[i] * cos(angle)
+        points.append((x, y))
+    equations = lagrange(points, m, q, v, a, S.symbol("g"))
+    for e in equations:
+        assert equal(e, readable(e)) is True
+    assert to_text(readable(equations[2])).startswith(
+        "m3*l1*l3*cos(q2 + q3)*a1 + m3*l2*l3*cos(q3)*a1 + m3*l3^2*a1 + m3*l2*l3*cos(q3)*a2 + m3*l3^2*a2 + m3*l3^2*a3"
+    )
+
+
 def test_readable_does_not_depend_on_the_order_of_making():
     m1, m2, l1 = S.symbols("m1 m2 l1")
     texts = set()

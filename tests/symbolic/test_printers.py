@@ -19,6 +19,7 @@ from jourdain.symbolic.printers.latex import symbol_latex, to_latex
 from jourdain.symbolic.printers.text import to_text
 
 STATES = 12
+SMOOTH = ("sin", "cos", "tan", "exp", "atan", "sinh", "cosh", "tanh", "asin", "acos")
 
 
 def everything() -> SymbolicFunction:
@@ -31,7 +32,7 @@ def everything() -> SymbolicFunction:
     soft = S.table([-1.0, 0.0, 1.0], [0.5, 1.5, 1.0], kind="linear", extrapolate="extend", name="soft")
     grid = S.table([-1.0, 0.0, 1.0], [0.0, 0.5, 1.5, 2.0], np.arange(12.0).reshape(3, 4) ** 1.5, name="map 2")
     a, b, d = q
-    smooth = [unary(op, 0.3 * a + 0.1) for op in "sin cos tan exp atan sinh cosh tanh asin acos".split()]
+    smooth = [unary(op, 0.3 * a + 0.1) for op in SMOOTH]
     positive = 1.5 + S.sin(b)
     other = [S.sqrt(positive), S.log(positive), positive**2.7, positive**b, S.atan2(a, b), abs(d), S.sign(d)]
     other += [
@@ -201,12 +202,12 @@ def test_jax():
         exec(compile(print_function(f, "jax"), f.name, "exec"), space)
         inputs = states(f)
         compare(f, [np.asarray(r) for r in jax.jit(space[f.name])(*inputs)])
-        one = space[f.name](*(a[:, 0] for a in inputs))
-        assert [o.shape for o in one] == [r.shape for r in f.outputs]
-        slope = jax.jacfwd(lambda q: space[f.name](q, *(a[:, 0] for a in inputs[1:]))[2])(inputs[0][:, 0])
-        at = {s: float(row[0]) for a, x in zip(f.inputs, inputs) for s, row in zip(a.symbols, x)}
-        gradient = S.evaluate(S.gradient(f.outputs[2].expressions[0], f.inputs[0].symbols), at)
-        np.testing.assert_allclose(np.asarray(slope), [float(g) for g in gradient], rtol=1e-12, atol=1e-14)
+        x, y = S.symbols("x y", "position")
+        g = SymbolicFunction("g", (Argument("q", (x, y)),), (Result("r", (x * S.sin(y) / (1 + x * x),), ()),))
+        exec(compile(print_function(g, "jax"), g.name, "exec"), space)
+        slope = jax.jit(jax.grad(space["g"]))(np.array([0.4, 0.7]))
+        gradient = S.evaluate(S.gradient(g.expressions[0], [x, y]), {x: 0.4, y: 0.7})
+        np.testing.assert_allclose(np.asarray(slope), gradient, rtol=1e-14)
     finally:
         jax.config.update("jax_enable_x64", before)
 
@@ -381,6 +382,16 @@ def test_each_shared_value_is_assigned_once():
         assert (
             len(re.findall(r"\bsin\(|\.sin\(", text)) + len(re.findall(r"\bcos\(|\.cos\(", text)) == counted.functions
         )
+
+
+def test_a_value_used_with_a_changed_sign_is_computed_once():
+    x, y = S.symbols("x y", "position")
+    product = S.sin(x) * S.tan(y)
+    outputs = (-product, S.exp(-product), S.maximum(-product, x))
+    f = SymbolicFunction("f", (Argument("q", (x, y)),), (Result("r", outputs, (3,)),))
+    for language in ("c", "python", "fortran", "matlab", "julia"):
+        text = print_function(f, language)
+        assert len(re.findall(r"\bsin\(", text)) == 1 and len(re.findall(r"\btan\(", text)) == 1
 
 
 def test_names_are_made_legal():

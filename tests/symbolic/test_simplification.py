@@ -123,6 +123,15 @@ def test_sums_of_angles(xyz):
     assert cx * cy + sx * sy is S.cos(x - y) and cy * cx + sy * sx is S.cos(y - x)
 
 
+def test_difference_of_sums_of_angles_cancels():
+    a, b, c = S.symbols("a b c", "position")
+    x, y = a + b + c, a
+    assert S.cos(x) * S.cos(y) + S.sin(x) * S.sin(y) is S.cos(b + c)
+    assert S.sin(x) * S.cos(y) - S.cos(x) * S.sin(y) is S.sin(b + c)
+    assert S.sin(y) * S.cos(x) - S.cos(y) * S.sin(x) is -S.sin(b + c)
+    assert S.cos(x) * S.cos(a + b) + S.sin(x) * S.sin(a + b) is S.cos(c)
+
+
 def test_planar_chain_has_no_nested_rotations():
     q = S.symbols([f"q{i}" for i in range(10)], "position")
     rotation = np.array([[ONE, ZERO], [ZERO, ONE]], dtype=object)

@@ -191,6 +191,25 @@ def test_every_shape_is_drawn_whichever_way_is_up(browser: Browser, show: Show, 
     assert browser.messages == []
 
 
+@pytest.mark.parametrize("times", [[], [0.0], [0.0, 1.0, 1.0, 2.0], [-1.0, -0.5]], ids=str)
+def test_odd_runs_are_shown(browser: Browser, show: Show, times: list[float]) -> None:
+    positions = np.column_stack([np.arange(len(times)), np.zeros((len(times), 2))])
+    tracks = {"ball": Track(positions)} if times else {}
+    scene = Scene("odd", [Body("ball", [sphere(0.1)]), Body("empty")], runs=[Run(times, tracks)])
+    show(scene)
+    browser.evaluate("jourdain.play(); jourdain.pause()")
+    for t in times:
+        browser.evaluate(f"jourdain.time({t})")
+        assert_pose(browser, "ball", *scene.pose("ball", t))
+    assert browser.messages == []
+
+
+def test_an_empty_scene_is_shown(browser: Browser, show: Show) -> None:
+    show(Scene("nothing"))
+    assert browser.evaluate("jourdain.stats()")["bodies"] == 0
+    assert browser.messages == []
+
+
 def test_live_motion_arrives(browser: Browser) -> None:
     scene = Scene("live", [Body("ball", [sphere(0.2)])])
     with serve(scene, open_browser=False, live=True) as server:

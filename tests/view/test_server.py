@@ -14,9 +14,9 @@ from jourdain.view import Body, Scene
 from jourdain.view.server import serve
 
 
-def fetch(url: str, host: str | None = None) -> bytes:
+def fetch(url: str, headers: dict[str, str] | None = None) -> bytes:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    request = urllib.request.Request(url, headers={"Host": host} if host else {})
+    request = urllib.request.Request(url, headers=headers or {})
     with opener.open(request, timeout=10) as reply:
         data: bytes = reply.read()
     return data
@@ -27,9 +27,9 @@ def test_the_page_is_served_on_loopback_and_the_port_is_freed(scene: Scene) -> N
         assert server.url.startswith("http://127.0.0.1:")
         port = int(server.url.rsplit(":", 1)[1].strip("/"))
         assert b"test bench" in fetch(server.url)
-        for path, host, code in (("etc", None, 404), ("", "evil.example", 403)):
+        for path, host, code in (("etc", server.url.split("/")[2], 404), ("", "evil.example", 403)):
             with pytest.raises(urllib.error.HTTPError) as error:
-                fetch(server.url + path, host)
+                fetch(server.url + path, {"Host": host})
             assert error.value.code == code
             error.value.close()
     with socket.socket() as probe:
@@ -43,13 +43,15 @@ def test_events_repeat_the_history_and_end() -> None:
         server.append(2, {"b": ([1, 2, 3], [0, 0, 0, 1])}, {"x": np.nan})
         server.finish()
         text = fetch(server.url + "events").decode()
+        resumed = fetch(server.url + "events", {"Last-Event-ID": "1"}).decode()
     rest = "[0.0,0.0,0.0,1.0,0.0,0.0,0.0]"
     assert text.split("\n\n") == [
-        f'data: {{"times":[0.0,1.0],"bodies":{{"b":[{rest},{rest}]}},"channels":{{}}}}',
-        'data: {"times":[2.0],"bodies":{"b":[[1.0,2.0,3.0,0.0,0.0,0.0,1.0]]},"channels":{"x":[null]}}',
+        f'id: 1\ndata: {{"times":[0.0,1.0],"bodies":{{"b":[{rest},{rest}]}},"channels":{{}}}}',
+        'id: 2\ndata: {"times":[2.0],"bodies":{"b":[[1.0,2.0,3.0,0.0,0.0,0.0,1.0]]},"channels":{"x":[null]}}',
         "event: end\ndata: {}",
         "",
     ]
+    assert resumed == text[text.index("id: 2") :]
 
 
 def test_bad_appends_are_named() -> None:

@@ -195,6 +195,7 @@ class App {
       pressed = null;
     });
     new ResizeObserver(() => { this.stage.resize(); this.plots.redraw(); }).observe(canvas.parentElement);
+    document.addEventListener("change", (event) => event.target.blur());
     window.addEventListener("keydown", (event) => this.key(event));
     if (this.data.live) this.connect();
   }

@@ -106,10 +106,40 @@ export class Stage {
     const raw = this.data.modelSize / 7, decade = 10 ** Math.floor(Math.log10(raw));
     this.cell = decade * [1, 2, 5, 10].find((m) => m * decade >= raw * 0.999);
     const turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 0, 1), this.up);
-    const plane = new THREE.PlaneGeometry(extent, extent), lit = 2.2 * this.key.shadow.camera.right;
+    const lit = 2.2 * this.key.shadow.camera.right;
     this.shadowCatcher = new THREE.Mesh(new THREE.PlaneGeometry(lit, lit), new THREE.ShadowMaterial({ opacity: 0.2, depthWrite: false }));
     this.shadowCatcher.receiveShadow = true;
-    this.grid = new THREE.Mesh(plane, new THREE.ShaderMaterial({
+    this.grid = this.plain ? this.makeLines() : this.makeGrid(extent);
+    this.ground = new THREE.Group();
+    for (const mesh of [this.shadowCatcher, this.grid]) { mesh.quaternion.copy(turn); this.ground.add(mesh); }
+    this.shadowCatcher.renderOrder = -2;
+    this.grid.renderOrder = -1;
+    this.scene.add(this.ground);
+  }
+
+  // The grid as lines of geometry, which fade outwards by their vertices: cheap where pixels are dear.
+  makeLines() {
+    const count = 20, reach = count * this.cell, fade = 2.4 * this.data.modelSize, pieces = 16;
+    const position = [], colour = [];
+    const add = (u, v) => {
+      position.push(u, v, 0);
+      colour.push(1, 1, 1, Math.exp(-(u * u + v * v) / (fade * fade)));
+    };
+    for (let k = -count; k <= count; k++) {
+      for (let i = 0; i < pieces; i++) {
+        const [a, b] = [i, i + 1].map((j) => (2 * j / pieces - 1) * reach), at = k * this.cell;
+        add(a, at); add(b, at); add(at, a); add(at, b);
+      }
+    }
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.Float32BufferAttribute(position, 3));
+    geometry.setAttribute("color", new THREE.Float32BufferAttribute(colour, 4));
+    const material = new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false, toneMapped: false });
+    return new THREE.LineSegments(geometry, material);
+  }
+
+  makeGrid(extent) {
+    return new THREE.Mesh(new THREE.PlaneGeometry(extent, extent), new THREE.ShaderMaterial({
       transparent: true, depthWrite: false, side: THREE.DoubleSide,
       uniforms: {
         cell: { value: this.cell }, colour: { value: new THREE.Color() }, alpha: { value: 0.3 },
@@ -130,17 +160,13 @@ export class Stage {
           gl_FragColor = vec4(colour, alpha * strength * exp(-distance * distance));
         }`,
     }));
-    this.ground = new THREE.Group();
-    for (const mesh of [this.shadowCatcher, this.grid]) { mesh.quaternion.copy(turn); this.ground.add(mesh); }
-    this.shadowCatcher.renderOrder = -2;
-    this.grid.renderOrder = -1;
-    this.scene.add(this.ground);
   }
 
   setTheme(name) {
     const look = LOOKS[name];
-    this.grid.material.uniforms.colour.value.set(look.grid);
-    this.grid.material.uniforms.alpha.value = look.gridAlpha;
+    const { uniforms, color } = this.grid.material;
+    (color || uniforms.colour.value).set(look.grid);
+    if (uniforms) uniforms.alpha.value = look.gridAlpha; else this.grid.material.opacity = 0.8 * look.gridAlpha;
     this.shadowCatcher.material.opacity = look.shadow;
     this.hemisphere.color.set(look.sky);
     this.hemisphere.groundColor.set(look.soil);

@@ -1,0 +1,135 @@
+"""A hash of everything in a model that its equations depend on; parameter values are not among it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..symbolic.expr import Expr
+from ..symbolic.graph import topological
+from ..symbolic.vectors import Matrix, Vector
+from .bodies import Frame
+from .constraints import Closure
+from .joints import Coordinate, Joint
+from .loads import FrameLoad, JointForce
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def fingerprint(model: Model) -> str:
+    """Two models with the same fingerprint have the same equations, whatever their parameter values."""
+    items = list(_describe(model))
+    roots = [e for e in items if isinstance(e, Expr)]
+    digest = hashlib.sha256()
+    number: dict[int, int] = {}
+    lines: list[str] = []
+    for e in topological(roots):
+        number[e.id] = len(number)
+        lines.append(f"{e.op} {[number[a.id] for a in e.args]} {_payload(e)}")
+    digest.update("\n".join(lines).encode())
+    text = "\n".join(str(number[e.id]) if isinstance(e, Expr) else e for e in items)
+    digest.update(text.encode())
+    return digest.hexdigest()
+
+
+def _payload(e: Expr) -> str:
+    if e.op == "table":
+        return f"{e.data[0].key} {e.data[1]}"
+    return repr(e.data)
+
+
+def _describe(model: Model) -> Iterator[Any]:
+    """Names and expressions in a fixed order."""
+    yield model.name
+    yield from model.parameter_set.names
+    yield from model.gravity
+    for body in model.all_bodies:
+        yield f"body {body.name}"
+        yield body.mass
+        yield from body.moment
+        yield from body.inertia.entries
+        for name, frame in body.frames.items():
+            yield name
+            yield from _frame(frame)
+    for joint in model.joints.values():
+        yield from _joint(joint)
+    for load in model.loads.values():
+        yield from _load(load)
+    for constraint in model.constraints.values():
+        yield from _constraint(constraint)
+    for item in (*model.inputs.values(), *model.states.values()):
+        yield item.name
+        yield item.symbol
+        yield getattr(item, "rate", None) or "no rate"
+    for output in model.outputs.values():
+        yield output.name
+        yield output.expression
+    for reading, (sensor, quantity, index) in model._readings.items():
+        yield reading
+        yield f"{sensor.name} {quantity} {index}"
+        yield from _frame(sensor.frame)
+        yield from _frame(sensor.reference)
+
+
+def _frame(frame: Frame) -> Iterator[Any]:
+    yield f"on {frame.body.name}"
+    yield from frame.position
+    yield from frame.rotation.entries
+
+
+def _coordinate(c: Coordinate) -> Iterator[Any]:
+    yield " ".join(c.names)
+    yield from (*c.q, *c.v, *c.a)
+    yield c.motion if c.motion is not None else "free"
+
+
+def _joint(joint: Joint) -> Iterator[Any]:
+    yield f"joint {joint.name} {joint.kind} {joint.cut}"
+    yield from _frame(joint.parent)
+    yield from _frame(joint.child)
+    for motion in joint.motions:
+        yield motion.kind
+        yield from motion.axis
+        yield motion.ratio
+        yield motion.offset
+        yield from _coordinate(motion.coordinate)
+    yield from vars(joint.drive).values()
+
+
+def _load(load: Any) -> Iterator[Any]:
+    yield f"load {load.name}"
+    yield load.potential
+    if isinstance(load, JointForce):
+        yield load.joint.name
+        yield from _coordinate(load.coordinate)
+        yield load.force
+    elif isinstance(load, FrameLoad):
+        for frame in (load.frame, load.axes, load.reaction):
+            yield from _frame(frame) if frame is not None else ("world",)
+        yield from load.force
+        yield from load.torque
+    else:
+        for point in load.points:
+            yield from _frame(point)
+        yield from (load.length, load.rate, load.tension)
+
+
+def _constraint(item: Any) -> Iterator[Any]:
+    yield f"constraint {item.name}"
+    if not isinstance(item, Closure):
+        yield item.expression
+        yield str(item.nonholonomic)
+        return
+    yield item.kind
+    yield from _frame(item.a)
+    yield from _frame(item.b)
+    data = item.data if isinstance(item.data, tuple) else (item.data,)
+    for part in data:
+        if isinstance(part, Vector):
+            yield from part
+        elif isinstance(part, Matrix):
+            yield from part.entries
+        else:
+            yield part if part is not None else "none"

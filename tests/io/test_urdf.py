@@ -1,0 +1,282 @@
+"""URDF: joints, origins, inertias, mimic, meshes and their addresses, bad files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jourdain import InputError, JourdainError
+from jourdain.io import read_urdf
+from tests.reference import ReferenceTree, rotation_about
+
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0.2 0.3" rpy="0.3 0.2 0.1"/><mass value="2"/>'
+    '<inertia ixx="1" iyy="2" izz="2.5" ixy="0.1" ixz="0.2" iyz="0.3"/></inertial>'
+)
+
+
+def robot(*joints: str, links: str = "abcd", inside: str = INERTIAL) -> str:
+    bodies = "".join(f'<link name="{n}">{inside}</link>\n' for n in links)
+    return f'<robot name="r">\n{bodies}{"".join(joints)}</robot>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, inside: str = "") -> str:
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>\n'
+
+
+CHAIN = robot(
+    joint("j1", "revolute", "a", "b", '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 2 0"/>'
+          '<limit lower="-1" upper="2" effort="10" velocity="3"/><dynamics damping="0.4" friction="0.5"/>'),
+    joint("j2", "prismatic", "b", "c", '<origin xyz="0 0 1"/><axis xyz="1 1 0"/>'
+          '<limit lower="0" upper="1" effort="1" velocity="1"/>'),
+    joint("j3", "continuous", "c", "d", '<limit effort="1" velocity="2"/>'),
+)  # fmt: skip
+
+
+def rpy(r: float, p: float, y: float) -> np.ndarray:
+    x, yy, z = np.eye(3)
+    return rotation_about(z, y) @ rotation_about(yy, p) @ rotation_about(x, r)
+
+
+def test_chain_by_hand() -> None:
+    model = read_urdf(CHAIN)
+    assert model.name == "r" and list(model.joints) == ["root", "j1", "j2", "j3"]
+    assert list(model.bodies) == ["a", "b", "c", "d"]
+    tree = ReferenceTree(model)
+    q = np.array([0.4, 0.7, -0.3])
+    R = rpy(0.1, 0.2, 0.3) @ rotation_about(np.array([0.0, 1.0, 0.0]), 0.4)
+    p = np.array([1.0, 2, 3]) + R @ (np.array([0, 0, 1]) + 0.7 * np.array([1, 1, 0]) / np.sqrt(2))
+    turned = R @ rotation_about(np.array([1.0, 0, 0]), -0.3)  # the default axis is x
+    found_R, found_p = tree.frame_pose("d", q)
+    np.testing.assert_allclose(found_p, p, atol=1e-14)
+    np.testing.assert_allclose(found_R, turned, atol=1e-14)
+
+
+def test_limits_and_dynamics() -> None:
+    model = read_urdf(CHAIN)
+    assert model.joints["j1"].limits == (-1.0, 2.0) and model.joints["j3"].limits == (None, None)
+    drive = model.joints["j1"].drive
+    assert (float(drive.damping), float(drive.friction)) == (0.4, 0.5)
+    limits = {e.joint: (e.effort, e.velocity) for e in model.imported["effort_limits"]}
+    assert limits == {"j1": (10.0, 3.0), "j2": (1.0, 1.0), "j3": (1.0, 2.0)}
+
+
+def test_rotated_inertia_frame() -> None:
+    body = read_urdf(CHAIN).bodies["b"]
+    I = np.array([[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 2.5]])
+    R, c = rpy(0.3, 0.2, 0.1), np.array([0.1, 0.2, 0.3])
+    expected = R @ I @ R.T + 2 * (c @ c * np.eye(3) - np.outer(c, c))
+    xx, yy, zz, xy, xz, yz = (float(e) for e in body.inertia.entries)
+    np.testing.assert_allclose([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], expected, atol=1e-14)
+    assert [float(x) for x in body.moment] == pytest.approx((2 * c).tolist())
+
+
+def test_right_angles_are_exact() -> None:
+    model = read_urdf(
+        robot(joint("j", "continuous", "a", "b", f'<origin rpy="{np.pi / 2!r} 0 {np.pi!r}"/>'), links="ab")
+    )
+    R = [float(e) for e in model.joints["j"].parent.rotation.entries]
+    assert R == [-1, 0, 0, 0, 0, 1, 0, 1, 0]
+
+
+def test_free_base_and_floating_joint() -> None:
+    assert ReferenceTree(read_urdf(CHAIN, base="free")).nv == 9
+    model = read_urdf(robot(joint("f", "floating", "a", "b"), links="ab"))
+    assert ReferenceTree(model).nq == 7
+    with pytest.raises(InputError, match="base = 'flying'"):
+        read_urdf(CHAIN, base="flying")
+
+
+def test_planar_joint_moves_across_its_axis() -> None:
+    model = read_urdf(robot(joint("p", "planar", "a", "b", '<axis xyz="1 0 0"/>'), links="ab"))
+    tree = ReferenceTree(model)
+    R, p = tree.frame_pose("b", tree.neutral())
+    np.testing.assert_allclose(R, np.eye(3), atol=1e-15)
+    R, p = tree.frame_pose("b", np.array([0.3, 0.4, 0.5]))
+    assert p[0] == pytest.approx(0.0, abs=1e-15) and np.hypot(p[1], p[2]) == pytest.approx(0.5)
+    np.testing.assert_allclose(R, rotation_about(np.array([1.0, 0, 0]), 0.5), atol=1e-14)
+
+
+def test_merging_fixed_joints_changes_nothing_but_the_number_of_bodies(rng: np.random.Generator) -> None:
+    text = robot(
+        joint("w1", "fixed", "a", "b", '<origin xyz="0.1 0.2 0.3" rpy="1 2 3"/>'),
+        joint("h", "continuous", "b", "c", '<origin xyz="0.1 0 0.3" rpy="3 2 1"/><axis xyz="0 1 1"/>'),
+        joint("w2", "fixed", "c", "d", '<origin xyz="0.4 0.2 0.3" rpy="1 0 3"/>'),
+    )
+    merged, kept = read_urdf(text, base="free"), read_urdf(text, base="free", merge_fixed=False)
+    assert list(merged.bodies) == ["a", "c"] and list(kept.bodies) == ["a", "b", "c", "d"]
+    assert list(merged.joints) == ["root", "h"] and list(kept.joints) == ["root", "w1", "h", "w2"]
+    one, two = ReferenceTree(merged), ReferenceTree(kept)
+    q, v, a = one.random_state(rng)
+    np.testing.assert_allclose(one.inverse_dynamics(q, v, a), two.inverse_dynamics(q, v, a), atol=1e-11)
+    np.testing.assert_allclose(one.frame_pose("c.d", q)[1], two.frame_pose("d", q)[1], atol=1e-13)
+    np.testing.assert_allclose(one.frame_pose("a.b", q)[0], two.frame_pose("b", q)[0], atol=1e-13)
+
+
+def test_mimic_chain_with_leader_behind() -> None:
+    text = robot(
+        joint("j1", "continuous", "a", "b", '<axis xyz="0 0 1"/><mimic joint="j2" multiplier="2" offset="0.1"/>'),
+        joint("j2", "continuous", "b", "c", '<axis xyz="0 0 1"/><mimic joint="j3" multiplier="-3" offset="0.2"/>'),
+        joint("j3", "continuous", "c", "d", '<axis xyz="0 0 1"/>'),
+    )
+    tree = ReferenceTree(read_urdf(text))
+    assert tree.nv == 1
+    q3 = 0.25
+    q2 = -3 * q3 + 0.2
+    q1 = 2 * q2 + 0.1
+    R, _ = tree.frame_pose("d", np.array([q3]))
+    np.testing.assert_allclose(R, rotation_about(np.array([0.0, 0, 1]), q1 + q2 + q3), atol=1e-14)
+    assert ReferenceTree(read_urdf(text, mimic=False)).nv == 3
+
+
+def test_mimic_of_nothing_is_noted_and_of_itself_refused() -> None:
+    text = robot(joint("j", "continuous", "a", "b", '<mimic joint="gone"/>'), links="ab")
+    model = read_urdf(text)
+    assert ReferenceTree(model).nv == 1 and "mimics 'gone'" in model.notes[0]
+    with pytest.raises(JourdainError, match="'j' mimic each other"):
+        read_urdf(text.replace("gone", "j"))
+
+
+def test_massless_links_are_reported() -> None:
+    model = read_urdf(robot(joint("j", "continuous", "a", "b"), joint("w", "fixed", "b", "c"), links="abc", inside=""))
+    assert model.notes == ["links without <inertial>, taken as massless: b"]
+    model = read_urdf(robot(links="a", inside=INERTIAL.replace("2.5", "9")))
+    assert model.notes == ["links whose inertia no distribution of mass can have: a"]
+
+
+# ---- shapes -------------------------------------------------------------------------------------------------
+
+
+def visual(geometry: str, rest: str = "") -> str:
+    return f'<visual><origin xyz="0 0 1" rpy="0 0 0"/><geometry>{geometry}</geometry>{rest}</visual>'
+
+
+def test_shapes_are_drawn_and_weigh_nothing() -> None:
+    inside = (
+        visual('<box size="1 2 3"/>', '<material name="red"/>')
+        + visual('<cylinder radius="1" length="2"/>', '<material name="x"><color rgba="0 1 0 1"/></material>')
+        + visual('<sphere radius="1"/>')
+    )
+    text = robot(links="a", inside=inside).replace(
+        "</robot>", '<material name="red"><color rgba="1 0 0 1"/></material></robot>'
+    )
+    model = read_urdf(text)
+    a = model.bodies["a"]
+    assert [s.kind for s in a.shapes] == ["box", "cylinder", "sphere"]
+    assert [s.primitive()["colour"] for s in a.shapes] == ["#ff0000", "#00ff00", None]
+    assert a.shapes[0].primitive()["position"] == [0.0, 0.0, 1.0]
+    assert float(a.mass) == 0.0
+
+
+STL = """solid t
+facet normal 0 0 0
+outer loop
+vertex 0 0 0
+vertex 0 1 0
+vertex 1 0 0
+endloop
+endfacet
+endsolid t
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package folder "bot" with urdf/ and meshes/."""
+    for folder in ("urdf", "meshes"):
+        (tmp_path / "bot" / folder).mkdir(parents=True)
+    (tmp_path / "bot" / "meshes" / "t.stl").write_text(STL)
+    return tmp_path / "bot"
+
+
+def read_with_mesh(package: Path, address: str, scale: str = "", **options: object):  # type: ignore[no-untyped-def]
+    path = package / "urdf" / "bot.urdf"
+    path.write_text(robot(links="a", inside=visual(f'<mesh filename="{address}" {scale}/>')))
+    return read_urdf(path, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("address", ["package://bot/meshes/t.stl", "../meshes/t.stl", "ABSOLUTE", "file://ABSOLUTE"])
+def test_meshes_are_found(package: Path, address: str) -> None:
+    pytest.importorskip("trimesh")
+    model = read_with_mesh(package, address.replace("ABSOLUTE", str(package / "meshes" / "t.stl")), 'scale="2 -3 4"')
+    (shape,) = model.bodies["a"].shapes
+    vertices, faces = shape.tessellate()
+    assert model.notes == []
+    np.testing.assert_allclose(sorted(vertices.tolist()), [[0, -3, 1], [0, 0, 1], [2, 0, 1]])
+    normal = np.cross(*(vertices[faces[0, k]] - vertices[faces[0, 0]] for k in (1, 2)))
+    assert normal[2] < 0  # mirrored and turned over again: it looks down as before
+    assert shape.primitive()["kind"] == "mesh"
+
+
+def test_given_packages_and_resolver(package: Path) -> None:
+    elsewhere = {"other": package}
+    model = read_with_mesh(package, "package://other/meshes/t.stl", packages=elsewhere)
+    assert len(model.bodies["a"].shapes) == 1
+    asked: list[str] = []
+
+    def resolver(address: str) -> Path | None:
+        asked.append(address)
+        return package / "meshes" / "t.stl"
+
+    model = read_with_mesh(package, "package://unknown/x.stl", packages=resolver)
+    assert len(model.bodies["a"].shapes) == 1 and asked == ["package://unknown/x.stl"]
+
+
+@pytest.mark.parametrize(
+    "address, words",
+    [
+        ("package://bot/meshes/gone.stl", "there is no file"),
+        ("package://nowhere/t.stl", "package 'nowhere' is not known"),
+        ("package://bot/../../secret.stl", "leaves the folder of the package"),
+        ("http://example.org/t.stl", "are not fetched"),
+        ("../meshes/t.dae", "there is no file"),
+        ("bot.urdf", "format '.urdf' is not read"),
+    ],
+)
+def test_missing_meshes_are_said_and_nothing_else(package: Path, address: str, words: str) -> None:
+    model = read_with_mesh(package, address)
+    assert model.bodies["a"].shapes == [] and words in model.notes[0]
+    assert read_with_mesh(package, address, meshes=False).notes == []
+
+
+# ---- bad files ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (robot(joint("j", "revolut", "a", "b"), links="ab"), "joint type 'revolut' is unknown"),
+        (robot(joint("j", "revolute", "a", "z"), links="ab"), "child link 'z' does not exist"),
+        (robot(joint("j", "revolute", "a", "b", '<axis xyz="0 0 0"/>'), links="ab"), "has no direction"),
+        (robot(joint("j", "fixed", "a", "b"), joint("j", "fixed", "a", "c"), links="abc"), "joint 'j' already"),
+        (robot(joint("j", "fixed", "a", "b"), joint("k", "fixed", "c", "b"), links="abc"), "URDF has no loops"),
+        (robot(joint("j", "fixed", "a", "b"), joint("k", "fixed", "b", "a"), links="ab"), "form a circle"),
+        (robot(joint("j", "fixed", "b", "c"), joint("k", "fixed", "c", "b"), links="abc"), "not connected"),
+        (robot(links="ab"), "2 links have no parent"),
+        (robot(links="aa"), "link 'a' already"),
+        (robot(links=""), "no <link>"),
+        (robot(links="a", inside='<inertial><mass value="-1"/></inertial>'), "negative"),
+        (robot(links="a", inside="<inertial/>"), "no <mass>"),
+        (robot(joint("j", "revolute", "a", "b", '<limit lower="2" upper="1"/>'), links="ab"), "above the upper"),
+        (robot(joint("j", "revolute", "a", "b", '<dynamics damping="-1"/>'), links="ab"), "negative"),
+        (robot(links="a", inside='<inertial><mass value="1_0"/></inertial>'), "finite numbers"),
+        ('<robot name="r"><xacro:include filename="x"/></robot>', "xacro"),
+        ("<sdf/>", "root element must be <robot>"),
+    ],
+)
+def test_errors_name_element_and_line(text: str, words: str) -> None:
+    with pytest.raises(JourdainError, match=r"^text, line \d+: <\w+") as caught:
+        read_urdf(text)
+    assert words in str(caught.value)
+
+
+def test_line_numbers_are_right() -> None:
+    with pytest.raises(InputError, match=r"text, line 4: <joint name=\"j\">"):
+        read_urdf(robot(joint("j", "revolut", "a", "b"), links="ab"))
+
+
+def test_a_link_called_ground() -> None:
+    model = read_urdf('<robot name="r"><link name="ground"/></robot>')
+    assert list(model.bodies) == ["ground_link"] and "ground_link" in model.notes[0]
