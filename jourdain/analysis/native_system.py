@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..native.function import Function, compile_function
+from ..solvers.events import Event
 from ..solvers.native_function import NativeFunction
+from ..symbolic.expr import Expr
+from ..symbolic.function import SymbolicFunction
+from ..symbolic.graph import substitute
 
 if TYPE_CHECKING:
     from .system import System
 
 
 class NativeSystem:
-    """Native ẋ = f(t, x) of a system, with the projection onto its constraints; one object for one thread."""
+    """Native ẋ = f(t, x) of a system, with the projection onto its constraints; one object for one thread.
 
-    def __init__(self, system: System, u: np.ndarray | None = None, parameters: np.ndarray | None = None) -> None:
+    ``u`` holds the inputs and may be changed between calls (by a sampled controller); ``signals`` are inputs given as
+    expressions of time, which become part of the equations.
+    """
+
+    def __init__(
+        self, system: System, u: np.ndarray | None = None, parameters: np.ndarray | None = None,
+        signals: Mapping[Expr, Expr] | None = None,
+    ) -> None:  # fmt: skip
         self.system = system
         self.u = np.array(system.input_values() if u is None else u, dtype=float)
         if self.u.size == 0:
             self.u = np.zeros(1)
         self._parameters = parameters
+        self._signals = dict(signals or {})
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
-        self.rhs = self._constrained() if constrained else self._free()
+        self.rhs = self._constrained() if constrained else self.wrap(self._function("state_derivative"))
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
-    def _constants(self, function) -> np.ndarray:
+    def _function(self, name: str, **options: str) -> Function:
+        """A compiled function of the system, with signals put in."""
+        if not self._signals:
+            return self.system.function(name, **options)
+        symbolic = with_signals(self.system.symbolic(name, **options), self._signals)
+        return compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else ())
+
+    def _constants(self, function: Function) -> np.ndarray:
         """Prepared constants of a function for this object's parameters."""
         if self._parameters is None or not function.signature.parameters:
             return function.constants.copy()
@@ -34,23 +56,39 @@ class NativeSystem:
         function.prepare_into(self._parameters, constants, np.empty(max(1, function.signature.workspace)))
         return constants
 
-    def _memory(self, function) -> tuple[np.ndarray, np.ndarray]:
+    def _memory(self, function: Function) -> tuple[np.ndarray, np.ndarray]:
         return self._constants(function), np.zeros(max(1, function.signature.workspace))
 
-    def _free(self) -> NativeFunction:
-        f = self.system.function("state_derivative")
+    def wrap(self, f: Function) -> NativeFunction:
+        """A function f(t, x) or f(t, x, u) with one result as the solvers call it: t, x, result."""
         k, work = self._memory(f)
-        # slots of the compiled function: t, x, (u), ẋ, k, workspace; the solver's are t, x, ẋ
-        if "u" in f.inputs:
-            return self._reordered(f, k, work)
-        return NativeFunction(f.address, np.array([0, 0, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp), (k, work, f))
-
-    def _reordered(self, f, k: np.ndarray, work: np.ndarray) -> NativeFunction:
+        if "u" not in f.inputs:
+            return NativeFunction(f.address, np.array([0, 0, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp), (k, work, f))
         from ..solvers.adapter import with_inputs
 
         inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
         args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
         return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
+
+    def events(self) -> list[Event]:
+        """The model's events as the solvers take them."""
+        found = []
+        for item in self.system.model.events.values():
+            guard = self.wrap(self._function("guard", event=item.name))
+            action = self._jump(item.name) if item.jump else None
+            found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
+        return found
+
+    def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
+        f = self._function("jump", event=name)
+
+        def action(t: float, x: np.ndarray) -> np.ndarray:
+            new = np.array(f(np.array([t]), x, self.u[: self.system.nu]))
+            if self.project is not None:
+                self.project(t, new, new)
+            return new
+
+        return action
 
     def _plan(self) -> np.ndarray:
         from ..solvers.constrained import make_plan
@@ -65,7 +103,7 @@ class NativeSystem:
     def _constrained(self) -> NativeFunction:
         from ..solvers import constrained as c
 
-        f = self.system.function("descriptor")
+        f = self._function("descriptor")
         k, work = self._memory(f)
         plan = self._plan()
         plan[c.ADDRESS_DESCRIPTOR] = f.address
@@ -100,7 +138,7 @@ class NativeSystem:
         keep += [scratch, quaternions, position, velocity]
         return NativeFunction(c.project.address, args, tuple(keep))
 
-    def _pointers(self, f, state_inputs: int, keep: list[object]) -> np.ndarray:
+    def _pointers(self, f: Function, state_inputs: int, keep: list[object]) -> np.ndarray:
         """Pointer array of a function whose first inputs the kernel sets; user states and inputs are zero and u."""
         k, work = self._memory(f)
         outputs = [np.zeros(max(1, int(np.prod(shape)))) for shape in f.outputs.values()]
@@ -108,3 +146,9 @@ class NativeSystem:
         pointers = [0] * state_inputs + [a.ctypes.data for a in (*extra, *outputs, k, work)]
         keep += [k, work, outputs, extra, f]
         return np.array(pointers, dtype=np.uintp)
+
+
+def with_signals(f: SymbolicFunction, signals: Mapping[Expr, Expr]) -> SymbolicFunction:
+    """The function with inputs replaced by expressions of time."""
+    outputs = tuple(replace(r, expressions=tuple(substitute(r.expressions, signals))) for r in f.outputs)
+    return replace(f, outputs=outputs)

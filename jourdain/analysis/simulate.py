@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..model.values import number
 from ..results.channel import Channel
 from ..results.solution import Solution
-from ..solvers.events import Event, Samples
+from ..solvers.events import Samples
 from ..solvers.ode import integrate
+from ..symbolic.expr import Expr, as_expr
 from .native_system import NativeSystem
 from .state import State
 
@@ -22,12 +25,12 @@ if TYPE_CHECKING:
 def simulate(
     system: System, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", rtol: float = 1e-8,
     atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None, progress: bool = False,
-    inputs: Mapping[str, Any] | None = None, events: Sequence[Event] = (), samples: Sequence[Samples] = (),
-    max_steps: int = 10_000_000,
+    inputs: Mapping[str, Any] | None = None, max_steps: int = 10_000_000,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]).
 
     ``times`` asks for output at given instants, ``outputs`` for that many equal ones; by default every step is kept.
+    ``inputs`` gives the model's inputs: numbers, functions of time, tables of time, or a :class:`Controller`.
     """
     start = system.state(x0)
     span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
@@ -35,10 +38,12 @@ def simulate(
         raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
     if outputs is not None:
         times = np.linspace(span[0], span[1], outputs)
-    native = NativeSystem(system, system.input_values(inputs))
+    constants, signals, controllers = sort_inputs(system, inputs or {})
+    native = NativeSystem(system, system.input_values(constants), signals=signals)
+    samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     trajectory = integrate(
         native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, project=native.project,
-        events=events, samples=samples, progress=progress, max_steps=max_steps, positions=system.nq,
+        events=native.events(), samples=samples, progress=progress, max_steps=max_steps, positions=system.nq,
     )  # fmt: skip
     if trajectory.status == "failed":
         raise SolverError(f"simulate '{system.model.name}': {explain(system, trajectory.message)}")
@@ -47,6 +52,46 @@ def simulate(
         "status": trajectory.status, "message": trajectory.message,
     }  # fmt: skip
     return solution_of(system, trajectory.t, trajectory.x, metadata, trajectory)
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A discrete-time controller: every ``period`` seconds ``law(state)`` gives the input's new value, held in between."""
+
+    law: Callable[[State], float]
+    period: float
+
+    def samples(self, system: System, native: NativeSystem, name: str, span: tuple[float, float]) -> Samples:
+        """The sample times and the action that sets the input."""
+        if not self.period > 0:
+            raise InputError(f"controller of '{name}': the period {self.period} s must be positive")
+        index = list(system.model.inputs).index(name)
+        nq, nv = system.nq, system.nv
+
+        def action(t: float, x: np.ndarray) -> None:
+            state = State(system, x[:nq].copy(), x[nq : nq + nv].copy(), x[nq + nv :].copy(), t)
+            value = float(self.law(state))
+            if not np.isfinite(value):
+                raise SolverError(f"controller of '{name}' gave {value} at t = {t:g} s")
+            native.u[index] = value
+
+        return Samples(np.arange(span[0], span[1], self.period), action, name)
+
+
+def sort_inputs(system: System, given: Mapping[str, Any]) -> tuple[dict[str, float], dict[Expr, Expr], dict[str, Controller]]:
+    """Inputs by their kind: numbers, signals (expressions of time), controllers."""
+    system.input_values({n: 0.0 for n in given})
+    constants: dict[str, float] = {}
+    signals: dict[Expr, Expr] = {}
+    controllers: dict[str, Controller] = {}
+    for name, item in given.items():
+        if isinstance(item, Controller):
+            controllers[name] = item
+        elif callable(item):
+            signals[system.model.inputs[name].symbol] = as_expr(item(system.model.time))
+        else:
+            constants[name] = number(item, f"input '{name}'")
+    return constants, signals, controllers
 
 
 def explain(system: System, message: str) -> str:
@@ -85,8 +130,6 @@ def solution_of(system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str
 def _statistics(trajectory: Any) -> dict[str, Any]:
     if trajectory is None:
         return {}
-    from dataclasses import asdict
-
     return asdict(trajectory.stats)
 
 

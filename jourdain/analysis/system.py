@@ -171,6 +171,11 @@ class System:
     # -- parameters and inputs ------------------------------------------------------------------------------------
 
     @property
+    def parameter_vector(self) -> np.ndarray:
+        """Present parameter values in order."""
+        return self._parameters
+
+    @property
     def parameters(self) -> dict[str, float]:
         """Present parameter values by name."""
         return dict(zip(self.model.parameter_set.names, self._parameters.tolist(), strict=True))

@@ -67,16 +67,17 @@ def formalism(eq: Equations) -> list[str]:
     sentences.append(_acceleration_sentence(eq))
     if eq.tree.cuts:
         names = ", ".join(f"'{j.name}'" for j in eq.tree.cuts)
-        kind = "joint is" if len(eq.tree.cuts) == 1 else "joints are"
+        cut = f"joint {names} is" if len(eq.tree.cuts) == 1 else f"joints {names} are"
         sentences.append(
-            f"Loops: the {kind} cut ({names}) and held by {_number(len(eq.rows), 'constraint')} with multipliers; "
+            f"Loops: the {cut} cut and held by {_number(len(eq.rows), 'constraint')} with multipliers; "
             "another cut is chosen with cut=True or cut=False."
         )
     elif eq.rows:
         sentences.append(f"Constraints: {_number(len(eq.rows), 'equation')} held by multipliers.")
     if eq.tree.prescribed:
         names = ", ".join(f"'{c.names[0]}'" for c in eq.tree.prescribed)
-        sentences.append(f"Prescribed motion: {names} follow functions of time and have no equation of motion.")
+        follow = "follows a function of time and has" if len(eq.tree.prescribed) == 1 else "follow functions of time and have"
+        sentences.append(f"Prescribed motion: {names} {follow} no equation of motion.")
     return sentences
 
 

@@ -148,8 +148,9 @@ class ExplicitEquations:
     gravity: list[Expr]
     #: Q: the model's loads
     loads: list[Expr]
-    #: h(q, t) = 0 and w(q, v, t) = 0, and J
+    #: h(q, t) = 0 and w(q, v, t) = 0 with their names, and J
     constraints: list[Expr]
+    constraint_names: list[str]
     jacobian: Table
     #: λ
     multipliers: list[Expr]
@@ -186,6 +187,7 @@ class ExplicitEquations:
         lines = [f"{_joined(self._terms(i, write, '*'))} = {write(r)}" for i, r in enumerate(self.right)]
         lines += [f"{write(h)} = 0" for h in self.constraints]
         legend = self.notation.legend([*self.left, *self.right, *self.constraints])
+        legend += "".join(f", {m.name} of {c}" for m, c in zip(self.multipliers, self.constraint_names, strict=True))
         return "\n".join([*lines, *([f"where {legend}"] if legend else [])])
 
     def _terms(self, i: int, write: Writer, times: str) -> list[str]:
@@ -194,7 +196,7 @@ class ExplicitEquations:
         for m, a in zip(self.mass[i], self.a, strict=True):
             inner = m.args[0] if m.op == "neg" else m
             if inner.op in ("add", "sub") and inner.deps & ~PARAMETER:
-                terms.append(f"{'-' if inner is not m else ''}({write(inner)}){times}{write(a)}")
+                terms.append(f"{'-' if inner is not m else ''}{_bracket(write(inner))}{times}{write(a)}")
             elif m is not ZERO:
                 terms.append(write(mul(m, a)))
         terms += [write(e) for e in (self.coriolis[i], self.gravity[i]) if e is not ZERO]
@@ -234,6 +236,10 @@ def _sum(items: Iterable[Expr]) -> Expr:
 
 def _joined(terms: Sequence[str]) -> str:
     return terms[0] + "".join(f" - {t[1:]}" if t.startswith("-") else f" + {t}" for t in terms[1:])
+
+
+def _bracket(text: str) -> str:
+    return rf"\left({text}\right)" if r"\frac" in text else f"({text})"
 
 
 def _latex_row(terms: Sequence[str], right: str, width: int) -> str:
@@ -287,7 +293,7 @@ def explicit_equations(
     return ExplicitEquations(
         model, Notation(tree, names, form), tree.q, tree.v, tree.a, M, _inertial_forces(tree, M, form),
         [form(e) for e in gravity_forces(tree)], [form(e) for e in eq.generalised_forces],
-        [form(r.expression) for r in eq.rows], J, [symbol(f"lambda_{i + 1}", "input") for i in range(len(eq.rows))],
+        [form(r.expression) for r in eq.rows], [r.name for r in eq.rows], J, [symbol(f"lambda_{i + 1}", "input") for i in range(len(eq.rows))],
     )  # fmt: skip
 
 

@@ -221,6 +221,23 @@ def outputs_function(eq: Equations) -> SymbolicFunction:
 
 
 @builder
+def guard_function(eq: Equations, event: str) -> SymbolicFunction:
+    """The guard of an event."""
+    return assemble(eq, "guard", "t x u", [vector_result("g", eq.resolve([eq.model.events[event].guard]))])
+
+
+@builder
+def jump_function(eq: Equations, event: str) -> SymbolicFunction:
+    """The state after an event."""
+    state = (*eq.q, *eq.v, *eq.z)
+    jump = eq.model.events[event].jump
+    missing = [s.name for s in jump if not any(s is e for e in state)]
+    if missing:
+        raise InputError(f"event '{event}' sets '{missing[0]}', which is not part of the state (its joint is driven, locked or closes a loop)")
+    return assemble(eq, "jump", "t x u", [vector_result("x", eq.resolve([jump.get(s, s) for s in state]))])
+
+
+@builder
 def poses_function(eq: Equations) -> SymbolicFunction:
     """Position and rotation matrix of every body."""
     k = eq.kinematics
@@ -263,3 +280,5 @@ def frame_function(eq: Equations, path: str, relative_to: str | None = None) -> 
 
 
 BUILDERS = {name.removesuffix("_function"): function for name, function in BUILDERS.items()}
+
+from . import linearisation  # noqa: E402, F401  (registers its functions)

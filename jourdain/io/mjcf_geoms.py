@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import JourdainError
-from ..model.shapes import box, capsule, cylinder, mesh, sphere
+from ..model.shapes import box, capsule, cylinder, mesh, polyhedron_properties, sphere
 from .drawings import hex_colour, placed
-from .mjcf_reader import Defaults, Settings, inside
+from .mjcf_reader import Defaults, Settings, choice, inside
 from .placement import Inertial, Pose, z_to
 from .xml_reader import Element
 
@@ -103,24 +104,24 @@ class Geoms:
         except JourdainError as error:
             self.notes.append(f"geom of mesh '{name}': it is left out, with its mass ({error})")
             return None, None
-        properties = solid.volume_properties()
-        unit = np.array(properties.inertia, dtype=float) / properties.mass
-        density = geom.number("density", 1000.0)
-        mass = geom.number("mass") if "mass" in geom.attributes else density * float(properties.mass)
-        shape = placed(solid, pose, self._colour(geom)) if draw else None
-        return self._weighted(geom, mass, unit, pose, properties.com), shape
+        volume, centre, unit = solid.properties
+        mass = geom.number("mass") if "mass" in geom.attributes else geom.number("density", 1000.0) * volume
+        shape = placed(solid.shape, pose, self._colour(geom)) if draw else None
+        return self._weighted(geom, mass, unit, pose, centre), shape
 
-    def _solid(self, asset: Element) -> Any:
+    def _solid(self, asset: Element) -> _MeshAsset:
         scale = asset.numbers("scale", 3, (1.0, 1.0, 1.0))
+        if "refpos" in asset.attributes or "refquat" in asset.attributes:
+            raise asset.error("refpos and refquat are not read; move the vertices instead")
         if "vertex" in asset.attributes:
             vertices = _triples(asset, "vertex")
             faces = _triples(asset, "face").astype(int) if "face" in asset.attributes else _hull(asset, vertices)
         else:
             raw = mesh(self._file(asset), display_only=True)
             vertices, faces = raw.vertices, raw.faces
-        if "refpos" in asset.attributes or "refquat" in asset.attributes:
-            raise asset.error("refpos and refquat are not read; move the vertices instead")
-        return mesh((vertices * scale, faces[:, ::-1] if np.prod(scale) < 0 else faces))
+        shape = mesh((vertices * scale, faces[:, ::-1] if np.prod(scale) < 0 else faces), display_only=True)
+        rule = choice(asset, "inertia", ("legacy", "exact", "convex", "shell"), "legacy")
+        return _MeshAsset(shape, _mesh_properties(asset, rule, shape.vertices, shape.faces))
 
     def _file(self, asset: Element) -> Path:
         name = asset.required("file")
@@ -130,6 +131,57 @@ class Geoms:
         if path is None:
             raise asset.error(f"the file '{name}' is not within the folder of the model")
         return path
+
+
+@dataclass(frozen=True)
+class _MeshAsset:
+    """A mesh for display with its volume, centre and inertia about the centre for mass 1."""
+
+    shape: Any
+    properties: tuple[float, np.ndarray, np.ndarray]
+
+
+def _mesh_properties(
+    asset: Element, rule: str, vertices: np.ndarray, faces: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centre and inertia for mass 1 by the rule the file asks for."""
+    if rule == "shell":
+        raise asset.error("the inertia of a shell is not read; give the body an <inertial>")
+    if rule == "convex":
+        faces = _hull(asset, vertices)
+    if rule == "legacy":
+        volume, centre, second = _pyramids(vertices, faces)
+    else:
+        p = polyhedron_properties(vertices, faces)
+        volume, centre, second = float(p.mass), np.array(p.com, float), np.array(p.second, float)
+    if not volume > 0:
+        raise asset.error(f"it has the volume {volume:g} m³; turn its faces outwards")
+    second = second / volume
+    return volume, centre, float(np.trace(second)) * np.eye(3) - second
+
+
+def _pyramids(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centre and second moments as MuJoCo finds them by default, also for surfaces that are not closed.
+
+    Every face and an inner point span a pyramid, all counted as positive: about the centre of the surface for the
+    centre of mass, then about that for volume and moments. Exact for convex bodies only.
+    """
+    corners = vertices[faces]
+    middles = corners.mean(axis=1)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) / 2
+    areas = np.linalg.norm(normals, axis=1)
+    if not areas.sum() > 0:
+        return 0.0, np.zeros(3), np.zeros((3, 3))
+    apex = areas @ middles / areas.sum()
+    volumes = np.abs(np.einsum("ij,ij->i", middles - apex, normals)) / 3
+    if not volumes.sum() > 0:
+        return 0.0, apex, np.zeros((3, 3))
+    centre = volumes @ (0.75 * middles + 0.25 * apex) / volumes.sum()
+    volumes = np.abs(np.einsum("ij,ij->i", middles - centre, normals)) / 3
+    d = corners - centre
+    rays = [d[:, 0], d[:, 1], d[:, 2], d.sum(axis=1)]
+    second = sum((np.einsum("i,ij,ik->jk", volumes, r, r) for r in rays), np.zeros((3, 3))) / 20
+    return float(volumes.sum()), centre, second
 
 
 def _asset_name(asset: Element) -> str:

@@ -66,6 +66,12 @@ def _describe(model: Model) -> Iterator[Any]:
     for output in model.outputs.values():
         yield output.name
         yield output.expression
+    for event in model.events.values():
+        yield f"event {event.name}"
+        yield event.guard
+        for target, new in event.jump.items():
+            yield target
+            yield new
     for reading, (sensor, quantity, index) in model._readings.items():
         yield reading
         yield f"{sensor.name} {quantity} {index}"

@@ -12,6 +12,7 @@ from ..symbolic.expr import ZERO, Expr, symbol
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
+from .events import EventMethods, ModelEvent
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
 from .parameters import Parameters
@@ -20,7 +21,7 @@ from .topology import Topology, spanning_tree, tree_text
 from .values import value, vector
 
 
-class Model(LoadMethods, ConstraintMethods):
+class Model(LoadMethods, ConstraintMethods, EventMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -44,6 +45,7 @@ class Model(LoadMethods, ConstraintMethods):
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}
+        self.events: dict[str, ModelEvent] = {}
         #: What an importer could not or need not carry over, in words.
         self.notes: list[str] = []
         self._readings: dict[Expr, tuple[Sensor, str, int]] = {}

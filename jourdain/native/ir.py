@@ -54,6 +54,8 @@ class ChunkWriter:
         self.pointers: dict[int, str] = {}
         self.n = 0
         self.uses_sincos = False
+        #: Nodes of this function; a sine's cosine may exist in the graph for another function alone.
+        self.wanted: set[int] = set()
 
     # -- small pieces ---------------------------------------------------------------------------------------------
 
@@ -155,7 +157,7 @@ class ChunkWriter:
         both = self.emit(f"call {pair} @jd_sincos_{self.lanes}({self.T} {self.value(argument)})")
         for index, name in enumerate(("sin", "cos")):
             twin = (argument._uses or {}).get(name)
-            if twin is not None:
+            if twin is not None and twin.id in self.wanted:
                 self.values[twin.id] = self.emit(f"extractvalue {pair} {both}, {index}")
 
     def by_library(self, op: str, args: list[str]) -> str:
@@ -182,7 +184,8 @@ class ChunkWriter:
 
     def write(self, order: Sequence[Expr], stores: dict[int, list[Slot]], constants: list[tuple[float, Slot]]) -> str:
         """All chunks and the function that calls them; ``stores`` says which values are outputs."""
-        chunk_of, last_use = self.plan(order, stores)
+        self.wanted = {e.id for e in order}
+        chunk_of, last_use = self.plan(order)
         groups: dict[int, list[Expr]] = {}
         for e in order:
             groups.setdefault(chunk_of[e.id], []).append(e)
@@ -205,7 +208,7 @@ class ChunkWriter:
         calls = "\n".join(f"  call void @{self.name}_chunk{i}(ptr %args)" for i in sorted(groups))
         return "\n".join(self.chunks) + f"\ndefine i32 @{self.name}(ptr %args) {self.attributes} {{\n{calls}\n  ret i32 0\n}}\n"
 
-    def plan(self, order: Sequence[Expr], stores: dict[int, list[Slot]]) -> tuple[dict[int, int], dict[int, int]]:
+    def plan(self, order: Sequence[Expr]) -> tuple[dict[int, int], dict[int, int]]:
         """Chunk of every node (a sine next to its cosine) and the last chunk that uses it."""
         chunk_of: dict[int, int] = {}
         for position, e in enumerate(order):
@@ -336,7 +339,7 @@ def _module(
         text = writer.chunks[-1] + text.replace("  ret i32 0", f"  call void @{name}_chunk{len(order) + 1}(ptr %args)\n  ret i32 0")
     parts = [text]
     if writer.uses_sincos:
-        parts.append(sincos_ir(lanes, "#1"))
+        parts.extend(sincos_ir(n, "#1") for n in sorted({1, lanes}))
     parts.extend(_table_ir(t) for t in writer.tables.values())
     parts.append(_declarations(lanes))
     return ModuleText("\n".join(parts), name, n_constants, len(writer.work), len(order))

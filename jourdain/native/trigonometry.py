@@ -67,10 +67,11 @@ def _reduced(w: _Writer) -> tuple[str, str, str]:
     a = w.op("fsub", "%x", w.op("fmul", k, w.number(1.57079632673412561417e00)))
     b = w.op("fmul", k, w.number(6.07710050630396597660e-11))
     r = w.op("fsub", a, b)
-    lost = w.op("fsub", w.op("fsub", a, r), b)
-    low = w.op("fsub", lost, w.op("fmul", k, w.number(2.02226624879595063154e-21)))
-    high = w.op("fadd", r, low)
-    tail = w.op("fadd", w.op("fsub", r, high), low)
+    # the part of k·π/2 not yet taken off; subtracted (not added) so that the zero of x = −0 keeps its sign
+    excess = w.op("fsub", b, w.op("fsub", a, r))
+    low = w.op("fadd", excess, w.op("fmul", k, w.number(2.02226624879595063154e-21)))
+    high = w.op("fsub", r, low)
+    tail = w.op("fsub", w.op("fsub", r, high), low)
     return high, tail, w.emit(f"bitcast {w.T} {shifted} to {w.I}")
 
 
@@ -105,19 +106,22 @@ def _rotated(w: _Writer, sine: str, cosine: str, bits: str) -> tuple[str, str]:
     return signed(s, 0), signed(c, 1)
 
 
-def _by_library(w: _Writer, name: str) -> str:
+def _far(w: _Writer) -> tuple[str, str]:
+    """By the C library; in a vector lane by lane, so that a lane's value does not depend on its neighbours."""
     if w.lanes == 1:
-        return w.emit(f"call double @jd_{name}(double %x)")
-    value = "zeroinitializer"
+        return w.emit("call double @jd_sin(double %x)"), w.emit("call double @jd_cos(double %x)")
+    values = ["poison", "poison"]
     for lane in range(w.lanes):
         x = w.emit(f"extractelement {w.T} %x, i32 {lane}")
-        y = w.emit(f"call double @jd_{name}(double {x})")
-        value = w.emit(f"insertelement {w.T} {value}, double {y}, i32 {lane}")
-    return value
+        both = w.emit(f"call {{double, double}} @jd_sincos_1(double {x})")
+        for i in range(2):
+            y = w.emit(f"extractvalue {{double, double}} {both}, {i}")
+            values[i] = w.emit(f"insertelement {w.T} {values[i]}, double {y}, i32 {lane}")
+    return values[0], values[1]
 
 
 def sincos_ir(lanes: int, attributes: str) -> str:
-    """Text of ``@jd_sincos_<lanes>``, which returns the pair (sin x, cos x)."""
+    """Text of ``@jd_sincos_<lanes>``, which returns the pair (sin x, cos x); vectors need the scalar one beside it."""
     w = _Writer(lanes)
     pair = f"{{{w.T}, {w.T}}}"
     suffix = "f64" if lanes == 1 else f"v{lanes}f64"
@@ -135,7 +139,7 @@ def sincos_ir(lanes: int, attributes: str) -> str:
     r, y, bits = _reduced(w)
     pair_of(*_rotated(w, *_kernels(w, r, y), bits))
     w.lines.append("far:")
-    pair_of(_by_library(w, "sin"), _by_library(w, "cos"))
+    pair_of(*_far(w))
     body = "\n".join(w.lines)
     declarations = f"declare {w.T} @llvm.fabs.{suffix}({w.T})\n"
     if lanes > 1:

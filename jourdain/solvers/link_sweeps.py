@@ -41,8 +41,9 @@ PARENT, KIND, AXIS, PLACE_Q, PLACE_V, MOTION, LEADER = (
 )
 RECORD, RATIO, ROTOR = word(LINK, "rotation"), word(LINK, "ratio"), word(LINK, "rotor")
 
-# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads; then the rows.
-CALL, ZEROS, DUST, ROWS = 0, 16, 24, 32
+# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, room for a step that is long
+# enough to be cut in chunks; then the rows.
+CALL, ZEROS, DUST, SCRATCH, ROWS = 0, 16, 24, 32, 1024
 
 
 def workspace_size(row: int, links: int, motions: int, followers: int) -> int:
@@ -53,9 +54,10 @@ def workspace_size(row: int, links: int, motions: int, followers: int) -> int:
 @jit
 def _start(p: Any) -> None:
     """Zeros, and the ground's row: it accelerates against gravity."""
-    program, w = integers(p[PROGRAM], TABLE), doubles(p[WORKSPACE], ROWS)
-    for i in range(ROWS):
+    program, w = integers(p[PROGRAM], TABLE), doubles(p[WORKSPACE], SCRATCH)
+    for i in range(SCRATCH):
         w[i] = 0.0
+    words(p[WORKSPACE] + 8 * CALL, 13)[12] = p[WORKSPACE] + 8 * SCRATCH
     ground = doubles(p[WORKSPACE] + 8 * ROWS, program[ROW])
     for i in range(program[ROW]):
         ground[i] = 0.0

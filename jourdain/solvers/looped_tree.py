@@ -67,10 +67,7 @@ _RECIPES = {
 @cache
 def _step(name: str, sort: Sort) -> Function:
     """Machine code of one step for one sort of link; it serves every model of the process."""
-    f = compile_function(ls.STEPS[name](sort))
-    if f.signature.workspace > 0:
-        raise SolverError(f"step '{f.name}' does not fit one chunk of code")
-    return f
+    return compile_function(ls.STEPS[name](sort))
 
 
 def _program(recipe: _Recipe, arrays: LinkArrays, still: bool) -> NDArray[np.int64]:

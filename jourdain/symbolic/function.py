@@ -69,6 +69,11 @@ class SymbolicFunction:
         """All output expressions in a row."""
         return [e for r in self.outputs for e in r.expressions]
 
+    @property
+    def has_parameters(self) -> bool:
+        """Whether one of the inputs holds parameters."""
+        return any(s.deps == PARAMETER for a in self.inputs for s in a.symbols)
+
     def operations(self) -> Operations:
         """Operations at every call (what depends on parameters alone is not among them)."""
         return count(e for e in topological(self.expressions) if e.deps & ~PARAMETER)

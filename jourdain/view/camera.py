@@ -13,6 +13,9 @@ FOV = 35.0
 SAMPLES = 200
 # a motion this many times longer than the model is followed instead of fitted
 JOURNEY = 6.0
+_STEPS = np.array(np.meshgrid(*[(-1.0, -0.5, 0.0, 0.5, 1.0)] * 3)).reshape(3, -1).T
+DIRECTIONS = _STEPS[np.max(np.abs(_STEPS), axis=1) == 1.0]
+DIRECTIONS = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
 
 
 @dataclass
@@ -145,11 +148,12 @@ def _direction(span: Array, up: Array) -> Array:
 
 
 def _corners(body: Body) -> Array:
+    """The vertices of a body that reach furthest in 98 directions."""
     if not body.shapes:
         return np.zeros((1, 3))
     vertices = np.concatenate([shape.triangles()[0] for shape in body.shapes])
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
+    outermost = np.unique(np.argmax(vertices @ DIRECTIONS.T, axis=0))
+    return np.asarray(vertices[outermost])
 
 
 def _placed(corners: Array, positions: Array, quaternions: Array) -> Array:

@@ -59,9 +59,20 @@ MODELS = {
         </worldbody></mujoco>""",
     "mesh": """<mujoco><asset><mesh name="wedge" scale="0.5 1 2"
           vertex="0 0 0  1 0 0  0 1 0  0 0 1" face="0 2 1  0 1 3  0 3 2  1 2 3"/>
-          <mesh name="hull" vertex="0 0 0  1 0 0  0 1 0  0 0 1  1 1 1"/></asset>
+          <mesh name="hull" vertex="0 0 0  1 0 0  0 1 0  0 0 1  1 1 1"/>
+          <mesh name="open" vertex="0 0 0  1 0 0  0 1 0  0 0 1  3 3 3" face="0 2 1  0 1 3  0 3 2  1 2 4"/>
+          <mesh name="dent" inertia="exact" vertex="0 0 0  4 0 0  0 4 0  0 0 4  1 1 1"
+            face="0 2 1  0 1 3  0 3 2  1 2 4  2 3 4  3 1 4"/>
+          <mesh name="dented" vertex="0 0 0  4 0 0  0 4 0  0 0 4  0.5 0.5 0.5"
+            face="0 2 1  0 1 3  0 3 2  1 2 4  2 3 4  3 1 4"/>
+          <mesh name="filled" inertia="convex" vertex="0 0 0  4 0 0  0 4 0  0 0 4  0.5 0.5 0.5"
+            face="0 2 1  0 1 3  0 3 2  1 2 4  2 3 4  3 1 4"/></asset>
         <worldbody><body><joint axis="0 1 0"/><geom type="mesh" mesh="wedge" pos="0.1 0 0" euler="10 20 30"/></body>
-        <body><joint axis="0 1 1"/><geom type="mesh" mesh="hull" mass="3"/></body></worldbody></mujoco>""",
+        <body><joint axis="0 1 1"/><geom type="mesh" mesh="hull" mass="3"/></body>
+        <body><joint axis="0 1 1"/><geom type="mesh" mesh="open" quat="1 1 0 0"/></body>
+        <body><joint axis="1 0 1"/><geom type="mesh" mesh="dent"/></body>
+        <body><joint axis="1 0 1"/><geom type="mesh" mesh="dented" mass="2"/></body>
+        <body><joint axis="1 0 1"/><geom type="mesh" mesh="filled"/></body></worldbody></mujoco>""",
     "no gravity": """<mujoco><option><flag gravity="disable"/></option><worldbody><body><joint/><joint axis="1 0 0"/>
         <geom size="1" pos="1 2 3"/></body></worldbody></mujoco>""",
 }  # fmt: skip

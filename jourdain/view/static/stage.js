@@ -3,7 +3,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/orbit";
 
 const LOOKS = {
-  light: { grid: "#5b6672", gridAlpha: 0.3, shadow: 0.2, sky: "#ffffff", soil: "#dedad4", key: 1.65, fill: 1.25, env: 0.62 },
+  light: { grid: "#5b6672", gridAlpha: 0.3, shadow: 0.2, sky: "#ffffff", soil: "#dedad4", key: 1.5, fill: 1.2, env: 0.55 },
   dark: { grid: "#aab4c0", gridAlpha: 0.2, shadow: 0.42, sky: "#dfe6f0", soil: "#5a5d64", key: 1.75, fill: 1.0, env: 0.55 },
 };
 
@@ -91,7 +91,7 @@ export class Stage {
       studio.add(mesh);
     };
     studio.background = new THREE.Color("#6f757d");
-    panel("#ffffff", 9, 7, 4, 0, 6, 0);
+    panel("#ffffff", 4, 7, 4, 0, 6, 0);
     panel("#fff3e4", 4, 3, 6, 7, 2, -3);
     panel("#e3edff", 2.5, 3, 6, -7, 2, 3);
     panel("#4b4c50", 1, 30, 30, 0, -5, 0);
@@ -170,7 +170,7 @@ export class Stage {
     this.shadowCatcher.material.opacity = look.shadow;
     this.hemisphere.color.set(look.sky);
     this.hemisphere.groundColor.set(look.soil);
-    this.hemisphere.intensity = look.fill * (this.plain ? 1.35 : 1);
+    this.hemisphere.intensity = look.fill * (this.plain ? 1.6 : 1);
     this.key.intensity = look.key;
     this.scene.environmentIntensity = look.env;
     this.dirty = true;

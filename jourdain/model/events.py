@@ -1,0 +1,67 @@
+"""Events: what happens when an expression crosses zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+from ..symbolic.expr import Expr
+from .joints import Joint
+from .values import value
+
+if TYPE_CHECKING:
+    from .loads import UserState
+
+
+@dataclass
+class ModelEvent:
+    """A guard whose zero crossing stops the run or changes the state.
+
+    ``jump`` gives new values of velocities, positions or user states as expressions of the state before.
+    """
+
+    name: str
+    guard: Expr
+    direction: int = 0
+    terminal: bool = False
+    jump: dict[Expr, Expr] = field(default_factory=dict)
+
+
+class EventMethods:
+    """The part of a model that declares events."""
+
+    name: str
+    joints: dict[str, Joint]
+    states: dict[str, UserState]
+    events: dict[str, ModelEvent]
+
+    if TYPE_CHECKING:
+
+        def _unlocked(self, what: str) -> None: ...
+        def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
+
+    def event(
+        self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | None = None
+    ) -> ModelEvent:
+        """Something that happens when ``guard`` crosses zero (rising: +1, falling: −1, both: 0).
+
+        ``terminal`` ends the simulation; ``jump={joint.velocity: -0.8 * joint.velocity}`` changes the state there.
+        """
+        self._unlocked(f"event '{name}'")
+        self._new_name(name, "event", self.events)
+        if direction not in (-1, 0, 1):
+            raise ModelError(f"event '{name}': direction {direction!r} is unknown; use 1 (rising), -1 (falling) or 0 (both)")
+        g = value(guard, f"event '{name}'")
+        if g.is_number:
+            raise ModelError(f"event '{name}': the guard {float(g):g} is constant and never crosses zero")
+        known = {s.id for j in self.joints.values() for c in j.coordinates for s in (*c.q, *c.v)}
+        known |= {s.symbol.id for s in self.states.values()}
+        new: dict[Expr, Expr] = {}
+        for target, e in (jump or {}).items():
+            if not isinstance(target, Expr) or target.id not in known:
+                raise ModelError(f"event '{name}': {target!r} is not a position, velocity or user state of the model '{self.name}'")
+            new[target] = value(e, f"event '{name}': jump")
+        self.events[name] = ModelEvent(name, g, direction, terminal, new)
+        return self.events[name]
