@@ -13,7 +13,7 @@ from ..solvers.events import Event
 from ..solvers.native_function import NativeFunction
 from ..symbolic.expr import Expr
 from ..symbolic.function import SymbolicFunction
-from ..symbolic.graph import substitute
+from ..symbolic.graph import evaluate, substitute
 
 if TYPE_CHECKING:
     from .system import System
@@ -36,6 +36,9 @@ class NativeSystem:
             self.u = np.zeros(1)
         self._parameters = parameters
         self._signals = dict(signals or {})
+        #: Inputs set by sampled controllers: time and all values from then on.
+        self.held: list[tuple[float, np.ndarray]] = []
+        self._initial = self.u.copy()
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
         self.rhs = self._constrained() if constrained else self.wrap(self._function("state_derivative"))
@@ -69,6 +72,18 @@ class NativeSystem:
         inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
         args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
         return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
+
+    def inputs_at(self, t: np.ndarray) -> np.ndarray:
+        """The inputs that acted at given times: constants, held samples, and signals of time."""
+        nu = self.system.nu
+        values = np.tile(self._initial[:nu], (len(t), 1))
+        for start, u in self.held:
+            values[t > start] = u
+        for i, item in enumerate(self.system.model.inputs.values()):
+            if item.symbol in self._signals:
+                known = dict(zip(self.system.equations_of_motion.p, self.system.parameter_vector, strict=True))
+                values[:, i] = evaluate(self._signals[item.symbol], {**known, self.system.model.time: t})
+        return values
 
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""

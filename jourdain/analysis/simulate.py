@@ -16,6 +16,7 @@ from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
 from .native_system import NativeSystem
+from .reactions import reaction_channels
 from .state import State
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def simulate(
         "model": system.model.name, "method": method, "rtol": rtol, "atol": atol, "parameters": system.parameters,
         "status": trajectory.status, "message": trajectory.message,
     }  # fmt: skip
-    return solution_of(system, trajectory.t, trajectory.x, metadata, trajectory)
+    return solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Controller:
             if not np.isfinite(value):
                 raise SolverError(f"controller of '{name}' gave {value} at t = {t:g} s")
             native.u[index] = value
+            native.held.append((t, native.u[: system.nu].copy()))
 
         return Samples(np.arange(span[0], span[1], self.period), action, name)
 
@@ -102,7 +104,10 @@ def explain(system: System, message: str) -> str:
     return message
 
 
-def solution_of(system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any], trajectory: Any = None) -> Solution:
+def solution_of(
+    system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any], trajectory: Any = None,
+    inputs_at: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> Solution:  # fmt: skip
     """A solution with named channels from states in rows; energies, poses and outputs are computed when asked for."""
     nq, nv = system.nq, system.nv
     q, v, z = x[:, :nq], x[:, nq : nq + nv], x[:, nq + nv :]
@@ -120,7 +125,10 @@ def solution_of(system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str
             derivatives[coordinate.names[0]] = coordinate.velocity_names[0]
     for i, (name, state) in enumerate(system.model.states.items()):
         channels[name] = Channel(z[:, i], state.unit, "user state")
-    channels |= _lazy_channels(system, t, x)
+    inputs = inputs_at(t) if inputs_at is not None else np.tile(system.input_values(), (len(t), 1))
+    for i, (name, item) in enumerate(system.model.inputs.items()):
+        channels[name] = Channel(inputs[:, i], item.unit, "input")
+    channels |= _lazy_channels(system, t, x, inputs)
     return Solution(
         t, channels, metadata, _statistics(trajectory), system, derivatives=derivatives,
         frame_provider=FrameProvider(system, t, q, v),
@@ -133,7 +141,7 @@ def _statistics(trajectory: Any) -> dict[str, Any]:
     return asdict(trajectory.stats)
 
 
-def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray) -> dict[str, Channel]:
+def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, Channel]:
     nq, nv = system.nq, system.nv
     q, v = x[:, :nq], x[:, nq : nq + nv]
     cache: dict[str, np.ndarray] = {}
@@ -142,7 +150,7 @@ def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray) -> dict[str, Ch
         def compute() -> np.ndarray:
             if "energy" not in cache:
                 f = system.function("energy")
-                extra = {"z": x[:, nq + nv :], "u": system.input_values()}
+                extra = {"z": x[:, nq + nv :], "u": inputs}
                 cache["energy"] = f(t[:, None], q, v, *(extra[n] for n in list(f.inputs)[3:]))
             e = cache["energy"]
             return e[:, index] if index < 2 else e[:, 0] + e[:, 1]
@@ -158,14 +166,14 @@ def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray) -> dict[str, Ch
     def output(index: int) -> Any:
         def compute() -> np.ndarray:
             if "outputs" not in cache:
-                cache["outputs"] = system.function("outputs")(t[:, None], x, system.input_values())
+                cache["outputs"] = system.function("outputs")(t[:, None], x, inputs)
             return cache["outputs"][:, index]
 
         return compute
 
     for i, item in enumerate(system.model.outputs.values()):
         channels[item.name] = Channel(output(i), item.unit, "output")
-    return channels
+    return channels | reaction_channels(system, t, x, inputs)
 
 
 class FrameProvider:

@@ -30,7 +30,11 @@ def describe(model: Model) -> str:
     """
     eq = Equations(model)
     parts = [tree_text(model), counts(eq)]
-    for title, rows in (("Coordinates", _coordinates(eq)), ("Parameters", _parameters(model)), ("Loads and constraints", _others(eq))):
+    for title, rows in (
+        ("Coordinates", _coordinates(eq)),
+        ("Parameters", _parameters(model)),
+        ("Loads and constraints", _others(eq)),
+    ):
         if len(rows) > 1:
             parts.append(f"{title}\n{table(rows)}")
     parts.append("Formalism\n" + "\n".join(f"  {sentence}" for sentence in formalism(eq)))
@@ -40,7 +44,9 @@ def describe(model: Model) -> str:
 def counts(eq: Equations) -> str:
     """Bodies, joints, loops, coordinates and degrees of freedom in one sentence."""
     model, tree = eq.model, eq.tree
-    head = ", ".join((_number(len(model.bodies), "body"), _number(len(model.joints), "joint"), _number(len(tree.cuts), "loop")))
+    head = ", ".join(
+        (_number(len(model.bodies), "body"), _number(len(model.joints), "joint"), _number(len(tree.cuts), "loop"))
+    )
     numbers = [_number(len(tree.q), "position"), _number(tree.nv, "velocity")]
     if eq.rows:
         numbers.append(_number(len(eq.rows), "constraint"))
@@ -57,11 +63,13 @@ def formalism(eq: Equations) -> list[str]:
     sentences = []
     if size <= STRAIGHT_LINE_LIMIT:
         sentences.append(
-            f"Joint forces: recursive Newton–Euler as straight-line code, because {how} are below {_grouped(STRAIGHT_LINE_LIMIT)}."
+            "Joint forces: recursive Newton–Euler as straight-line code, "
+            f"because {how} are below {_grouped(STRAIGHT_LINE_LIMIT)}."
         )
     else:
         sentences.append(
-            f"Joint forces: recursive Newton–Euler as a loop over links, because {how} are above {_grouped(STRAIGHT_LINE_LIMIT)}, "
+            "Joint forces: recursive Newton–Euler as a loop over links, "
+            f"because {how} are above {_grouped(STRAIGHT_LINE_LIMIT)}, "
             "where straight-line code leaves the processor's cache and takes long to compile."
         )
     sentences.append(_acceleration_sentence(eq))
@@ -76,7 +84,8 @@ def formalism(eq: Equations) -> list[str]:
         sentences.append(f"Constraints: {_number(len(eq.rows), 'equation')} held by multipliers.")
     if eq.tree.prescribed:
         names = ", ".join(f"'{c.names[0]}'" for c in eq.tree.prescribed)
-        follow = "follows a function of time and has" if len(eq.tree.prescribed) == 1 else "follow functions of time and have"
+        alone = len(eq.tree.prescribed) == 1
+        follow = "follows a function of time and has" if alone else "follow functions of time and have"
         sentences.append(f"Prescribed motion: {names} {follow} no equation of motion.")
     return sentences
 
@@ -97,12 +106,12 @@ def _acceleration_sentence(eq: Equations) -> str:
     depth = average_depth(eq)
     if depth < DEEP:
         return (
-            f"Accelerations: factored mass matrix, because the tree is flat: a link has {depth:.1f} freedoms on its way to the "
-            f"ground on average; from {DEEP:g} on articulated bodies need fewer operations."
+            f"Accelerations: factored mass matrix, because the tree is flat: a link has {depth:.1f} freedoms on its "
+            f"way to the ground on average; from {DEEP:g} on articulated bodies need fewer operations."
         )
     return (
-        f"Accelerations: articulated bodies, because the tree is deep: a link has {depth:.1f} freedoms on its way to the ground "
-        f"on average; below {DEEP:g} the factored mass matrix needs fewer operations."
+        f"Accelerations: articulated bodies, because the tree is deep: a link has {depth:.1f} freedoms on its way "
+        f"to the ground on average; below {DEEP:g} the factored mass matrix needs fewer operations."
     )
 
 
@@ -138,7 +147,8 @@ def _parameters(model: Model) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("name", "value", "unit", "")]
     for p in model.parameter_set:
         low, high = p.bounds
-        within = "" if low is None and high is None else f"between {'−∞' if low is None else f'{low:g}'} and {'∞' if high is None else f'{high:g}'}"
+        ends = ("−∞" if low is None else f"{low:g}", "∞" if high is None else f"{high:g}")
+        within = "" if low is None and high is None else f"between {ends[0]} and {ends[1]}"
         rows.append((p.name, f"{p.value:g}", p.unit, ", ".join(x for x in (p.description, within) if x)))
     return rows
 
@@ -154,7 +164,11 @@ def _others(eq: Equations) -> list[tuple[str, ...]]:
 
 
 def _load_kind(load: object) -> str:
-    words = {"JointForce": "force at a joint", "LinkForce": "force along a line", "FrameLoad": "force and torque at a frame"}
+    words = {
+        "JointForce": "force at a joint",
+        "LinkForce": "force along a line",
+        "FrameLoad": "force and torque at a frame",
+    }
     return words.get(type(load).__name__, type(load).__name__)
 
 
@@ -165,8 +179,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _number(n: int, word: str) -> str:
-    plural = {"body": "bodies", "velocity": "velocities", "degree of freedom": "degrees of freedom"}.get(word, word + "s")
-    return f"{n or 'no'} {word if n in (0, 1) and not (n == 0 and word in ('position', 'velocity')) else plural}"
+    plurals = {"body": "bodies", "velocity": "velocities", "degree of freedom": "degrees of freedom"}
+    return f"{n or 'no'} {word if n <= 1 else plurals.get(word, word + 's')}"
 
 
 def _grouped(n: int) -> str:

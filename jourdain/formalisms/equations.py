@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import ModelError
+from ..model.constraints import Closure, Equation
 from ..model.joints import Coordinate
 from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..model.model import Model
@@ -245,15 +246,33 @@ class Equations:
     # -- constraints ----------------------------------------------------------------------------------------------
 
     @cached_property
+    def closures(self) -> list[Closure]:
+        """Loop closures: cut joints first, then those the user declared."""
+        declared = [c for c in self.model.constraints.values() if isinstance(c, Closure)]
+        return [*(cut_joint_closure(j) for j in self.tree.cuts), *declared]
+
+    def closure_wrench(self, closure: Closure, multipliers: Mapping[str, Expr]) -> tuple[int, Vector, Vector]:
+        """Force at the second frame's origin and torque on it for multipliers by row name, with the link of their axes.
+
+        The first frame's body feels exactly the opposite wrench.
+        """
+        force, torque = NULL, NULL
+        for i, part in enumerate(closure_rows(self.kinematics, closure)):
+            lam = multipliers.get(f"{closure.name}[{i + 1}]")
+            if lam is not None:
+                force, torque = force + part.force * lam, torque + part.torque * lam
+        return self.kinematics.common(closure.a, closure.b), force, torque
+
+    @cached_property
     def rows(self) -> list[Row]:
         """All scalar constraints that do not hold by themselves, holonomic ones first."""
         found: list[Row] = []
-        for closure in [*(cut_joint_closure(j) for j in self.tree.cuts), *self.model.constraints.values()]:
-            if hasattr(closure, "kind"):
-                for i, e in enumerate(closure_rows(self.kinematics, closure)):
-                    self._add_row(found, f"{closure.name}[{i + 1}]", e, False)
-            else:
-                self._add_row(found, closure.name, self.resolve([closure.expression])[0], closure.nonholonomic)
+        for closure in self.closures:
+            for i, part in enumerate(closure_rows(self.kinematics, closure)):
+                self._add_row(found, f"{closure.name}[{i + 1}]", part.h, False)
+        for item in self.model.constraints.values():
+            if isinstance(item, Equation):
+                self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
 
     def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool) -> None:
@@ -269,9 +288,8 @@ class Equations:
     def orientation_checks(self) -> dict[str, Expr]:
         """Smallest product of equal axes for closures that hold an orientation: 1 when met, −1 when turned by π."""
         found: dict[str, Expr] = {}
-        closures = [*(cut_joint_closure(j) for j in self.tree.cuts), *self.model.constraints.values()]
-        for closure in closures:
-            if getattr(closure, "kind", "") in ("body", "fixed", "prismatic"):
+        for closure in self.closures:
+            if closure.kind in ("body", "fixed", "prismatic"):
                 pose = RelativePose(self.kinematics, closure.a, closure.b)
                 x, y, z = (pose.A.column(i).dot(pose.B.column(i)) for i in range(3))
                 found[closure.name] = minimum(minimum(x, y), z)

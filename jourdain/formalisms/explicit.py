@@ -171,7 +171,10 @@ class ExplicitEquations:
     def coriolis_matrix(self) -> Table:
         """C(q, v) with h = C v, by Christoffel's symbols ½(∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i): Ṁ − 2C is skew."""
         if len(self.q) != len(self.v):
-            raise InputError(f"model '{self.model.name}': Christoffel's symbols need q' = v; choose an orientation sequence such as 'zxz'")
+            raise InputError(
+                f"model '{self.model.name}': Christoffel's symbols need q' = v; "
+                "choose an orientation sequence such as 'zxz'"
+            )
         n = len(self.v)
         slopes = jacobian([e for row in self.mass for e in row], self.q)
 
@@ -206,13 +209,18 @@ class ExplicitEquations:
         """M, h, g and Q apart, entry by entry; what is not listed is zero."""
         write = self.notation.text
         n = len(self.mass)
-        lines = [f"M[{i + 1},{j + 1}] = {write(e)}" for i in range(n) for j in range(i, n) if (e := self.mass[i][j]) is not ZERO]
+        lines = [
+            f"M[{i + 1},{j + 1}] = {write(e)}"
+            for i in range(n)
+            for j in range(i, n)
+            if (e := self.mass[i][j]) is not ZERO
+        ]
         for name, entries in (("h", self.coriolis), ("g", self.gravity), ("Q", self.loads)):
             lines += [f"{name}[{i + 1}] = {write(e)}" for i, e in enumerate(entries) if e is not ZERO]
         return "\n".join(lines)
 
     def latex(self, width: int = 90) -> str:
-        """The equations of motion as an ``align*`` environment; those longer than about ``width`` letters are broken."""
+        """The equations of motion as an ``align*`` environment, broken where longer than about ``width`` letters."""
         write = self.notation.latex
         rows = [_latex_row(self._terms(i, write, " "), write(r), width) for i, r in enumerate(self.right)]
         rows += [f"{write(h)} &= 0" for h in self.constraints]
@@ -293,7 +301,8 @@ def explicit_equations(
     return ExplicitEquations(
         model, Notation(tree, names, form), tree.q, tree.v, tree.a, M, _inertial_forces(tree, M, form),
         [form(e) for e in gravity_forces(tree)], [form(e) for e in eq.generalised_forces],
-        [form(r.expression) for r in eq.rows], [r.name for r in eq.rows], J, [symbol(f"lambda_{i + 1}", "input") for i in range(len(eq.rows))],
+        [form(r.expression) for r in eq.rows], [r.name for r in eq.rows], J,
+        [symbol(f"lambda_{i + 1}", "input") for i in range(len(eq.rows))],
     )  # fmt: skip
 
 
@@ -306,9 +315,9 @@ def _check_size(model: Model, tree: Tree, largest: int) -> None:
     size = operations(inverse_dynamics(tree)).flops
     if size > largest:
         raise InputError(
-            f"model '{model.name}' with {tree.nv} velocities needs {size} additions and multiplications in recursive form; "
-            f"closed forms above {largest} fill pages. Use the recursive equations (jourdain equations, jourdain export), "
-            "or raise largest= and wait"
+            f"model '{model.name}' with {tree.nv} velocities needs {size} additions and multiplications in recursive "
+            f"form; closed forms above {largest} fill pages. Use the recursive equations (jourdain equations, "
+            "jourdain export), or raise largest= and wait"
         )
 
 
@@ -349,8 +358,8 @@ def shortened(e: Expr) -> Expr:
     """The readable form, with angles that the addition theorems leave as q1 + q2 − q1 gathered."""
     for _ in range(4):
         e = readable(e)
-        tidy = {x: unary(x.op, expand(x.args[0])) for x in topological([e]) if x.op in ("sin", "cos") and x.args[0].args}
-        tidy = {x: y for x, y in tidy.items() if x is not y}
+        waves = [x for x in topological([e]) if x.op in ("sin", "cos") and x.args[0].args]
+        tidy = {x: y for x in waves if (y := unary(x.op, expand(x.args[0]))) is not x}
         if not tidy:
             break
         e = substitute([e], tidy)[0]
@@ -391,16 +400,24 @@ class LinearEquations:
         """The non-zero entries of all matrices."""
         lines = []
         for name, table in self._tables():
-            lines += [f"{name}[{i + 1},{j + 1}] = {self.notation.text(e)}" for i, row in enumerate(table) for j, e in enumerate(row) if e is not ZERO]
+            entries = [(i, j, e) for i, row in enumerate(table, 1) for j, e in enumerate(row, 1) if e is not ZERO]
+            lines += [f"{name}[{i},{j}] = {self.notation.text(e)}" for i, j, e in entries]
         lines += [f"force[{i + 1}] = {self.notation.text(e)}" for i, e in enumerate(self.force) if e is not ZERO]
         return "\n".join(lines)
 
     def latex(self) -> str:
         """The matrices that are not zero in LaTeX."""
-        return _align([f"{n} &= {_matrix(t, self.notation.latex)}" for n, t in self._tables() if any(e is not ZERO for r in t for e in r)])
+        present = [(n, t) for n, t in self._tables() if any(e is not ZERO for row in t for e in row)]
+        return _align([f"{n} &= {_matrix(t, self.notation.latex)}" for n, t in present])
 
     def _tables(self) -> list[tuple[str, Table]]:
-        return [("M", self.mass), ("D", self.damping), ("G", self.gyroscopic), ("K", self.stiffness), ("N", self.circulatory)]
+        return [
+            ("M", self.mass),
+            ("D", self.damping),
+            ("G", self.gyroscopic),
+            ("K", self.stiffness),
+            ("N", self.circulatory),
+        ]
 
     def __str__(self) -> str:
         return self.text()
@@ -424,9 +441,14 @@ def linearised(
     """
     eq = Equations(model)
     if len(eq.q) != len(eq.v):
-        raise InputError(f"model '{model.name}': a quaternion has no linear neighbourhood of three numbers; choose an orientation sequence such as 'xyz'")
+        raise InputError(
+            f"model '{model.name}': a quaternion has no linear neighbourhood of three numbers; "
+            "choose an orientation sequence such as 'xyz'"
+        )
     if eq.rows:
-        raise InputError(f"model '{model.name}' has the constraint '{eq.rows[0].name}'; closed linear forms are offered for trees")
+        raise InputError(
+            f"model '{model.name}' has the constraint '{eq.rows[0].name}'; closed linear forms are offered for trees"
+        )
     tree = Tree(model, regroup=False)
     _check_size(model, tree, largest)
     nominal = dict.fromkeys((*eq.q, *eq.v, *eq.a), ZERO) | _nominal(eq, at or {})
@@ -440,7 +462,8 @@ def linearised(
 
     D, K = table(eq.v), table(eq.q)
     return LinearEquations(
-        Notation(tree, names, form), table(eq.a), _part(D, 1, form), _part(D, -1, form), _part(K, 1, form), _part(K, -1, form),
+        Notation(tree, names, form), table(eq.a), _part(D, 1, form), _part(D, -1, form),
+        _part(K, 1, form), _part(K, -1, form),
         [form(e) for e in substitute([expanded(e) for e in phi], nominal)],
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from ..errors import InputError
@@ -36,13 +37,16 @@ BUILDERS: dict[str, Builder] = {}
 
 
 def builder(function: Builder) -> Builder:
-    """Registers a builder under its own name."""
-    BUILDERS[function.__name__] = function
+    """Registers a builder under its name without the ending."""
+    BUILDERS[function.__name__.removesuffix("_function")] = function
     return function
 
 
 def derive(eq: Equations, name: str, **options: Any) -> SymbolicFunction:
     """The symbolic function of a name."""
+    if name not in BUILDERS:
+        for module in ("tree_functions", "linearisation"):
+            import_module(f".{module}", __package__)
     if name not in BUILDERS:
         raise InputError(f"there is no function '{name}'; there are {', '.join(sorted(BUILDERS))}")
     return BUILDERS[name](eq, **options)
@@ -277,8 +281,3 @@ def frame_function(eq: Equations, path: str, relative_to: str | None = None) -> 
         vector_result("drift", [*turn(k.acceleration(frame, base, False)), *turn(k.angular_acceleration(frame, base, False))]),
     ]  # fmt: skip
     return assemble(eq, "frame", "q v a", results)
-
-
-BUILDERS = {name.removesuffix("_function"): function for name, function in BUILDERS.items()}
-
-from . import linearisation  # noqa: E402, F401  (registers its functions)

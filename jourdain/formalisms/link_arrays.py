@@ -180,7 +180,8 @@ class LinkArrays:
         else:
             p = np.asarray(values, dtype=float)
             if p.shape != (len(self.parameter_names),):
-                raise InputError(f"the model has {len(self.parameter_names)} parameters, got an array of shape {p.shape}")
+                n = len(self.parameter_names)
+                raise InputError(f"the model has {n} parameters, got an array of shape {p.shape}")
         bad = np.flatnonzero(~np.isfinite(p))
         if len(bad):
             raise InputError(f"parameter '{self.parameter_names[bad[0]]}' = {p[bad[0]]} is not finite")
@@ -210,7 +211,7 @@ def _places(coordinates: Sequence[Coordinate]) -> dict[int, tuple[int, Coordinat
 def _transmission(
     link: Link, places: Mapping[int, tuple[int, Coordinate]], rotors: dict[int, Expr]
 ) -> tuple[Expr, Expr, Expr]:
-    """Ratio and offset of a link's displacement, and the rotor inertia (on the first link that the coordinate moves)."""
+    """Ratio and offset of a link's displacement, and the rotor inertia (on the first link its coordinate moves)."""
     if not link.freedoms or link.kind == "S":
         return ONE, ZERO, ZERO
     freedom = link.freedoms[0]

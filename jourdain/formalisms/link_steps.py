@@ -1,7 +1,7 @@
 """The recursions cut into steps over one link: small symbolic functions that native loops call link after link.
 
-A step is derived once for each *sort* of link (rotation about x, translation along a turned axis, …) and serves every model.
-It reads the numbers of the link (`link_arrays`), its own row of memory and its parent's row; what it hands on is
+A step is derived once for each *sort* of link (rotation about x, translation along a turned axis, …) and serves every
+model.  It reads the numbers of the link (`link_arrays`), its own row of memory and its parent's row; what it hands on is
 added to the parent's row in place, which is safe because each such entry depends on itself alone.
 """
 
@@ -133,7 +133,9 @@ def _placed(sort: Sort, x: _Inputs, link: Link) -> None:
     if sort.kind == "T":
         link.displacement = x.own[TURN]
         return
-    turn: Turn = MatrixTurn(_matrix(x.own[TURN : TURN + 9])) if sort.kind == "S" else AxisTurn(sort.axis, x.own[TURN], x.own[TURN + 1])
+    turn: Turn = AxisTurn(sort.axis, x.own[TURN], x.own[TURN + 1])
+    if sort.kind == "S":
+        turn = MatrixTurn(_matrix(x.own[TURN : TURN + 9]))
     link.turns = [*link.turns, turn]
 
 
@@ -199,7 +201,7 @@ def composite_outwards(sort: Sort) -> SymbolicFunction:
 
 
 def composite_inwards(sort: Sort) -> SymbolicFunction:
-    """Force and moment that a unit acceleration of each freedom asks of all that the link carries; that, to the parent."""
+    """What a unit acceleration of each freedom asks of all that the link carries; all that, added to the parent."""
     x = _Inputs(sort, COMPOSITE_ROW)
     link = _link(sort, x)
     _placed(sort, x, link)
@@ -231,7 +233,8 @@ def composite_spread(sort: Sort) -> SymbolicFunction:
 
 def _body(values: Sequence[Expr]) -> Articulated:
     """The articulated body held in a row."""
-    A, B, C = Inertia(*values[BODY : BODY + 6]), _matrix(values[BODY + 6 : BODY + 15]), Inertia(*values[BODY + 15 : BODY + 21])
+    A, C = Inertia(*values[BODY : BODY + 6]), Inertia(*values[BODY + 15 : BODY + 21])
+    B = _matrix(values[BODY + 6 : BODY + 15])
     return Articulated(A, B, C, _vector(values, BODY + 21), _vector(values, BODY + 24))
 
 
@@ -308,7 +311,8 @@ def articulated_response(sort: Sort) -> SymbolicFunction:
         U, U2, scaled = _vector(x.own, at), _vector(x.own, at + 3), mul(u, x.own[at + 6])
         steps += [*U, *U2, x.own[at + 6], u]
         force, moment = force + U * scaled, moment + U2 * scaled
-    return x.function(f"articulated_response_{sort.label}", steps, _added(x, BODY + 21, *_carried(link, force, moment)), ())
+    parent = _added(x, BODY + 21, *_carried(link, force, moment))
+    return x.function(f"articulated_response_{sort.label}", steps, parent, ())
 
 
 # --- kinematics --------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ There the rows that hold by themselves (the third one of a planar loop) vanish s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..errors import ModelError
@@ -13,7 +15,7 @@ from ..model.constraints import Closure
 from ..model.joints import Joint
 from ..symbolic.expr import HALF, Expr, mul
 from ..symbolic.functions import atan2
-from ..symbolic.vectors import AXES, Matrix, Vector
+from ..symbolic.vectors import AXES, NULL, Matrix, Vector
 from .kinematics import Kinematics
 
 
@@ -41,48 +43,64 @@ class RelativePose:
         self.d: Vector = kinematics.position(b, base) - kinematics.position(a, base)
 
 
-def closure_rows(kinematics: Kinematics, closure: Closure) -> list[Expr]:
-    """h(q) of a closure, all rows (trivial ones included)."""
+class RowParts(NamedTuple):
+    """One scalar equation of a closure with the force and torque on the second frame that a unit multiplier means."""
+
+    h: Expr
+    force: Vector
+    torque: Vector
+
+
+def closure_rows(kinematics: Kinematics, closure: Closure) -> list[RowParts]:
+    """All rows of a closure (those that hold by themselves included), in the common ancestor's axes."""
     pose = RelativePose(kinematics, closure.a, closure.b)
-    kind, data = closure.kind, closure.data
-    if kind == "rod":
+    if closure.kind == "rod":
         # scaled so that the multiplier is the force along the rod
-        return [mul(HALF, (pose.d.dot(pose.d) - data * data) / data)]
-    return joint_rows(pose, kind, data)
+        length = closure.data
+        return [RowParts(mul(HALF, (pose.d.dot(pose.d) - length * length) / length), pose.d * (1.0 / length), NULL)]
+    return joint_rows(pose, closure.kind, closure.data)
 
 
-def joint_rows(pose: RelativePose, kind: str, data: object) -> list[Expr]:
+def joint_rows(pose: RelativePose, kind: str, data: object) -> list[RowParts]:
     """Rows that hold two frames together as a joint of the given kind does."""
-    d = pose.d
+    coincident = [_along(pose, e) for e in AXES]
     if kind in ("ball", "spherical"):
-        return list(d)
+        return coincident
     if kind in ("body", "fixed"):
-        return [*d, *_same_axes(pose)]
+        return coincident + _same_axes(pose)
     if kind == "universal":
         first, second = data  # type: ignore[misc]
-        return [*d, (pose.A @ first).dot(pose.B @ second)]
+        return [*coincident, _normal(pose.A @ first, pose.B @ second)]
     assert isinstance(data, Vector)
     n_b = pose.B @ data
     u, w = (pose.A @ e for e in perpendiculars(data))
-    aligned = [u.dot(n_b), w.dot(n_b)]
+    aligned = [_normal(u, n_b), _normal(w, n_b)]
     if kind == "revolute":
-        return [*d, *aligned]
+        return coincident + aligned
     if kind == "prismatic":
-        return [u.dot(d), w.dot(d), *_same_axes(pose)]
+        return [_along(pose, u), _along(pose, w), *_same_axes(pose)]
     if kind == "cylindrical":
-        return [u.dot(d), w.dot(d), *aligned]
+        return [_along(pose, u), _along(pose, w), *aligned]
     if kind == "planar":
-        return [(pose.A @ data).dot(d), *aligned]
+        return [_along(pose, pose.A @ data), *aligned]
     if kind == "parallel":
         return aligned
     raise ModelError(f"a loop cannot be closed by a joint of kind '{kind}'; cut another joint of the loop (cut=True)")
 
 
-def _same_axes(pose: RelativePose) -> list[Expr]:
+def _along(pose: RelativePose, e: Vector) -> RowParts:
+    """No distance along a direction."""
+    return RowParts(e.dot(pose.d), e, NULL)
+
+
+def _normal(a: Vector, b: Vector) -> RowParts:
+    """An axis of the first frame normal to one of the second: a·b = 0, with the torque b × a on the second."""
+    return RowParts(a.dot(b), NULL, b.cross(a))
+
+
+def _same_axes(pose: RelativePose) -> list[RowParts]:
     """Three products of different axes: zero when both frames have the same orientation (or are turned by π)."""
-    ax, ay, az = (pose.A.column(i) for i in range(3))
-    bx, by, bz = (pose.B.column(i) for i in range(3))
-    return [ax.dot(by), ay.dot(bz), az.dot(bx)]
+    return [_normal(pose.A.column(i), pose.B.column((i + 1) % 3)) for i in range(3)]
 
 
 def cut_joint_closure(joint: Joint) -> Closure:
@@ -114,4 +132,4 @@ def measured_coordinate(kinematics: Kinematics, joint: Joint) -> tuple[Expr, Vec
     raise ModelError(f"the coordinates of joint '{joint.name}' ({joint.kind}) are not available because it closes a loop; pin it to the tree with cut=False")
 
 
-__all__ = ["RelativePose", "closure_rows", "cut_joint_closure", "joint_rows", "measured_coordinate", "perpendiculars"]
+__all__ = ["RelativePose", "RowParts", "closure_rows", "cut_joint_closure", "joint_rows", "measured_coordinate", "perpendiculars"]

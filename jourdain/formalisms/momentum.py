@@ -67,7 +67,7 @@ def centre_of_mass_acceleration(kinematics: Kinematics, acceleration: bool = Tru
 
 def _inverse(mass: Expr, kinematics: Kinematics) -> Expr:
     if mass is ZERO:
-        raise ModelError(f"model '{kinematics.tree.model.name}' has no mass, hence no centre of mass; give a body a mass")
+        raise ModelError(f"model '{kinematics.tree.model.name}' has no mass and no centre of mass; give a body a mass")
     return div(ONE, mass)
 
 

@@ -35,14 +35,14 @@ class Reaction:
 
 
 def joint_reactions(
-    model: Model, axes: Axes = "world", external: Mapping[str, tuple[Any, Any]] | None = None, acceleration: bool = True,
-    loads: bool = True,
+    model: Model, axes: Axes = "world", external: Mapping[str, tuple[Any, Any]] | None = None,
+    acceleration: bool = True, loads: bool = True,
 ) -> dict[str, Reaction]:  # fmt: skip
     """Wrench of every joint of the tree by name, as functions of q, v, a (and t where motion is prescribed).
 
     Components are along the world's axes, or those of the joint's frame on the "parent" or on the "child".
-    The model's loads act on the bodies (``loads=False`` leaves them out); ``external`` gives for bodies a further force at
-    the body's origin and a torque (world axes), such as the forces of joints that close loops.  Fixed joints are
+    The model's loads act on the bodies (``loads=False`` leaves them out); ``external`` gives for bodies a further force
+    at the body's origin and a torque (world axes), such as the forces of joints that close loops.  Fixed joints are
     included.  ``acceleration=False`` takes a = 0.
 
     >>> m = Model("mass on the ground")
@@ -96,8 +96,7 @@ def driving_forces(
 def _transmitted(
     kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]] | None, acceleration: bool, loads: bool
 ) -> list[tuple[Branch, tuple[Wrench, Wrench]]]:
-    """For every branch the wrench on all that lies beyond: about the origin and in the axes of the link behind the joint,
-    and of the link before it."""
+    """For every branch the wrench on all that lies beyond, seen from the link behind the joint and from that before it."""
     tree = kinematics.tree
     totals = _body_wrenches(kinematics, external or {}, acceleration)
     if loads:
@@ -115,7 +114,9 @@ def _transmitted(
     return found
 
 
-def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]], acceleration: bool) -> dict[str, Wrench]:
+def _body_wrenches(
+    kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]], acceleration: bool
+) -> dict[str, Wrench]:
     """Force and moment each body needs for its motion against gravity and outside forces, about its link's origin."""
     tree = kinematics.tree
     motions = link_motions(tree, acceleration=acceleration)
@@ -134,7 +135,7 @@ def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any
 
 
 def _on_link(kinematics: Kinematics, frame: Frame, force: Vector, torque: Vector, base: int = GROUND) -> Wrench:
-    """A force at a frame and a torque (base's axes) about the origin of the link that carries the frame (or the ground)."""
+    """A force at a frame and a torque (base's axes) about the origin of the link (or ground) that carries it."""
     link, f, n = kinematics.wrench_on_link(frame, force, torque, base)
     return (f, n) if link >= 0 else (f, n + kinematics.place(frame).position.cross(f))
 

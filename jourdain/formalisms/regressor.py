@@ -132,7 +132,8 @@ class BaseParameters:
 
     def __str__(self) -> str:
         n = len(self.names)
-        lines = [f"{self.count} base parameters of {n} standard ones ({len(self.grouped)} grouped, {len(self.absent)} without influence)"]
+        rest = f"{len(self.grouped)} grouped, {len(self.absent)} without influence"
+        lines = [f"{self.count} base parameters of {n} standard ones ({rest})"]
         relations = [self.relation(k) for k in range(self.count)]
         width = max((len(f"{v:.6g}") for v in self.values), default=0)
         lines += [f"  {v:>{width}.6g}  {text}" for v, text in zip(self.values, relations, strict=True)]
@@ -191,7 +192,9 @@ def _column_order(tree: Tree, total: int) -> list[int]:
     return order + list(range(10 * len(place), total))
 
 
-def _grouping(W: np.ndarray, names: tuple[str, ...], standard: np.ndarray, order: list[int], tolerance: float) -> BaseParameters:
+def _grouping(
+    W: np.ndarray, names: tuple[str, ...], standard: np.ndarray, order: list[int], tolerance: float
+) -> BaseParameters:
     norms = np.linalg.norm(W, axis=0)
     absent = [j for j in range(W.shape[1]) if norms[j] <= tolerance * norms.max(initial=1e-300)]
     basis = np.zeros((W.shape[0], 0))

@@ -73,7 +73,8 @@ class Geoms:
             length = float(np.linalg.norm(ends[:3] - ends[3:]))
             if length < 1e-12:
                 raise geom.error("the two points of fromto coincide")
-            radius = float(geom.numbers("size")[0]) if geom.get("size", "").split() else 0.0  # type: ignore[union-attr]
+            given = geom.numbers("size", default=(0.0,))
+            radius = float(given[0]) if len(given) else 0.0
             size = np.array([radius, length / 2] if needed == 2 else [radius, radius, length / 2])
             pose = Pose(z_to(ends[:3] - ends[3:]), (ends[:3] + ends[3:]) / 2)
         else:

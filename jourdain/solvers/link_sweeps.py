@@ -4,9 +4,9 @@ Every kernel has the signature `int32_t f(void** args)` and the same pointers
 
     q, v, u, prescribed, wrenches, out, constants, workspace, program
 
-where u is a or τ, `prescribed` holds θ, θ̇, θ̈ of each prescribed link, `wrenches` six numbers a link (or null), `constants` is
-the block of `formalisms.link_arrays`, and `program` says which steps (`formalisms.link_steps`) to call. A pointer that a
-function does not need may be null. A kernel returns 0, or −(i + 1) where the joint of link i feels no inertia.
+where u is a or τ, `prescribed` holds θ, θ̇, θ̈ of each prescribed link, `wrenches` six numbers a link (or null),
+`constants` is the block of `formalisms.link_arrays`, and `program` says which steps (`formalisms.link_steps`) to call.
+A pointer that a function does not need may be null. A kernel returns 0, or −(i + 1) where the joint of link i feels no inertia.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from jourdain.solvers.frame import hot, jit, kernel
 # Pointers of a kernel.
 Q, V, U, PRESCRIBED, WRENCHES, OUT, CONSTANTS, WORKSPACE, PROGRAM, POINTERS = range(10)
 
-# Words of the program: numbers of a row, where gravity enters the ground's row, whether accelerations are zero, number of
-# sorts, of sweeps; then for each sweep its direction and where it writes in the own and in the parent's row; then the
+# Words of the program: numbers of a row, where gravity enters the ground's row, whether accelerations are zero, number
+# of sorts, of sweeps; then for each sweep its direction and where it writes in the own and in the parent's row; then the
 # addresses of the steps, sweep by sweep and sort by sort; then the sort of each link.
 ROW, GRAVITY_AT, STILL, SORTS, SWEEPS, TABLE = 0, 1, 2, 3, 4, 8
 INWARDS, OWN_OUT, PARENT_OUT, SWEEP_SIZE = 0, 1, 2, 3
@@ -41,8 +41,8 @@ PARENT, KIND, AXIS, PLACE_Q, PLACE_V, MOTION, LEADER = (
 )
 RECORD, RATIO, ROTOR = word(LINK, "rotation"), word(LINK, "ratio"), word(LINK, "rotor")
 
-# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, room for a step that is long
-# enough to be cut in chunks; then the rows.
+# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, room for a step that is
+# long enough to be cut in chunks; then the rows.
 CALL, ZEROS, DUST, SCRATCH, ROWS = 0, 16, 24, 32, 1024
 
 
@@ -210,7 +210,7 @@ def articulated_body(address: int) -> int:
 
 
 def coupled_bodies(address: int) -> int:
-    """a(q, v, τ) where links share coordinates: each link is eliminated with a freedom of its own, then they are coupled."""
+    """a(q, v, τ) where links share coordinates: each is eliminated with a freedom of its own, then they are coupled."""
     p = words(address, POINTERS)
     _start(p)
     head = integers(p[CONSTANTS], HEAD)
@@ -241,7 +241,8 @@ def coupled_bodies(address: int) -> int:
 def _couple(p: Any, n: int, k: Any, rest: int) -> int:
     """Make links that share a coordinate move together.
 
-    The forces λ of the transmissions follow from z_follower − z_leader = 0, with one response of the tree for each follower.
+    The forces λ of the transmissions follow from z_follower − z_leader = 0, with one response of the tree for each
+    follower.
     """
     head = integers(p[CONSTANTS], HEAD)
     size, m, row = head[MOTIONS], head[FOLLOWERS], integers(p[PROGRAM], TABLE)[ROW]
@@ -328,9 +329,9 @@ def _position_rates(p: Any) -> None:
 def state_derivative(address: int) -> int:
     """ẋ(t, x) of x = [q, v].
 
-    Its pointers are t, x, ẋ, then those of the accelerations (of which q, v and out are set here) and their address, then
-    address and arguments of the function that writes the prescribed motions for t and of the one that writes τ for (t, x),
-    or null.
+    Its pointers are t, x, ẋ, then those of the accelerations (of which q, v and out are set here) and their address,
+    then address and arguments of the function that writes the prescribed motions for t and of the one that writes τ
+    for (t, x), or null.
     """
     outer = words(address, 3 + POINTERS + 5)
     p = words(address + 24, POINTERS)

@@ -1,7 +1,7 @@
 """Dynamics of large trees as native loops over links: code is made for each sort of link, not for each link.
 
-The same numbers as the straight-line code of `formalisms`, which is faster while it fits the cache; the loop takes over where
-it does not, or where compiling would take too long.
+The same numbers as the straight-line code of `formalisms`, which is faster while it fits the cache; the loop takes over
+where it does not, or where compiling would take too long.
 """
 
 from __future__ import annotations
@@ -157,16 +157,16 @@ class LoopedFunction:
         return memory
 
     def _check(self, name: str, size: int, value: Any) -> Array:
-        if type(value) is np.ndarray and value.shape == (size,) and value.dtype == np.float64 and value.flags.c_contiguous:
-            if math.isfinite(value.sum()):
+        if type(value) is np.ndarray and value.shape == (size,) and value.dtype == np.float64:
+            if value.flags.c_contiguous and math.isfinite(value.sum()):
                 return value
         what = f"function '{self.name}': input '{name}'"
+        if np.iscomplexobj(value):
+            raise InputError(f"{what} is complex; compiled functions take real numbers")
         try:
             array = np.ascontiguousarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(f"{what} must be an array of numbers, got {type(value).__name__}") from None
-        if np.iscomplexobj(value):
-            raise InputError(f"{what} is complex; compiled functions take real numbers")
         if array.shape[-1:] != (size,) or np.ndim(value) == 0:
             raise InputError(f"{what} must have {size} entries in its last dimension, got shape {np.shape(value)}")
         if not np.isfinite(array).all():
@@ -191,9 +191,8 @@ class LoopedFunction:
         if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float64 or not out.flags.writeable:
             found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             name = next(iter(self.outputs))
-            raise InputError(
-                f"function '{self.name}': out for '{name}' must be a writeable float64 array of shape {shape}, got {found}"
-            )
+            what = f"function '{self.name}': out for '{name}'"
+            raise InputError(f"{what} must be a writeable float64 array of shape {shape}, got {found}")
         return out
 
     def _run(self, inputs: Mapping[str, Array], lead: tuple[int, ...], result: Array) -> None:
@@ -203,9 +202,7 @@ class LoopedFunction:
         n = int(np.prod(lead))
         if n == 0:
             return
-        flat = {
-            k: a if a.ndim == 1 else np.ascontiguousarray(np.broadcast_to(a, lead + a.shape[-1:])) for k, a in inputs.items()
-        }
+        flat = {k: a if a.ndim == 1 else _spread(a, lead) for k, a in inputs.items()}
         steps = [8 * flat[k].shape[-1] if k in flat and flat[k].ndim > 1 else 0 for k in self._slots]
         strides = np.array([*steps, 8 * (result.size // n), 0, 0, 0], dtype=np.intp)
         threads = min(thread_count(), n, max(1, n * self._links // _WORTH_A_THREAD))
@@ -228,12 +225,17 @@ class LoopedFunction:
 
     def _report(self, status: int) -> None:
         if status < 0:
-            raise SolverError(f"function '{self.name}': joint '{self._names[-status - 1]}' feels no inertia; {_MASSLESS}")
+            joint = self._names[-status - 1]
+            raise SolverError(f"function '{self.name}': joint '{joint}' feels no inertia; {_MASSLESS}")
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{n}[{k}]" for n, k in self.inputs.items())
         outputs = ", ".join(f"{n}{list(s)}" for n, s in self.outputs.items())
         return f"<LoopedFunction {self.name}({inputs}) → {outputs}; {self._links} links>"
+
+
+def _spread(a: Array, lead: tuple[int, ...]) -> Array:
+    return np.ascontiguousarray(np.broadcast_to(a, lead + a.shape[-1:]))
 
 
 _MASSLESS = "give the bodies it carries a mass or an inertia about its axis, or the joint a rotor inertia"
@@ -259,6 +261,9 @@ class LoopedTree:
         self._motion: Function | None = None
         if parameters is not None:
             self.set_parameters(parameters)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_functions": {}, "_motion": None}
 
     @property
     def nq(self) -> int:
@@ -318,7 +323,7 @@ class LoopedTree:
     def prescribed(self) -> Function | None:
         """θ, θ̇, θ̈ of every prescribed link as a compiled function of t, or None where nothing is prescribed."""
         if self._motion is None and self.arrays.prescribed:
-            self._motion = compile_function(self.arrays.prescribed_function(), self.arrays.parameters)
+            self._motion = compile_function(self.arrays.prescribed_function(), list(self.arrays.parameters))
         return self._motion
 
     def _prescribed(self, t: Any) -> tuple[Array, ...]:

@@ -120,7 +120,7 @@ def default_camera(scene: Scene, aspect: float = 16 / 9) -> Camera:
     tangent = np.tan(np.radians(FOV) / 2)
     across, over, toward = corners @ right, corners @ above, corners @ view
     distance = float(np.max(toward + np.maximum(np.abs(across) / aspect, np.abs(over)) / tangent))
-    margin = 1.3 if not space.is_journey else 1.9
+    margin = 1.12 if not space.is_journey else 1.9
     return Camera(target + max(margin * distance, 1e-6) * view, target, FOV)
 
 

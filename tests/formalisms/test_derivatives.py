@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,11 +26,13 @@ from jourdain.formalisms.derivatives import (
 from jourdain.formalisms.mass_factor import accelerations_by_factor
 from jourdain.formalisms.newton_euler import inverse_dynamics
 from jourdain.formalisms.tree import Tree
+from jourdain.io import read_urdf
 from jourdain.symbolic import gradient, jacobian, operations, symbols
 from jourdain.symbolic.function import Argument, Result, SymbolicFunction
 from tests.formalisms.strategies import error, matrix_of, random_state, random_trees, retract, values, vector_of
 
 STEP = 1e-30
+ROBOT_FOLDER = "cmeel.prefix/share/example-robot-data/robots"
 seeds = st.integers(0, 10**6)
 
 
@@ -232,3 +237,33 @@ def test_along_velocities_is_the_directional_derivative(rng):
     found = matrix_of(along_velocities(tree, outputs), values(m, tree, q, v, a))
     expected = complex_step(lambda d: vector_of(outputs, values(m, tree, retract(tree, q, d), v, a)), tree.nv)
     assert error(found, expected) < 1e-14
+
+
+ROBOTS = ("ur_description/urdf/ur5_robot.urdf", "a1_description/urdf/a1.urdf", "talos_data/robots/talos_reduced.urdf")
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("path", ROBOTS)
+def test_derivatives_equal_those_of_pinocchio(path, rng):
+    """∂φ/∂q, ∂φ/∂v, M and M⁻¹ of robots on a fixed base, joint by joint."""
+    pin = pytest.importorskip("pinocchio")
+    folder = next((p for root in sys.path for p in Path(root).glob(ROBOT_FOLDER)), None)
+    if folder is None:
+        pytest.skip("the robots of example-robot-data are not installed")
+    peer = pin.buildModelFromUrdf(str(folder / path))
+    model = read_urdf(folder / path)
+    tree = Tree(model)
+    order = [peer.joints[peer.getJointId(c.names[0].rpartition(".")[0])].idx_v for c in tree.coordinates]
+    assert sorted(order) == list(range(peer.nv))
+    q, v, a = rng.normal(size=(3, peer.nv))
+    data = peer.createData()
+    pin.computeRNEADerivatives(peer, data, q, v, a)
+    known = values(model, tree, q[order], v[order], a[order])
+    dq, dv, M = (matrix_of(table, known) for table in inverse_dynamics_derivatives(tree))
+    assert error(dq, data.dtau_dq[np.ix_(order, order)]) < 1e-11
+    assert error(dv, data.dtau_dv[np.ix_(order, order)]) < 1e-11
+    expected = pin.computeMinverse(peer, peer.createData(), q)
+    expected = np.triu(expected) + np.triu(expected, 1).T
+    inverse = matrix_of(mass_matrix_inverse(tree), known)
+    assert error(inverse, expected[np.ix_(order, order)]) < 1e-10
+    assert error(M @ inverse, np.eye(tree.nv)) < 1e-10

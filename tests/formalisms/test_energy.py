@@ -37,7 +37,12 @@ def time_derivative(tree, expressions):
         if c.is_quaternion:
             e0, e1, e2, e3 = c.q
             x, y, z = c.v
-            rates = (-e1 * x - e2 * y - e3 * z, e0 * x + e2 * z - e3 * y, e0 * y + e3 * x - e1 * z, e0 * z + e1 * y - e2 * x)
+            rates = (
+                -e1 * x - e2 * y - e3 * z,
+                e0 * x + e2 * z - e3 * y,
+                e0 * y + e3 * x - e1 * z,
+                e0 * z + e1 * y - e2 * x,
+            )
             direction |= {s: 0.5 * r for s, r in zip(c.q, rates, strict=True)}
         else:
             direction[c.q[0]] = c.v[0]

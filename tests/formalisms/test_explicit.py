@@ -92,7 +92,9 @@ def test_cart_pendulum_is_the_textbooks():
     m, (M, mass, l) = cart_pendulum()
     e = explicit_equations(m, names={"slide.displacement": "x", "hinge.angle": "theta"})
     (_, theta), (_, rate) = e.q, e.v
-    assert all_equal([x for row in e.mass for x in row], [M + mass, mass * l * cos(theta), mass * l * cos(theta), mass * l**2])
+    assert all_equal(
+        [x for row in e.mass for x in row], [M + mass, mass * l * cos(theta), mass * l * cos(theta), mass * l**2]
+    )
     assert all_equal(e.coriolis, [-mass * l * sin(theta) * rate**2, 0 * l])
     assert all_equal(e.gravity, [0 * l, -mass * m.gravity.z * l * sin(theta)])
     assert e.text().splitlines()[0] == "(M + m)*x'' + m*l*cos(theta)*theta'' - m*l*sin(theta)*theta'^2 = 0"
@@ -136,7 +138,11 @@ def test_top_is_the_textbooks():
     s, c = sin(theta), cos(theta)
     M = [A * s**2 + C * c**2, 0 * A, C * c, 0 * A, A, 0 * A, C * c, 0 * A, C]
     assert all_equal([x for row in e.mass for x in row], M)
-    h = [2 * (A - C) * s * c * psi * nutation - C * s * nutation * spin, (C - A) * s * c * psi**2 + C * s * psi * spin, -C * s * psi * nutation]
+    h = [
+        2 * (A - C) * s * c * psi * nutation - C * s * nutation * spin,
+        (C - A) * s * c * psi**2 + C * s * psi * spin,
+        -C * s * psi * nutation,
+    ]
     assert all_equal(e.coriolis, h)
     assert all_equal(e.gravity, [0 * A, mass * m.gravity.z * l * s, 0 * A])
 
@@ -218,7 +224,7 @@ def test_loads_and_constraints_stand_on_the_right():
     eq = Equations(m)
     assert all_equal(e.constraints, [row.expression for row in eq.rows])
     lines = e.text().splitlines()
-    assert lines[2] == "0.4*q3'' = lambda_1 - k*q3" or lines[2] == "0.4*q3'' = -k*q3 + lambda_1"
+    assert lines[2] == "0.4*q3'' = lambda_1 - k*q3"
     assert "lambda_1 of wrist[1]" in lines[-1]
 
 
@@ -233,7 +239,9 @@ def test_linear_double_pendulum():
     assert all_equal([x for row in linear.mass for x in row], [m1 * l1**2 + m2 * (l1 + l2) ** 2, M12, M12, m2 * l2**2])
     K = [g * (m1 * l1 + m2 * (l1 + l2)), m2 * g * l2, m2 * g * l2, m2 * g * l2]
     assert all_equal([x for row in linear.stiffness for x in row], K)
-    assert all(x.is_zero for table in (linear.damping, linear.gyroscopic, linear.circulatory) for row in table for x in row)
+    assert all(
+        x.is_zero for table in (linear.damping, linear.gyroscopic, linear.circulatory) for row in table for x in row
+    )
     assert "K[1,2] = m2*g*l2" in str(linear)
 
 
@@ -308,7 +316,9 @@ def test_latex_compiles(tmp_path):
     m, _ = double_pendulum()
     e = explicit_equations(m)
     body = "\n".join((e.latex(), e.latex_matrices(), linearised(m).latex()))
-    (tmp_path / "e.tex").write_text("\\documentclass{article}\\usepackage{amsmath}\\begin{document}" + body + "\\end{document}")
+    (tmp_path / "e.tex").write_text(
+        "\\documentclass{article}\\usepackage{amsmath}\\begin{document}" + body + "\\end{document}"
+    )
     done = subprocess.run(["pdflatex", "-interaction=batchmode", "e.tex"], cwd=tmp_path, capture_output=True)
     assert done.returncode == 0
 
@@ -327,7 +337,9 @@ def test_description_of_a_mechanism_with_a_loop():
     text = m.describe()
     assert text.startswith(str(m))
     assert "3 bodies, 4 joints, 1 loop: 3 positions, 3 velocities, 2 constraints, at least 1 degree of freedom." in text
-    assert "Loops: the joint 'wrist' is cut and held by 2 constraints" in text or "Loops: the joint 'guide' is cut" in text
+    assert (
+        "Loops: the joint 'wrist' is cut and held by 2 constraints" in text or "Loops: the joint 'guide' is cut" in text
+    )
     (row,) = (line for line in text.splitlines() if line.startswith("  r "))
     assert row.split() == ["r", "0.04", "m", "crank", "radius,", "between", "0", "and", "∞"]
 

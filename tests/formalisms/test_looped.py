@@ -1,4 +1,4 @@
-"""The looped form against the straight-line form, against the independent reference, and against itself on long chains."""
+"""The looped form against the straight-line form, the independent reference, and itself on long chains."""
 
 from __future__ import annotations
 
@@ -158,7 +158,8 @@ def test_batches_equal_single_states(rng: np.random.Generator, monkeypatch: pyte
     batch = looped.inverse_dynamics(q, v, a[0, 0], wrenches=wrenches)
     assert batch.shape == (4, 5, looped.nv)
     for i, j in ((0, 0), (2, 3), (3, 4)):
-        np.testing.assert_array_equal(batch[i, j], looped.inverse_dynamics(q[i, j], v[i, j], a[0, 0], wrenches=wrenches[j]))
+        single = looped.inverse_dynamics(q[i, j], v[i, j], a[0, 0], wrenches=wrenches[j])
+        np.testing.assert_array_equal(batch[i, j], single)
     out = np.empty((5, 4, looped.nv)).swapaxes(0, 1)
     assert looped.accelerations(q, v, a, out=out) is out
     np.testing.assert_array_equal(out[1, 2], looped.accelerations(q[1, 2], v[1, 2], a[1, 2]))
@@ -171,9 +172,8 @@ def damper(looped: LoopedTree) -> NativeFunction:
 
     t, x = symbols("t", "time"), symbols([f"x{i}" for i in range(looped.nq + looped.nv)], "state")
     tau = tuple(3 * cos(t[0]) - 0.5 * e for e in x[looped.nq :])
-    f = compile_function(
-        SymbolicFunction("damper", (Argument("t", tuple(t)), Argument("x", tuple(x))), (Result("tau", tau, (len(tau),)),))
-    )
+    inputs = (Argument("t", tuple(t)), Argument("x", tuple(x)))
+    f = compile_function(SymbolicFunction("damper", inputs, (Result("tau", tau, (len(tau),)),)))
     nothing = np.zeros(1)
     return NativeFunction(f.address, f.arguments(nothing, nothing, nothing), (f, nothing))
 
@@ -223,7 +223,7 @@ def test_every_function_by_address(rng: np.random.Generator) -> None:
 def test_errors_name_the_input_and_the_remedy() -> None:
     looped = LoopedTree(chain(3))
     three = np.zeros(3)
-    with pytest.raises(InputError, match=r"function 'bias': input 'v' must have 3 entries in its last dimension, got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"'bias': input 'v' must have 3 entries in its last dimension, got shape \(2,\)"):
         looped.bias(three, np.zeros(2))
     with pytest.raises(InputError, match=r"input 'q'\[1\] = nan is not finite"):
         looped.bias([0.0, np.nan, 0.0], three)

@@ -1,4 +1,4 @@
-"""Joint reactions against the free-body equations of each body; driving forces against a tree in which they are free."""
+"""Joint reactions against free-body equations; driving forces against a tree in which the coordinates are free."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,10 @@ def test_axes_of_parent_and_child(model, seed):
 
 
 @settings(max_examples=20)
-@given(random_trees(mimic=False, rotors=False, prescribed=False, joints=("revolute", "prismatic", "fixed")), st.integers(0, 10**6))
+@given(
+    random_trees(mimic=False, rotors=False, prescribed=False, joints=("revolute", "prismatic", "fixed")),
+    st.integers(0, 10**6),
+)
 def test_component_along_the_axis_is_the_joint_force(model, seed):
     tree = Tree(model)
     q, v, a = random_state(tree, np.random.default_rng(seed))
@@ -148,7 +151,9 @@ def test_sign_does_not_depend_on_which_end_is_nearer_to_the_ground(rng):
             m.fixed("foot", table, m.ground)
         else:
             m.fixed("foot", m.ground, table)
-        force, torque = numbers(joint_reactions(m)["foot"], dict(zip(m.parameter_set.symbols, m.parameter_set.values(), strict=True)))
+        force, torque = numbers(
+            joint_reactions(m)["foot"], dict(zip(m.parameter_set.symbols, m.parameter_set.values(), strict=True))
+        )
         sign = -1.0 if reverse else 1.0
         assert force == pytest.approx([0, 0, sign * 30.0])
         assert torque == pytest.approx([0, -sign * 6.0, 0])
@@ -159,7 +164,7 @@ def test_errors_name_the_remedy():
     m.revolute("hinge", m.ground, m.body("bob", mass=1.0))
     with pytest.raises(InputError, match="axes 'joint' of reactions are unknown; use 'world'"):
         joint_reactions(m, axes="joint")
-    with pytest.raises(InputError, match="external force on 'bab'.*the bodies are bob"):
+    with pytest.raises(InputError, match=r"external force on 'bab'.*the bodies are bob"):
         joint_reactions(m, external={"bab": ((0, 0, 1), (0, 0, 0))})
 
 

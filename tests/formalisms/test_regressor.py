@@ -90,7 +90,12 @@ def test_planar_arm_has_the_known_groups():
 
 def test_planar_arm_without_gravity_loses_what_only_weight_shows():
     base = base_parameters(planar_arm(gravity=(0, 0, 0)))
-    assert {base.relation(k) for k in range(base.count)} == {"upper.Izz + 0.25*lower.m", "lower.Izz", "lower.mcx", "lower.mcy"}
+    assert {base.relation(k) for k in range(base.count)} == {
+        "upper.Izz + 0.25*lower.m",
+        "lower.Izz",
+        "lower.mcx",
+        "lower.mcy",
+    }
 
 
 def test_closed_form_groups_agree_with_the_numerical_ones():
@@ -109,15 +114,16 @@ def elbow_arm():
     m = jd.Model("six")
     before, places = m.ground, [(0, 0, 0), (0.1, 0, 0.3), (0, 0, 0.6), (0.5, 0, 0), (0, 0, 0), (0, 0, 0)]
     for i, (axis, place) in enumerate(zip("zyyxyx", places, strict=True)):
-        body = m.body(f"l{i + 1}", mass=1.0 + i, com=(0.1, 0.05, 0.02 * i), inertia=(0.1, 0.11, 0.12, 0.01, 0.005, 0.002))
+        body = m.body(
+            f"l{i + 1}", mass=1.0 + i, com=(0.1, 0.05, 0.02 * i), inertia=(0.1, 0.11, 0.12, 0.01, 0.005, 0.002)
+        )
         m.revolute(f"j{i + 1}", before.at(*place), body, axis=axis)
         before = body
     return m
 
 
-def test_six_axis_arm_has_as_many_base_parameters_as_khalils_formula():
-    """7 n_r − 3 − 2 less those of parallel axes: 36 for a six-axis arm with joints 2 and 3 parallel and vertical axis 1
-    (Gautier and Khalil 1990: b ≤ 7 n_r + 4 n_p − 3 − 2 β₁, less 2 for the first axis along gravity)."""
+def test_six_axis_arm_has_as_many_base_parameters_as_in_the_literature():
+    """36, as for the PUMA 560, which has the same arrangement of axes (Gautier and Khalil 1990)."""
     model = elbow_arm()
     base = base_parameters(model)
     tree = Tree(model)
@@ -127,7 +133,9 @@ def test_six_axis_arm_has_as_many_base_parameters_as_khalils_formula():
 
 def test_parameter_names_and_rotors():
     m = jd.Model("drive")
-    hinge = m.revolute("hinge", m.ground, m.body("wheel", mass=1.0, inertia=(1, 1, 1)), rotor_inertia=0.01, gear_ratio=5.0)
+    hinge = m.revolute(
+        "hinge", m.ground, m.body("wheel", mass=1.0, inertia=(1, 1, 1)), rotor_inertia=0.01, gear_ratio=5.0
+    )
     standard = standard_parameters(m)
     assert list(standard)[:2] == ["wheel.m", "wheel.mcx"] and list(standard)[-1] == "hinge.angle.rotor"
     assert float(standard["hinge.angle.rotor"]) == 0.25

@@ -1,0 +1,272 @@
+"""The equations of a system at a point, with all their first derivatives and the split into independent motions.
+
+Everything that analyses about a state (equilibrium, linearisation, inverse dynamics) share: positions, velocities and
+accelerations that meet the constraints, multipliers, and matrices ∂(r, h, w, g, ż, y)/∂(q, v, v̇, z, u, p).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, SolverError
+from ..formalisms.linearisation import expressions, expressions_tangent
+from ..native.function import Function, compile_function
+from ..symbolic.expr import Expr
+from .assemble import close_positions
+from .partition import Partition, partition
+from .state import State
+
+if TYPE_CHECKING:
+    from .system import System
+
+#: Constraints off by more than this (m, rad) mean that a given state does not close the loops.
+CLOSED = 1e-7
+
+
+@dataclass(frozen=True)
+class Point:
+    """An instant of a motion: time, positions, velocities, accelerations, user states, inputs, multipliers."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    z: np.ndarray
+    u: np.ndarray
+    lam: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays by the names the compiled functions use."""
+        return {"t": np.array([self.t]), "q": self.q, "v": self.v, "a": self.a, "z": self.z, "u": self.u, "lam": self.lam}
+
+    def with_values(self, **changes: Any) -> Point:
+        """A copy with some arrays replaced."""
+        return replace(self, **changes)
+
+    def state(self, system: System) -> State:
+        """The state (q, v, z) of this point."""
+        return State(system, self.q, self.v, self.z, self.t)
+
+
+@contextmanager
+def temporary_parameters(system: System, values: Mapping[str, float] | None = None) -> Iterator[None]:
+    """Other parameter values while the block runs; the old ones come back afterwards."""
+    before = system.parameters
+    try:
+        if values:
+            system.set_parameters(**values)
+        yield
+    finally:
+        if system.parameters != before:
+            system.set_parameters(**before)
+
+
+class Residual:
+    """Values and derivatives of a system's implicit equations, and of further expressions ``e`` of the user."""
+
+    def __init__(self, system: System, parameters: Sequence[str] = (), extra: Mapping[str, Expr] | None = None) -> None:
+        self.system = system
+        self.parameters = tuple(parameters)
+        for name in parameters:
+            system.model.parameter_set[name]
+        self.extra = dict(extra or {})
+        self.rows = [row.name for row in system.equations_of_motion.rows]
+        s, m = system, len(self.rows)
+        self.sizes = {
+            "r": s.nv, "h": s.equations_of_motion.holonomic, "w": m, "g": m, "f": s.nz, "y": len(s.model.outputs), "e": len(self.extra),
+        }  # fmt: skip
+        self.widths = {"q": s.nv, "v": s.nv, "a": s.nv, "z": s.nz, "u": s.nu, "p": len(self.parameters)}
+        self._value: Function = system.function("residual")
+        self._extra_value: Function | None = None
+        self._tangents: list[Function] = []
+        if self.extra:
+            eq, given = system.equations_of_motion, list(self.extra.values())
+            p = system._parameters if eq.p else None
+            self._extra_value = compile_function(expressions(eq, given), p)
+            self._extra_tangent = compile_function(expressions_tangent(eq, given, self.parameters), p)
+
+    # -- values and derivatives -----------------------------------------------------------------------------------
+
+    def _named(self, f: Function, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if f.signature.parameters and (f is self._extra_value or f is getattr(self, "_extra_tangent", None)):
+            f.set_parameters(self.system._parameters)
+        found = f(*(arrays[name] for name in f.inputs))
+        return dict(zip(f.outputs, (found,) if len(f.outputs) == 1 else found, strict=True))
+
+    def values(self, point: Point) -> dict[str, np.ndarray]:
+        """r, h, w, g, f, y and e at a point."""
+        found = {name: np.zeros(n) for name, n in self.sizes.items()} | self._named(self._value, point.arrays())
+        if self._extra_value is not None:
+            found |= self._named(self._extra_value, point.arrays())
+        bad = [name for name, x in found.items() if not np.all(np.isfinite(x))]
+        if bad:
+            raise SolverError(f"'{self.system.model.name}': the equations are not finite at this position ({self._bad(found, bad[0])})")
+        return found
+
+    def _bad(self, found: Mapping[str, np.ndarray], name: str) -> str:
+        i = int(np.flatnonzero(~np.isfinite(found[name]))[0])
+        labels = {"r": self.system.velocity_names, "f": list(self.system.model.states), "y": list(self.system.model.outputs)}
+        return f"{labels.get(name, self.rows)[i]}" if i < len(labels.get(name, self.rows)) else name
+
+    def derivatives(self, point: Point, wrt: str = "qvazup") -> dict[str, np.ndarray]:
+        """Matrices by names such as "rq" = ∂r/∂q (positions along the velocities)."""
+        if not self._tangents:
+            self._tangents.append(self.system.function("residual_tangent", parameters=self.parameters))
+            if self.extra:
+                self._tangents.append(self._extra_tangent)
+        arrays = point.arrays() | {f"d{k}": np.zeros(n) for k, n in self.widths.items()}
+        found = {o + k: np.zeros((m, n)) for o, m in self.sizes.items() for k, n in self.widths.items()}
+        for kind in wrt:
+            direction = arrays[f"d{kind}"]
+            for j in range(self.widths[kind]):
+                direction[j] = 1.0
+                for f in self._tangents:
+                    for output, column in self._named(f, arrays).items():
+                        found[output + kind][:, j] = column
+                direction[j] = 0.0
+        return found
+
+    # -- points ---------------------------------------------------------------------------------------------------
+
+    def point(self, state: State, inputs: Mapping[str, float] | np.ndarray | None = None) -> Point:
+        """A state with inputs, accelerations and multipliers still zero."""
+        u = inputs if isinstance(inputs, np.ndarray) else self.system.input_values(inputs)
+        zeros = np.zeros(self.system.nv)
+        return Point(state.t, state.q.copy(), state.v.copy(), zeros, state.z.copy(), np.array(u, dtype=float), np.zeros(len(self.rows)))
+
+    def jacobian(self, point: Point) -> np.ndarray:
+        """J of all constraints."""
+        if not self.rows:
+            return np.zeros((0, self.system.nv))
+        f = self.system.function("constraint_velocities")
+        arrays = point.arrays()
+        return np.array(f(*(arrays[n] for n in f.inputs))[1])
+
+    def solve_motion(self, point: Point) -> Point:
+        """Accelerations and multipliers of the actual motion (constraints redundant or not)."""
+        J = self.jacobian(point)
+        n, m = self.system.nv, len(self.rows)
+        start = point.with_values(a=np.zeros(n), lam=np.zeros(m))
+        for _ in range(3 if self._force_needs_acceleration else 1):
+            M = self.derivatives(start, "a")["ra"]
+            values = self.values(start)
+            K = np.block([[M, -J.T], [J, np.zeros((m, m))]])
+            rhs = -np.concatenate([values["r"], values["g"]])
+            step = _solve(K, rhs, m == 0)
+            if step is None:
+                raise SolverError(f"'{self.system.model.name}': the mass matrix is singular: {self._massless(M, J)}")
+            start = start.with_values(a=start.a + step[:n], lam=start.lam + step[n:])
+        return start
+
+    @property
+    def _force_needs_acceleration(self) -> bool:
+        from ..symbolic.expr import KINDS
+
+        eq = self.system.equations_of_motion
+        laws = [*eq.joint_forces, *(e for f, n in eq.wrenches.values() for e in (*f, *n))]
+        return any(e.deps & KINDS["acceleration"] for e in laws)
+
+    def _massless(self, M: np.ndarray, J: np.ndarray) -> str:
+        Z = independent_basis(J, partition(J))
+        _, _, vt = np.linalg.svd(Z.T @ M @ Z)
+        name = self.system.velocity_names[int(np.argmax(np.abs(Z @ vt[-1])))].removesuffix("_rate")
+        return f"nothing with mass moves with '{name}'; give the body behind it mass or lock the joint"
+
+
+def _solve(K: np.ndarray, rhs: np.ndarray, square: bool) -> np.ndarray | None:
+    """Solution of the saddle-point system; redundant constraints give the multipliers of least norm."""
+    if K.shape[0] == 0:
+        return np.zeros(0)
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
+    A = scale[:, None] * K * scale
+    if square and np.linalg.cond(A) > 1e14:
+        return None
+    y, *_ = np.linalg.lstsq(A, scale * rhs, rcond=1e-13)
+    if np.abs(A @ y - scale * rhs).max() > 1e-6 * (1.0 + np.abs(scale * rhs).max()):
+        return None
+    return np.asarray(scale * y)
+
+
+# --- independent motions -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """Independent and dependent directions of positions (holonomic rows) and of velocities (all rows)."""
+
+    position: Partition
+    velocity: Partition
+    Zq: np.ndarray
+    Zv: np.ndarray
+
+    @property
+    def condition(self) -> float:
+        """Near zero where the partition is badly conditioned."""
+        return min(self.position.condition, self.velocity.condition)
+
+
+def split(system: System, J: np.ndarray, preferred: Sequence[int] = (), fixed: Sequence[int] = ()) -> Split:
+    """The split at a position with the constraint Jacobian J; ``fixed`` columns are never dependent."""
+    n = system.equations_of_motion.holonomic
+    position = partition(J[:n], preferred, fixed)
+    velocity = position if n == len(J) else partition(J, position.independent, fixed)
+    return Split(position, velocity, independent_basis(J[:n], position), independent_basis(J, velocity))
+
+
+def independent_basis(J: np.ndarray, parts: Partition) -> np.ndarray:
+    """Z with J Z = 0 and unit rows at the independent columns (one column for each)."""
+    Z = np.zeros((J.shape[1], len(parts.independent)))
+    Z[parts.independent, np.arange(len(parts.independent))] = 1.0
+    if parts.dependent:
+        Z[parts.dependent] = dependent_change(J, parts, J[:, parts.independent])
+    return Z
+
+
+def dependent_change(J: np.ndarray, parts: Partition, change: np.ndarray) -> np.ndarray:
+    """Change of the dependent columns that makes up for a change of the constraints: −J_v⁻¹ change."""
+    if not parts.dependent:
+        return np.zeros((0, *change.shape[1:]))
+    return np.asarray(-np.linalg.solve(J[np.ix_(parts.active, parts.dependent)], change[parts.active]))
+
+
+def least_multipliers(J: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Multipliers of least norm with Jᵀλ = force (unique where no constraint is redundant)."""
+    if not len(J):
+        return np.zeros(0)
+    return np.asarray(np.linalg.lstsq(J.T, force, rcond=1e-10)[0])
+
+
+def spin_terms(system: System, v: np.ndarray) -> np.ndarray:
+    """S with d(δq)/dt = δv − S δq: zero but for quaternions, where δθ̇ = δω − ω × δθ in the child's axes."""
+    S = np.zeros((system.nv, system.nv))
+    for _, j in system.configuration.quaternions:
+        x, y, z = v[j : j + 3]
+        S[j : j + 3, j : j + 3] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
+    return S
+
+
+def closed_state(system: System, given: State | Mapping[str, Any] | None) -> State:
+    """A state with closed loops: named values are assembled, a state is checked."""
+    if not isinstance(given, State):
+        if system.equations_of_motion.rows:
+            own = {n: x for n, x in (given or {}).items() if n in system.model.states}
+            rest = {n: x for n, x in (given or {}).items() if n not in own}
+            return system.assemble(rest).with_values(z=system.state(own).z)
+        return system.state(given)
+    if system.equations_of_motion.holonomic:
+        h, _ = system.function("constraints")(np.array([given.t]), given.q)
+        i = int(np.argmax(np.abs(h)))
+        if abs(h[i]) > CLOSED:
+            name = system.equations_of_motion.rows[i].name
+            raise InputError(f"'{system.model.name}': the state does not close the loops ({name} is off by {h[i]:.3g}); use assemble() first")
+    return given
+
+
+def close_loops(system: System, q: np.ndarray, held: Sequence[int], t: float) -> np.ndarray:
+    """Positions with closed loops and held columns."""
+    return np.asarray(close_positions(system, q, held, np.ones(system.nv), t)[0])
