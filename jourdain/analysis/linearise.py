@@ -206,7 +206,7 @@ def _output_rows(
     of = {t: np.hstack([basis.change(d, t, x) for x in ("q", "v", "z", "u")]) + d[t + "a"] @ Zv @ acceleration for t in ("y", "e")}
     positions = _position_rows(system, np.hstack([basis.dq[x] for x in ("q", "v", "z", "u")]))
     velocities = np.hstack([basis.dv[x] for x in ("q", "v", "z", "u")])
-    z = np.zeros((system.nz, positions.shape[1]))
+    z = np.zeros((system.nz, velocities.shape[1]))
     z[:, n - system.nz : n] = np.eye(system.nz)
     rows, expressions = [], iter(of["e"])
     for name, e in outputs.items():
@@ -218,8 +218,10 @@ def _output_rows(
             rows.append(velocities[system.velocity_names.index(name)])
         elif name in system.model.states:
             rows.append(z[list(system.model.states).index(name)])
-        else:
+        elif name in positions:
             rows.append(positions[name])
+        else:
+            raise InputError(f"linearise: '{name}' is a component of a quaternion; give an expression such as a sensor's rotation entry as output")
     table = np.array(rows)
     return table[:, :n], table[:, n:]
 

@@ -23,6 +23,13 @@ from .configuration import Configuration
 from .state import State
 
 if TYPE_CHECKING:
+    from .continuation import Branch
+    from .equilibrium import Equilibrium
+    from .inverse_dynamics import ActuatorForces, StaticForces
+    from .inverse_kinematics import Pose
+    from .kinematics import Motion
+    from .linearise import LinearSystem
+    from .modal import FrequencyResponse, Modes, RootLocus
     from .assemble import AssembledState
     from ..results.solution import Solution
 
@@ -167,6 +174,66 @@ class System:
         from .simulate import simulate
 
         return simulate(self, x0, t, method, **options)
+
+    def equilibrium(self, x0: Any = None, **options: Any) -> Equilibrium:
+        """Static or dynamic equilibrium near a state; see :func:`jourdain.analysis.equilibrium.equilibrium`."""
+        from .equilibrium import equilibrium
+
+        return equilibrium(self, x0, **options)
+
+    def equilibria(self, parameter: str, span: tuple[float, float], x0: Any = None, **options: Any) -> Branch:
+        """All equilibria on a curve over a parameter; see :func:`jourdain.analysis.continuation.equilibria`."""
+        from .continuation import equilibria
+
+        return equilibria(self, parameter, span, x0, **options)
+
+    def linearise(self, state: Any = None, **options: Any) -> LinearSystem:
+        """A, B, C, D about a state or an equilibrium; see :func:`jourdain.analysis.linearise.linearise`."""
+        from .linearise import linearise
+
+        return linearise(self, state, **options)
+
+    def modal(self, state: Any = None, **options: Any) -> Modes:
+        """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`."""
+        from .modal import modal
+
+        return modal(self, state, **options)
+
+    def frequency_response(self, input: str, output: Any, frequencies: Any, state: Any = None, **options: Any) -> FrequencyResponse:
+        """Response of an output to a harmonic input; see :func:`jourdain.analysis.modal.frequency_response`."""
+        from .modal import frequency_response
+
+        return frequency_response(self, input, output, frequencies, state, **options)
+
+    def root_locus(self, parameter: str, values: Any, state: Any = None, **options: Any) -> RootLocus:
+        """Eigenvalues over a parameter; see :func:`jourdain.analysis.modal.root_locus`."""
+        from .modal import root_locus
+
+        return root_locus(self, parameter, values, state, **options)
+
+    def inverse_dynamics_along(self, motion: Any, actuators: Sequence[str] | None = None, **options: Any) -> ActuatorForces:
+        """Actuator forces for a motion; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`."""
+        from .inverse_dynamics import inverse_dynamics_along
+
+        return inverse_dynamics_along(self, motion, actuators, **options)
+
+    def static_forces(self, state: Any = None, actuators: Sequence[str] | None = None, **options: Any) -> StaticForces:
+        """Forces that hold a state at rest; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
+        from .inverse_dynamics import static_forces
+
+        return static_forces(self, state, actuators, **options)
+
+    def kinematics(self, times: Any, motion: Mapping[str, Any] | None = None, x0: Any = None, **options: Any) -> Motion:
+        """Motion of a mechanism whose drivers are given; see :func:`jourdain.analysis.kinematics.kinematics`."""
+        from .kinematics import kinematics
+
+        return kinematics(self, times, motion, x0, **options)
+
+    def inverse_kinematics(self, targets: Mapping[str, Any], x0: Any = None, **options: Any) -> Pose:
+        """Positions that bring frames to targets; see :func:`jourdain.analysis.inverse_kinematics.inverse_kinematics`."""
+        from .inverse_kinematics import inverse_kinematics
+
+        return inverse_kinematics(self, targets, x0, **options)
 
     # -- parameters and inputs ------------------------------------------------------------------------------------
 

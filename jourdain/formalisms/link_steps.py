@@ -1,8 +1,8 @@
 """The recursions cut into steps over one link: small symbolic functions that native loops call link after link.
 
 A step is derived once for each *sort* of link (rotation about x, translation along a turned axis, …) and serves every
-model.  It reads the numbers of the link (`link_arrays`), its own row of memory and its parent's row; what it hands on is
-added to the parent's row in place, which is safe because each such entry depends on itself alone.
+model.  It reads the numbers of the link (`link_arrays`), its own row of memory and its parent's row; what it hands on
+is added to the parent's row in place, which is safe because each such entry depends on itself alone.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ def reflected_inertias(tree: Tree) -> dict[int, Expr]:
         inertia = joint.drive.reflected_inertia
         if inertia is ZERO:
             continue
-        c = joint.coordinates[0]
-        index = tree._velocity_index.get(id(c))
+        motion = joint.motions[-1]
+        index = tree._velocity_index.get(id(motion.coordinate))
         if index is not None:
-            found[index] = add(found.get(index, ZERO), inertia)
+            found[index] = add(found.get(index, ZERO), mul(mul(motion.ratio, motion.ratio), inertia))
     return found

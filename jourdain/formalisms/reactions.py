@@ -96,7 +96,7 @@ def driving_forces(
 def _transmitted(
     kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]] | None, acceleration: bool, loads: bool
 ) -> list[tuple[Branch, tuple[Wrench, Wrench]]]:
-    """For every branch the wrench on all that lies beyond, seen from the link behind the joint and from that before it."""
+    """For every branch the wrench on all that lies beyond, seen from the link behind and from that before the joint."""
     tree = kinematics.tree
     totals = _body_wrenches(kinematics, external or {}, acceleration)
     if loads:

@@ -53,6 +53,16 @@ class Link:
         "angle", "axis", "children", "d", "displacement", "freedoms", "index", "inertia", "kind", "mass", "moment", "name", "own_d",
         "own_inertia", "own_moment", "own_turns", "parent", "rate", "rate2", "root", "spin", "spin2", "total", "turns",
     )  # fmt: skip
+    index: int
+    name: str
+    children: list[int]
+    freedoms: list[Freedom]
+    #: mass, first moment and inertia about the origin in the frame of expression, and the latter two in the own axes
+    mass: Expr
+    moment: Vector
+    inertia: Inertia
+    own_moment: Vector
+    own_inertia: Inertia
     #: −1 for the ground
     parent: int
     #: "R" rotation, "T" translation, "S" free rotation

@@ -121,19 +121,16 @@ def tree_text(model: Model) -> str:
         children.setdefault(parent.name, []).append(branch)
     lines = [f"{model.name}", model.ground.name]
 
-    waiting = _listed(children.get(model.ground.name, []), "")
-    while waiting:
-        branch, indent, last = waiting.pop()
-        names = [n for c in branch.joint.coordinates for n in c.names]
-        coordinates = ", ".join(n.removeprefix(branch.joint.name + ".") for n in names)
-        detail = f"{branch.joint.name}: {branch.joint.kind}" + (f" ({coordinates})" if coordinates else "")
-        lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.name}  [{detail}]")
-        waiting += _listed(children.get(branch.body.name, []), indent + ("   " if last else "│  "))
+    def visit(name: str, indent: str) -> None:
+        items = children.get(name, [])
+        for i, branch in enumerate(items):
+            last = i == len(items) - 1
+            coordinates = ", ".join(n.removeprefix(branch.joint.name + ".") for c in branch.joint.coordinates for n in c.names)
+            detail = f"{branch.joint.name}: {branch.joint.kind}" + (f" ({coordinates})" if coordinates else "")
+            lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.name}  [{detail}]")
+            visit(branch.body.name, indent + ("   " if last else "│  "))
+
+    visit(model.ground.name, "")
     for joint in topology.cuts:
         lines.append(f"loop closed by {joint.name}: {joint.kind} {joint.parent.path} ↔ {joint.child.path}")
     return "\n".join(lines)
-
-
-def _listed(branches: list[Branch], indent: str) -> list[tuple[Branch, str, bool]]:
-    """Branches with their indentation and whether they end their list, the first one last (to be taken first)."""
-    return [(branch, indent, i == len(branches) - 1) for i, branch in enumerate(branches)][::-1]

@@ -67,11 +67,11 @@ def cache_folder() -> Path:
     if chosen:
         return Path(chosen)
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "jourdain"
 
 
@@ -85,24 +85,35 @@ def content_key(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
+_DIGEST = 32
+
+
 def read_cache(key: str, suffix: str) -> bytes | None:
-    """The entry, or None; an unreadable one counts as absent."""
+    """The entry, or None; one that cannot be read, or is not whole as it was written, counts as absent."""
     try:
-        return (cache_folder() / key[:2] / f"{key}{suffix}").read_bytes()
-    except OSError:
+        data = (cache_folder() / key[:2] / f"{key}{suffix}").read_bytes()
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home folder
         return None
+    head, content = data[:_DIGEST], data[_DIGEST:]
+    return content if head == hashlib.sha256(content).digest() else None
 
 
 def write_cache(key: str, suffix: str, data: bytes) -> None:
-    """Stores an entry atomically, so that two processes writing at once do no harm; a full or read-only disk is ignored."""
-    folder = cache_folder() / key[:2]
+    """Stores an entry behind its digest, atomically, so that two processes writing at once do no harm.
+
+    A full or read-only disk is ignored.
+    """
     try:
+        folder = cache_folder() / key[:2]
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, folder / f"{key}{suffix}")
-    except OSError:
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(data).digest() + data)
+            os.replace(name, folder / f"{key}{suffix}")
+        except OSError:
+            os.unlink(name)
+    except (OSError, RuntimeError):
         return
 
 

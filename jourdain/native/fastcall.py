@@ -1,8 +1,10 @@
-"""A compiled function as a CPython built-in: calls from Python without a foreign-function layer.
+"""A compiled function as CPython built-ins: calls from Python without a foreign-function layer.
 
-The wrapper reads the arrays' headers (layout of NumPy's ``PyArrayObject``, stable since 1.7), checks type, shape, memory
-order and that inputs are finite, and calls the code.  Whatever is not exactly as expected makes it return
-``NotImplemented``; the caller then takes the careful way, which converts or explains.
+``name_fast`` takes inputs and output arrays; ``name_call`` takes inputs and ``out=``, and makes the result arrays where
+that is not given.  Both read the arrays' headers (layout of NumPy's ``PyArrayObject``, stable since 1.7), check type,
+shape, memory order, that inputs are finite and that no output overlaps another array, and call the code.  Whatever is
+not exactly as expected goes the careful way, which converts or explains: ``name_fast`` returns ``NotImplemented``,
+``name_call`` calls the careful function.
 """
 
 from __future__ import annotations
@@ -10,16 +12,19 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-#: Entries of the context array that the wrapper finds through ``self``.
-ARRAY_TYPE, FLOAT64, NONE, NOT_IMPLEMENTED, CONSTANTS, WORKSPACE = range(6)
+#: Entries of the context array that the wrappers find through ``self``.
+ARRAY_TYPE, FLOAT64, NONE, NOT_IMPLEMENTED, CONSTANTS, WORKSPACE, OUT, TUPLE_TYPE, CAREFUL, EMPTY = range(10)
 _CONTIGUOUS_ALIGNED = 0x101
 _WRITEABLE = 0x400
+#: Place of ``PyArray_Empty`` in the table of NumPy's C interface, part of its binary contract.
+_PYARRAY_EMPTY = 184
 
 
 @cache
@@ -35,22 +40,35 @@ def available() -> bool:
     return header[1] == id(np.ndarray) and header[2] == probe.ctypes.data and list(dims) == [2, 3] and header[7] == id(probe.dtype)
 
 
-def wrapper_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]]) -> str:
-    """IR of ``name_fast(self, argv, n)`` for input sizes and output shapes."""
-    n_in, n = len(inputs), len(inputs) + len(outputs)
-    lines = [
-        "entry:",
-        f"  %slots = alloca ptr, i64 {n + 2}",
-        "  %cp = getelementptr i8, ptr %self, i64 16",
-        "  %context = load ptr, ptr %cp",
-    ]
-    for label, index in (("type", ARRAY_TYPE), ("dtype", FLOAT64), ("none", NONE), ("notimp", NOT_IMPLEMENTED)):
+def _context(*entries: tuple[str, int]) -> list[str]:
+    """Loads of entries of the context array."""
+    lines = ["  %cp = getelementptr i8, ptr %self, i64 16", "  %context = load ptr, ptr %cp"]
+    for label, index in entries:
         lines += [f"  %{label}p = getelementptr ptr, ptr %context, i64 {index}", f"  %{label} = load ptr, ptr %{label}p"]
-    lines += [f"  %count = icmp eq i64 %n, {n}", "  br i1 %count, label %arg0, label %careful"]
+    return lines
+
+
+def wrapper_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]]) -> str:
+    """IR of ``name_fast(self, argv, n)`` and ``name_call(self, argv, n, keywords)`` for input sizes and output shapes."""
+    return _DECLARATIONS + _FINITE + _checked_ir(name, inputs, outputs) + _fast_ir(name, len(inputs) + len(outputs)) + _call_ir(
+        name, len(inputs), outputs
+    )
+
+
+def _function(head: str, lines: list[str]) -> str:
+    body = "\n".join(lines)
+    return f"define {head} #0 {{\n{body}\n}}\n"
+
+
+def _checked_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]]) -> str:
+    """``name_checked(self, argv)``: checks inputs and outputs and runs the code; false when something is unusual."""
+    n_in, n = len(inputs), len(inputs) + len(outputs)
+    entries = (("type", ARRAY_TYPE), ("dtype", FLOAT64), ("constants", CONSTANTS), ("workspace", WORKSPACE))
+    lines = ["entry:", f"  %slots = alloca ptr, i64 {n + 2}", *_context(*entries), "  br label %arg0"]
     for i in range(n):
         shape = (inputs[i],) if i < n_in else outputs[i - n_in]
         lines += _check_array(i, shape, i >= n_in)
-        follow = f"arg{i + 1}" if i + 1 < n else "run"
+        follow = f"arg{i + 1}" if i + 1 < n else "apart"
         if i < n_in and inputs[i]:
             lines += [
                 f"  %fin{i} = call i1 @jd_finite(ptr %data{i}, i64 {inputs[i]})",
@@ -58,22 +76,118 @@ def wrapper_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ..
             ]
         else:
             lines += [f"  br label %{follow}"]
-    for i, index in enumerate((CONSTANTS, WORKSPACE)):
-        if i == 0:
-            lines.append("run:")
-        lines += [
-            f"  %from{i} = getelementptr ptr, ptr %context, i64 {index}",
-            f"  %value{i} = load ptr, ptr %from{i}",
-            f"  %to{i} = getelementptr ptr, ptr %slots, i64 {n + i}",
-            f"  store ptr %value{i}, ptr %to{i}",
-        ]
-    lines += [
-        f"  %status = call i32 @{name}(ptr %slots)",
-        "  call void @jd_incref(ptr %none)", "  ret ptr %none",
+    lines += _check_apart([*inputs, *map(prod, outputs)], n_in)
+    for i, value in enumerate(("constants", "workspace")):
+        lines += [f"  %to{i} = getelementptr ptr, ptr %slots, i64 {n + i}", f"  store ptr %{value}, ptr %to{i}"]
+    lines += [f"  %status = call i32 @{name}(ptr %slots)", "  ret i1 true", "careful:", "  ret i1 false"]
+    return _function(f"internal i1 @{name}_checked(ptr %self, ptr %argv)", lines)
+
+
+def _check_apart(sizes: Sequence[int], n_in: int) -> list[str]:
+    """Outputs are written while inputs are still read: an overlap is left to the careful way."""
+    lines = ["apart:"]
+    lines += [f"  %end{i} = getelementptr double, ptr %data{i}, i64 {size}" for i, size in enumerate(sizes)]
+    together = "false"
+    for j in range(n_in, len(sizes)):
+        for i in range(j):
+            if sizes[i] and sizes[j]:
+                lines += [
+                    f"  %above{i}_{j} = icmp ult ptr %data{i}, %end{j}",
+                    f"  %below{i}_{j} = icmp ult ptr %data{j}, %end{i}",
+                    f"  %both{i}_{j} = and i1 %above{i}_{j}, %below{i}_{j}",
+                    f"  %any{i}_{j} = or i1 {together}, %both{i}_{j}",
+                ]
+                together = f"%any{i}_{j}"
+    return [*lines, f"  br i1 {together}, label %careful, label %run", "run:"]
+
+
+def _fast_ir(name: str, n: int) -> str:
+    """All arrays given: None when the code ran."""
+    lines = [
+        "entry:", *_context(("none", NONE), ("notimp", NOT_IMPLEMENTED)),
+        f"  %count = icmp eq i64 %n, {n}", "  br i1 %count, label %run, label %careful",
+        "run:", f"  %ok = call i1 @{name}_checked(ptr %self, ptr %argv)", "  br i1 %ok, label %done, label %careful",
+        "done:", "  call void @jd_incref(ptr %none)", "  ret ptr %none",
         "careful:", "  call void @jd_incref(ptr %notimp)", "  ret ptr %notimp",
     ]  # fmt: skip
-    body = "\n".join(lines)
-    return f"declare void @jd_incref(ptr)\n{_FINITE}define ptr @{name}_fast(ptr %self, ptr %argv, i64 %n) #0 {{\n{body}\n}}\n"
+    return _function(f"ptr @{name}_fast(ptr %self, ptr %argv, i64 %n)", lines)
+
+
+def _call_ir(name: str, n_in: int, outputs: Sequence[tuple[int, ...]]) -> str:
+    """Inputs and perhaps ``out=``: the result."""
+    n = n_in + len(outputs)
+    single = len(outputs) == 1
+    entries = (("dtype", FLOAT64), ("none", NONE), ("outname", OUT), ("tuple", TUPLE_TYPE), ("slow", CAREFUL), ("empty", EMPTY))
+    lines = [
+        "entry:", f"  %all = alloca ptr, i64 {n}", *_context(*entries),
+        f"  %count = icmp eq i64 %n, {n_in}", "  br i1 %count, label %begin, label %careful", "begin:",
+        *_copied(n_in),
+        "  %plain = icmp eq ptr %keywords, null", "  br i1 %plain, label %make0, label %keyword",
+        # one keyword, and it is "out" (the interned string, or the careful way)
+        "keyword:", "  %lp = getelementptr i8, ptr %keywords, i64 16", "  %length = load i64, ptr %lp",
+        "  %one = icmp eq i64 %length, 1", "  br i1 %one, label %named, label %careful",
+        "named:", "  %key = call ptr @PyTuple_GetItem(ptr %keywords, i64 0)",
+        f"  %outp = getelementptr ptr, ptr %argv, i64 {n_in}", "  %out = load ptr, ptr %outp",
+        "  %isout = icmp eq ptr %key, %outname", "  br i1 %isout, label %isgiven, label %careful",
+        "isgiven:", "  %absent = icmp eq ptr %out, %none", "  br i1 %absent, label %make0, label %given", "given:",
+        *_given(n_in, outputs),
+        f"  %okg = call i1 @{name}_checked(ptr %self, ptr %all)", "  br i1 %okg, label %back, label %careful",
+        "back:", "  call void @jd_incref(ptr %out)", "  ret ptr %out",
+    ]  # fmt: skip
+    for j, shape in enumerate(outputs):
+        follow = f"make{j + 1}" if j + 1 < len(outputs) else "made"
+        lines += [
+            f"make{j}:", "  call void @jd_incref(ptr %dtype)",  # PyArray_Empty takes over a reference
+            f"  %new{j} = call ptr %empty(i32 {len(shape)}, ptr @{name}_shape{j}, ptr %dtype, i32 0)",
+            f"  %at{j} = getelementptr ptr, ptr %all, i64 {n_in + j}", f"  store ptr %new{j}, ptr %at{j}",
+            f"  %nil{j} = icmp eq ptr %new{j}, null", f"  br i1 %nil{j}, label %lost{j}, label %{follow}",
+            f"lost{j}:", *(f"  call void @jd_decref(ptr %new{k})" for k in range(j)), "  ret ptr null",
+        ]  # fmt: skip
+    lines += [
+        "made:", f"  %okm = call i1 @{name}_checked(ptr %self, ptr %all)", "  br i1 %okm, label %result, label %drop",
+        "drop:", *(f"  call void @jd_decref(ptr %new{k})" for k in range(len(outputs))), "  br label %careful",
+        "careful:", "  %slowly = call ptr @PyObject_Vectorcall(ptr %slow, ptr %argv, i64 %n, ptr %keywords)", "  ret ptr %slowly",
+        "result:", *(["  ret ptr %new0"] if single else _tuple(len(outputs))),
+    ]  # fmt: skip
+    shapes = "".join(_shape_constant(f"{name}_shape{j}", shape) for j, shape in enumerate(outputs))
+    return shapes + _function(f"ptr @{name}_call(ptr %self, ptr %argv, i64 %n, ptr %keywords)", lines)
+
+
+def _copied(n_in: int) -> Iterator[str]:
+    for i in range(n_in):
+        yield f"  %from{i} = getelementptr ptr, ptr %argv, i64 {i}"
+        yield f"  %in{i} = load ptr, ptr %from{i}"
+        yield f"  %to{i} = getelementptr ptr, ptr %all, i64 {i}"
+        yield f"  store ptr %in{i}, ptr %to{i}"
+
+
+def _given(n_in: int, outputs: Sequence[tuple[int, ...]]) -> Iterator[str]:
+    """The arrays of ``out=`` behind the inputs: one array, or a tuple of as many as there are outputs."""
+    if len(outputs) == 1:
+        yield f"  %og = getelementptr ptr, ptr %all, i64 {n_in}"
+        yield "  store ptr %out, ptr %og"
+        return
+    yield from ("  %otp = getelementptr i8, ptr %out, i64 8", "  %ot = load ptr, ptr %otp", "  %istuple = icmp eq ptr %ot, %tuple")
+    yield from ("  br i1 %istuple, label %sized, label %careful", "sized:", "  %osp = getelementptr i8, ptr %out, i64 16")
+    yield from ("  %os = load i64, ptr %osp", f"  %fits = icmp eq i64 %os, {len(outputs)}")
+    yield from ("  br i1 %fits, label %items, label %careful", "items:")
+    for j in range(len(outputs)):
+        yield f"  %item{j} = call ptr @PyTuple_GetItem(ptr %out, i64 {j})"
+        yield f"  %og{j} = getelementptr ptr, ptr %all, i64 {n_in + j}"
+        yield f"  store ptr %item{j}, ptr %og{j}"
+
+
+def _tuple(n: int) -> list[str]:
+    lines = [f"  %results = call ptr @PyTuple_New(i64 {n})", "  %failed = icmp eq ptr %results, null"]
+    lines += ["  br i1 %failed, label %none0, label %fill", "none0:", *(f"  call void @jd_decref(ptr %new{j})" for j in range(n))]
+    lines += ["  ret ptr null", "fill:"]
+    lines += [f"  %set{j} = call i32 @PyTuple_SetItem(ptr %results, i64 {j}, ptr %new{j})" for j in range(n)]
+    return [*lines, "  ret ptr %results"]
+
+
+def _shape_constant(name: str, shape: tuple[int, ...]) -> str:
+    entries = ", ".join(f"i64 {k}" for k in shape) or "i64 0"
+    return f"@{name} = private unnamed_addr constant [{max(1, len(shape))} x i64] [{entries}]\n"
 
 
 def _check_array(i: int, shape: tuple[int, ...], writeable: bool) -> list[str]:
@@ -123,6 +237,15 @@ def _check_array(i: int, shape: tuple[int, ...], writeable: bool) -> list[str]:
     ]
     return lines
 
+
+#: Symbols of CPython; see :func:`python_symbols`.
+_DECLARATIONS = """declare void @jd_incref(ptr)
+declare void @jd_decref(ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+"""
 
 #: Whether n numbers are all finite: x·0 is 0 for finite x and NaN otherwise.
 _FINITE = """define internal i1 @jd_finite(ptr %x, i64 %n) #0 {
@@ -178,30 +301,54 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-_METH_FASTCALL = 0x0080
+_METH_KEYWORDS, _METH_FASTCALL = 0x0002, 0x0080
 
 
-def builtin(address: int, name: str, context: np.ndarray) -> tuple[Callable[..., Any], Any]:
-    """The built-in function at an address, and what must be kept alive with it."""
-    definition = _MethodDef(name.encode(), address, _METH_FASTCALL, b"compiled function: inputs, then outputs")
+class Context(np.ndarray):
+    """Addresses the wrappers need; it keeps alive what they point to, and so do the built-ins, whose ``self`` it is."""
+
+    keep: list[Any]
+
+
+def context(constants: np.ndarray, workspace: np.ndarray, careful: Callable[..., Any], library: Any) -> Context:
+    """The context of one function; ``careful(*arrays, out=None)`` serves the unusual calls."""
+    result = np.zeros(10, dtype=np.uintp).view(Context)
+    entries = {
+        ARRAY_TYPE: id(np.ndarray), FLOAT64: id(np.dtype(np.float64)), NONE: id(None), NOT_IMPLEMENTED: id(NotImplemented),
+        CONSTANTS: constants.ctypes.data, WORKSPACE: workspace.ctypes.data, OUT: id(sys.intern("out")), TUPLE_TYPE: id(tuple),
+        CAREFUL: id(careful), EMPTY: _array_interface(_PYARRAY_EMPTY),
+    }  # fmt: skip
+    for index, value in entries.items():
+        result[index] = value
+    result.keep = [constants, workspace, careful, library]
+    return result
+
+
+@cache
+def _array_interface(index: int) -> int:
+    """Address of a function of NumPy's C interface."""
+    from numpy._core import _multiarray_umath
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(_multiarray_umath._ARRAY_API, None)
+    return int(ctypes.c_void_p.from_address(table + index * ctypes.sizeof(ctypes.c_void_p)).value or 0)
+
+
+def builtin(address: int, name: str, context: Context, keywords: bool = False) -> Callable[..., Any]:
+    """The built-in function at an address."""
+    flags = _METH_FASTCALL | (_METH_KEYWORDS if keywords else 0)
+    definition = _MethodDef(name.encode(), address, flags, b"compiled function")
+    context.keep.append(definition)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), context, None), definition
+    made: Callable[..., Any] = make(ctypes.addressof(definition), context, None)
+    return made
 
 
-def context_array(constants: np.ndarray, workspace: np.ndarray) -> np.ndarray:
-    """Addresses the wrapper needs."""
-    context = np.zeros(6, dtype=np.uintp)
-    context[ARRAY_TYPE] = id(np.ndarray)
-    context[FLOAT64] = id(np.dtype(np.float64))
-    context[NONE] = id(None)
-    context[NOT_IMPLEMENTED] = id(NotImplemented)
-    context[CONSTANTS] = constants.ctypes.data
-    context[WORKSPACE] = workspace.ctypes.data
-    return context
-
-
-def incref_address() -> int:
-    """Address of CPython's ``Py_IncRef``."""
-    return ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value or 0
+def python_symbols() -> dict[str, int]:
+    """Addresses of the functions of CPython that the wrappers call."""
+    names = {"jd_incref": "Py_IncRef", "jd_decref": "Py_DecRef"}
+    names |= {n: n for n in ("PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall")}
+    return {symbol: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0 for symbol, n in names.items()}

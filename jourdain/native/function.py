@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import weakref
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from ..errors import InputError
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import Operations
 from . import engine, fastcall
-from .ir import batch_ir, is_parameters, main_ir, prepare_ir
+from .ir import batch_ir, entry_name, is_parameters, main_ir, prepare_ir
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class Code:
 
 def generate(f: SymbolicFunction) -> Code:
     """Compiles a symbolic function (or finds it in the cache)."""
+    if not f.outputs:
+        raise InputError(f"function '{f.name}' has no outputs; give it at least one Result")
     main, prepare = main_ir(f), prepare_ir(f)
     inputs = tuple((a.name, len(a.symbols)) for a in f.inputs if not is_parameters(a.symbols))
     outputs = tuple((r.name, tuple(r.shape)) for r in f.outputs)
@@ -87,7 +90,7 @@ def generate(f: SymbolicFunction) -> Code:
         f.operations(), f.prepare_operations(),
     )  # fmt: skip
     head, *tail = _split_declarations(main.text)
-    text = head + fastcall.wrapper_ir(f.name, [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
+    text = head + fastcall.wrapper_ir(entry_name(f.name), [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
     blob = zlib.compress(b"\0".join((text.encode(), prepare.text.encode())), 1)
     return Code(signature, blob, _link(text, prepare.text))
 
@@ -132,8 +135,9 @@ def _objects(block: bytes) -> list[bytes]:
 
 
 @cache
-def _register_incref() -> None:
-    engine._llvm().add_symbol("jd_incref", fastcall.incref_address())
+def _register_python() -> None:
+    for name, address in fastcall.python_symbols().items():
+        engine._llvm().add_symbol(name, address)
 
 
 class Function:
@@ -141,7 +145,12 @@ class Function:
 
     Inputs are given in the order of :attr:`inputs`; ``out=`` takes the result array (or a tuple, one for each output)
     and makes the call free of allocation.  Parameters are set by :meth:`set_parameters`, not passed at each call.
+    An input that shares memory with an output is copied first.
     """
+
+    # The call itself is a slot that holds the instance's built-in: no Python frame between the caller and the code.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
 
     def __init__(
         self,
@@ -149,29 +158,35 @@ class Function:
         parameters: Mapping[str, float] | Sequence[float] | None = None,
         symbolic: Callable[[], SymbolicFunction] | None = None,
     ) -> None:
-        _register_incref()
+        _register_python()
         self._code = code
         self._provider = symbolic
         self.signature = code.signature
         s = self.signature
         self._library = engine.Library(_objects(code.object_code))
         #: Address of ``int32_t f(void **args)``, args = inputs, outputs, constants, workspace.
-        self.address = self._library.address(s.name)
-        self.constants = np.zeros(max(1, s.constants))
+        entry = entry_name(s.name)
+        self.address = self._library.address(entry)
+        self.constants = np.full(max(1, s.constants), np.nan)
         self._workspace = np.zeros(max(1, s.workspace))
-        self._prepare = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._library.address(s.name + "_prepare"))
-        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
+        # the interpreter's lock is held: one workspace serves all threads
+        self._prepare = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._library.address(entry + "_prepare"))
+        self._call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
         self._batch: _Batch | None = None
-        self._context = fastcall.context_array(self.constants, self._workspace)
-        if fastcall.available():
-            self._fast, self._keep = fastcall.builtin(self._library.address(s.name + "_fast"), s.name, self._context)
-        else:
-            self._fast, self._keep = (lambda *arrays: NotImplemented), None
         self._single = len(s.outputs) == 1
-        self._first_shape = s.outputs[0][1]
+        self._fast: Callable[..., Any] = _unusual
+        self.__call__ = _careful_call(weakref.ref(self))
         self.parameters = np.full(len(s.parameters), np.nan)
         if parameters is not None or not s.parameters:
             self.set_parameters(parameters if parameters is not None else ())
+
+    def _enable_fast(self) -> None:
+        """Calls take the short way from now on: parameters have values."""
+        if self._fast is _unusual and fastcall.available():
+            entry = entry_name(self.name)
+            context = fastcall.context(self.constants, self._workspace, self.__call__, self._library)
+            self._fast = fastcall.builtin(self._library.address(entry + "_fast"), self.name, context)
+            self.__call__ = fastcall.builtin(self._library.address(entry + "_call"), self.name, context, keywords=True)
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -183,32 +198,27 @@ class Function:
             if missing:
                 raise InputError(f"function '{self.name}': no value for the parameter(s) {', '.join(missing[:6])}")
             values = [values[n] for n in names]
-        p = np.ascontiguousarray(values, dtype=float)
+        p = _real_array(values, f"function '{self.name}': the parameters", copy=True)
         if p.shape != (len(names),):
-            raise InputError(f"function '{self.name}' has {len(names)} parameters, got an array of shape {p.shape}")
+            raise InputError(f"function '{self.name}' has {len(names)} parameters, got an array of shape {np.shape(values)}")
         bad = np.flatnonzero(~np.isfinite(p))
         if len(bad):
             raise InputError(f"function '{self.name}': parameter '{names[bad[0]]}' = {p[bad[0]]} is not finite")
-        self.parameters = p
         self.prepare_into(p, self.constants, self._workspace)
+        self.parameters = p
+        self._enable_fast()
 
     def prepare_into(self, p: np.ndarray, constants: np.ndarray, workspace: np.ndarray) -> None:
-        """Constants for parameters ``p`` written to an array of the caller (for sweeps)."""
+        """Constants for parameters ``p`` written to an array of the caller (for sweeps); float64, contiguous arrays."""
+        s = self.signature
+        given = (("p", p, len(s.parameters)), ("constants", constants, s.constants), ("workspace", workspace, s.workspace))
+        for name, array, size in given:
+            if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not array.flags.c_contiguous or array.size < size:
+                raise InputError(f"function '{self.name}': {name} must be a contiguous float64 array of at least {size} numbers")
         args = np.array([p.ctypes.data, constants.ctypes.data, workspace.ctypes.data], dtype=np.uintp)
         self._prepare(args.ctypes.data)
 
     # -- calls ----------------------------------------------------------------------------------------------------
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        if self._single:
-            result = out if out is not None else np.empty(self._first_shape)
-            if self._fast(*arrays, result) is None:
-                return result
-        else:
-            results = out if out is not None else tuple([np.empty(shape) for _, shape in self.signature.outputs])
-            if self._fast(*arrays, *results) is None:
-                return results
-        return self._careful(arrays, out)
 
     def into(self, *arrays: np.ndarray) -> None:
         """The shortest call: inputs, then output arrays, nothing returned."""
@@ -226,8 +236,14 @@ class Function:
         if s.parameters and np.isnan(self.parameters).any():
             raise InputError(f"function '{self.name}': set its parameters first with set_parameters(...)")
         checked = [self._check_input(name, size, a) for (name, size), a in zip(s.inputs, arrays, strict=True)]
-        lead = np.broadcast_shapes(*(a.shape[:-1] for a in checked))
+        try:
+            lead = np.broadcast_shapes(*(a.shape[:-1] for a in checked))
+        except ValueError:
+            shapes = ", ".join(f"{name} {a.shape}" for (name, _), a in zip(s.inputs, checked, strict=True))
+            raise InputError(f"function '{self.name}': the leading dimensions of the inputs do not fit together: {shapes}") from None
         results = self._results(lead, out)
+        if out is not None:
+            checked = [a.copy() if any(np.may_share_memory(a, r) for r in results) else a for a in checked]
         if lead:
             self._run_batch(checked, lead, results)
         else:
@@ -241,13 +257,8 @@ class Function:
         return results[0] if self._single else tuple(results)
 
     def _check_input(self, name: str, size: int, value: Any) -> np.ndarray:
-        try:
-            array = np.ascontiguousarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"function '{self.name}': input '{name}' must be an array of numbers, got {type(value).__name__}") from None
-        if np.iscomplexobj(value):
-            raise InputError(f"function '{self.name}': input '{name}' is complex; compiled functions take real numbers")
-        if array.ndim == 0 or array.shape[-1] != size:
+        array = _real_array(value, f"function '{self.name}': input '{name}'")
+        if array.shape[-1] != size:
             raise InputError(f"function '{self.name}': input '{name}' must have {size} entries in its last dimension, got shape {np.shape(value)}")
         bad = np.flatnonzero(~np.isfinite(array.ravel()))
         if len(bad):
@@ -259,13 +270,16 @@ class Function:
         shapes = [lead + shape for _, shape in self.signature.outputs]
         if out is None:
             return [np.empty(shape) for shape in shapes]
-        given = [out] if self._single and not isinstance(out, (tuple, list)) else list(out)
+        given = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(given) != len(shapes):
             raise InputError(f"function '{self.name}' has {len(shapes)} outputs, out= holds {len(given)}")
         for (name, _), shape, r in zip(self.signature.outputs, shapes, given, strict=True):
             if not isinstance(r, np.ndarray) or r.shape != shape or r.dtype != np.float64 or not r.flags.writeable:
                 found = f"{r.dtype} of shape {r.shape}" if isinstance(r, np.ndarray) else type(r).__name__
                 raise InputError(f"function '{self.name}': out for '{name}' must be a writeable float64 array of shape {shape}, got {found}")
+        for i, r in enumerate(given):
+            if any(np.may_share_memory(r, other) for other in given[:i]):
+                raise InputError(f"function '{self.name}': the arrays of out= overlap; give each output its own")
         return given
 
     def _run_batch(self, inputs: list[np.ndarray], lead: tuple[int, ...], results: list[np.ndarray]) -> None:
@@ -280,7 +294,7 @@ class Function:
             strides.append(0 if common else flat.shape[-1])
         buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
         strides += [int(np.prod(shape)) for _, shape in self.signature.outputs]
-        self.batch.run(arrays + buffers, strides, n, self.constants)
+        self.batch.run(arrays + buffers, strides, n, self.constants.copy())
         for r, b in zip(results, buffers, strict=True):
             if r is not b:
                 r[...] = b
@@ -350,6 +364,39 @@ class Function:
         return _restore, (self.signature.to_json(), self._code.ir, p, symbolic)
 
 
+def _unusual(*arrays: Any) -> Any:
+    """Stands for the built-in where there is none."""
+    return NotImplemented
+
+
+def _careful_call(reference: weakref.ref[Function]) -> Callable[..., Any]:
+    """The call with every check; it holds the function weakly, or the function would hold itself."""
+
+    def call(*arrays: Any, out: Any = None) -> Any:
+        function = reference()
+        if function is None:
+            raise InputError("this compiled function was deleted; keep the Function object, not its __call__")
+        return function._careful(arrays, out)
+
+    return call
+
+
+def _real_array(value: Any, what: str, copy: bool = False) -> np.ndarray:
+    """A contiguous float64 array from anything that holds real numbers; at least one-dimensional."""
+    try:
+        array = np.asarray("none" if value is None else value)
+        if array.dtype.kind == "O":
+            array = array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty(0, dtype=str)
+    if array.dtype.kind == "c":
+        raise InputError(f"{what}: the values are complex; compiled functions take real numbers")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{what}: an array of numbers is needed, got {type(value).__name__} {str(value)[:40]}")
+    result = np.ascontiguousarray(array, dtype=float)
+    return result.copy() if copy and result is value else result
+
+
 def _restore(signature: str, ir: bytes, parameters: Any, symbolic: SymbolicFunction | None) -> Function:
     main, prepare = (t.decode() for t in zlib.decompress(ir).split(b"\0"))
     code = Code(Signature.from_json(signature), ir, _link(main, prepare))
@@ -366,7 +413,7 @@ class _Batch:
         self._library = engine.Library([engine.compile_ir(text)])
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, integer, integer, pointer, pointer)
-        self._run = prototype(self._library.address(f.name + "_batch"))
+        self._run = prototype(self._library.address(entry_name(f.name) + "_batch"))
         inputs = sum(len(a.symbols) for a in f.inputs if not is_parameters(a.symbols))
         outputs = sum(int(np.prod(r.shape)) for r in f.outputs)
         self.scratch = (inputs + outputs + module.workspace) * self.lanes
@@ -399,6 +446,8 @@ def thread_count() -> int:
     """Threads used for batches: ``JOURDAIN_THREADS`` or the cores available."""
     chosen = os.environ.get("JOURDAIN_THREADS")
     if chosen:
+        if not chosen.strip().isdecimal():
+            raise InputError(f"JOURDAIN_THREADS = '{chosen}' is not a number of threads; give 1, 2, …")
         return max(1, int(chosen))
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -8,11 +8,13 @@ the parameters), then the outputs, then the prepared constants ``k``, then the w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import InputError
 from ..symbolic.expr import PARAMETER, Expr
 from ..symbolic.function import SymbolicFunction, hoisted
 from ..symbolic.graph import topological
@@ -246,6 +248,11 @@ def _table_ir(table: Table) -> str:
     return lookup_ir(table)
 
 
+def entry_name(name: str) -> str:
+    """Symbol of a function in machine code: letters, digits and underscores, never that of another library."""
+    return "jdf_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
 @dataclass(frozen=True)
 class ModuleText:
     """IR text of a function with what is needed to call it."""
@@ -258,8 +265,9 @@ class ModuleText:
 
 
 def _evaluation_order(outputs: Sequence[Expr], leaf: set[int]) -> list[Expr]:
-    """Nodes to compute; sines and cosines of inputs come first, where no register waits for them."""
-    order = [e for e in topological_until(outputs, leaf) if e.args and e.id not in leaf]
+    """Nodes to compute in the order they were made (a formalism works link by link, which keeps operands near); sines and
+    cosines of inputs come first, where no register waits for them."""
+    order = sorted((e for e in topological_until(outputs, leaf) if e.args and e.id not in leaf), key=lambda e: e.id)
     early = [e for e in order if e.op in ("sin", "cos") and (not e.args[0].args or e.args[0].id in leaf)]
     if not early:
         return order
@@ -298,15 +306,18 @@ def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
     k = len(inputs) + len(f.outputs)
     slots.update({e.id: Slot(k, i, uniform=True) for i, e in enumerate(prepared)})
     places = [(e, Slot(len(inputs) + i, j)) for i, r in enumerate(f.outputs) for j, e in enumerate(r.expressions)]
-    return _module(f.name, places, slots, k + 1, {e.id for e in prepared}, len(prepared), lanes)
+    return _module(entry_name(f.name), places, slots, k + 1, {e.id for e in prepared}, len(prepared), lanes)
 
 
 def prepare_ir(f: SymbolicFunction) -> ModuleText:
     """IR of the stage that computes the constants ``k`` from the parameters."""
     parameters = [s for a in f.inputs if is_parameters(a.symbols) for s in a.symbols]
+    mixed = [a.name for a in f.inputs if not is_parameters(a.symbols) and any(s.deps == PARAMETER for s in a.symbols)]
+    if mixed:
+        raise InputError(f"function '{f.name}': input '{mixed[0]}' mixes parameters with other symbols; give parameters an input of their own")
     slots = {s.id: Slot(0, j) for j, s in enumerate(parameters)}
     places = [(e, Slot(1, i)) for i, e in enumerate(hoisted(f.expressions))]
-    return _module(f.name + "_prepare", places, slots, 2, set(), len(places), 1)
+    return _module(entry_name(f.name) + "_prepare", places, slots, 2, set(), len(places), 1)
 
 
 def is_parameters(symbols: Sequence[Expr]) -> bool:
@@ -400,14 +411,14 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
     for i in range(len(inputs)):
         lines += _transfer(i, sizes[i], lanes, previous, inward=True)
         previous = f"after{i}"
-    lines += [f"  %status = call i32 @{f.name}(ptr %inner)"]
+    lines += [f"  %status = call i32 @{entry_name(f.name)}(ptr %inner)"]
     for i in range(len(inputs), n):
         lines += _transfer(i, sizes[i], lanes, previous, inward=False)
         previous = f"after{i}"
     lines += ["  br label %done", "done:", f"  %next = add i64 %row, {lanes}", "  br label %loop", "exit:", "  ret i32 0"]
     body = "\n".join(lines)
     return (
-        f"define i32 @{f.name}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
+        f"define i32 @{entry_name(f.name)}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
     )
 
 

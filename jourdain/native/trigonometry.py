@@ -1,7 +1,7 @@
 """Sine and cosine as LLVM IR: one text for scalars and SIMD vectors, at most 2 ulp off, the same on every platform.
 
 Range reduction after Cody and Waite with π/2 in three parts and a tail (arguments up to about 8·10⁵; larger ones go to
-the C library, lane by lane), then the minimax polynomials of fdlibm's kernels.
+the C library, lane by lane, and have its accuracy), then the minimax polynomials of fdlibm's kernels.
 """
 
 from __future__ import annotations

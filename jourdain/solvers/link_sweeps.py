@@ -6,7 +6,8 @@ Every kernel has the signature `int32_t f(void** args)` and the same pointers
 
 where u is a or τ, `prescribed` holds θ, θ̇, θ̈ of each prescribed link, `wrenches` six numbers a link (or null),
 `constants` is the block of `formalisms.link_arrays`, and `program` says which steps (`formalisms.link_steps`) to call.
-A pointer that a function does not need may be null. A kernel returns 0, or −(i + 1) where the joint of link i feels no inertia.
+A pointer that a function does not need may be null.
+A kernel returns 0, or −(i + 1) where the joint of link i feels no inertia.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from jourdain.solvers.frame import hot, jit, kernel
 Q, V, U, PRESCRIBED, WRENCHES, OUT, CONSTANTS, WORKSPACE, PROGRAM, POINTERS = range(10)
 
 # Words of the program: numbers of a row, where gravity enters the ground's row, whether accelerations are zero, number
-# of sorts, of sweeps; then for each sweep its direction and where it writes in the own and in the parent's row; then the
-# addresses of the steps, sweep by sweep and sort by sort; then the sort of each link.
+# of sorts, of sweeps; then for each sweep its direction and where it writes in the own and in the parent's row; then
+# the addresses of the steps, sweep by sweep and sort by sort; then the sort of each link.
 ROW, GRAVITY_AT, STILL, SORTS, SWEEPS, TABLE = 0, 1, 2, 3, 4, 8
 INWARDS, OWN_OUT, PARENT_OUT, SWEEP_SIZE = 0, 1, 2, 3
 

@@ -333,7 +333,11 @@ class LoopedTree:
     # -- machine code ---------------------------------------------------------------------------------------------
 
     def native(
-        self, name: str = "state_derivative", tau: Any = None, forces: NativeFunction | None = None, wrenches: Any = None
+        self,
+        name: str = "state_derivative",
+        tau: Any = None,
+        forces: NativeFunction | None = None,
+        wrenches: Any = None,
     ) -> NativeFunction:
         """A function by its address, with memory of its own: one for each thread that calls it.
 

@@ -59,7 +59,7 @@ def test_base_parameters_determine_the_forces(model, seed):
     base = base_parameters(model)
     Y = sampled(tree, regressor(tree), None, 60, seed + 1)
     phi = Y @ base.standard
-    assert error(Y[:, list(base.leading)] @ base.values, phi, float(np.abs(Y * base.standard).max())) < 1e-8
+    assert error(Y[:, list(base.leading)] @ base.values, phi, float(np.abs(Y * base.standard).max())) < 1e-10
     norms = np.linalg.norm(Y, axis=0)
     rank = np.linalg.matrix_rank(Y[:, norms > 1e-9] / norms[norms > 1e-9], tol=1e-9)
     assert base.count == rank

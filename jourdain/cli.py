@@ -1,0 +1,304 @@
+"""The command ``jourdain``: look at a model, print its equations, export its source, simulate it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from .analysis.state import State
+    from .analysis.system import System
+    from .model import Model
+
+LANGUAGES = ("c", "python", "matlab", "julia", "fortran", "rust", "jax", "latex")
+PICTURES = (".png", ".svg", ".pdf")
+#: Functions whose operations ``jourdain info`` counts.
+COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "forward_dynamics")
+#: Above so many velocities operations are not counted: deriving would take longer than reading.
+MOST_COUNTED = 200
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit status: 0, or 2 with one line on the error output."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.run is None:
+        parser.print_help()
+        return 0
+    for stream in (sys.stdout, sys.stderr):  # a console that lacks a letter shows "?" instead of failing
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("jourdain: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"jourdain: {explanation(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def explanation(error: Exception) -> str:
+    """An error as one line."""
+    from .errors import JourdainError
+
+    text = " ".join(str(error).split())
+    if isinstance(error, (JourdainError, OSError)):
+        return text
+    if isinstance(error, ModuleNotFoundError):
+        return f"the package '{error.name}' is needed for this: pip install {error.name}"
+    return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The grammar of the command."""
+    from . import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="jourdain", description="Multibody dynamics: equations, source code and motion of a model.",
+        epilog="MODEL is a .urdf, .xml (MJCF) or .mbs file, or your own Python as file.py:name or package.module:name, "
+        "where name is a Model or a function that returns one.",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"jourdain {__version__}")
+    parser.set_defaults(run=None, debug=False)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+
+    verb(verbs, "info", info, "the tree, coordinates, parameters, formalisms and operation counts")
+
+    p = verb(verbs, "equations", equations, "the equations of motion, in closed form where that is readable")
+    p.add_argument("--latex", action="store_true", help="as LaTeX instead of text")
+    p.add_argument("--recursive", action="store_true", help="the recursive form also for a small model")
+
+    p = verb(verbs, "export", export, "source code of the model's functions")
+    p.add_argument("--to", choices=LANGUAGES, default="c", help="language (default: c)")
+    p.add_argument("--functions", metavar="NAMES", help="names separated by commas (default: dynamics, energy, reactions, outputs)")
+    p.add_argument("-o", "--output", metavar="FOLDER", help="folder, or the file of --standalone (default: MODEL-LANGUAGE)")
+    p.add_argument("--standalone", action="store_true", help="one C program that simulates the model")
+    add_start(p, 1.0)
+    p.add_argument("--step", type=positive, default=1e-3, metavar="S", help="step of the standalone program in s (default: 0.001)")
+
+    p = verb(verbs, "simulate", simulate, "motion from a start, as a summary, tables, plots and pages")
+    add_start(p, None)
+    p.add_argument("--method", default="dopri5", help="method of integration (default: dopri5)")
+    p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s")
+    p.add_argument("--rtol", type=positive, default=1e-8, help="relative tolerance of a step (default: 1e-8)")
+    p.add_argument("--outputs", type=int, default=None, metavar="N", help="number of equally spaced rows (default: every step)")
+    p.add_argument(
+        "-o", "--output", action="append", default=[], metavar="FILE",
+        help="table (.npz .csv .parquet .h5 .mat), plot (.png .svg .pdf) or 3-D page (.html); may be repeated",
+    )  # fmt: skip
+
+    p = verbs.add_parser("demo", help="derive, compile and simulate an engine, and draw it")
+    p.add_argument("-o", "--output", default="out", metavar="FOLDER", help="folder of the pictures (default: out)")
+    p.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    p.set_defaults(run=demo)
+    return parser
+
+
+def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
+    """A verb on a model with the options all of them share."""
+    p: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    p.add_argument("model", metavar="MODEL", help="file or Python name of the model")
+    p.add_argument("--base", choices=("free", "fixed"), help="URDF: does the root link fly? (default: fixed)")
+    p.add_argument("--parameters", choices=("symbolic", "numbers"), help=".mbs: keep masses and lengths symbolic? (default: numbers)")
+    p.add_argument("--debug", action="store_true", help="show where an error happened")
+    p.set_defaults(run=run)
+    return p
+
+
+def add_start(p: argparse.ArgumentParser, duration: float | None) -> None:
+    """Options that say where a motion begins and how long it lasts."""
+    default = "" if duration is None else f" (default: {duration:g})"
+    p.add_argument("-t", "--time", type=positive, default=duration, required=duration is None, metavar="S", help=f"duration in s{default}")
+    p.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="initial coordinate, velocity or state, parameter or input, such as hinge=30deg; may be repeated",
+    )  # fmt: skip
+
+
+def positive(text: str) -> float:
+    """A positive number from the command line."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return value
+
+
+# --- verbs -------------------------------------------------------------------------------------------------------
+
+
+def info(options: argparse.Namespace) -> None:
+    """``jourdain info``."""
+    from rich.console import Console
+
+    model = load(options)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(model.describe())
+    for note in model.notes:
+        console.print(f"note: {note}")
+    system = model.compile()
+    if system.nv and system.nv <= MOST_COUNTED:
+        console.print()
+        console.print(operations_table(system))
+
+
+def operations_table(system: System) -> Any:
+    """Operation counts of the main functions for a ``rich`` console."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title="Operations of one evaluation", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("function", "+", "×", "÷", "functions", "once for given parameters"):
+        table.add_column(heading, justify="left" if heading == "function" else "right", no_wrap=True)
+    for name in COUNTED:
+        f = system.symbolic(name)
+        n, once = f.operations(), f.prepare_operations()
+        table.add_row(name, *(str(k) for k in (n.adds, n.mults, n.divs, n.functions, once.flops + once.divs + once.functions)))
+    return table
+
+
+def equations(options: argparse.Namespace) -> None:
+    """``jourdain equations``."""
+    from .formalisms.explicit import explicit_equations
+
+    model = load(options)
+    system = model.compile()
+    if not options.recursive:
+        try:
+            closed = explicit_equations(model)
+            print(closed.latex() if options.latex else closed.text())
+            return
+        except InputError as error:
+            if "fill pages" not in str(error):
+                raise
+            print(f"jourdain: '{model.name}' is too large for a readable closed form; this is the recursive one", file=sys.stderr)
+    from .symbolic.printers import print_function
+
+    print(print_function(system.symbolic("inverse_dynamics"), "latex" if options.latex else "text"))
+
+
+def export(options: argparse.Namespace) -> None:
+    """``jourdain export``."""
+    from .io.export import export_source, export_standalone, identifier
+
+    model = load(options)
+    name = identifier(model.name)
+    if options.standalone:
+        if options.to != "c" or options.functions:
+            raise InputError("--standalone writes one C program with all it needs: leave out --functions, and --to other than c")
+        target = Path(options.output or f"{name}.c")
+        target = target if target.suffix == ".c" else target / f"{name}.c"
+        system, start = starting(model, options.set)
+        written = [export_standalone(system, target, start, options.time, options.step)]
+    else:
+        if options.set:
+            raise InputError("--set concerns the start of a --standalone program; functions take every state")
+        functions = [f.strip() for f in options.functions.split(",") if f.strip()] if options.functions else None
+        written = export_source(model, options.to, functions, options.output or f"{name}-{options.to}")
+    for path in written:
+        print(path)
+
+
+def simulate(options: argparse.Namespace) -> None:
+    """``jourdain simulate``."""
+    from rich.console import Console
+
+    for path in options.output:
+        check_output(Path(path))
+    system, start = starting(load(options), options.set)
+    sol = system.simulate(
+        start, options.time, options.method, rtol=options.rtol, step=options.step, outputs=options.outputs,
+        progress=sys.stderr.isatty(),
+    )  # fmt: skip
+    Console(highlight=False).print(sol) if sys.stdout.isatty() else print(sol)
+    for path in options.output:
+        save(sol, Path(path))
+        print(path)
+
+
+def demo(options: argparse.Namespace) -> None:
+    """``jourdain demo``."""
+    from .demo import run
+
+    run(options.output)
+
+
+# --- parts -------------------------------------------------------------------------------------------------------
+
+
+def load(options: argparse.Namespace) -> Model:
+    """The model named on the command line."""
+    from .io.model_reference import load_model
+
+    return load_model(options.model, options.base, options.parameters)
+
+
+def starting(model: Model, settings: Sequence[str]) -> tuple[System, State]:
+    """The compiled model with the parameters, inputs and the initial state of ``--set``; loops are closed."""
+    values = dict(setting(text) for text in settings)
+    system: System = model.compile()
+    parameters = {n: values.pop(n) for n in list(values) if n in system.parameters}
+    if parameters:
+        system.set_parameters(**parameters)
+    for name in [n for n in values if n in model.inputs]:
+        model.inputs[name].value = _number(values.pop(name), name)
+    initial = {i.coordinate: i.value for i in model.imported.get("initial", [])}
+    if system.equations_of_motion.rows:
+        return system, system.assemble(values, guess=initial)
+    velocities = {n: values.pop(n) for n in list(values) if n in system.velocity_names}
+    return system, system.state({**initial, **values}, velocities)
+
+
+def setting(text: str) -> tuple[str, float | str]:
+    """NAME=VALUE as a pair; the value may carry a unit."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise InputError(f"--set '{text}': write NAME=VALUE, such as hinge=0.3 or hinge=30deg")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        return name.strip(), value.strip()
+
+
+def _number(given: float | str, name: str) -> float:
+    from .model.values import number
+
+    return number(given, f"input '{name}'")
+
+
+def check_output(path: Path) -> None:
+    """Refuses an unknown ending before anything is computed."""
+    known = (".npz", ".csv", ".parquet", ".h5", ".mat", *PICTURES, ".html")
+    if path.suffix.lower() not in known:
+        raise InputError(f"output '{path}': the ending '{path.suffix}' is unknown; use one of {' '.join(known)}")
+
+
+def save(sol: Any, path: Path) -> None:
+    """Writes a solution as a table, a plot of its coordinates or a page, by the ending of the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        names = [*sol.system.model.outputs] or sol.system.coordinate_names[:12]
+        sol.plot(*names, file=path)
+    elif suffix == ".html":
+        if not hasattr(sol, "save_page"):
+            raise InputError(f"output '{path}': this version cannot write pages; use a plot (.png) or a table (.csv)")
+        sol.save_page(path)
+    else:
+        sol.save(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

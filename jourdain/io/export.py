@@ -1,0 +1,129 @@
+"""A model's equations as source files in other languages, and as one C program that simulates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+
+from ..analysis.state import State
+from ..analysis.system import System
+from ..errors import InputError
+from ..formalisms.functions import BUILDERS
+from ..formalisms.tree_functions import reaction_names
+from ..model import Model
+from ..symbolic.function import SymbolicFunction
+from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
+from ..symbolic.printers.program import is_parameters
+from .standalone import standalone_c
+
+
+def default_functions(system: System) -> list[str]:
+    """What an export holds unless told otherwise: dynamics, energies, poses, reactions and the user's outputs."""
+    names = ["inverse_dynamics", "mass_matrix", "bias", "forward_dynamics", "energy", "poses", "reactions"]
+    if system.equations_of_motion.rows:
+        names += ["descriptor", "constraints", "constraint_velocities"]
+    else:
+        names += ["state_derivative"]
+    return names + (["outputs"] if system.model.outputs else [])
+
+
+def exported_function(system: System, name: str) -> SymbolicFunction:
+    """The symbolic function behind an export, with the parameters' present values noted in its header.
+
+    Names are those of :meth:`System.function`, and "frame:PATH" for the motion of a body or frame.
+    """
+    head, _, path = name.partition(":")
+    if head == "frame":
+        if not path:
+            raise InputError("export: say which frame, as in frame:body or frame:body.frame")
+        f = system.symbolic("frame", path=path)
+        f = replace(f, name=f"frame_{identifier(path)}")
+    else:
+        f = _by_name(system, name)
+    if name == "reactions":
+        f = replace(f, notes=(*f.notes, *_lines("Rows: ", reaction_names(system.equations_of_motion))))
+    if not any(is_parameters(a) for a in f.inputs):
+        return f
+    return replace(f, notes=(*f.notes, *_lines("Values now: ", [f"{n} = {x:.9g}" for n, x in system.parameters.items()])))
+
+
+def _by_name(system: System, name: str) -> SymbolicFunction:
+    if name in BUILDERS:
+        required = [p.name for p in signature(BUILDERS[name]).parameters.values() if p.default is p.empty][1:]
+        if required:
+            raise InputError(f"export: the function '{name}' needs {', '.join(required)} and cannot be exported by name alone")
+    return system.symbolic(name)
+
+
+def _lines(title: str, items: Sequence[str]) -> list[str]:
+    """A list in a header, six items to a line."""
+    return [(title if i == 0 else "  ") + ", ".join(items[i : i + 6]) for i in range(0, len(items), 6)]
+
+
+def export_source(
+    model: Model | System, language: str, functions: Sequence[str] | None = None, folder: str | Path = "."
+) -> list[Path]:
+    """Writes one file for each function in a language of ``jourdain.symbolic.printers``, and for C a header besides.
+
+    Existing files of the same names are overwritten.
+
+    >>> import jourdain as jd, tempfile
+    >>> m = jd.Model("pendulum")
+    >>> hinge = m.revolute("hinge", m.ground, m.body("bob", mass=2.0, com=(0, 0, -0.5)), axis="y")
+    >>> [p.name for p in export_source(m, "julia", ["mass_matrix", "energy"], tempfile.mkdtemp())]
+    ['mass_matrix.jl', 'energy.jl']
+    """
+    if language not in LANGUAGES:
+        raise InputError(f"export: the language '{language}' is unknown; choose one of {', '.join(LANGUAGES)}")
+    system = model if isinstance(model, System) else model.compile()
+    symbolic = [exported_function(system, name) for name in functions or default_functions(system)]
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for f in symbolic:
+        text = print_function(f, language)
+        written.append(_write(target / f"{f.name}{SUFFIXES[language]}", text))
+    if language == "c":
+        written.append(_write(target / f"{identifier(system.model.name)}.h", _c_header(system, symbolic)))
+    return written
+
+
+def export_standalone(
+    model: Model | System, path: str | Path, start: State | None = None, t: float = 1.0, step: float = 1e-3
+) -> Path:
+    """Writes one C99 program that simulates the model with the Runge–Kutta method of order four and prints a table.
+
+    It needs math.h and stdio.h alone; ``start`` is the initial state (neutral position by default), ``t`` and ``step`` the
+    duration and the step in s, which its first two arguments replace.
+    """
+    system = model if isinstance(model, System) else model.compile()
+    if start is None:
+        start = system.assemble() if system.equations_of_motion.rows else system.state()
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return _write(target, standalone_c(system, start, t, step))
+
+
+def _c_header(system: System, functions: Sequence[SymbolicFunction]) -> str:
+    guard = f"JOURDAIN_{identifier(system.model.name).upper()}_H"
+    lines = [f"/* {identifier(system.model.name)}: declarations of the exported functions. */", f"#ifndef {guard}", f"#define {guard}", ""]
+    for f in functions:
+        lines += [line + ";" for line in print_function(f, "c").splitlines() if line.startswith("void ")]
+    return "\n".join([*lines, "", "#endif", ""])
+
+
+def identifier(name: str) -> str:
+    """A name fit for files and programs: letters, digits and underscores."""
+    text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "model"
+    return "m" + text if text[0].isdigit() else text
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+__all__ = ["default_functions", "export_source", "export_standalone", "exported_function", "identifier"]

@@ -1,0 +1,293 @@
+"""Equilibria against closed forms: statics, exchanged variables, steady motion both ways, loops, curves through folds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from tests.analysis.mechanisms import FOUR_BAR_GUESS, GRAVITY, four_bar, pendulum
+
+
+def test_pendulum_with_torsion_spring():
+    m, hinge = pendulum(0.7, 2.0)
+    m.joint_spring(hinge, stiffness=5.0, rest=1.2)
+    s = m.compile()
+    e = s.equilibrium({"hinge": 0.5})
+    x = e["hinge.angle"]
+    assert 5.0 * (x - 1.2) + 2.0 * GRAVITY * 0.7 * np.sin(x) == pytest.approx(0.0, abs=1e-11)
+    assert e.residual < 1e-11
+    assert e.stable
+    assert "hinge.angle" in str(e) and "neutral" in str(e)
+    rest = s.simulate(e.state, 1.0)
+    np.testing.assert_allclose(rest["hinge.angle"], x, atol=1e-12)
+
+
+def test_upright_pendulum_is_unstable():
+    m, _ = pendulum()
+    e = m.compile().equilibrium({"hinge": 3.0})
+    assert e["hinge.angle"] == pytest.approx(np.pi, abs=1e-12)
+    assert not e.stable
+    assert np.max(e.eigenvalues.real) == pytest.approx(np.sqrt(GRAVITY), rel=1e-12)
+    assert "unstable (1 growing" in str(e)
+
+
+def balance_beam():
+    """A beam on a pivot that carries two pans hanging on hinges at unequal arms."""
+    m = jd.Model("balance")
+    left = m.parameter("left", 2.0, unit="kg")
+    right = m.parameter("right", 1.0, unit="kg")
+    beam = m.body("beam", mass=0.5, com=(0, 0, -0.05), inertia=(0.01, 0.01, 0.01))
+    m.revolute("pivot", m.ground, beam, axis="y")
+    for name, mass, x in (("a", left, -0.3), ("b", right, 0.4)):
+        m.revolute(f"pan_{name}", beam.at(x, 0, 0), m.body(f"pan_{name}", mass=mass, com=(0, 0, -0.2)), axis="y")
+    return m.compile()
+
+
+def test_beam_balance_with_exchanged_mass():
+    s = balance_beam()
+    e = s.equilibrium({"pivot": 0.0}, exchange={"pivot": "right"})
+    assert e["right"] == pytest.approx(2.0 * 0.3 / 0.4, rel=1e-12)
+    assert e["pivot.angle"] == 0.0
+    assert s.parameters["right"] == 1.0, "the system keeps its parameters until they are applied"
+    assert next(x for x in e.entries if x.name == "right").unit == "kg"
+    e.apply()
+    assert s.parameters["right"] == pytest.approx(1.5)
+    assert s.equilibrium({"pivot": 0.1, "pan_a": 0.3})["pivot.angle"] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_beam_at_an_angle():
+    s = balance_beam()
+    angle = 0.2
+    e = s.equilibrium({"pivot": angle}, exchange={"pivot": "right"})
+    # moments about the pivot: pans hang straight down below their hinges, the beam's centre lies below the pivot
+    assert e["right"] == pytest.approx((2.0 * 0.3 + 0.5 * 0.05 * np.tan(angle)) / 0.4, rel=1e-11)
+    assert e["pan_a.angle"] == pytest.approx(-angle, abs=1e-11)
+
+
+def vehicle(orientation: str = "zyx"):
+    """A plate on four vertical springs that follow it (a car without tyres): x, y and yaw do not matter."""
+    m = jd.Model("plate car")
+    body = m.body("chassis", mass=1200.0, com=(0.1, 0, 0.2), inertia=(400.0, 1500.0, 1700.0))
+    m.free("chassis", m.ground, body, orientation=orientation)
+    for i, (x, y) in enumerate([(1.2, 0.7), (1.2, -0.7), (-1.3, 0.7), (-1.3, -0.7)]):
+        corner = m.sensor(f"corner{i}", body.at(x, y, 0))
+        m.load(f"tyre{i}", body.at(x, y, 0), force=(0, 0, 30000.0 * (0.5 - corner.z) - 2000.0 * corner.velocity[2]))
+    return m.compile()
+
+
+def test_car_on_four_springs_holds_x_y_and_yaw():
+    s = vehicle()
+    names = s.coordinate_names
+    e = s.equilibrium({names[0]: 3.0, names[2]: 0.5, names[3]: 0.4})
+    assert e.held == [names[0], names[1], names[3]]
+    assert e[names[0]] == 3.0 and e[names[3]] == 0.4
+    # forces of the springs from the balance of moments about the pitch axis, small angle not assumed
+    z = [0.5 - (e[names[2]] + x * -np.sin(e[names[4]]) + y * np.cos(e[names[4]]) * np.sin(e[names[5]])) for x, y in [(1.2, 0.7), (1.2, -0.7), (-1.3, 0.7), (-1.3, -0.7)]]
+    assert sum(30000.0 * d for d in z) == pytest.approx(1200 * GRAVITY, rel=1e-11)
+    assert e.residual < 1e-6
+    assert e.stable
+
+
+def test_car_with_a_quaternion():
+    s, t = vehicle(), vehicle("quaternion")
+    a, b = s.equilibrium({"chassis.z": 0.5}), t.equilibrium({"chassis.z": 0.5})
+    assert b["chassis.z"] == pytest.approx(a["chassis.z"], abs=1e-10)
+    up = t.function("poses")(np.zeros(1), b.state.q)[1][0][2]
+    expected = s.function("poses")(np.zeros(1), a.state.q)[1][0][2]
+    np.testing.assert_allclose(up, expected, atol=1e-10)
+
+
+def test_loop_minimises_potential_energy():
+    s = four_bar()
+    start = s.assemble({"A.angle": 0.8}, guess=FOUR_BAR_GUESS)
+    e = s.equilibrium(start)
+    assert e.residual < 1e-9 and e.stable
+    k = s.parameters["k"]
+    at = []
+    for d in (-1e-3, 0.0, 1e-3):
+        closed = s.assemble({"A.angle": e["A.angle"] + d}, guess=e.state)
+        at.append(s.energy(closed.q, closed.v)[1] + 0.5 * k * (closed["C.angle"] - 1.0) ** 2)
+    # ∂V/∂angle by differences, against the second difference
+    assert abs(at[2] - at[0]) < 1e-3 * abs(at[2] - 2 * at[1] + at[0])
+    assert list(e.multipliers) == ["loop[1]", "loop[3]"], "the row across the plane holds by itself"
+
+
+def test_loop_motor_torque_by_exchange_is_what_virtual_work_says():
+    s = four_bar()
+    start = s.assemble({"A.angle": 0.8}, guess=FOUR_BAR_GUESS)
+    e = s.equilibrium(start, exchange={"A": "motor"})
+    assert e["A.angle"] == pytest.approx(0.8, abs=1e-12)
+    k, d, V = s.parameters["k"], 1e-4, []
+    for x in (0.8 - 2 * d, 0.8 - d, 0.8 + d, 0.8 + 2 * d):
+        closed = s.assemble({"A.angle": x}, guess=start)
+        V.append(s.energy(closed.q, closed.v)[1] + 0.5 * k * (closed["C.angle"] - 1.0) ** 2)
+    slope = (V[0] - 8 * V[1] + 8 * V[2] - V[3]) / (12 * d)
+    assert e["motor"] == pytest.approx(slope, rel=1e-8)
+    moved = s.simulate(e.state, 0.5, inputs=e.inputs)
+    np.testing.assert_allclose(moved["A.angle"], 0.8, atol=1e-9)
+
+
+def test_parameter_of_a_constraint_as_unknown():
+    """A rod's length is found that holds a hanging bar at 45 degrees."""
+    m = jd.Model("strut")
+    length = m.parameter("length", 0.8)
+    bar = m.body("bar", mass=3.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    hinge = m.revolute("hinge", m.ground, bar, axis="-y")
+    slider = m.body("slider", mass=1.0)
+    m.prismatic("slide", m.ground.at(0, 0, 2.0), slider, axis="z", stiffness=200.0)
+    m.rod("rod", slider, bar.at(1.0, 0, 0), length)
+    s = m.compile()
+    start = s.assemble({"hinge.angle": np.pi / 4}, guess={"slide": 0.0})
+    e = s.equilibrium(start, unknowns=["slide.displacement", "length"], equations={"angle": hinge.position - np.pi / 4})
+    c = np.sqrt(0.5)
+    rod = np.array([c, c - 2.0 - e["slide.displacement"]])
+    assert np.linalg.norm(rod) == pytest.approx(e["length"], rel=1e-10)
+    # moment about the hinge: weight at half length against the rod's force along itself
+    direction = rod / np.linalg.norm(rod)
+    pull = 3.0 * GRAVITY * 0.5 * c / (direction[0] * c - direction[1] * c)
+    vertical = -200.0 * e["slide.displacement"] - GRAVITY + pull * direction[1]
+    assert vertical == pytest.approx(0.0, abs=1e-7)
+
+
+def flyball():
+    """Two arms on a shaft with point masses: cos θ = g / (ω² l)."""
+    m = jd.Model("governor")
+    shaft = m.body("shaft", mass=1.0, inertia=(0.1, 0.1, 0.05))
+    spin = m.revolute("spin", m.ground, shaft, axis="z")
+    torque = m.input("torque")
+    m.force(spin, lambda x, v, t: torque - 0.3 * v)
+    for i, axis in enumerate(("y", "-y")):
+        ball = m.body(f"ball{i}", mass=0.4, com=(0, 0, -0.5))
+        m.revolute(f"arm{i}", shaft, ball, axis=axis)
+    return m.compile()
+
+
+def test_governor_given_speed_gives_torque():
+    s = flyball()
+    omega = 7.0
+    e = s.equilibrium({"arm0": 0.8, "arm1": 0.8, "spin.angle_rate": omega}, kind="dynamic", exchange={"spin": "torque"})
+    assert np.cos(e["arm0.angle"]) == pytest.approx(GRAVITY / (omega**2 * 0.5), rel=1e-12)
+    assert e["torque"] == pytest.approx(0.3 * omega, rel=1e-12)
+    assert not e.notes
+    back = s.equilibrium(
+        {"arm0": 0.5, "arm1": 0.7, "spin.angle_rate": 6.0}, kind="dynamic", exchange={"spin": "spin.angle_rate"}, inputs={"torque": e["torque"]}
+    )
+    assert back["spin.angle_rate"] == pytest.approx(omega, rel=1e-11)
+    assert back["arm1.angle"] == pytest.approx(e["arm1.angle"], rel=1e-10)
+    moved = s.simulate(e.state, 1.0, inputs=e.inputs)
+    np.testing.assert_allclose(moved["arm0.angle"], e["arm0.angle"], atol=1e-7)
+
+
+def test_position_of_the_shaft_is_not_sensitive():
+    s = flyball()
+    e = s.equilibrium({"arm0": 0.8, "arm1": 0.8, "spin.angle": 0.3, "spin.angle_rate": 7.0}, kind="dynamic", inputs={"torque": 2.1})
+    assert e.held == ["spin.angle"]
+    with pytest.raises(jd.SolverError, match=r"force on 'spin.angle' is still -?0\.[0-9]+"):
+        s.equilibrium({"arm0": 0.8, "arm1": 0.8, "spin.angle_rate": 7.0}, kind="dynamic", inputs={"torque": 2.0})
+
+
+def test_accelerations_may_be_given_for_motion_on_a_circle():
+    """A puck on a string on a turning circle in inertial coordinates: a = −ω² r."""
+    m = jd.Model("puck")
+    puck = m.body("puck", mass=2.0)
+    m.sequence("xy", m.ground, puck, ["Tx", "Ty"])
+    stiffness = m.parameter("k", 10.0)
+    m.spring("string", m.ground, puck, stiffness=stiffness, length=0.5)
+    s = m.compile()
+    names = s.coordinate_names
+    e = s.equilibrium(
+        {names[0]: 1.0, s.velocity_names[1]: 3.0}, kind="dynamic", unknowns=["k"], accelerations={names[0]: -9.0},
+    )
+    assert e["k"] == pytest.approx(2.0 * 9.0 / 0.5, rel=1e-12)
+    assert e.notes
+
+
+def test_user_states_are_part_of_it():
+    m, hinge = pendulum(1.0, 2.0)
+    target = m.input("target", 0.6)
+    integral = m.state("integral")
+    m.rate(integral, target - hinge.position)
+    m.force(hinge, lambda x, v, t: 30.0 * (target - x) + 20.0 * integral - 5.0 * v)
+    e = m.compile().equilibrium({"hinge": 0.1})
+    assert e["hinge.angle"] == pytest.approx(0.6, rel=1e-12)
+    assert e["integral"] == pytest.approx(2.0 * GRAVITY * np.sin(0.6) / 20.0, rel=1e-12)
+    assert e.stable
+
+
+def test_far_start_needs_globalisation():
+    """A chain of ten links with weak springs from a wild start."""
+    m = jd.Model("chain")
+    before = m.ground
+    for i in range(10):
+        link = m.body(f"link{i}", mass=1.0, com=(0.15, 0, 0), inertia=(0.01, 0.01, 0.01))
+        joint = m.revolute(f"j{i}", before, link, axis="-y")
+        m.joint_spring(joint, stiffness=3.0)
+        before = link.at(0.3, 0, 0)
+    s = m.compile()
+    e = s.equilibrium({f"j{i}": 0.4 * (-1) ** i for i in range(10)})
+    assert e.residual < 1e-9
+    rest = s.simulate(e.state, 0.2)
+    np.testing.assert_allclose(rest["j9.angle"], e["j9.angle"], atol=1e-6)
+
+
+def test_no_equilibrium_is_said_clearly():
+    m = jd.Model("falling")
+    m.prismatic("fall", m.ground, m.body("stone", mass=2.0), axis="z")
+    with pytest.raises(jd.SolverError, match=r"force on 'fall.displacement' is still 19.62.*none of the unknowns"):
+        m.compile().equilibrium({})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"exchange": {"hinge": "nothing"}}, "no coordinate 'nothing'"),
+        ({"kind": "steady"}, "use 'static' or 'dynamic'"),
+        ({"exchange": {"hinge": "idle"}}, "'idle' has no influence"),
+        ({"exchange": {"idle": "hinge"}}, "a coordinate or a user state to be kept"),
+        ({"extra": ["hinge.angle_rate"]}, "kind='dynamic' only"),
+    ],
+)
+def test_bad_input(options, message):
+    m, _ = pendulum()
+    m.parameter("idle", 1.0)
+    with pytest.raises(jd.InputError, match=message):
+        m.compile().equilibrium({"hinge": 0.2}, **options)
+
+
+def test_von_mises_truss_through_its_folds():
+    """Two springs that snap through under a load: V' = 0 is F = 4k z (l0/√(b²+z²) − 1)…, folds where dF/dz = 0."""
+    b, h, k = 1.0, 0.5, 100.0
+    l0 = np.hypot(b, h)
+    m = jd.Model("truss", gravity=(0, 0, 0))
+    load = m.parameter("load", 0.0, unit="N")
+    node = m.body("node", mass=1.0)
+    slide = m.prismatic("slide", m.ground, node, axis="z")
+    for i, x in enumerate((-b, b)):
+        m.spring(f"bar{i}", m.ground.at(x, 0, 0), node, stiffness=k, length=l0)
+    m.force(slide, -load)
+    s = m.compile()
+    branch = s.equilibria("load", (-40.0, 40.0), {"slide": h})
+    z, F = branch["slide.displacement"], branch.values
+    expected = -2 * k * z * (1 - l0 / np.sqrt(b**2 + z**2))
+    np.testing.assert_allclose(F, expected, atol=1e-8)
+    fold = b * np.sqrt((l0 / b) ** (2 / 3) - 1)
+    assert sorted(round(x["slide.displacement"], 6) for x in branch.folds) == [round(-fold, 6), round(fold, 6)]
+    assert z.min() < -h
+    inner = np.abs(z) < fold - 1e-3
+    assert not branch.stable[inner].any() and branch.stable[np.abs(z) > fold + 1e-3].all()
+
+
+def test_governor_bifurcates_over_the_speed():
+    """The branch of raised arms obeys cos θ = g/(ω²l)."""
+    m = jd.Model("governor at given speed")
+    omega = m.parameter("omega", 8.0)
+    shaft, ball = m.body("shaft", mass=1.0), m.body("ball", mass=0.4, com=(0, 0, -0.5))
+    m.drive(m.revolute("spin", m.ground, shaft, axis="z"), lambda t: omega * t)
+    m.revolute("arm", shaft, ball, axis="y")
+    s = m.compile()
+    branch = s.equilibria("omega", (5.0, 8.0), {"arm": 1.2})
+    x, w = branch["arm.angle"], branch.values
+    raised = np.abs(x) > 1e-3
+    np.testing.assert_allclose(np.cos(x[raised]), GRAVITY / (w[raised] ** 2 * 0.5), rtol=1e-9)
+    assert w.max() == 8.0 and raised.sum() > 5
