@@ -174,19 +174,20 @@ def equations(options: argparse.Namespace) -> None:
     from .formalisms.explicit import explicit_equations
 
     model = load(options)
-    system = model.compile()
     if not options.recursive:
         try:
             closed = explicit_equations(model)
             print(closed.latex() if options.latex else closed.text())
             return
         except InputError as error:
-            if "fill pages" not in str(error):
+            if "fill pages" not in str(error) or options.latex:
                 raise
             print(f"jourdain: '{model.name}' is too large for a readable closed form; this is the recursive one", file=sys.stderr)
-    from .symbolic.printers import print_function
+    if options.latex:
+        raise InputError("the recursive form is printed as text; leave out --latex, or export functions with --to latex")
+    from .io.export import recursive_text
 
-    print(print_function(system.symbolic("inverse_dynamics"), "latex" if options.latex else "text"))
+    print(recursive_text(model.compile().symbolic("inverse_dynamics")))
 
 
 def export(options: argparse.Namespace) -> None:

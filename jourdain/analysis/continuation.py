@@ -184,8 +184,9 @@ class _Follower:
                 continue
             value = self.balance.value(ahead, self.along)
             if not self.low <= value <= self.high:
-                last = self._at_limit(ahead, min(max(value, self.low), self.high))
-                if last is not None:
+                limit = min(max(value, self.low), self.high)
+                last = self._at_limit(ahead, limit)
+                if last is not None and abs(self.balance.value(place, self.along) - limit) > 1e-12 * (self.high - self.low):
                     found.append(last)
                 return found, folds, f"'{self.along.name}' leaves the span"
             if turned["x"][self._last] * tangent["x"][self._last] < 0:

@@ -16,7 +16,8 @@ from ..formalisms.tree_functions import reaction_names
 from ..model import Model
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
-from ..symbolic.printers.program import is_parameters
+from ..symbolic.printers.program import Language, is_parameters, operation_counts, straight_line, words
+from ..symbolic.tables import Table
 from .standalone import standalone_c
 
 
@@ -61,6 +62,38 @@ def _by_name(system: System, name: str) -> SymbolicFunction:
 def _lines(title: str, items: Sequence[str]) -> list[str]:
     """A list in a header, six items to a line."""
     return [(title if i == 0 else "  ") + ", ".join(items[i : i + 6]) for i in range(0, len(items), 6)]
+
+
+class _Plain(Language):
+    """Straight-line equations to read: symbols by their names in the model."""
+
+    calls = {
+        **{op: op + "({0})" for op in words("sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor abs sign")},
+        **{op: op + "({0}, {1})" for op in words("atan2 min max")}, "pow": "({0})^({1})", "where": "where({0}, {1}, {2})",
+    }  # fmt: skip
+    conjunction, disjunction, negation, truth = "and", "or", "not ({0})", "({0})"
+
+    def __init__(self, f: SymbolicFunction) -> None:
+        self.names = {(a.name, i): s.name for a in f.inputs for i, s in enumerate(a.symbols)}
+
+    def element(self, array: str, index: int) -> str:
+        return self.names[array, index]
+
+    def number(self, value: float) -> str:
+        return f"{value:.12g}"
+
+    def lookup(self, function: str, table: str, content: Table, orders: Sequence[int], operands: Sequence[str]) -> str:
+        return f"{content.name}{chr(39) * sum(orders)}({', '.join(operands)})"
+
+
+def recursive_text(f: SymbolicFunction) -> str:
+    """A function as a list of equations with named intermediate values, in the order in which they are evaluated."""
+    program = straight_line(f, _Plain(f))
+    lines = [f"{f.title}: {f.name}, {operation_counts(f.operations())}"]
+    lines += [f"{name} = {text}" for name, text in (*program.prepare, *program.body)]
+    for i, r in enumerate(f.outputs):
+        lines += [f"{r.name}[{', '.join(str(k + 1) for k in index)}] = {text}" for index, text, _ in program.assignments(i)]
+    return "\n".join(lines)
 
 
 def export_source(
@@ -126,4 +159,4 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-__all__ = ["default_functions", "export_source", "export_standalone", "exported_function", "identifier"]
+__all__ = ["default_functions", "export_source", "export_standalone", "exported_function", "identifier", "recursive_text"]

@@ -15,14 +15,11 @@ from numba import cfunc, njit
 from ..native.call import call, doubles, integers, words
 from .dense import cholesky, cholesky_solve, lu_full
 
-#: A pivot below this fraction of the first counts as a redundant row.
-RANK_TOLERANCE = 1e-9
-#: Pivots between this fraction and the rank tolerance mean a position close to a singular one.
-SINGULAR = 1e-5
-#: Near a singular position directions below this fraction (of a row's length) are left alone by the projection.
-PROJECTION_TOLERANCE = 1e-4
-#: Damping of the multipliers near a singular position, relative to the constraints' inertia.
-DAMPING = 1e-14
+#: A pivot below this fraction of the first counts as a redundant row; near a singular position the directions that the
+#: constraints hardly hold are then left to the dynamics for the moment of passing, which keeps accelerations bounded.
+RANK_TOLERANCE = 1e-5
+#: Directions below this fraction of a row's length are left alone by the projection: correcting them would amplify noise.
+PROJECTION_TOLERANCE = 1e-3
 
 #: Entries of the plan (int64): sizes, addresses, then the blocks.
 NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH, HEAD = range(13)
@@ -89,7 +86,7 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
     """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
 
     ``helper[j]`` becomes −1 for a dependent velocity, else its number among the independent ones; then come the rank
-    and the permutation of each block.  Returns how many velocities are free, or −1 close to a singular position.
+    and the permutation of each block.  Returns how many velocities are free.
     """
     n = plan[NV]
     for j in range(n):
@@ -101,8 +98,6 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
         columns = plan[at + 1 + rows]
         rank = factor_block(J, n, plan, at, lu[room:], helper[store + 1 :])
         helper[store] = rank
-        if rank > 0 and abs(lu[room + (rank - 1) * (columns + 1)]) < SINGULAR * abs(lu[room]):
-            return -1
         for j in range(rank):
             helper[plan[at + 2 + rows + helper[store + 1 + rows + j]]] = -1
         at, store, room = at + 2 + rows + columns, store + 1 + rows + columns, room + rows * columns
@@ -164,45 +159,6 @@ def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int,
     return 0
 
 
-@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64, int64, float64[::1], float64[::1])", **_OPTIONS)
-def damped_accelerations(Mass: Any, f: Any, J: Any, g: Any, n: int, m: int, work: Any, a: Any) -> int:
-    """v̇ by multipliers λ = (J M⁻¹Jᵀ + ε)⁻¹(g − J M⁻¹f), which stay bounded through a singular position."""
-    L, rest = work[: n * n], work[n * n :]
-    Y, S = rest[: m * n], rest[m * n :]
-    for i in range(n * n):
-        L[i] = Mass[i]
-    if cholesky(L, n) != 0:
-        return 1
-    for j in range(n):
-        a[j] = f[j]
-    cholesky_solve(L, n, a)
-    for r in range(m):
-        for j in range(n):
-            Y[r * n + j] = J[r * n + j]
-        cholesky_solve(L, n, Y[r * n : r * n + n])
-    right = S[m * m : m * m + m]
-    largest = 0.0
-    for r in range(m):
-        right[r] = g[r]
-        for j in range(n):
-            right[r] -= J[r * n + j] * a[j]
-        for k in range(r + 1):
-            total = 0.0
-            for j in range(n):
-                total += J[r * n + j] * Y[k * n + j]
-            S[r * m + k] = total
-        largest = max(largest, S[r * m + r])
-    for r in range(m):
-        S[r * m + r] += DAMPING * largest
-    if cholesky(S, m) != 0:
-        return 1
-    cholesky_solve(S, m, right)
-    for r in range(m):
-        for j in range(n):
-            a[j] += Y[r * n + j] * right[r]
-    return 0
-
-
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
 def constrained_state_derivative(args: int) -> int:
     """ẋ of a constrained system: args = t, x, ẋ, plan, scratch, integers, pointers of the descriptor function."""
@@ -224,11 +180,7 @@ def constrained_state_derivative(args: int) -> int:
     MZ, rest = rest[: n * n + n], rest[n * n + n :]
     free = null_space(J, g, plan, helper, lu, Z, a0)
     xdot = doubles(a[2], nq + n + nz)
-    if free < 0:
-        status = damped_accelerations(Mass, f, J, g, n, m, scratch, xdot[nq : nq + n])
-    else:
-        status = reduced_accelerations(Mass, f, Z, a0, n, free, MZ, rest, xdot[nq : nq + n])
-    if status != 0:
+    if reduced_accelerations(Mass, f, Z, a0, n, free, MZ, rest, xdot[nq : nq + n]) != 0:
         return 2
     for i in range(nq):
         xdot[i] = rates[i]
@@ -369,6 +321,6 @@ def make_plan(nq: int, nv: int, nz: int, holonomic: int, quaternions: int, patte
     plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, quaternions, len(groups)
     m = pattern.shape[0]
     plan[LENGTH] = len(plan)
-    plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + m * m + 2 * m + 16
+    plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + 2 * m + 16
     plan[HEAD:] = tail
     return plan

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -268,15 +269,12 @@ def test_processes_that_write_the_same_entries_at_once(folder: Path) -> None:
         import numpy as np
         from tests.native.test_processes import make, points
         q = points(5)
-        while time.time() < float(sys.argv[1]):
-            pass
+        time.sleep(max(0.0, float(sys.argv[1]) - time.time()))
         f = make("raced")
         single = np.array([f(row.copy()) for row in q])
         assert np.array_equal(f(q), single)
         print(single.tobytes().hex())
     """)
-    import time
-
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JOURDAIN_CACHE": str(folder)}
     begin = str(time.time() + 1.5)
     command = [sys.executable, "-c", script, begin]

@@ -1,0 +1,377 @@
+"""Modes of small motions about an equilibrium or a steady motion, frequency response and root locus.
+
+λ v = A v with A of the linear system (Robotran manual, §5.4 and App. B): ω₀ = |λ|, ν₀ = ω₀/2π, ζ = −Re λ/|λ|, damped
+circular frequency Im λ.  A pair of conjugate eigenvalues is one mode.  Shapes are scaled so that the largest component is 1
+with phase 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, SolverError
+from ..symbolic.expr import Expr
+from .linearise import LinearSystem, linearise
+from .residual import spin_terms, temporary_parameters
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .system import System
+
+File = str | os.PathLike[str] | None
+
+#: An eigenvalue this much smaller than the largest belongs to a rigid mode (double zeros split by the root of round-off).
+RIGID = 1e-6
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One mode: its eigenvalue (1/s, the one with positive imaginary part of a pair) and shape."""
+
+    number: int
+    eigenvalue: complex
+    #: full displacement (nv components, along the velocities), complex, largest component 1
+    shape: np.ndarray = field(repr=False)
+    #: the eigenvector in the states of the linear system, same scale as ``shape``
+    vector: np.ndarray = field(repr=False)
+    kind: str
+
+    @property
+    def circular_frequency(self) -> float:
+        """ω₀ = |λ|, rad/s."""
+        return abs(self.eigenvalue)
+
+    @property
+    def frequency(self) -> float:
+        """ν₀ = |λ|/2π, Hz."""
+        return abs(self.eigenvalue) / (2 * np.pi)
+
+    @property
+    def damped_frequency(self) -> float:
+        """Im λ/2π, Hz."""
+        return float(self.eigenvalue.imag) / (2 * np.pi)
+
+    @property
+    def damping_ratio(self) -> float:
+        """ζ = −Re λ/|λ|: 1 for a motion that only decays, negative for one that grows, 0 for a rigid mode."""
+        return 0.0 if self.kind == "rigid" else float(-self.eigenvalue.real / abs(self.eigenvalue))
+
+    @property
+    def modulus(self) -> np.ndarray:
+        """Size of each component."""
+        return np.abs(self.shape)
+
+    @property
+    def phase(self) -> np.ndarray:
+        """Phase of each component, rad (0 where the component is nil)."""
+        return np.where(np.abs(self.shape) > 1e-9, np.angle(self.shape), 0.0)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the motion does not grow."""
+        return self.kind == "rigid" or self.eigenvalue.real <= 1e-9 * abs(self.eigenvalue)
+
+
+@dataclass(frozen=True)
+class Modes:
+    """All modes about a state, slow to fast (rigid ones first)."""
+
+    linear: LinearSystem = field(repr=False)
+    modes: list[Mode]
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return self.linear.system
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """One eigenvalue for each mode, 1/s."""
+        return np.array([m.eigenvalue for m in self.modes])
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Undamped frequencies ν₀ of the oscillating modes, Hz."""
+        return np.array([m.frequency for m in self.modes if m.kind == "oscillation"])
+
+    @property
+    def rigid(self) -> list[Mode]:
+        """Modes with zero eigenvalue."""
+        return [m for m in self.modes if m.kind == "rigid"]
+
+    @property
+    def unstable(self) -> list[Mode]:
+        """Modes that grow."""
+        return [m for m in self.modes if not m.stable]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the components of shapes."""
+        return [n.removesuffix("_rate") for n in self.system.velocity_names]
+
+    def __len__(self) -> int:
+        return len(self.modes)
+
+    def __getitem__(self, index: int) -> Mode:
+        return self.modes[index]
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each mode: number, kind, eigenvalue, ν₀, damped frequency, ζ."""
+        return [
+            {
+                "mode": m.number, "kind": m.kind, "eigenvalue": m.eigenvalue, "frequency": m.frequency,
+                "damped_frequency": m.damped_frequency, "damping_ratio": m.damping_ratio, "stable": m.stable,
+            }
+            for m in self.modes
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [f"modes of {self.system.model.name}: {len(self.modes)}, {len(self.rigid)} rigid, {len(self.unstable)} unstable"]
+        lines.append(f"{'mode':>4} {'eigenvalue [1/s]':>26} {'ν₀ [Hz]':>11} {'ν [Hz]':>11} {'ζ [%]':>9}  largest components (size, phase)")
+        for m in self.modes:
+            λ = m.eigenvalue
+            value = f"{λ.real:.5g}" if λ.imag == 0 else f"{λ.real:.5g} ± {λ.imag:.5g}i"
+            note = "" if m.stable else "  UNSTABLE"
+            if m.kind == "rigid":
+                numbers = f"{'rigid':>26} {0.0:>11.5g} {0.0:>11.5g} {'–':>9}"
+            else:
+                numbers = f"{value:>26} {m.frequency:>11.5g} {m.damped_frequency:>11.5g} {100 * m.damping_ratio:>9.4g}"
+            lines.append(f"{m.number:>4} {numbers}  {self._largest(m)}{note}")
+        return "\n".join(lines)
+
+    def _largest(self, m: Mode, count: int = 3) -> str:
+        sizes, names = m.modulus, self.names
+        if not len(sizes) or sizes.max() == 0:
+            k = int(np.argmax(np.abs(m.vector)))
+            return f"{self.linear.states[k]}"
+        order = [i for i in np.argsort(-sizes, kind="stable")[:count] if sizes[i] > 1e-6]
+        return ", ".join(f"{names[i]} ({sizes[i]:.3g}, {np.degrees(m.phase[i]):.0f}°)" for i in order)
+
+    def motion(self, number: int, amplitude: float = 0.1, phases: int = 48) -> np.ndarray:
+        """Configurations q (phases, nq) over one period of a mode for animation; loops closed to first order."""
+        m = self.modes[number - 1]
+        turns = np.exp(2j * np.pi * np.arange(phases) / phases)
+        steps = amplitude * np.real(turns[:, None] * m.shape)
+        return self.system.configuration.integrate(self.linear.state.q, steps)
+
+    def plot(self, file: File = None, show: bool = False) -> Figure:
+        """Shapes of all modes as a table of colours."""
+        from ..results.modal_plots import mode_table
+
+        shapes = np.column_stack([m.shape for m in self.modes])
+        return mode_table(self.eigenvalues.astype(complex), shapes, self.names, file=file, show=show)
+
+
+def modal(system: System, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()) -> Modes:
+    """Modes about an equilibrium, a steady motion or any state.
+
+    >>> import jourdain as jd
+    >>> m = jd.Model("mass on a spring", gravity=(0, 0, 0))
+    >>> slide = m.prismatic("slide", m.ground, m.body("mass", mass=2.0), axis="x")
+    >>> spring = m.joint_spring(slide, stiffness=8.0)
+    >>> modes = m.compile().modal()
+    >>> round(modes[0].circular_frequency, 12)
+    2.0
+    """
+    linear = linearise(system, state, inputs=[], outputs=[], u=u, preferred=preferred)
+    return modes_of(linear)
+
+
+def modes_of(linear: LinearSystem) -> Modes:
+    """Modes of a linear system."""
+    values, vectors = np.linalg.eig(linear.A) if linear.A.size else (np.zeros(0), np.zeros((0, 0)))
+    largest = float(np.abs(values).max(initial=0.0))
+    found: list[tuple[complex, np.ndarray, str]] = []
+    zeros: list[np.ndarray] = []
+    for k, value in enumerate(values):
+        if abs(value) <= RIGID * largest or largest == 0.0:
+            zeros.append(vectors[:, k])
+        elif value.imag > 1e-10 * abs(value):
+            found.append((complex(value), vectors[:, k], "oscillation"))
+        elif abs(value.imag) <= 1e-10 * abs(value):
+            found.append((complex(value.real), vectors[:, k].real.astype(complex), "decay" if value.real < 0 else "growth"))
+    found.sort(key=lambda item: (round(abs(item[0]), 12), item[0].imag, item[0].real))
+    rigid = [(0j, v, "rigid") for v in _rigid_shapes(linear, len(zeros))]
+    modes = [Mode(i + 1, value, *_shaped(linear, vector), kind) for i, (value, vector, kind) in enumerate([*rigid, *found])]
+    return Modes(linear, modes)
+
+
+def _rigid_shapes(linear: LinearSystem, zeros: int) -> list[np.ndarray]:
+    """Displacements without restoring forces: the null space of A."""
+    if not zeros:
+        return []
+    A = linear.A
+    scale = max(1.0, float(np.abs(A).max(initial=0.0)))
+    _, s, vt = np.linalg.svd(A)
+    basis = vt[s <= 1e-9 * scale]
+    if not len(basis):
+        basis = vt[-1:]
+    return list(_simplest(basis).astype(complex))
+
+
+def _simplest(basis: np.ndarray) -> np.ndarray:
+    """A basis of the same space with unit entries at pivots, so that x, y and yaw come out one by one."""
+    B = basis.copy()
+    for i in range(len(B)):
+        block = np.abs(B[i:])
+        r, c = np.unravel_index(int(np.argmax(block)), block.shape)
+        B[[i, i + r]] = B[[i + r, i]]
+        B[i] /= B[i, c]
+        for k in range(len(B)):
+            if k != i:
+                B[k] -= B[k, c] * B[i]
+    B[np.abs(B) < 1e-12] = 0.0
+    return B
+
+
+def _shaped(linear: LinearSystem, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Full shape with largest component 1 and phase 0, and the eigenvector in the same scale."""
+    shape = linear.Zq @ vector[: linear.dof]
+    sizes = np.abs(shape)
+    if len(shape) and sizes.max() > 1e-9 * np.abs(vector).max():
+        # the first of components that are equal up to round-off, so that signs do not depend on noise
+        pivot = shape[int(np.flatnonzero(sizes > sizes.max() * (1 - 1e-9))[0])]
+    else:
+        shape = np.zeros_like(shape)
+        pivot = vector[int(np.argmax(np.abs(vector)))]
+    return shape / pivot, vector / pivot
+
+
+# --- frequency response ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FrequencyResponse:
+    """Complex amplitude of an output for an input of amplitude 1 at frequencies in Hz."""
+
+    frequencies: np.ndarray
+    values: np.ndarray
+    input: str
+    output: str
+
+    @property
+    def magnitude(self) -> np.ndarray:
+        """Amplitude ratio."""
+        return np.abs(self.values)
+
+    @property
+    def phase(self) -> np.ndarray:
+        """Phase without jumps, rad."""
+        return np.unwrap(np.angle(self.values))
+
+    def __str__(self) -> str:
+        k = int(np.argmax(self.magnitude))
+        return f"response of {self.output} to {self.input}: peak {self.magnitude[k]:.5g} at {self.frequencies[k]:.5g} Hz"
+
+    def plot(self, file: File = None, show: bool = False) -> Figure:
+        """Bode plot: magnitude and phase over frequency."""
+        from ..results.style import finish, house_style, new_figure
+
+        with house_style():
+            figure = new_figure(7.0, 5.4, show)
+            upper, lower = figure.subplots(2, 1, sharex=True)
+            upper.loglog(self.frequencies, self.magnitude)
+            lower.semilogx(self.frequencies, np.degrees(self.phase))
+            upper.set_ylabel(f"|{self.output} / {self.input}|")
+            lower.set_ylabel("phase [°]")
+            lower.set_xlabel("frequency [Hz]")
+            return finish(figure, file, show)
+
+
+def frequency_response(
+    system: System, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None
+) -> FrequencyResponse:
+    """Response of an output (a name or an expression) to a harmonic input about a state."""
+    outputs: Any = {"output": output} if isinstance(output, Expr) else [output]
+    linear = linearise(system, state, inputs=[input], outputs=outputs, u=u)
+    f = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    try:
+        values = linear.response(f)[:, 0, 0]
+    except np.linalg.LinAlgError:
+        raise SolverError(f"frequency_response: a frequency meets an undamped mode of '{system.model.name}' exactly; shift it a little") from None
+    return FrequencyResponse(f, values, input, linear.outputs[0])
+
+
+# --- root locus --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RootLocus:
+    """Eigenvalues (k, n) in 1/s over values (k,) of a parameter; a column follows one eigenvalue."""
+
+    parameter: str
+    values: np.ndarray
+    eigenvalues: np.ndarray
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Whether no eigenvalue grows, for each value."""
+        size = np.maximum(1e-3, np.abs(self.eigenvalues).max(axis=1, initial=0.0))
+        return np.asarray(self.eigenvalues.real.max(axis=1, initial=-np.inf) <= 1e-6 * size)
+
+    @property
+    def limits(self) -> list[float]:
+        """Values of the parameter at which stability changes, by linear interpolation of the largest real part."""
+        growth = self.eigenvalues.real.max(axis=1)
+        found = []
+        for i in np.flatnonzero(self.stable[:-1] != self.stable[1:]):
+            a, b = growth[i], growth[i + 1]
+            s = float(np.clip(-a / (b - a), 0.0, 1.0)) if b != a else 0.5
+            found.append(float(self.values[i] + s * (self.values[i + 1] - self.values[i])))
+        return found
+
+    def __str__(self) -> str:
+        edges = ", ".join(f"{x:.5g}" for x in self.limits) or "nowhere"
+        return f"root locus over {self.parameter} = {self.values[0]:g} … {self.values[-1]:g}: stability changes at {edges}"
+
+    def plot(self, file: File = None, show: bool = False) -> Figure:
+        """Eigenvalues in the complex plane, coloured by the parameter."""
+        from ..results.modal_plots import root_locus as picture
+
+        return picture(self.eigenvalues, self.values, self.parameter, file=file, show=show)
+
+
+def root_locus(
+    system: System, parameter: str, values: Any, state: Any = None, rebalance: bool = True, u: Mapping[str, float] | None = None,
+    **options: Any,
+) -> RootLocus:  # fmt: skip
+    """Eigenvalues over values of a parameter or an input.
+
+    With ``rebalance`` the equilibrium is found anew for each value, from the one before (further ``options`` are those of
+    :func:`~jourdain.analysis.equilibrium.equilibrium`); without, the state is kept.
+    """
+    from .equilibrium import equilibrium
+
+    grid = np.atleast_1d(np.asarray(values, dtype=float))
+    inputs = dict(u or {})
+    is_input = parameter in system.model.inputs
+    if not is_input and parameter not in system.model.parameter_set:
+        raise InputError(f"root_locus: '{parameter}' is neither a parameter nor an input of '{system.model.name}'")
+    rows: list[np.ndarray] = []
+    with temporary_parameters(system):
+        for x in grid.tolist():
+            if is_input:
+                inputs[parameter] = x
+            else:
+                system.set_parameters(**{parameter: x})
+            if rebalance:
+                state = equilibrium(system, state, inputs=inputs, **options)
+            found = linearise(system, state, inputs=[], outputs=[], u=inputs).eigenvalues
+            rows.append(_matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
+    return RootLocus(parameter, grid, np.array(rows))
+
+
+def _matched(before: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Eigenvalues in the order of those before, nearest to nearest."""
+    from scipy.optimize import linear_sum_assignment
+
+    if len(before) != len(found):
+        raise SolverError("root_locus: the number of states changes along the way; use fewer values of the parameter")
+    _, order = linear_sum_assignment(np.abs(before[:, None] - found[None, :]))
+    return np.asarray(found[order])
