@@ -43,19 +43,28 @@ class Configuration:
 
     def pack(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
         """q from named values (with units if written as text); names not given keep the base's value."""
-        q = self.neutral() if base is None else np.array(base, dtype=float)
-        self._fill(q, values, self.position_names, "coordinate")
+        q = self.neutral() if base is None else self._array(base, self.nq, "q").copy()
+        for name, value in values.items():
+            i = self.index(name)
+            q[i] = number(value, f"coordinate '{name}'", self.units[i] or None)
         return self.normalise(q)
 
     def pack_velocities(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
         """v from named values; a coordinate's own name is accepted for its rate."""
-        v = np.zeros(self.nv) if base is None else np.array(base, dtype=float)
-        self._fill(v, values, self.velocity_names, "velocity")
+        v = np.zeros(self.nv) if base is None else self._array(base, self.nv, "v").copy()
+        own = {c.names[0]: c.velocity_names[0] for c in self.coordinates if not c.is_quaternion}
+        units = [f"{c.unit or 'rad'}/s" for c in self.coordinates for _ in c.velocity_names]
+        for name, value in values.items():
+            i = self.index(own.get(name, name), self.velocity_names, "velocity")
+            v[i] = number(value, f"velocity '{name}'", units[i])
         return v
 
-    def _fill(self, array: np.ndarray, values: Mapping[str, Any], names: list[str], what: str) -> None:
-        for name, value in values.items():
-            array[self.index(name, names, what)] = number(value, f"{what} '{name}'")
+    @staticmethod
+    def _array(given: Any, size: int, name: str) -> np.ndarray:
+        array = np.asarray(given, dtype=float)
+        if array.ndim == 0 or array.shape[-1] != size:
+            raise InputError(f"{name} must have {size} entries in its last dimension, got shape {array.shape}")
+        return array
 
     def index(self, name: str, names: list[str] | None = None, what: str = "coordinate") -> int:
         """Index of a coordinate by name; a joint's name is enough where it has one coordinate."""
@@ -72,6 +81,7 @@ class Configuration:
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ = N(q) v."""
+        q, v = self._array(q, self.nq, "q"), self._array(v, self.nv, "v")
         out = np.zeros(np.broadcast_shapes(q.shape[:-1], v.shape[:-1]) + (self.nq,))
         out[..., self._scalar_q] = v[..., self._scalar_v]
         for i, j in self.quaternions:
@@ -82,7 +92,7 @@ class Configuration:
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """The configuration reached from q by the displacement dv (rotation vectors for quaternions)."""
-        q, dv = np.asarray(q, dtype=float), np.asarray(dv, dtype=float)
+        q, dv = self._array(q, self.nq, "q"), self._array(dv, self.nv, "dv")
         out = np.array(np.broadcast_to(q, np.broadcast_shapes(q.shape[:-1], dv.shape[:-1]) + (self.nq,)))
         out[..., self._scalar_q] += dv[..., self._scalar_v]
         for i, j in self.quaternions:
@@ -91,7 +101,7 @@ class Configuration:
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The displacement from q0 to q1: integrate(q0, difference(q0, q1)) = q1."""
-        q0, q1 = np.asarray(q0, dtype=float), np.asarray(q1, dtype=float)
+        q0, q1 = self._array(q0, self.nq, "q0"), self._array(q1, self.nq, "q1")
         out = np.zeros(np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1]) + (self.nv,))
         out[..., self._scalar_v] = q1[..., self._scalar_q] - q0[..., self._scalar_q]
         for i, j in self.quaternions:
@@ -105,11 +115,11 @@ class Configuration:
 
     def normalise(self, q: np.ndarray) -> np.ndarray:
         """q with quaternions of unit length."""
-        q = np.array(q, dtype=float)
+        q = self._array(q, self.nq, "q").copy()
         for i, _ in self.quaternions:
             length = np.linalg.norm(q[..., i : i + 4], axis=-1, keepdims=True)
-            if np.any(length < 1e-12):
-                raise InputError(f"the quaternion '{self.position_names[i]}' … is zero and has no direction; give (1, 0, 0, 0) for no rotation")
+            if not np.all(length > 1e-12):
+                raise InputError(f"the quaternion '{self.position_names[i]}' … has no direction (zero or not finite); give (1, 0, 0, 0) for no rotation")
             q[..., i : i + 4] /= length
         return q
 

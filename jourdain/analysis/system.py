@@ -62,7 +62,6 @@ class System:
     """
 
     def __init__(self, model: Model) -> None:
-        model._locked = True
         self.model = model
         with _no_collection():
             self.equations_of_motion = Equations(model)
@@ -73,6 +72,7 @@ class System:
         self._parameters = model.parameter_set.values()
         self._functions: dict[Any, Function] = {}
         self._symbolic: dict[Any, SymbolicFunction] = {}
+        model._locked = True  # only now: a model that could not be compiled is mended and compiled again
 
     # -- functions ------------------------------------------------------------------------------------------------
 

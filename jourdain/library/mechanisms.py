@@ -137,15 +137,12 @@ def andrews(torque: float = 0.033, **changes: float) -> Model:
         raise ModelError(f"andrews: there is no datum '{sorted(unknown)[0]}'; there are {', '.join(ANDREWS)}")
     m = Model("Andrews' squeezer", gravity=(0, 0, 0))
     p = {name: m.parameter(name, changes.get(name, value)) for name, value in ANDREWS.items()}
-    points: dict[str, tuple[Any, Any]] = {
-        "K1": (p["ra"], 0.0), "K2": (-p["da"], 0.0), "K3": (p["sa"], p["sb"]), "K4": (0.0, p["ea"] - p["e"]), "K5": (p["ta"], p["tb"]),
-        "K6": (p["zf"] - p["fa"], 0.0), "K7": (p["ua"], p["ub"]),
+    centres: dict[str, tuple[Any, Any]] = {
+        "K1": (p["ra"], 0.0), "K2": (-p["da"], 0.0), "K3": (p["sb"], -p["sa"]), "K4": (0.0, p["ea"] - p["e"]),
+        "K5": (p["ta"], p["tb"]), "K6": (p["zf"] - p["fa"], 0.0), "K7": (-p["ub"], -p["ua"]),
     }  # fmt: skip
-    points["K3"] = (p["sb"], -p["sa"])
-    points["K5"] = (p["ta"], -p["tb"])
-    points["K7"] = (p["ub"], -p["ua"])
     K = {}
-    for i, (name, (x, y)) in enumerate(points.items(), 1):
+    for i, (name, (x, y)) in enumerate(centres.items(), 1):
         inertia = p[f"I{i}"]
         K[name] = m.body(name, mass=p[f"m{i}"], com=(x, y, 0), inertia=(inertia / 2, inertia / 2, inertia))
     A, B = m.ground.at(p["xa"], p["ya"], 0), m.ground.at(p["xb"], p["yb"], 0)

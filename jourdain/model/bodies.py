@@ -29,7 +29,7 @@ class Frame:
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
         """A frame displaced (and turned) from this one, coordinates along this frame's axes, in m."""
         what = f"point on '{self.path}'"
-        step = vector((x, y, z), what)
+        step = vector((x, y, z), what, "m")
         return Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
 
     @property
@@ -83,10 +83,12 @@ class Body:
     def frame(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Frame:
         """A named frame on the body, found again in results as ``body.name``."""
         self.model._unlocked(f"frame '{self.name}.{name}'")
+        if not name or not isinstance(name, str):
+            raise ModelError(f"body '{self.name}': a frame needs a name, got {name!r}; use body.at(...) for one without")
         if name in self.frames:
             raise ModelError(f"body '{self.name}' has a frame '{name}' already; choose another name")
         what = f"frame '{self.name}.{name}'"
-        self.frames[name] = Frame(self, vector(position, what), parse_rotation(rotation, what), name)
+        self.frames[name] = Frame(self, vector(position, what, "m"), parse_rotation(rotation, what), name)
         return self.frames[name]
 
     def add_mass(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", axes: Any = None) -> None:
@@ -97,8 +99,8 @@ class Body:
         """
         self.model._unlocked(f"mass of '{self.name}'")
         what = f"body '{self.name}'"
-        m = value(mass, what + ": mass")
-        c = vector(com, what + ": centre of mass")
+        m = value(mass, what + ": mass", "kg")
+        c = vector(com, what + ": centre of mass", "m")
         tensor = parse_inertia(inertia, what + ": inertia")
         R = parse_rotation(axes, what + ": axes of inertia")
         if not R.is_identity:
@@ -123,15 +125,16 @@ def parse_inertia(given: Any, what: str) -> Inertia:
         return given
     shape = np.shape(np.asarray(given, dtype=object))
     if shape == (3,):
-        xx, yy, zz = (value(e, what) for e in given)
+        xx, yy, zz = (value(e, what, "kg m²") for e in given)
         return Inertia(xx, yy, zz, ZERO, ZERO, ZERO)
     if shape == (6,):
-        return Inertia(*(value(e, what) for e in given))
+        return Inertia(*(value(e, what, "kg m²") for e in given))
     if shape == (3, 3):
-        m = [[value(e, what) for e in row] for row in given]
+        m = [[value(e, what, "kg m²") for e in row] for row in given]
+        scale = max((abs(float(e)) for row in m for e in row if e.is_number), default=0.0)
         for i, j in ((0, 1), (0, 2), (1, 2)):
             a, b = m[i][j], m[j][i]
-            if a is not b and not (a.is_number and b.is_number and abs(float(a) - float(b)) <= 1e-9 * (1e-9 + abs(float(a)))):
+            if a is not b and not (a.is_number and b.is_number and abs(float(a) - float(b)) <= 1e-9 * scale):
                 raise ModelError(f"{what}: the matrix is not symmetric: entry ({i + 1}, {j + 1}) = {a}, ({j + 1}, {i + 1}) = {b}")
         return Inertia.of(Matrix.of(m))
     raise ModelError(f"{what}: give three principal values, six entries (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, got shape {shape}")
@@ -140,7 +143,7 @@ def parse_inertia(given: Any, what: str) -> Inertia:
 def check_mass_properties(name: str, mass: float, moment: Sequence[float], inertia: np.ndarray) -> None:
     """Physical checks: positive mass, positive definite inertia about the centre of mass, triangle inequality."""
     if mass < 0:
-        raise ModelError(f"body '{name}': mass {mass:g} kg is negative")
+        raise ModelError(f"body '{name}': mass {mass:g} kg is negative; give a positive mass, or 0 for a massless body")
     if mass == 0:
         if np.any(np.abs(moment) > 0):
             raise ModelError(f"body '{name}': it has a first moment of mass {tuple(moment)} but no mass")
@@ -164,6 +167,8 @@ def check_mass_properties(name: str, mass: float, moment: Sequence[float], inert
 
 def shape_mass(body: Body, shape: Any) -> None:
     """Adds the mass properties of a solid to a body."""
+    if not all(hasattr(shape, n) for n in ("mass", "com", "inertia")):
+        raise ModelError(f"body '{body.name}': shape {shape!r} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
     c = Vector.of(shape.com)
     body.mass = add(body.mass, value(shape.mass, f"body '{body.name}': mass of its shape"))
     m = value(shape.mass, "")

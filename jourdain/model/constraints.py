@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..symbolic.expr import Expr
 from ..symbolic.functions import sqrt
 from .bodies import Body, Frame
-from .joints import Joint
+from .joints import Joint, axis_pair
 from .sensors import Sensor
 from .values import unit_axis, value
 
@@ -71,13 +71,13 @@ class ConstraintMethods:
         if kind == "rod":
             if length is None:
                 raise ModelError(f"{what}: a rod needs its length= in m")
-            data = value(length, what + ": length")
+            data = value(length, what + ": length", "m")
             if data.is_number and float(data) <= 0:
                 raise ModelError(f"{what}: the rod's length {float(data):g} m must be positive")
         elif kind in ("revolute", "prismatic", "cylindrical", "planar", "parallel"):
             data = unit_axis(axis, what)
         elif kind == "universal":
-            data = tuple(unit_axis(e, what) for e in axes)
+            data = axis_pair(axes, what)
         item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data)
         if item.a.body is item.b.body:
             raise ModelError(f"{what} connects the body '{item.a.body.name}' with itself")

@@ -153,7 +153,8 @@ def parse_sequence(name: str, sequence: Sequence[str]) -> tuple[Motion, ...]:
     """Motions from names such as ["Tx", "Rz"]; coordinates are called x, y, z and rx, ry, rz."""
     motions = []
     used: dict[str, int] = {}
-    for item in sequence:
+    for given in sequence:
+        item = str(given)
         letter, axis = item[:1].upper(), item[1:].lower()
         axis = {"1": "x", "2": "y", "3": "z"}.get(axis, axis)
         if letter not in ("R", "T") or axis not in ("x", "y", "z"):
@@ -169,7 +170,7 @@ def rotation_motions(name: str, orientation: str) -> tuple[Motion, ...]:
     """Free rotation by a "quaternion" or by three turns about moving axes, such as "xyz" or "zxz"."""
     if orientation == "quaternion":
         return (Motion("S", AXES[2], quaternion_coordinate(f"{name}.orientation")),)
-    letters = orientation.lower()
+    letters = str(orientation).lower()
     if len(letters) != 3 or any(c not in "xyz" for c in letters) or letters[0] == letters[1] or letters[1] == letters[2]:
         raise ModelError(f"joint '{name}': orientation '{orientation}' is unknown; use 'quaternion' or three axes such as 'xyz', 'zxz'")
     return parse_sequence(name, ["R" + c for c in letters])
@@ -189,11 +190,11 @@ def joint_motions(name: str, kind: str, options: dict[str, Any]) -> tuple[Motion
         if kind == "cylindrical":
             return (elementary(name, "T", axis, "displacement"), elementary(name, "R", axis, "angle"))
         turn = elementary(name, "R", axis, "angle")
-        pitch = value(options["pitch"], what + ": pitch")
+        pitch = _pitch(options.get("pitch"), what)
         advance = mul(pitch, constant(1.0 / (2.0 * 3.141592653589793)))
         return (Motion("T", axis, turn.coordinate, advance), turn)
     if kind == "universal":
-        first, second = (unit_axis(a, what) for a in options.get("axes", ("x", "y")))
+        first, second = axis_pair(options.get("axes", ("x", "y")), what)
         return (elementary(name, "R", first, "angle1"), elementary(name, "R", second, "angle2"))
     if kind == "planar":
         plane = options.get("plane", "xy")
@@ -207,15 +208,42 @@ def joint_motions(name: str, kind: str, options: dict[str, Any]) -> tuple[Motion
     if kind == "free":
         return parse_sequence(name, ["Tx", "Ty", "Tz"]) + rotation_motions(name, options.get("orientation", "quaternion"))
     if kind == "sequence":
+        if options.get("sequence") is None:
+            raise ModelError(f"{what}: give its sequence= of motions, such as ['Tx', 'Rz']")
         return parse_sequence(name, options["sequence"])
-    raise ModelError(f"{what}: kind '{kind}' is unknown")
+    raise ModelError(f"{what}: kind '{kind}' is unknown; use one of {', '.join(KINDS)}")
 
 
-def parse_limits(limits: Any, what: str) -> tuple[float | None, float | None]:
-    """Lower and upper limit of a coordinate."""
+#: Joint kinds by name.
+KINDS = (
+    "fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free", "sequence",
+)  # fmt: skip
+
+
+def _pitch(given: Any, what: str) -> Expr:
+    if given is None or (isinstance(given, str) and "/" in given):
+        raise ModelError(f"{what}: pitch {given!r} is not an advance in a turn; give pitch= in m, such as 0.005 or '5 mm'")
+    return value(given, what + ": pitch", "m")
+
+
+def axis_pair(axes: Any, what: str) -> tuple[Vector, Vector]:
+    """The two axes of a universal joint; they must differ in direction."""
+    if not isinstance(axes, (list, tuple, str)) or len(axes) != 2:
+        raise ModelError(f"{what}: axes {axes!r} are not two axes; give axes=('x', 'y') or two vectors")
+    first, second = (unit_axis(a, what) for a in axes)
+    normal = first.cross(second)
+    if all(e.is_number and abs(float(e)) < 1e-9 for e in normal):
+        raise ModelError(f"{what}: axes {axes!r} are parallel; the two turns would be one")
+    return first, second
+
+
+def parse_limits(limits: Any, what: str, unit: str | None = None) -> tuple[float | None, float | None]:
+    """Lower and upper limit of a coordinate; ``unit`` is that of the coordinate."""
     if limits is None:
         return (None, None)
-    low, high = (None if b is None else number(b, what + ": limit") for b in limits)
+    if isinstance(limits, str) or not hasattr(limits, "__len__") or len(limits) != 2:
+        raise ModelError(f"{what}: limits {limits!r} are not a pair; give limits=(lower, upper), None for no limit")
+    low, high = (None if b is None else number(b, what + ": limit", unit) for b in limits)
     if low is not None and high is not None and low > high:
         raise ModelError(f"{what}: the lower limit {low:g} is above the upper limit {high:g}")
     return low, high
@@ -228,5 +256,5 @@ def mimic(motion: Motion, leader: Motion, ratio: Any, offset: Any) -> Motion:
 
 
 __all__ = [
-    "Coordinate", "Drive", "Joint", "Motion", "joint_motions", "mimic", "parse_limits", "parse_sequence",
+    "KINDS", "Coordinate", "Drive", "Joint", "Motion", "axis_pair", "joint_motions", "mimic", "parse_limits", "parse_sequence",
 ]  # fmt: skip

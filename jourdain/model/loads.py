@@ -108,6 +108,7 @@ class LoadMethods:
 
         def _unlocked(self, what: str) -> None: ...
         def _frame(self, given: Any, what: str) -> Frame: ...
+        def _joint(self, given: Any, what: str) -> Joint: ...
         def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
 
     # -- laws at joints -------------------------------------------------------------------------------------------
@@ -117,6 +118,7 @@ class LoadMethods:
 
         The force acts in the direction of the coordinate on the child, and back on the parent.
         """
+        self._joint(joint, "force")
         name = self._load_name(name, f"{joint.name}.force")
         c = joint._single() if coordinate is None else joint.coordinate(coordinate)
         given = law(c.q[0], c.v[0], self.time) if callable(law) else law
@@ -254,6 +256,7 @@ class LoadMethods:
         k, d = ([value(e, what) for e in row] for row in (stiffness, damping))
         if len(k) != 6 or len(d) != 6:
             raise ModelError(f"{what}: stiffness and damping have six entries (x, y, z, about x, y, z)")
+        self._load_name(name, name)
         fa, fb = self._frame(a, what), self._frame(b, what)
         s = self.sensor(f"{name}.sensor", fb, fa)
         p, w, v, R = s.position, s.angular_velocity, s.velocity, s.rotation
@@ -262,7 +265,6 @@ class LoadMethods:
         )
         force = Vector(*(neg(k[i] * p[i] + d[i] * v[i]) for i in range(3)))
         torque = Vector(*(neg(k[3 + i] * angles[i] + d[3 + i] * w[i]) for i in range(3)))
-        self._load_name(name, name)
         item = FrameLoad(name, fb, force, torque, fa, fa)
         item.potential = sum((mul(HALF, k[i] * p[i] ** 2) for i in range(3)), ZERO)
         self.loads[name] = item

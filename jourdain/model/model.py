@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..symbolic.expr import ZERO, Expr, symbol
+from ..symbolic.expr import KINDS, ZERO, Expr, symbol
+from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
@@ -46,8 +47,6 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}
         self.events: dict[str, ModelEvent] = {}
-        #: What an importer could not or need not carry over, in words.
-        self.notes: list[str] = []
         self._readings: dict[Expr, tuple[Sensor, str, int]] = {}
         self.time: Expr = symbol("t", "time")
         self._locked = False
@@ -59,7 +58,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         self.gravity = self._gravity(gravity)
 
     def _gravity(self, given: Any) -> Vector:
-        g = vector(given, "gravity")
+        g = vector(given, "gravity", "m/s²")
         named = [
             self._parameters.add(f"gravity_{c}", float(e), "m/s²", description="gravity") if e.is_number and e is not ZERO else e
             for c, e in zip("xyz", g, strict=True)
@@ -114,7 +113,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         self._unlocked(f"joint '{name}'")
         self._new_name(name, "joint", self.joints)
         what = f"joint '{name}'"
-        limits = parse_limits(options.pop("limits", None), what)
+        limits = parse_limits(options.pop("limits", None), what, {"revolute": "rad", "helical": "rad", "prismatic": "m"}.get(kind))
         drive = _parse_drive(options, what)
         cut = options.pop("cut", None)
         follow = options.pop("mimic", None)
@@ -123,12 +122,12 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         if unknown:
             raise ModelError(f"{what}: unknown option '{sorted(unknown)[0]}'; a {kind} joint takes {', '.join(sorted(_OPTIONS[kind] | _COMMON))}")
         if follow is not None:
-            motions = _following(motions, follow, what)
+            motions = self._following(motions, follow, what)
         a, b = self._frame(parent, what), self._frame(child, what)
         if a.body is b.body:
             raise ModelError(f"{what} connects the body '{a.body.name}' with itself")
         joint = Joint(name, kind, a, b, motions, limits, drive, cut)
-        if drive != Drive() and len(joint.coordinates) != 1:
+        if drive != Drive() and sum(len(c.v) for c in joint.coordinates) != 1:
             raise ModelError(f"{what}: rotor inertia, damping, friction and stiffness need a joint of one freedom")
         self.joints[name] = joint
         return joint
@@ -177,21 +176,30 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
 
     def drive(self, joint: Joint, motion: Callable[[Expr], Any] | Any, coordinate: str | None = None) -> None:
         """Prescribes a coordinate as a function of time, q = f(t); its rates are derived."""
-        self._unlocked(f"drive of '{joint.name}'")
         c = self._prescribable(joint, coordinate)
+        what = f"drive of '{c.names[0]}'"
         given = motion(self.time) if callable(motion) else motion
-        c.motion = value(given, f"drive of '{joint.name}'")
+        e = value(given, what, c.unit)
+        if e.deps & ~(KINDS["parameter"] | KINDS["time"]):
+            raise ModelError(f"{what}: {e} must depend on time and parameters alone; use m.gear(...) or m.constraint(...) to couple joints")
+        c.motion = e
         c.nature = "driven"
 
     def lock(self, joint: Joint, position: Any = 0.0, coordinate: str | None = None) -> None:
         """Holds a coordinate at a value (rad or m)."""
-        self._unlocked(f"lock of '{joint.name}'")
         c = self._prescribable(joint, coordinate)
-        c.motion = value(position, f"lock of '{joint.name}'")
+        what = f"lock of '{c.names[0]}'"
+        e = value(position, what, c.unit)
+        if e.deps & ~KINDS["parameter"]:
+            raise ModelError(f"{what}: {e} must depend on parameters alone; use m.drive(...) for a motion in time")
+        c.motion = e
         c.nature = "locked"
 
     def _prescribable(self, joint: Joint, coordinate: str | None) -> Coordinate:
-        c = joint._single() if coordinate is None else joint.coordinate(coordinate)
+        self._joint(joint, "prescribed motion")
+        self._unlocked(f"prescribed motion of '{joint.name}'")
+        only = joint.coordinates[0] if len(joint.coordinates) == 1 else None
+        c = (only or joint._single()) if coordinate is None else joint.coordinate(coordinate)
         if c.is_quaternion:
             raise ModelError(f"joint '{joint.name}': a quaternion cannot be prescribed by a function; use an orientation sequence such as 'xyz'")
         return c
@@ -205,12 +213,20 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
 
     def check(self) -> None:
         """Physical checks of every body with the present parameter values."""
-        items = [b for b in self.bodies.values()]
+        items = list(self.bodies.values())
         flat = [e for b in items for e in (b.mass, *b.moment, *b.inertia.entries)]
+        self._check_parameters(items)
         numbers = np.array([float(x) for x in self._parameters.evaluate(flat)]).reshape(-1, 10)
         for body, row in zip(items, numbers, strict=True):
             xx, yy, zz, xy, xz, yz = row[4:]
             check_mass_properties(body.name, row[0], row[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+    def _check_parameters(self, bodies: Iterable[Body]) -> None:
+        own = set(self._parameters.symbols)
+        for body in bodies:
+            for s in free_symbols((body.mass, *body.moment, *body.inertia.entries)):
+                if s not in own:
+                    raise ModelError(f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'")
 
     def compile(self, check: bool = True, **options: Any) -> Any:
         """The compiled system, on which every analysis is a verb; the model is locked from now on."""
@@ -259,6 +275,24 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
             raise ModelError(f"{what}: '{frame.path}' belongs to the model '{frame.body.model.name}', not to '{self.name}'")
         return frame
 
+    def _joint(self, given: Joint, what: str) -> Joint:
+        if not isinstance(given, Joint):
+            raise ModelError(f"{what}: {given!r} is not a joint; give the object that m.revolute(...) and the like return")
+        if self.joints.get(given.name) is not given:
+            raise ModelError(f"{what}: joint '{given.name}' does not belong to the model '{self.name}'")
+        return given
+
+    def _following(self, motions: tuple[Motion, ...], follow: Any, what: str) -> tuple[Motion, ...]:
+        """The motions coupled to another joint's coordinate, for gears and mimic joints in the tree."""
+        given = follow if isinstance(follow, tuple) else (follow,)
+        if not 1 <= len(given) <= 3:
+            raise ModelError(f"{what}: mimic has {len(given)} entries; give a joint or (joint, ratio, offset)")
+        leader, ratio, offset = (*given, 1.0, 0.0)[:3] if len(given) != 2 else (*given, 0.0)
+        self._joint(leader, f"{what}: mimic")
+        if len(motions) != 1 or len(leader.motions) != 1 or motions[0].kind == "S" or leader.motions[0].kind == "S":
+            raise ModelError(f"{what}: only joints of one freedom can follow another (leader '{leader.name}')")
+        return (mimic(motions[0], leader.motions[0], value(ratio, what), value(offset, what)),)
+
     def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None:
         if not name or not isinstance(name, str):
             raise ModelError(f"a {kind} needs a name, got {name!r}")
@@ -284,11 +318,3 @@ def _parse_drive(options: dict[str, Any], what: str) -> Drive:
         if n not in ("gear_ratio", "rest") and e.is_number and float(e) < 0:
             raise ModelError(f"{what}: {n} = {float(e):g} is negative")
     return Drive(**given)
-
-
-def _following(motions: tuple[Motion, ...], follow: Any, what: str) -> tuple[Motion, ...]:
-    """The motions coupled to another joint's coordinate, for gears and mimic joints in the tree."""
-    leader, ratio, offset = follow if isinstance(follow, tuple) else (follow, 1.0, 0.0)
-    if len(motions) != 1 or len(leader.motions) != 1 or motions[0].kind == "S" or leader.motions[0].kind == "S":
-        raise ModelError(f"{what}: only joints of one freedom can follow another (leader '{leader.name}')")
-    return (mimic(motions[0], leader.motions[0], value(ratio, what), value(offset, what)),)

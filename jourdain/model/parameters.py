@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InputError, ModelError
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.graph import evaluate
+from .units import unit as parse_unit
 from .values import number
 
 
@@ -35,11 +36,18 @@ class Parameters:
     def add(
         self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = ""
     ) -> Expr:
-        """Declares a parameter and gives its symbol."""
+        """Declares a parameter and gives its symbol; ``value`` is SI or text such as "5 mm", ``unit`` says its dimension."""
+        if not name or not isinstance(name, str):
+            raise ModelError(f"a parameter needs a name, got {name!r}")
         if name in self._items:
             raise ModelError(f"parameter '{name}' is declared twice; choose another name")
-        v = number(value, f"parameter '{name}'")
-        low, high = (None if b is None else number(b, f"parameter '{name}': bound") for b in bounds)
+        if unit and parse_unit(unit).factor != 1.0:
+            si = parse_unit(unit).si
+            raise ModelError(f"parameter '{name}': unit '{unit}' is not an SI unit; give the value as text ('5 {unit}') and unit='{si}'")
+        v = number(value, f"parameter '{name}'", unit or None)
+        if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+            raise ModelError(f"parameter '{name}': bounds {bounds!r} are not a pair; give (lower, upper), None for no bound")
+        low, high = (None if b is None else number(b, f"parameter '{name}': bound", unit or None) for b in bounds)
         if (low is not None and v < low) or (high is not None and v > high):
             raise ModelError(f"parameter '{name}': value {v:g} is outside its bounds ({low}, {high})")
         item = Parameter(name, symbol(name, "parameter"), v, unit, (low, high), description)
@@ -80,8 +88,8 @@ class Parameters:
         vector = np.array([p.value for p in self], dtype=float)
         index = {name: i for i, name in enumerate(self._items)}
         for name, value in (changes or {}).items():
-            self[name]
-            vector[index[name]] = number(value, f"parameter '{name}'")
+            item = self[name]
+            vector[index[name]] = number(value, f"parameter '{name}'", item.unit or None)
         return vector
 
     def evaluate(self, expressions: Any, changes: Mapping[str, Any] | None = None) -> Any:

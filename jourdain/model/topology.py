@@ -121,16 +121,17 @@ def tree_text(model: Model) -> str:
         children.setdefault(parent.name, []).append(branch)
     lines = [f"{model.name}", model.ground.name]
 
-    def visit(name: str, indent: str) -> None:
-        items = children.get(name, [])
-        for i, branch in enumerate(items):
-            last = i == len(items) - 1
-            coordinates = ", ".join(n.removeprefix(branch.joint.name + ".") for c in branch.joint.coordinates for n in c.names)
-            detail = f"{branch.joint.name}: {branch.joint.kind}" + (f" ({coordinates})" if coordinates else "")
-            lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.name}  [{detail}]")
-            visit(branch.body.name, indent + ("   " if last else "│  "))
+    def items(name: str, indent: str) -> list[tuple[Branch, str, bool]]:
+        branches = children.get(name, [])
+        return [(branch, indent, branch is branches[-1]) for branch in reversed(branches)]
 
-    visit(model.ground.name, "")
+    stack = items(model.ground.name, "")  # no recursion: chains may be long
+    while stack:
+        branch, indent, last = stack.pop()
+        coordinates = ", ".join(n.removeprefix(branch.joint.name + ".") for c in branch.joint.coordinates for n in c.names)
+        detail = f"{branch.joint.name}: {branch.joint.kind}" + (f" ({coordinates})" if coordinates else "")
+        lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.name}  [{detail}]")
+        stack += items(branch.body.name, indent + ("   " if last else "│  "))
     for joint in topology.cuts:
         lines.append(f"loop closed by {joint.name}: {joint.kind} {joint.parent.path} ↔ {joint.child.path}")
     return "\n".join(lines)

@@ -16,17 +16,22 @@ from .units import quantity
 _LETTERS = {"x": 0, "y": 1, "z": 2}
 
 
-def value(given: Any, what: str) -> Expr:
-    """An expression from a number, an expression or a text with a unit such as "30 deg"; ``what`` names it in errors."""
+def value(given: Any, what: str, expects: str | None = None) -> Expr:
+    """An expression from a number, an expression or a text with a unit such as "30 deg"; ``what`` names it in errors.
+
+    ``expects`` is a unit of the dimension that a text must have.
+    """
     if given.__class__ is Expr:
         return given  # type: ignore[no-any-return]
     try:
-        return as_expr(quantity(given) if isinstance(given, str) else given)
+        return as_expr(quantity(given, expects) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
+        if isinstance(given, (float, np.floating)):
+            raise ModelError(f"{what}: {given} is not a finite number") from None
         raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None
 
 
-def vector(given: Any, what: str) -> Vector:
+def vector(given: Any, what: str, expects: str | None = None) -> Vector:
     """Three values."""
     if isinstance(given, Vector):
         return given
@@ -38,7 +43,7 @@ def vector(given: Any, what: str) -> Vector:
         raise ModelError(f"{what}: {given!r} is not a vector of three values")
     if all(type(e) is int or type(e) is float for e in items) and not any(items):
         return NULL
-    return Vector(*(value(e, what) for e in items))
+    return Vector(*(value(e, what, expects) for e in items))
 
 
 def unit_axis(given: Any, what: str) -> Vector:
@@ -69,17 +74,25 @@ def rotation(given: Any, what: str) -> Matrix:
         return given
     if isinstance(given, dict):
         return _rotation_from_dict(given, what)
-    items = list(given)
-    if len(items) == 2 and (isinstance(items[0], str) or np.shape(items[0]) == (3,)) and np.shape(items[1]) == ():
-        return axis_rotation(list(unit_axis(items[0], what)), value(items[1], what))
-    if len(items) == 3 and all(np.shape(row) == (3,) for row in items):
+    items = list(given) if isinstance(given, (list, tuple, np.ndarray)) else []
+    if len(items) == 2 and _is_axis(items[0]) and not isinstance(items[1], (list, tuple, np.ndarray)):
+        return axis_rotation(list(unit_axis(items[0], what)), value(items[1], what, "rad"))
+    if len(items) == 3 and all(_is_triple(row) for row in items):
         return _checked_matrix(items, what)
-    if items and all(len(pair) == 2 for pair in items):
+    if items and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in items):
         total = IDENTITY
         for axis, angle in items:
-            total = total @ axis_rotation(list(unit_axis(axis, what)), value(angle, what))
+            total = total @ axis_rotation(list(unit_axis(axis, what)), value(angle, what, "rad"))
         return total
     raise ModelError(f"{what}: {given!r} is not a rotation; give (axis, angle), a list of such pairs, a 3×3 matrix or {{'rpy': …}}")
+
+
+def _is_triple(given: Any) -> bool:
+    return isinstance(given, Vector) or (isinstance(given, (list, tuple, np.ndarray)) and len(given) == 3)
+
+
+def _is_axis(given: Any) -> bool:
+    return isinstance(given, str) or _is_triple(given)
 
 
 def _rotation_from_dict(given: dict[str, Any], what: str) -> Matrix:
@@ -96,15 +109,15 @@ def _rotation_from_dict(given: dict[str, Any], what: str) -> Matrix:
 
 def rpy_rotation(angles: Sequence[Any], what: str) -> Matrix:
     """Roll, pitch, yaw about fixed axes x, y, z: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    r, p, y = vector(angles, what)
+    r, p, y = vector(angles, what, "rad")
     z, yy, x = (axis_rotation(list(AXES[k]), a) for k, a in ((2, y), (1, p), (0, r)))
     return z @ yy @ x  # type: ignore[no-any-return]
 
 
 def _quaternion(data: Sequence[Any], what: str) -> Matrix:
+    if not isinstance(data, (list, tuple, np.ndarray)) or len(data) != 4:
+        raise ModelError(f"{what}: a quaternion has four components (scalar first), got {data!r}")
     items = [value(e, what) for e in data]
-    if len(items) != 4:
-        raise ModelError(f"{what}: a quaternion has four components (scalar first), got {len(items)}")
     if all(e.is_number for e in items):
         numbers = np.array([float(e) for e in items])
         length = float(np.linalg.norm(numbers))
@@ -115,6 +128,8 @@ def _quaternion(data: Sequence[Any], what: str) -> Matrix:
 
 
 def _checked_matrix(data: Any, what: str) -> Matrix:
+    if not isinstance(data, (list, tuple, np.ndarray)) or len(data) != 3 or not all(_is_triple(row) for row in data):
+        raise ModelError(f"{what}: {data!r} is not a 3×3 matrix")
     R = Matrix.of([[value(e, what) for e in row] for row in data])
     if all(e.is_number for e in R.entries):
         numbers = np.array([float(e) for e in R.entries]).reshape(3, 3)
@@ -123,9 +138,9 @@ def _checked_matrix(data: Any, what: str) -> Matrix:
     return R
 
 
-def number(given: Any, what: str) -> float:
-    """A plain number (with a unit if written as text)."""
-    e = value(given, what)
+def number(given: Any, what: str, expects: str | None = None) -> float:
+    """A plain number (with a unit, of the dimension of ``expects``, if written as text)."""
+    e = value(given, what, expects)
     if not e.is_number:
         raise InputError(f"{what}: a number is needed, got the expression {e}")
     return float(e)

@@ -387,6 +387,38 @@ class Solution:
 
         return plots.plot(self, *names, **options)
 
+    # -- seeing ------------------------------------------------------------------------------------------------------
+
+    def scene(self, plots: Any = (), **options: Any) -> Any:
+        """The motion as a scene for the viewer; see :func:`jourdain.view.from_solution.scene_of`."""
+        from jourdain.view.from_solution import scene_of
+
+        return scene_of(self, plots, **options)
+
+    def view(self, plots: Any = (), **options: Any) -> Any:
+        """Opens the motion in the browser (served on this machine only); the handle closes it."""
+        from jourdain.view import serve
+
+        return serve(self.scene(plots), **options)
+
+    def save_page(self, path: Any, plots: Any = (), **options: Any) -> None:
+        """Writes one self-contained page that shows the motion."""
+        from jourdain.view import save_page
+
+        save_page(self.scene(plots), path, **options)
+
+    def save_picture(self, path: Any, t: float | None = None, **options: Any) -> None:
+        """Writes a picture of the mechanism at a time (the end by default)."""
+        from jourdain.view import save_picture
+
+        save_picture(self.scene(), path, t=float(self.t[-1]) if t is None else t, **options)
+
+    def save_movie(self, path: Any, **options: Any) -> None:
+        """Writes a movie (.mp4 or .gif)."""
+        from jourdain.view import save_movie
+
+        save_movie(self.scene(), path, **options)
+
     # -- printing ----------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:

@@ -183,7 +183,7 @@ def test_root_locus_finds_the_loss_of_stability():
     m.force(hinge, lambda x, v, t: -k * (x - np.pi) - 0.1 * v)
     s = m.compile()
     locus = s.root_locus("k", np.linspace(5.0, 15.0, 41), {"hinge": np.pi})
-    assert locus.limits == pytest.approx([2.0 * GRAVITY * 0.5], abs=0.1)
+    assert locus.limits == pytest.approx([2.0 * GRAVITY * 0.5], abs=0.25)
     assert s.parameters["k"] == 20.0
     inertia = 0.5
     for value, row in zip(locus.values, locus.eigenvalues, strict=True):
@@ -193,8 +193,11 @@ def test_root_locus_finds_the_loss_of_stability():
 
 
 def test_plots(tmp_path):
-    s = chain(3, damping=0.5)
-    modes = s.modal()
-    modes.plot(file=tmp_path / "modes.png")
-    s.root_locus("x", [1.0]) if "x" in s.parameters else None
-    assert (tmp_path / "modes.png").stat().st_size > 1000
+    m, hinge = pendulum()
+    k, f = m.parameter("k", 5.0), m.input("f")
+    m.force(hinge, lambda x, v, t: f - k * x - 0.3 * v)
+    s = m.compile()
+    s.modal().plot(file=tmp_path / "modes.png")
+    s.root_locus("k", np.linspace(1.0, 9.0, 5)).plot(file=tmp_path / "locus.png")
+    s.frequency_response("f", "hinge", np.geomspace(0.1, 10.0, 50)).plot(file=tmp_path / "response.png")
+    assert all((tmp_path / f"{n}.png").stat().st_size > 1000 for n in ("modes", "locus", "response"))

@@ -1,0 +1,104 @@
+"""Driven mechanisms against closed forms, lock-up reports, inverse kinematics on arms and loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from tests.analysis.mechanisms import FOUR_BAR_GUESS, four_bar
+
+R, L = 0.3, 0.8
+
+
+def slider_crank(driven: bool = False):
+    """Crank R, rod L, slider along x."""
+    m = jd.Model("slider-crank")
+    crank = m.body("crank", mass=1.0, com=(R / 2, 0, 0), inertia=(0.01, 0.01, 0.01))
+    rod = m.body("rod", mass=1.0, com=(L / 2, 0, 0), inertia=(0.01, 0.05, 0.05))
+    piston = m.body("piston", mass=0.5)
+    a = m.revolute("crank", m.ground, crank, axis="z")
+    m.revolute("pin", crank.at(R, 0, 0), rod, axis="z")
+    m.prismatic("piston", m.ground, piston, axis="x")
+    m.close("wrist", rod.at(L, 0, 0), piston, "ball")
+    if driven:
+        m.drive(a, lambda t: 5.0 * t + t**2)
+    return m.compile()
+
+
+def piston_motion(x, v, a):
+    """Position, velocity and acceleration of the piston for the crank's."""
+    s = np.sqrt(L**2 - R**2 * np.sin(x) ** 2)
+    f1 = -R * np.sin(x) - R**2 * np.sin(x) * np.cos(x) / s
+    f2 = -R * np.cos(x) - R**2 * np.cos(2 * x) / s - (R**2 * np.sin(x) * np.cos(x)) ** 2 / s**3
+    return R * np.cos(x) + s, f1 * v, f1 * a + f2 * v**2
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_slider_crank_turns_round(driven):
+    s = slider_crank(driven)
+    t = np.linspace(0.0, 2.0, 41)
+    motion = {} if driven else {"crank": lambda t: 5.0 * t + t**2}
+    found = s.kinematics(t, motion, {"pin": 0.0, "piston": 1.0})
+    x, v, a = piston_motion(5 * t + t**2, 5 + 2 * t, 2.0)
+    np.testing.assert_allclose(found["piston.displacement"], x, atol=1e-11)
+    np.testing.assert_allclose(found["piston.displacement_rate"], v, atol=1e-10)
+    np.testing.assert_allclose(found["piston.displacement_acc"], a, atol=1e-9)
+    assert found.solution["piston.displacement_acc"].shape == t.shape
+    assert not found.dead_points and "41 times" in str(found)
+
+
+def test_driven_by_a_table():
+    s = slider_crank()
+    t = np.linspace(0.0, 1.0, 201)
+    found = s.kinematics(t, {"crank": np.sin(2 * t)}, {"piston": 1.0})
+    x, v, a = piston_motion(np.sin(2 * t), 2 * np.cos(2 * t), -4 * np.sin(2 * t))
+    np.testing.assert_allclose(found["piston.displacement"], x, atol=1e-10)
+    np.testing.assert_allclose(found["piston.displacement_acc"], a, atol=1e-5)
+    assert np.abs(found["piston.displacement_rate"] - v).max() < 1e-8
+
+
+def test_lockup_at_the_dead_centre():
+    """Driving the piston outwards: it locks when crank and rod are in line, at x = R + L."""
+    s = slider_crank()
+    start = s.assemble({"crank": 1.0}, guess={"piston": 0.8, "pin": -1.3})
+    x0 = start["piston.displacement"]
+    with pytest.raises(jd.SolverError, match=r"locks at t = .*joint '(crank|pin)' is at a dead point") as caught:
+        s.kinematics(np.linspace(0.0, 1.0, 11), {"piston": lambda t: x0 + 0.5 * t}, start)
+    t = float(str(caught.value).split("t = ")[1].split(" s")[0])
+    assert t == pytest.approx((R + L - x0) / 0.5, abs=1e-6)
+    assert "piston.displacement = 1.1" in str(caught.value)
+
+
+def test_parallelogram_goes_through_its_flat_position():
+    """A parallelogram that meets its dead point exactly goes straight on and reports it."""
+    m = jd.Model("parallelogram")
+    a, b, c = (m.body(n, mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1)) for n in "abc")
+    m.revolute("A", m.ground, a, axis="z")
+    m.revolute("B", a.at(0.5, 0, 0), b, axis="z")
+    m.revolute("C", m.ground.at(1.0, 0, 0), c, axis="z")
+    m.close("loop", b.at(1.0, 0, 0), c.at(0.5, 0, 0), "ball")
+    s = m.compile()
+    t = np.linspace(-0.5, 0.5, 11)
+    found = s.kinematics(t, {"A": lambda t: 1.0 * t}, {"A": -0.5, "B": 0.5, "C": -0.5})
+    np.testing.assert_allclose(found["C.angle"], t, atol=1e-7)
+    assert [d.t for d in found.dead_points] == pytest.approx([0.0], abs=1e-12)
+
+
+def test_four_bar_velocities_are_derivatives_of_positions():
+    s = four_bar()
+    t = np.linspace(0.0, 0.2, 201)
+    found = s.kinematics(t, {"A": lambda t: 0.8 + 10.0 * t}, guess={"A.angle": 0.8, **FOUR_BAR_GUESS})
+    spline = np.polynomial.chebyshev.Chebyshev.fit(t, found["C.angle"], 30)
+    np.testing.assert_allclose(spline.deriv()(t[20:-20]), found["C.angle_rate"][20:-20], atol=1e-8)
+    np.testing.assert_allclose(spline.deriv(2)(t[20:-20]), found["C.angle_acc"][20:-20], atol=1e-5)
+
+
+def test_undetermined_motion_is_refused():
+    s = slider_crank()
+    with pytest.raises(jd.InputError, match="1 more must be given, for example of"):
+        s.kinematics([0.0, 1.0], {}, {"piston": 1.0})
+    with pytest.raises(jd.InputError, match="cannot be followed symbolically"):
+        s.kinematics([0.0, 1.0], {"crank": lambda t: np.sin(t)}, {"piston": 1.0})
+    with pytest.raises(jd.InputError, match="increasing"):
+        s.kinematics([1.0, 0.0], {"crank": 0.0}, {"piston": 1.0})
