@@ -1,8 +1,8 @@
 """The double pendulum: closed-form equations as text and LaTeX, the same equations as C, and two runs that part ways.
 
-    python examples/double_pendulum.py
-    jourdain equations examples/double_pendulum.py:double_pendulum --latex
-    jourdain export examples/double_pendulum.py:double_pendulum --standalone --set upper=2 -o out
+python examples/double_pendulum.py
+jourdain equations examples/double_pendulum.py:double_pendulum --latex
+jourdain export examples/double_pendulum.py:double_pendulum --standalone --set upper=2 -o out
 """
 
 from pathlib import Path

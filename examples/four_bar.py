@@ -1,7 +1,7 @@
 """A four-bar linkage: its two assembly modes, and the path of a point on the coupler.
 
-    python examples/four_bar.py
-    jourdain simulate examples/four_bar.py:four_bar -t 2 --set crank=60deg -o out/four_bar.csv
+python examples/four_bar.py
+jourdain simulate examples/four_bar.py:four_bar -t 2 --set crank=60deg -o out/four_bar.csv
 """
 
 from pathlib import Path
@@ -14,8 +14,10 @@ def four_bar() -> jd.Model:
     """Crank, coupler and rocker between two bearings on the ground; it hangs in gravity, and the crank is driven."""
     m = jd.Model("four-bar")
     a, b, c, d = m.parameters(crank=0.1, coupler=0.3, rocker=0.25, ground=0.28)
-    bar = lambda name, length: m.body(name, mass=2.0 * length, com=(length / 2, 0, 0), inertia=(0, length**3 / 6, length**3 / 6))
-    crank, coupler, rocker = bar("crank", a), bar("coupler", b), bar("rocker", c)
+    crank, coupler, rocker = (
+        m.body(name, mass=2.0 * length, com=(length / 2, 0, 0), inertia=(0, length**3 / 6, length**3 / 6))
+        for name, length in (("crank", a), ("coupler", b), ("rocker", c))
+    )
     coupler.frame("tip", (b / 2, 0, 0.12))
     motor = m.revolute("motor", m.ground, crank, axis="y", damping=0.02)
     m.revolute("pin", crank.at(a, 0, 0), coupler, axis="y")

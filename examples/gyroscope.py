@@ -1,6 +1,6 @@
 """A heavy top on a ball joint: nutation by simulation, precession compared with the theory of the fast top.
 
-    python examples/gyroscope.py
+python examples/gyroscope.py
 """
 
 from math import pi

@@ -1,7 +1,7 @@
 """A pendulum: ten lines from the description to equations, motion and a picture.
 
-    python examples/pendulum.py
-    jourdain equations examples/pendulum.py:pendulum
+python examples/pendulum.py
+jourdain equations examples/pendulum.py:pendulum
 """
 
 from pathlib import Path

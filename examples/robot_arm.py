@@ -1,7 +1,7 @@
 """A robot arm from URDF: the torques of its motors along a smooth motion, ten thousand states in one call.
 
-    python examples/robot_arm.py
-    jourdain info examples/robot_arm.py:arm
+python examples/robot_arm.py
+jourdain info examples/robot_arm.py:arm
 """
 
 from pathlib import Path
@@ -41,7 +41,11 @@ if __name__ == "__main__":
 
     t = np.linspace(0.0, 2.0, 10_000)
     s = t / t[-1]
-    course = (10 * s**3 - 15 * s**4 + 6 * s**5, (30 * s**2 - 60 * s**3 + 30 * s**4) / 2.0, (60 * s - 180 * s**2 + 120 * s**3) / 4.0)
+    course = (
+        10 * s**3 - 15 * s**4 + 6 * s**5,
+        (30 * s**2 - 60 * s**3 + 30 * s**4) / t[-1],
+        (60 * s - 180 * s**2 + 120 * s**3) / t[-1] ** 2,
+    )
     start, goal = np.array([-1.0, -0.6, 0.4]), np.array([1.2, 0.9, 1.1])
     q, v, a = (np.outer(c, goal - start) for c in course)
     tau = system.inverse_dynamics(start + q, v, a)

@@ -1,7 +1,7 @@
 """A slider-crank engine: a closed loop, a gas force from a table, bearing forces along the motion.
 
-    python examples/slider_crank.py
-    jourdain info examples/slider_crank.py:engine
+python examples/slider_crank.py
+jourdain info examples/slider_crank.py:engine
 """
 
 from pathlib import Path

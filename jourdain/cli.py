@@ -83,18 +83,18 @@ def build_parser() -> argparse.ArgumentParser:
 
     p = verb(verbs, "export", export, "source code of the model's functions")
     p.add_argument("--to", choices=LANGUAGES, default="c", help="language (default: c)")
-    p.add_argument("--functions", metavar="NAMES", help="names separated by commas (default: dynamics, energy, reactions, outputs)")
-    p.add_argument("-o", "--output", metavar="FOLDER", help="folder, or the file of --standalone (default: MODEL-LANGUAGE)")
+    p.add_argument("--functions", metavar="NAMES", help="names separated by commas (default: dynamics, energy, reactions …)")
+    p.add_argument("-o", "--output", metavar="FOLDER", help="folder, or file of --standalone (default: MODEL-LANGUAGE)")
     p.add_argument("--standalone", action="store_true", help="one C program that simulates the model")
     add_start(p, 1.0)
-    p.add_argument("--step", type=positive, default=1e-3, metavar="S", help="step of the standalone program in s (default: 0.001)")
+    p.add_argument("--step", type=positive, default=1e-3, metavar="S", help="step of --standalone in s (default: 0.001)")
 
     p = verb(verbs, "simulate", simulate, "motion from a start, as a summary, tables, plots and pages")
     add_start(p, None)
     p.add_argument("--method", default="dopri5", help="method of integration (default: dopri5)")
     p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s")
     p.add_argument("--rtol", type=positive, default=1e-8, help="relative tolerance of a step (default: 1e-8)")
-    p.add_argument("--outputs", type=int, default=None, metavar="N", help="number of equally spaced rows (default: every step)")
+    p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
     p.add_argument(
         "-o", "--output", action="append", default=[], metavar="FILE",
         help="table (.npz .csv .parquet .h5 .mat), plot (.png .svg .pdf) or 3-D page (.html); may be repeated",
@@ -112,7 +112,7 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     p: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     p.add_argument("model", metavar="MODEL", help="file or Python name of the model")
     p.add_argument("--base", choices=("free", "fixed"), help="URDF: does the root link fly? (default: fixed)")
-    p.add_argument("--parameters", choices=("symbolic", "numbers"), help=".mbs: keep masses and lengths symbolic? (default: numbers)")
+    p.add_argument("--parameters", choices=("symbolic", "numbers"), help=".mbs: masses and lengths (default: numbers)")
     p.add_argument("--debug", action="store_true", help="show where an error happened")
     p.set_defaults(run=run)
     return p
@@ -121,7 +121,8 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
 def add_start(p: argparse.ArgumentParser, duration: float | None) -> None:
     """Options that say where a motion begins and how long it lasts."""
     default = "" if duration is None else f" (default: {duration:g})"
-    p.add_argument("-t", "--time", type=positive, default=duration, required=duration is None, metavar="S", help=f"duration in s{default}")
+    time = {"default": duration, "required": duration is None, "help": f"duration in s{default}"}
+    p.add_argument("-t", "--time", type=positive, metavar="S", **time)  # type: ignore[arg-type]
     p.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="initial coordinate, velocity or state, parameter or input, such as hinge=30deg; may be repeated",
@@ -159,13 +160,14 @@ def operations_table(system: System) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title="Operations of one evaluation", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title="Operations of one evaluation", title_justify="left", title_style="", box=SIMPLE_HEAD)
     for heading in ("function", "+", "×", "÷", "functions", "once for given parameters"):
         table.add_column(heading, justify="left" if heading == "function" else "right", no_wrap=True)
     for name in COUNTED:
         f = system.symbolic(name)
         n, once = f.operations(), f.prepare_operations()
-        table.add_row(name, *(str(k) for k in (n.adds, n.mults, n.divs, n.functions, once.flops + once.divs + once.functions)))
+        counts = (n.adds, n.mults, n.divs, n.functions, once.flops + once.divs + once.functions)
+        table.add_row(name, *map(str, counts))
     return table
 
 
@@ -182,9 +184,10 @@ def equations(options: argparse.Namespace) -> None:
         except InputError as error:
             if "fill pages" not in str(error) or options.latex:
                 raise
-            print(f"jourdain: '{model.name}' is too large for a readable closed form; this is the recursive one", file=sys.stderr)
+            note = f"jourdain: '{model.name}' is too large for a readable closed form; this is the recursive one"
+            print(note, file=sys.stderr)
     if options.latex:
-        raise InputError("the recursive form is printed as text; leave out --latex, or export functions with --to latex")
+        raise InputError("the recursive form is printed as text; leave out --latex, or export with --to latex")
     from .io.export import recursive_text
 
     print(recursive_text(model.compile().symbolic("inverse_dynamics")))
@@ -198,7 +201,7 @@ def export(options: argparse.Namespace) -> None:
     name = identifier(model.name)
     if options.standalone:
         if options.to != "c" or options.functions:
-            raise InputError("--standalone writes one C program with all it needs: leave out --functions, and --to other than c")
+            raise InputError("--standalone writes one C program: leave out --functions, and --to other than c")
         target = Path(options.output or f"{name}.c")
         target = target if target.suffix == ".c" else target / f"{name}.c"
         system, start = starting(model, options.set)
@@ -294,8 +297,6 @@ def save(sol: Any, path: Path) -> None:
         names = [*sol.system.model.outputs] or sol.system.coordinate_names[:12]
         sol.plot(*names, file=path)
     elif suffix == ".html":
-        if not hasattr(sol, "save_page"):
-            raise InputError(f"output '{path}': this version cannot write pages; use a plot (.png) or a table (.csv)")
         sol.save_page(path)
     else:
         sol.save(path)

@@ -1,6 +1,6 @@
 """The main job from end to end: a slider-crank engine described, derived, compiled, assembled, simulated and drawn.
 
-    python -m jourdain.demo [FOLDER]
+python -m jourdain.demo [FOLDER]
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def show_compilation(console: Console, model: Model) -> System:
     for name in ("inverse_dynamics", "mass_matrix", "descriptor"):
         f, seconds = timed(lambda name=name: system.function(name))
         n = f.operations
-        rows.add_row(name, *(str(k) for k in (n.flops, n.divs, n.functions)), f"{1e3 * seconds:.0f} ms", f"{1e6 * call_time(f):.2f} µs")
+        times = f"{1e3 * seconds:.0f} ms", f"{1e6 * call_time(f):.2f} µs"
+        rows.add_row(name, *map(str, (n.flops, n.divs, n.functions)), *times)
     console.print(rows)
     return system
 
@@ -129,7 +130,8 @@ def show_simulation(console: Console, system: System) -> Solution:
     steps, calls = sol.statistics["steps"], sol.statistics["rhs"]
     wall = sol.statistics["wall_time"]
     console.print(
-        f"{steps} steps in {1e3 * wall:.1f} ms: {1e6 * wall / steps:.2f} µs a step, {1e6 * wall / calls:.2f} µs an evaluation; "
+        f"{steps} steps in {1e3 * wall:.1f} ms: {1e6 * wall / steps:.2f} µs a step, "
+        f"{1e6 * wall / calls:.2f} µs an evaluation; "
         f"the first run took {first:.2f} s with loading, the next {again:.3f} s"
     )
     report_energy(console, system, sol)
@@ -137,7 +139,7 @@ def show_simulation(console: Console, system: System) -> Solution:
 
 
 def report_energy(console: Console, system: System, sol: Solution) -> None:
-    """Energy balance: the gas force is conservative, so kinetic and potential energy with its potential stay constant."""
+    """Energy balance: the gas acts as a spring, so its potential with kinetic and potential energy stays constant."""
     import numpy as np
     from scipy.interpolate import CubicSpline
 
@@ -148,25 +150,24 @@ def report_energy(console: Console, system: System, sol: Solution) -> None:
     spring = CubicSpline(*GAS, bc_type="natural").antiderivative()
     total = sol["energy.total"] + spring(sol["guide.displacement"])
     drift = np.abs(total - total[0]).max()
-    console.print(f"energy drift with the work of the gas: {drift:.1e} J of {np.ptp(sol['energy.kinetic']):.0f} J exchanged")
+    exchanged = np.ptp(sol["energy.kinetic"])
+    console.print(f"energy drift with the work of the gas: {drift:.1e} J of {exchanged:.0f} J exchanged")
 
 
 def draw(console: Console, sol: Solution, folder: Path) -> None:
-    """The plot and, where the solution offers it, the page with the moving engine."""
+    """The plot, and the page with the moving engine."""
     try:
         short = sol.between(0.0, 0.5)
         short.plot(
-            "main.angle_rate", "guide.displacement", "main.reaction.x", "main.reaction.z", unit={"main.angle_rate": "rpm"},
+            "main.angle_rate", "guide.displacement", "main.reaction.x", "main.reaction.z",
+            unit={"main.angle_rate": "rpm"},
             title="slider-crank engine: speed, piston and main bearing force", file=folder / "demo.png",
         )  # fmt: skip
         console.print(f"wrote {folder / 'demo.png'}", markup=False)
     except ModuleNotFoundError as missing:
         console.print(f"no plot: the package {missing.name} is not installed (pip install 'jourdain\\[plot]')")
-    if hasattr(sol, "save_page"):
-        sol.save_page(folder / "demo.html")
-        console.print(f"wrote {folder / 'demo.html'}: open it in a browser", markup=False)
-    else:
-        console.print("no 3-D page: this version of Solution has no save_page")
+    sol.between(0.0, 0.5).save_page(folder / "demo.html", plots=("main.angle_rate", "guide.displacement"))
+    console.print(f"wrote {folder / 'demo.html'}: open it in a browser", markup=False)
 
 
 if __name__ == "__main__":

@@ -258,7 +258,7 @@ def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, se
             continue
         if all(_distance(system, q, other) > 1e-6 for other in found):
             found.append(q)
-    found.sort(key=lambda q: tuple(np.round(q, 6)))
+    found.sort(key=lambda q: np.round(q, 6).tolist())
     z = np.array([s.initial for s in system.model.states.values()], dtype=float)
     return {_letter(i): State(system, q, np.zeros(system.nv), z, t) for i, q in enumerate(found)}
 

@@ -176,7 +176,7 @@ class _March:
 
     def _same_branch(self, before: Point, after: Point) -> bool:
         """Whether no dead point lies between: the determinant of the dependent part keeps its sign."""
-        if not self.free or self.dead and self.dead[-1].t in (before.t, after.t):
+        if not self.free or (self.dead and self.dead[-1].t in (before.t, after.t)):
             return True
         parts = partition(self.residual.jacobian(before), fixed=self.held)
         if not parts.dependent:

@@ -20,7 +20,6 @@ from .residual import Point, Residual, Split, closed_state, dependent_change, sp
 from .state import State
 
 if TYPE_CHECKING:
-    from .equilibrium import Equilibrium
     from .system import System
 
 

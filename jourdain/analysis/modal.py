@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..symbolic.expr import Expr
 from .linearise import LinearSystem, linearise
-from .residual import spin_terms, temporary_parameters
+from .residual import temporary_parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

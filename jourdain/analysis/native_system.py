@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import InputError
 from ..native.function import Function, compile_function
 from ..solvers.events import Event
 from ..solvers.native_function import NativeFunction
@@ -72,6 +73,18 @@ class NativeSystem:
         inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
         args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
         return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
+
+    def derivatives(self) -> dict[str, NativeFunction]:
+        """∂f/∂x and ∂f/∂t for implicit methods."""
+        if self.system.equations_of_motion.rows:
+            raise InputError(
+                f"simulate '{self.system.model.name}': implicit methods serve systems without constraints so far; "
+                "use 'dopri5', 'dop853' or 'adams' for one with loops or rolling"
+            )
+        return {
+            "jacobian": self.wrap(self._function("state_jacobian")),
+            "time_derivative": self.wrap(self._function("state_time_derivative")),
+        }
 
     def inputs_at(self, t: np.ndarray) -> np.ndarray:
         """The inputs that acted at given times: constants, held samples, and signals of time."""

@@ -23,6 +23,8 @@ from .configuration import Configuration
 from .state import State
 
 if TYPE_CHECKING:
+    from ..results.solution import Solution
+    from .assemble import AssembledState
     from .continuation import Branch
     from .equilibrium import Equilibrium
     from .inverse_dynamics import ActuatorForces, StaticForces
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from .kinematics import Motion
     from .linearise import LinearSystem
     from .modal import FrequencyResponse, Modes, RootLocus
-    from .assemble import AssembledState
-    from ..results.solution import Solution
 
 
 @contextmanager

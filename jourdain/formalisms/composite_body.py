@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..symbolic.expr import ZERO, Expr, add, mul
-from ..symbolic.vectors import AXES, Vector, steiner
+from ..symbolic.vectors import AXES, Inertia, Vector, steiner
 from .newton_euler import reflected_inertias
-from .tree import Link, Tree
+from .tree import Freedom, Link, Tree
 
 
-def composite_inertias(tree: Tree) -> list[tuple]:
+def composite_inertias(tree: Tree) -> list[tuple[Expr, Vector, Inertia]]:
     """Mass, first moment and inertia of each link with all it carries, about its origin."""
     totals = [(link.mass, link.moment, link.inertia) for link in tree.links]
     for link in reversed(tree.links):
@@ -46,7 +46,7 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
     return M
 
 
-def _spread(tree: Tree, link: Link, freedom, force: Vector, moment: Vector, M: list[list[Expr]]) -> None:
+def _spread(tree: Tree, link: Link, freedom: Freedom, force: Vector, moment: Vector, M: list[list[Expr]]) -> None:
     """Projects the column's force on the joint itself and on all joints before it."""
     own = link.index
     ratio, column = freedom.ratio, freedom.index

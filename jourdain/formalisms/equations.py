@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import ModelError
+from ..model.bodies import Frame
 from ..model.constraints import Closure, Equation
-from ..model.joints import Coordinate
+from ..model.joints import Coordinate, Joint
 from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..model.model import Model
+from ..model.sensors import Sensor
 from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import HALF, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
 from ..symbolic.functions import minimum, sqrt, tanh
@@ -92,7 +94,7 @@ class Equations:
             known[reading] = cache[key][index]
         return known
 
-    def _measure_cut(self, joint, known: dict[Expr, Expr]) -> None:
+    def _measure_cut(self, joint: Joint, known: dict[Expr, Expr]) -> None:
         if joint.kind in ("revolute", "prismatic"):
             c = joint.coordinates[0]
             position, _ = measured_coordinate(self.kinematics, joint)
@@ -117,7 +119,7 @@ class Equations:
             found.append((d, sqrt(d.dot(d)), w))
         return found
 
-    def _sense(self, sensor, quantity: str) -> list[Expr]:
+    def _sense(self, sensor: Sensor, quantity: str) -> list[Expr]:
         """Entries of a sensor's quantity, in the axes of its reference frame and as seen from it."""
         k = self.kinematics
         frame, reference = sensor.frame, sensor.reference
@@ -164,14 +166,14 @@ class Equations:
         """Resultant of links and frame loads on each link, about its origin, in its axes."""
         return self._loads[1]
 
-    def _joint_force(self, joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    def _joint_force(self, joint: Joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
         index = self.tree._velocity_index.get(id(c))
         if index is not None:
             forces[index] = add(forces[index], force)
         elif c.motion is None:
             self._cut_force(joint, force, wrenches)
 
-    def _cut_force(self, joint, force: Expr, wrenches: dict[int, Wrench]) -> None:
+    def _cut_force(self, joint: Joint, force: Expr, wrenches: dict[int, Wrench]) -> None:
         """A force along or a torque about the axis of a joint that closes a loop, on both bodies."""
         _, axis = measured_coordinate(self.kinematics, joint)
         base = self.kinematics.common(joint.parent, joint.child)
@@ -211,7 +213,7 @@ class Equations:
             arm = self.kinematics.position(load.frame, base) - self.kinematics.position(load.reaction, base)
             self._act(load.reaction, -force, -(torque + arm.cross(force)), base, wrenches)
 
-    def _act(self, frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         link, f, n = self.kinematics.wrench_on_link(frame, force, torque, base)
         if link >= 0:
             before = wrenches.get(link, (NULL, NULL))

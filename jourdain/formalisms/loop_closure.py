@@ -69,7 +69,8 @@ def joint_rows(pose: RelativePose, kind: str, data: object) -> list[RowParts]:
     if kind in ("body", "fixed"):
         return coincident + _same_axes(pose)
     if kind == "universal":
-        first, second = data  # type: ignore[misc]
+        assert isinstance(data, tuple)
+        first, second = data
         return [*coincident, _normal(pose.A @ first, pose.B @ second)]
     assert isinstance(data, Vector)
     n_b = pose.B @ data

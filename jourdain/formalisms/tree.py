@@ -372,9 +372,8 @@ def regroup_inertias(tree: Tree) -> None:
             J = mul(HALF, add(diagonal[i], diagonal[j])) if shared and tree._constant_turns[link.index] is None else diagonal[j]
             along = [ZERO, ZERO, ZERO]
             along[k] = s[k]
-            entries = [J, J, J]
-            entries[k] = ZERO
-            moved = (m, Vector(*along), Inertia(*entries, ZERO, ZERO, ZERO))
+            xx, yy, zz = (ZERO if axis == k else J for axis in range(3))
+            moved = (m, Vector(*along), Inertia(xx, yy, zz, ZERO, ZERO, ZERO))
         elif link.kind == "T":
             moved = (ZERO, NULL, I)
         else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-
-
 from ..model.bodies import Body
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.function import Argument, SymbolicFunction

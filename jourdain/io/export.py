@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from types import MappingProxyType
 
 from ..analysis.state import State
 from ..analysis.system import System
@@ -48,14 +49,15 @@ def exported_function(system: System, name: str) -> SymbolicFunction:
         f = replace(f, notes=(*f.notes, *_lines("Rows: ", reaction_names(system.equations_of_motion))))
     if not any(is_parameters(a) for a in f.inputs):
         return f
-    return replace(f, notes=(*f.notes, *_lines("Values now: ", [f"{n} = {x:.9g}" for n, x in system.parameters.items()])))
+    values = [f"{n} = {x:.9g}" for n, x in system.parameters.items()]
+    return replace(f, notes=(*f.notes, *_lines("Values now: ", values)))
 
 
 def _by_name(system: System, name: str) -> SymbolicFunction:
     if name in BUILDERS:
         required = [p.name for p in signature(BUILDERS[name]).parameters.values() if p.default is p.empty][1:]
         if required:
-            raise InputError(f"export: the function '{name}' needs {', '.join(required)} and cannot be exported by name alone")
+            raise InputError(f"export: the function '{name}' needs {', '.join(required)}; its name alone is not enough")
     return system.symbolic(name)
 
 
@@ -64,13 +66,17 @@ def _lines(title: str, items: Sequence[str]) -> list[str]:
     return [(title if i == 0 else "  ") + ", ".join(items[i : i + 6]) for i in range(0, len(items), 6)]
 
 
+_CALLS = MappingProxyType({
+    **{op: op + "({0})" for op in words("sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor abs sign")},
+    **{op: op + "({0}, {1})" for op in words("atan2 min max")},
+    "pow": "({0})^({1})", "where": "where({0}, {1}, {2})",
+})  # fmt: skip
+
+
 class _Plain(Language):
     """Straight-line equations to read: symbols by their names in the model."""
 
-    calls = {
-        **{op: op + "({0})" for op in words("sqrt exp log sin cos tan asin acos atan sinh cosh tanh floor abs sign")},
-        **{op: op + "({0}, {1})" for op in words("atan2 min max")}, "pow": "({0})^({1})", "where": "where({0}, {1}, {2})",
-    }  # fmt: skip
+    calls = _CALLS
     conjunction, disjunction, negation, truth = "and", "or", "not ({0})", "({0})"
 
     def __init__(self, f: SymbolicFunction) -> None:
@@ -92,13 +98,12 @@ def recursive_text(f: SymbolicFunction) -> str:
     lines = [f"{f.title}: {f.name}, {operation_counts(f.operations())}"]
     lines += [f"{name} = {text}" for name, text in (*program.prepare, *program.body)]
     for i, r in enumerate(f.outputs):
-        lines += [f"{r.name}[{', '.join(str(k + 1) for k in index)}] = {text}" for index, text, _ in program.assignments(i)]
+        for index, text, _ in program.assignments(i):
+            lines.append(f"{r.name}[{', '.join(str(k + 1) for k in index)}] = {text}")
     return "\n".join(lines)
 
 
-def export_source(
-    model: Model | System, language: str, functions: Sequence[str] | None = None, folder: str | Path = "."
-) -> list[Path]:
+def export_source(model: Model | System, language: str, functions: Sequence[str] | None = None, folder: str | Path = ".") -> list[Path]:
     """Writes one file for each function in a language of ``jourdain.symbolic.printers``, and for C a header besides.
 
     Existing files of the same names are overwritten.
@@ -124,13 +129,11 @@ def export_source(
     return written
 
 
-def export_standalone(
-    model: Model | System, path: str | Path, start: State | None = None, t: float = 1.0, step: float = 1e-3
-) -> Path:
+def export_standalone(model: Model | System, path: str | Path, start: State | None = None, t: float = 1.0, step: float = 1e-3) -> Path:
     """Writes one C99 program that simulates the model with the Runge–Kutta method of order four and prints a table.
 
-    It needs math.h and stdio.h alone; ``start`` is the initial state (neutral position by default), ``t`` and ``step`` the
-    duration and the step in s, which its first two arguments replace.
+    It needs math.h and stdio.h alone; ``start`` is the initial state (neutral position by default), ``t`` and ``step``
+    the duration and the step in s, which its first two arguments replace.
     """
     system = model if isinstance(model, System) else model.compile()
     if start is None:
@@ -141,8 +144,9 @@ def export_standalone(
 
 
 def _c_header(system: System, functions: Sequence[SymbolicFunction]) -> str:
-    guard = f"JOURDAIN_{identifier(system.model.name).upper()}_H"
-    lines = [f"/* {identifier(system.model.name)}: declarations of the exported functions. */", f"#ifndef {guard}", f"#define {guard}", ""]
+    name = identifier(system.model.name)
+    guard = f"JOURDAIN_{name.upper()}_H"
+    lines = [f"/* {name}: declarations of the exported functions. */", f"#ifndef {guard}", f"#define {guard}", ""]
     for f in functions:
         lines += [line + ";" for line in print_function(f, "c").splitlines() if line.startswith("void ")]
     return "\n".join([*lines, "", "#endif", ""])
@@ -159,4 +163,11 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-__all__ = ["default_functions", "export_source", "export_standalone", "exported_function", "identifier", "recursive_text"]
+__all__ = [
+    "default_functions",
+    "export_source",
+    "export_standalone",
+    "exported_function",
+    "identifier",
+    "recursive_text",
+]

@@ -1,6 +1,6 @@
 """A model named by a piece of text: a data file (URDF, MJCF, ROBOTRAN) or a name in the user's own Python.
 
-Data files are only read.  Python is run because the user names it as Python: ``file.py:name`` or ``package.module:name``.
+Data files are only read.  Python is run because the user names it as such: ``file.py:name`` or ``package.module:name``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
         return _read_data(path, suffix, base, parameters)
     for option, given in (("base", base), ("parameters", parameters)):
         if given is not None:
-            raise InputError(f"'{reference}': the option {option} is for data files; in Python the model is as it is written")
+            raise InputError(f"'{reference}': the option {option} is for data files, not for models in Python")
     place, colon, name = reference.rpartition(":")
     if not colon or "\\" in name or "/" in name:
         place, name = reference, ""
@@ -55,10 +55,10 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
 def _read_data(path: Path, suffix: str, base: str | None, parameters: str | None) -> Model:
     if suffix == ".mbs":
         if base is not None:
-            raise InputError(f"'{path}': the option base is for URDF; in a .mbs file joints on the base say how it moves")
+            raise InputError(f"'{path}': the option base is for URDF; a .mbs file says itself how its base moves")
         return read_mbs(path, parameters=parameters or "numbers")
     if parameters is not None:
-        raise InputError(f"'{path}': the option parameters is for .mbs files; numbers of other files are kept as numbers")
+        raise InputError(f"'{path}': the option parameters is for .mbs files; other files have numbers")
     if suffix == ".urdf" or read_xml(path, expected=("mujoco", "robot"))[0].tag == "robot":
         return read_urdf(path, base=base or "fixed")
     if base is not None:
@@ -131,7 +131,7 @@ def _model_in(module: ModuleType, name: str, place: str) -> Model:
     if isinstance(item, Model):
         return item
     if not callable(item):
-        raise InputError(f"'{place}:{name}' is a {type(item).__name__}, neither a model nor a function that returns one")
+        raise InputError(f"'{place}:{name}' is a {type(item).__name__}, neither a model nor a function")
     with _explained(place):
         made = item()
     if not isinstance(made, Model):

@@ -31,8 +31,8 @@ static int derivative(double t, const double *x, double *xdot)
 """
 
 _CONSTRAINED = """
-/* M a = f + J'lambda, J a = g. Elimination of J with full pivoting finds the dependent velocities and drops redundant rows;
-   with a = Z u + a0, J Z = 0, the reduced mass matrix Z'M Z gives the independent ones. */
+/* M a = f + J'lambda, J a = g. Elimination of J with full pivoting finds the dependent velocities and drops
+   redundant rows; with a = Z u + a0, J Z = 0, the reduced mass matrix Z'M Z gives the independent ones. */
 static int accelerations(const double *mass, const double *f, double *J, double *g, double *a)
 {
     double Z[NV*NV + 1], A[NV*NV + 1], b[NV + 1], a0[NV + 1], first = 0.0;
@@ -233,14 +233,12 @@ _PROJECT_POSITIONS = """    for (n = 0; n < 3; n++) {
             break;
         least_norm(J, h, HOLONOMIC, d);
         displace(x, d);
-    }
-"""
+    }"""
 
 _PROJECT_VELOCITIES = """    @VELOCITIES@
     least_norm(J, h, ROWS, d);
     for (i = 0; i < NV; i++)
-        x[NQ + i] -= d[i];
-"""
+        x[NQ + i] -= d[i];"""
 
 _MAIN = """
 static int step(double t, double h, double *x)
@@ -313,8 +311,8 @@ def standalone_c(system: System, start: State, t: float, step: float) -> str:
         raise InputError(f"standalone program: duration {t:g} s and step {step:g} s must be positive")
     if system.model.events:
         raise InputError(
-            f"standalone program of '{system.model.name}': events ({', '.join(system.model.events)}) are located by the solvers "
-            "of Jourdain alone; export the functions instead"
+            f"standalone program of '{system.model.name}': events ({', '.join(system.model.events)}) are located by "
+            "Jourdain's own solvers alone; export the functions instead"
         )
     rows = len(system.equations_of_motion.rows)
     quaternions = system.configuration.quaternions
@@ -326,7 +324,8 @@ def standalone_c(system: System, start: State, t: float, step: float) -> str:
     parts += [_data(system, start, symbolic)]
     parts += [_dynamics(system, symbolic), _projection(system, symbolic)]
     main = {
-        "ENERGY": _call(symbolic["energy"]), "DURATION": repr(float(t)), "STEP": repr(float(step)), "START": repr(float(start.t)),
+        "ENERGY": _call(symbolic["energy"]),
+        "DURATION": repr(float(t)), "STEP": repr(float(step)), "START": repr(float(start.t)),
         "PREPARE": "\n".join(_prepare(f) for f in symbolic.values()),
         "PROJECT": "        project(t, x);\n" if projected else "",
     }  # fmt: skip
@@ -343,15 +342,15 @@ def _functions(system: System) -> list[str]:
 def _data(system: System, start: State, functions: dict[str, SymbolicFunction]) -> str:
     eq, c = system.equations_of_motion, system.configuration
     sizes = {
-        "NQ": system.nq, "NV": system.nv, "NZ": system.nz, "NX": system.nq + system.nv + system.nz, "ROWS": len(eq.rows),
-        "HOLONOMIC": eq.holonomic, "QUATERNIONS": len(c.quaternions),
+        "NQ": system.nq, "NV": system.nv, "NZ": system.nz, "NX": system.nq + system.nv + system.nz,
+        "ROWS": len(eq.rows), "HOLONOMIC": eq.holonomic, "QUATERNIONS": len(c.quaternions),
     }  # fmt: skip
     columns = ["t", *c.position_names, *c.velocity_names, *system.model.states, "energy"]
     lines = ["enum { " + ", ".join(f"{name} = {n}" for name, n in sizes.items()) + " };", ""]
     if any(is_parameters(f.inputs[-1]) for f in functions.values() if f.inputs):
-        lines += ["/* " + _comment(", ".join(system.parameters)) + " */", *_array("parameters", system.parameters.values())]
+        lines += _array("parameters", system.parameters.values(), system.parameters)
     if any(a.name == "u" for f in functions.values() for a in f.inputs):
-        lines += ["/* inputs: " + _comment(", ".join(system.model.inputs)) + " */", *_array("inputs", system.input_values())]
+        lines += _array("inputs", system.input_values(), system.model.inputs)
     lines += _array("initial", start.x)
     if c.quaternions:
         lines += [f"static const int quaternion[QUATERNIONS] = {{{', '.join(str(i) for i, _ in c.quaternions)}}};"]
@@ -378,9 +377,9 @@ def _projection(system: System, functions: dict[str, SymbolicFunction]) -> str:
     if "constraints" in functions:
         displace = displace or _DISPLACE_NUMBERS
         local[-1] = "    int i, n;"
-        text.append(_filled(_PROJECT_POSITIONS, {"CONSTRAINTS": _call(functions["constraints"])}).rstrip("\n"))
+        text.append(_filled(_PROJECT_POSITIONS, {"CONSTRAINTS": _call(functions["constraints"])}))
     if "constraint_velocities" in functions:
-        text.append(_filled(_PROJECT_VELOCITIES, {"VELOCITIES": _call(functions["constraint_velocities"])}).rstrip("\n"))
+        text.append(_filled(_PROJECT_VELOCITIES, {"VELOCITIES": _call(functions["constraint_velocities"])}))
     head = ["", "static void project(double t, double *x)", "{"]
     silent = [] if rows else ["    (void)t;"]
     return displace + "\n".join([*head, *local, *silent, *text, "}", ""])
@@ -412,9 +411,15 @@ def _prepare(f: SymbolicFunction) -> str:
     return f"    {f.name}_prepare({', '.join([*arguments, f'{f.name}_k'])});"
 
 
-def _array(name: str, values: Iterable[float]) -> list[str]:
+def _array(name: str, values: Iterable[float], meaning: Iterable[str] = ()) -> list[str]:
     items = [repr(float(v)) for v in values] or ["0.0"]
-    return [f"static const double {name}[] = {{", *("    " + line for line in wrap_list(items)), "};"]
+    note = _comment(", ".join(meaning))
+    return [
+        *([f"/* {note} */"] if note else []),
+        f"static const double {name}[] = {{",
+        *("    " + line for line in wrap_list(items)),
+        "};",
+    ]
 
 
 def _c_strings(columns: Sequence[str]) -> list[str]:

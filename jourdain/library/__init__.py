@@ -1,8 +1,18 @@
 """Ready models by field, written with the public interface alone: each function returns a fresh, uncompiled model."""
 
 from .mechanisms import (
-    andrews, bouncing_ball, bricard, double_pendulum, flyball_governor, four_bar, free_body, heavy_top, n_four_bar, pendulum,
-    rssr, slider_crank,
+    andrews,
+    bouncing_ball,
+    bricard,
+    double_pendulum,
+    flyball_governor,
+    four_bar,
+    free_body,
+    heavy_top,
+    n_four_bar,
+    pendulum,
+    rssr,
+    slider_crank,
 )  # fmt: skip
 from .nonholonomic import benchmark_bicycle, chaplygin_sleigh, rolling_disk
 from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum

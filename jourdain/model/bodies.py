@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,7 +139,7 @@ def parse_inertia(given: Any, what: str) -> Inertia:
     raise ModelError(f"{what}: give three principal values, six entries (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, got shape {shape}")
 
 
-def check_mass_properties(name: str, mass: float, moment: Sequence[float], inertia: np.ndarray) -> None:
+def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: np.ndarray) -> None:
     """Physical checks: positive mass, positive definite inertia about the centre of mass, triangle inequality."""
     if mass < 0:
         raise ModelError(f"body '{name}': mass {mass:g} kg is negative; give a positive mass, or 0 for a massless body")

@@ -59,10 +59,13 @@ def _describe(model: Model) -> Iterator[Any]:
         yield from _load(load)
     for constraint in model.constraints.values():
         yield from _constraint(constraint)
-    for item in (*model.inputs.values(), *model.states.values()):
+    for item in model.inputs.values():
         yield item.name
         yield item.symbol
-        yield getattr(item, "rate", None) or "no rate"
+    for state in model.states.values():
+        yield state.name
+        yield state.symbol
+        yield state.rate if state.rate is not None else "no rate"
     for output in model.outputs.values():
         yield output.name
         yield output.expression

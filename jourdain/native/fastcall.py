@@ -293,7 +293,7 @@ exit:
 
 
 class _MethodDef(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),
         ("flags", ctypes.c_int),

@@ -155,7 +155,7 @@ class Function:
     def __init__(
         self,
         code: Code,
-        parameters: Mapping[str, float] | Sequence[float] | None = None,
+        parameters: Mapping[str, float] | Sequence[float] | np.ndarray | None = None,
         symbolic: Callable[[], SymbolicFunction] | None = None,
     ) -> None:
         _register_python()
@@ -452,7 +452,7 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def compile_function(f: SymbolicFunction, parameters: Mapping[str, float] | Sequence[float] | None = None) -> Function:
+def compile_function(f: SymbolicFunction, parameters: Mapping[str, float] | Sequence[float] | np.ndarray | None = None) -> Function:
     """Machine code for a symbolic function.
 
     >>> from jourdain.symbolic import symbols, sin

@@ -3,8 +3,27 @@
 from .derivatives import gradient, jacobian, jvp, second_directional, sparse_jacobian, vjp
 from .expr import Expr, as_expr, constant, symbol, symbols, where
 from .functions import (
-    absolute, acos, asin, atan, atan2, clip, cos, cosh, exp, floor, log, maximum, minimum, positive_part, sign, sin,
-    sinh, sqrt, step, tan, tanh,
+    absolute,
+    acos,
+    asin,
+    atan,
+    atan2,
+    clip,
+    cos,
+    cosh,
+    exp,
+    floor,
+    log,
+    maximum,
+    minimum,
+    positive_part,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    step,
+    tan,
+    tanh,
 )  # fmt: skip
 from .graph import Operations, evaluate, free_symbols, operations, operations_by_layer, substitute, topological
 from .tables import Table, table

@@ -255,7 +255,7 @@ def _with_foreign(function: Callable[[Expr, Expr], Expr], a: Expr, other: Any) -
 def _elementwise(function: Callable[..., Expr], *arrays: Any) -> np.ndarray:
     grid = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
     out = np.empty(grid.shape, dtype=object)
-    out.flat = [function(*(as_expr(x) for x in items)) for items in grid]
+    out.flat[:] = [function(*(as_expr(x) for x in items)) for items in grid]
     return out
 
 

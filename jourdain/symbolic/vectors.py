@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .expr import HALF, ONE, TWO, ZERO, Expr, add, as_expr, constant, mul, neg, sub
@@ -20,7 +20,7 @@ class Vector:
         self.z = z
 
     @staticmethod
-    def of(values: Sequence[Any]) -> Vector:
+    def of(values: Iterable[Any]) -> Vector:
         """A vector from three numbers or expressions."""
         x, y, z = values
         return Vector(as_expr(x), as_expr(y), as_expr(z))
@@ -82,7 +82,7 @@ class Matrix:
         self.rows = rows
 
     @staticmethod
-    def of(values: Sequence[Sequence[Any]]) -> Matrix:
+    def of(values: Iterable[Iterable[Any]]) -> Matrix:
         """A matrix from three rows."""
         a, b, c = values
         return Matrix((Vector.of(a), Vector.of(b), Vector.of(c)))

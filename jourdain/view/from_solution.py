@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
+from ..model.constraints import Closure
 from ..model.loads import LinkForce
 from ..model.model import Model
 from ..symbolic.graph import evaluate
@@ -244,7 +245,7 @@ def _links(model: Model, number: _Numbers) -> list[Link]:
         for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False)):
             found.append(Link(load.name if len(ends) == 2 else f"{load.name}.{i + 1}", kind, a, b))
     for name, c in model.constraints.items():
-        if getattr(c, "kind", "") == "rod":
+        if isinstance(c, Closure) and c.kind == "rod":
             ends = [(None if f.body.is_ground else f.body.name, number.vector(f.position)) for f in (c.a, c.b)]
             found.append(Link(name, "rod", ends[0], ends[1]))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,114 @@ def test_undetermined_motion_is_refused():
     with pytest.raises(jd.InputError, match="1 more must be given, for example of"):
         s.kinematics([0.0, 1.0], {}, {"piston": 1.0})
     with pytest.raises(jd.InputError, match="cannot be followed symbolically"):
-        s.kinematics([0.0, 1.0], {"crank": lambda t: np.sin(t)}, {"piston": 1.0})
+        s.kinematics([0.0, 1.0], {"crank": lambda t: math.sin(t)}, {"piston": 1.0})
     with pytest.raises(jd.InputError, match="increasing"):
         s.kinematics([1.0, 0.0], {"crank": 0.0}, {"piston": 1.0})
+
+
+# --- inverse kinematics ------------------------------------------------------------------------------------------
+
+
+def urdf_arm():
+    from tests.io.robots import robot_folder
+
+    folder = robot_folder()
+    if folder is None:
+        pytest.skip("the package example-robot-data is not installed")
+    from jourdain.io import read_urdf
+
+    return read_urdf(next(folder.rglob("panda.urdf")))
+
+
+def test_two_link_arm_closed_form():
+    m = jd.Model("two links")
+    a, b = m.body("a", mass=1.0), m.body("b", mass=1.0)
+    m.revolute("q1", m.ground, a, axis="z")
+    m.revolute("q2", a.at(0.7, 0, 0), b, axis="z", limits=(0.0, 3.0))
+    b.frame("tip", position=(0.5, 0, 0))
+    s = m.compile()
+    target = np.array([0.4, 0.6, 0.0])
+    pose = s.inverse_kinematics({"b.tip": target}, {"q1": 0.2, "q2": 0.3})
+    assert pose.reached
+    elbow = np.arccos((target @ target - 0.7**2 - 0.5**2) / (2 * 0.7 * 0.5))
+    assert pose["q2.angle"] == pytest.approx(elbow, abs=1e-8), "the limit excludes the other elbow"
+    far = s.inverse_kinematics({"b.tip": (3.0, 4.0, 0.0)}, {"q1": 0.2, "q2": 0.3}, starts=3)
+    assert not far.reached and "NOT reached" in str(far)
+    assert far.errors["b.tip"][0] == pytest.approx(5.0 - 1.2, abs=1e-6)
+    assert far["q1.angle"] == pytest.approx(np.arctan2(4, 3), abs=1e-4)
+
+
+def test_limits_are_kept():
+    m = jd.Model("one link")
+    a = m.body("a", mass=1.0)
+    m.revolute("q", m.ground, a, axis="z", limits=(-1.0, 0.5))
+    a.frame("tip", position=(1.0, 0, 0))
+    s = m.compile()
+    pose = s.inverse_kinematics({"a.tip": (0.0, 1.0, 0.0)}, starts=3)
+    assert pose["q.angle"] == pytest.approx(0.5, abs=1e-12) and pose.at_limits == ["q.angle"]
+    free = s.inverse_kinematics({"a.tip": (0.0, 1.0, 0.0)}, limits=False)
+    assert free.reached and free["q.angle"] == pytest.approx(np.pi / 2, abs=1e-9)
+
+
+def test_panda_reaches_poses_of_random_configurations(rng):
+    model = urdf_arm()
+    s = model.compile()
+    names = list(model.bodies)
+    hand = next(n for n in names if "hand" in n or n.endswith("link7"))
+    low, high = {}, {}
+    for joint in model.joints.values():
+        if len(joint.coordinates) == 1 and joint.limits[0] is not None:
+            low[joint.coordinates[0].names[0]], high[joint.coordinates[0].names[0]] = joint.limits
+    for _ in range(5):
+        q = s.configuration.pack({n: rng.uniform(low[n], high[n]) for n in s.coordinate_names if n in low})
+        p, R, _ = s.function("frame_pose", path=hand)(np.zeros(1), q)
+        pose = s.inverse_kinematics({hand: {"position": p, "rotation": R}}, starts=60)
+        assert pose.reached, str(pose)
+        p1, R1, _ = s.function("frame_pose", path=hand)(np.zeros(1), pose.state.q)
+        np.testing.assert_allclose(p1, p, atol=1e-8)
+        np.testing.assert_allclose(R1, R, atol=1e-8)
+        for n in low:
+            if n in s.coordinate_names:
+                assert low[n] - 1e-9 <= pose[n] <= high[n] + 1e-9
+
+
+def test_closed_loop_and_two_targets_with_weights():
+    s = four_bar()
+    start = s.assemble({"A.angle": 0.8}, guess=FOUR_BAR_GUESS)
+    goal = s.assemble({"A.angle": 1.3}, guess=start)
+    tip = s.function("frame_pose", path="coupler")(np.zeros(1), goal.q)[0]
+    pose = s.inverse_kinematics({"coupler": tip}, start)
+    assert pose.reached
+    np.testing.assert_allclose(pose.state.q, goal.q, atol=1e-7)
+    h, _ = s.function("constraints")(np.zeros(1), pose.state.q)
+    assert np.abs(h).max() < 1e-10
+    # contradictory targets on a slide: the weighted mean of squares
+    m = jd.Model("slide")
+    body = m.body("body", mass=1.0)
+    m.prismatic("x", m.ground, body, axis="x")
+    body.frame("front", position=(1.0, 0, 0))
+    t = m.compile()
+    both = t.inverse_kinematics({"body": {"position": (0, 0, 0), "weight": 2.0}, "body.front": {"position": (2.0, 0, 0), "weight": 1.0}}, starts=1)
+    assert both["x.displacement"] == pytest.approx(1.0 / 5.0, abs=1e-9)
+
+
+def test_orientation_only(rng):
+    m = jd.Model("ball")
+    body = m.body("body", mass=1.0, inertia=(1, 1, 1))
+    m.spherical("ball", m.ground, body)
+    s = m.compile()
+    q = s.configuration.random(rng)
+    R = s.function("frame_pose", path="body")(np.zeros(1), q)[1]
+    pose = s.inverse_kinematics({"body": R})
+    assert pose.reached
+    np.testing.assert_allclose(s.function("frame_pose", path="body")(np.zeros(1), pose.state.q)[1], R, atol=1e-9)
+
+
+def test_bad_targets():
+    s = four_bar()
+    with pytest.raises(jd.InputError, match="at least one target"):
+        s.inverse_kinematics({})
+    with pytest.raises(jd.ModelError, match="no body or frame 'couplet'"):
+        s.inverse_kinematics({"couplet": (0, 0, 0)})
+    with pytest.raises(jd.InputError, match="unknown entry 'place'"):
+        s.inverse_kinematics({"coupler": {"place": (0, 0, 0)}})

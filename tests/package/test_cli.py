@@ -151,6 +151,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "loop closed by wrist" in text
     assert (tmp_path / "demo.png").stat().st_size > 10_000
+    assert "<html" in (tmp_path / "demo.html").read_text(encoding="utf-8")[:2000].lower()
 
 
 # --- naming a model ----------------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ def test_data_files_never_run_code(tmp_path: Path) -> None:
         (["info", "no.such.module:model"], "there is no Python module 'no.such.module'"),
         (["info", PENDULUM, "--base", "free"], "the option base is for data files"),
         (["simulate", PENDULUM, "-t", "1", "--set", "hinge"], "--set 'hinge': write NAME=VALUE"),
-        (["simulate", PENDULUM, "-t", "1", "--set", "hing=1"], "there is no coordinate 'hing'; did you mean hinge.angle"),
+        (["simulate", PENDULUM, "-t", "1", "--set", "hing=1"], "no coordinate 'hing'; did you mean hinge.angle"),
         (["simulate", PENDULUM, "-t", "1", "--set", "hinge=3furlong"], "furlong"),
         (["simulate", PENDULUM, "-t", "1", "--method", "magic"], "method 'magic' is unknown"),
         (["simulate", PENDULUM, "-t", "1", "-o", "run.doc"], "the ending '.doc' is unknown"),
@@ -336,7 +337,8 @@ def test_standalone_program_agrees_with_the_solver(
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     for options, step in (((), 1e-3), (("0.2555", "0.002"), 0.002)):
-        printed = subprocess.run([str(program), *options], capture_output=True, text=True, timeout=60, check=True).stdout
+        command = [str(program), *options]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
         heading, *rows = printed.splitlines()
         found = np.loadtxt(rows, delimiter=",")
         sol = system.simulate(state, float(options[0]) if options else 0.5, method="rk4", step=step)
@@ -366,5 +368,5 @@ def test_standalone_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         export_standalone(load_model(PENDULUM), tmp_path / "p.c", t=0.0)
     m = load_model(PENDULUM)
     m.event("bottom", m.joints["hinge"].position)
-    with pytest.raises(jd.InputError, match=r"events \(bottom\) are located by the solvers"):
+    with pytest.raises(jd.InputError, match=r"events \(bottom\) are located by Jourdain"):
         export_standalone(m, tmp_path / "p.c")

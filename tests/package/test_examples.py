@@ -28,7 +28,8 @@ def test_example(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_models_of_examples_have_names(path: Path) -> None:
     names = runpy.run_path(str(path), run_name="example")
-    builders = [n for n, item in names.items() if inspect.isfunction(item) and item.__annotations__.get("return") is jd.Model]
+    functions = {n: item for n, item in names.items() if inspect.isfunction(item)}
+    builders = [n for n, item in functions.items() if item.__annotations__.get("return") is jd.Model]
     assert builders, f"{path.name} has no function that returns a model"
     for name in builders:
         load_model(f"{path}:{name}").check()

@@ -23,7 +23,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Python blocks of a page share their names; a text block after one is what it prints; `jourdain` commands are run."""
+    """Python blocks share their names; a text block after one is what it prints; `jourdain` commands are run."""
     pytest.importorskip("matplotlib", reason="pages draw with matplotlib")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "docs").symlink_to(ROOT / "docs")
@@ -43,7 +43,7 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             run_commands(content, where)
             printed = None
         else:
-            assert language in ("text", "c", "latex", "math", "bibtex"), f"{where} has the unknown language {language!r}"
+            assert language in ("text", "c", "latex"), f"{where} has the unknown language {language!r}"
             printed = None
 
 
