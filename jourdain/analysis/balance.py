@@ -51,12 +51,14 @@ class Balance:
     def __init__(
         self, system: System, start: Point, unknowns: Sequence[Unknown] | None, exchange: Mapping[Unknown, Unknown],
         extra: Sequence[Unknown], equations: Mapping[str, Expr], dynamic: bool, accelerations: Mapping[int, Any],
+        steady: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.system, self.dynamic = system, dynamic
         self.frozen = {k.index for k in exchange if k.kind == "q"}
         self.frozen_states = {k.index for k in exchange if k.kind == "z"}
         self.given = None if unknowns is None else list(unknowns)
         self.others = [*exchange.values(), *extra]
+        self.steady = sorted({*steady, *(x.index for x in [*self.others, *(self.given or [])] if x.kind == "v")})
         chosen = [x for x in [*self.others, *(self.given or [])] if x.kind == "p"]
         self.parameters = [x.name for x in chosen]
         self.equations = dict(equations)
@@ -76,8 +78,8 @@ class Balance:
         self._set(place)
         J = self.residual.jacobian(place.point)
         wanted = {x.index for x in [*(self.given or []), *self.others, *self.held] if x.kind == "q"} | self.frozen
-        self.parts = split(self.system, J, preferred=sorted(wanted))
-        lost = sorted(wanted & set(self.parts.position.dependent))
+        self.parts = split(self.system, J, sorted({*wanted, *self.steady}), self.steady)
+        lost = sorted((wanted & set(self.parts.position.dependent)) | (set(self.steady) & set(self.parts.velocity.dependent)))
         if lost:
             names = ", ".join(f"'{coordinate_label(self.system, j)}'" for j in lost)
             raise InputError(f"equilibrium '{self.system.model.name}': {names} cannot be independent at this position; the loops prescribe it")

@@ -133,15 +133,15 @@ def equilibrium(
     system: System, x0: State | Mapping[str, Any] | None = None, unknowns: Sequence[str] | None = None,
     exchange: Mapping[str, str] | None = None, equations: Mapping[str, Expr] | Sequence[Expr] | None = None, kind: str = "static",
     extra: Sequence[str] = (), inputs: Mapping[str, float] | None = None, accelerations: Mapping[str, Any] | None = None,
-    continuation: str | tuple[str, float] | None = "gravity", iterations: int = 80,
+    steady: Sequence[str] | None = None, continuation: str | tuple[str, float] | None = "gravity", iterations: int = 80,
 ) -> Equilibrium:  # fmt: skip
     """Equilibrium near a state.
 
     The unknowns are the independent coordinates and the user's states.  ``exchange`` replaces a coordinate, which keeps its
     value, by a parameter, an input or (dynamic) a velocity; ``unknowns`` lists all unknowns instead; ``extra`` adds some, to be
-    found from further ``equations`` (expressions that must vanish).  With kind "dynamic" the velocities of ``x0`` are kept and
-    all accelerations vanish, except those given in ``accelerations`` (numbers or expressions).  Where Newton's method fails,
-    gravity (or a parameter from another value: ``continuation=("k", 1e5)``) is brought in step by step.
+    found from further ``equations`` (expressions that must vanish).  With kind "dynamic" the independent velocities of ``x0`` are
+    kept and all their accelerations vanish, except those given in ``accelerations`` (numbers or expressions); ``steady`` names
+    the velocities that are to be independent (those given in ``x0`` by default).  Where Newton's method fails, gravity (or a parameter from another value: ``continuation=("k", 1e5)``) is brought in step by step.
 
     >>> import jourdain as jd
     >>> m = jd.Model("pendulum")
@@ -154,7 +154,7 @@ def equilibrium(
     """
     if kind not in ("static", "dynamic"):
         raise InputError(f"equilibrium: kind '{kind}' is unknown; use 'static' or 'dynamic'")
-    problem = describe_problem(system, x0, unknowns, exchange, equations, kind, extra, inputs, accelerations)
+    problem = describe_problem(system, x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady)
     with temporary_parameters(system):
         balance = problem.balance()
         balance.hold_insensitive()
@@ -177,6 +177,7 @@ class Problem:
     equations: dict[str, Expr]
     dynamic: bool
     accelerations: dict[int, Any]
+    steady: list[int]
 
     def balance(self, further: Sequence[Unknown] = ()) -> Balance:
         """The equations, with further unknowns if asked."""
@@ -185,13 +186,14 @@ class Problem:
         if not self.dynamic:
             start = start.with_values(v=np.zeros(self.system.nv))
         return Balance(
-            self.system, start, self.unknowns, self.exchange, [*self.extra, *further], self.equations, self.dynamic, self.accelerations
+            self.system, start, self.unknowns, self.exchange, [*self.extra, *further], self.equations, self.dynamic, self.accelerations,
+            self.steady,
         )
 
 
 def describe_problem(
     system: System, x0: Any, unknowns: Sequence[str] | None, exchange: Mapping[str, str] | None, equations: Any, kind: str,
-    extra: Sequence[str], inputs: Mapping[str, float] | None, accelerations: Mapping[str, Any] | None,
+    extra: Sequence[str], inputs: Mapping[str, float] | None, accelerations: Mapping[str, Any] | None, steady: Sequence[str] | None = None,
 ) -> Problem:  # fmt: skip
     """Looks up all names."""
     swapped = {find_unknown(system, a): find_unknown(system, b) for a, b in (exchange or {}).items()}
@@ -215,8 +217,11 @@ def describe_problem(
     given: dict[int, Any] = {}
     for n, value in (accelerations or {}).items():
         given[find_unknown(system, n).index] = value if isinstance(value, Expr) else number(value, f"acceleration '{n}'")
+    if steady is None:
+        steady = [n for n in x0 if n in system.velocity_names] if isinstance(x0, Mapping) else []
+    moving = [find_unknown(system, n).index for n in steady] if kind == "dynamic" else []
     start, values = _start(system, x0, inputs, kind)
-    return Problem(system, start, values, listed, swapped, further, named, kind == "dynamic", given)
+    return Problem(system, start, values, listed, swapped, further, named, kind == "dynamic", given, moving)
 
 
 def _start(system: System, x0: Any, inputs: Mapping[str, float] | None, kind: str) -> tuple[State, np.ndarray]:
@@ -227,7 +232,7 @@ def _start(system: System, x0: Any, inputs: Mapping[str, float] | None, kind: st
         moving = [n for n in x0 if n in system.velocity_names and number(x0[n], n) != 0.0]
         if moving:
             raise InputError(f"equilibrium: '{moving[0]}' is not zero; use kind='dynamic' for a steady motion")
-    return closed_state(system, x0), system.input_values(own | dict(inputs or {}))
+    return closed_state(system, x0, guess=True), system.input_values(own | dict(inputs or {}))
 
 
 def find_unknown(system: System, name: str) -> Unknown:
@@ -358,14 +363,19 @@ def _entries(system: System, balance: Balance, place: Place) -> list[Entry]:
 
 
 def _notes(balance: Balance, place: Place) -> list[str]:
-    """Warnings: a state that is moving although the equations depend on where it is."""
+    """Remarks: combinations of unknowns without influence, and motion in a coordinate that matters."""
+    found = []
+    J = balance.jacobian(place) * balance.scales(place)
+    _, sizes, vt = np.linalg.svd(J / row_sizes(J)[:, None]) if J.size else (None, np.zeros(0), np.zeros((0, 0)))
+    for direction in vt[int(np.sum(sizes > 1e-9)) :]:
+        names = [x.name for x, d in zip(balance.unknowns, direction, strict=True) if abs(d) > 1e-6]
+        found.append(f"neutral: the equations do not change along {', '.join(names)}" + (" together" if len(names) > 1 else ""))
     if not balance.dynamic:
-        return []
+        return found
     system = balance.system
     columns = [Unknown(coordinate_label(system, j), "q", j) for j in balance.parts.position.independent]
     J = balance.jacobian(place, columns)
     weight = row_sizes(J)
-    found = []
     for k, x in enumerate(columns):
         if abs(place.point.v[x.index]) > 1e-9 and np.abs(J[:, k] / weight).max(initial=0.0) > 1e-7:
             found.append(f"not steady: '{x.name}' moves and the equations depend on it")

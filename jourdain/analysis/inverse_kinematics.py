@@ -234,7 +234,7 @@ class _Search:
         for k in range(self.iterations):
             if np.abs(e).max() < 0.01 * self.tolerance:
                 return q, float(e @ e), k
-            moved = False
+            trial: np.ndarray | None = None
             for _ in range(25):
                 step, active = self._step(q, e, J, damping)
                 if np.abs(step).max(initial=0.0) < 1e-15:
@@ -243,10 +243,10 @@ class _Search:
                 if trial is not None:
                     e1, J1 = self.errors(trial)
                     if e1 @ e1 < e @ e * (1 - 1e-12) or self._flatter(q, active, (e, J), (e1, J1)):
-                        moved = True
                         break
+                    trial = None
                 damping = max(1e-9, 8.0 * damping)
-            if not moved:
+            if trial is None:
                 return q, float(e @ e), k
             q, e, J, damping = trial, e1, J1, 0.1 * damping
         return q, float(e @ e), self.iterations

@@ -68,8 +68,10 @@ class LinearSystem:
 
     def to_control(self) -> Any:
         """The same as a StateSpace of the package python-control."""
+        from importlib import import_module
+
         try:
-            import control
+            control = import_module("control")
         except ImportError:
             raise InputError("to_control() needs the package 'control': pip install control") from None
         return control.ss(self.A, self.B, self.C, self.D, states=_labels(self.states), inputs=_labels(self.inputs), outputs=_labels(self.outputs))
@@ -87,9 +89,6 @@ class LinearSystem:
 
 def _labels(names: Sequence[str]) -> list[str]:
     return [n.replace(".", "_") for n in names]
-
-
-Reference = "State | Equilibrium | Mapping[str, Any] | None"
 
 
 def reference(system: System, given: Any, u: Mapping[str, float] | None) -> tuple[State, np.ndarray, dict[str, float]]:

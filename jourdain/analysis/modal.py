@@ -220,7 +220,7 @@ def _simplest(basis: np.ndarray) -> np.ndarray:
     B = basis.copy()
     for i in range(len(B)):
         block = np.abs(B[i:])
-        r, c = np.unravel_index(int(np.argmax(block)), block.shape)
+        r, c = (int(x) for x in np.unravel_index(int(np.argmax(block)), block.shape))
         B[[i, i + r]] = B[[i + r, i]]
         B[i] /= B[i, c]
         for k in range(len(B)):

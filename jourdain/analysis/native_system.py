@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..native.function import Function, compile_function
 from ..solvers.events import Event
 from ..solvers.native_function import NativeFunction
-from ..symbolic.expr import Expr
+from ..symbolic.expr import ZERO, Expr
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import evaluate, substitute
 
@@ -42,7 +42,12 @@ class NativeSystem:
         self._initial = self.u.copy()
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
-        self.rhs = self._constrained() if constrained else self.wrap(self._function("state_derivative"))
+        if constrained:
+            self.rhs = self._constrained()
+        elif system.form == "looped":
+            self.rhs = self._looped()
+        else:
+            self.rhs = self.wrap(self._function("state_derivative"))
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
     def _function(self, name: str, **options: str) -> Function:
@@ -62,6 +67,15 @@ class NativeSystem:
 
     def _memory(self, function: Function) -> tuple[np.ndarray, np.ndarray]:
         return self._constants(function), np.zeros(max(1, function.signature.workspace))
+
+    def _looped(self) -> NativeFunction:
+        """ẋ of a large tree by loops over its links; loads are a function of their own."""
+        from ..solvers.looped_tree import LoopedTree
+
+        parameters = self.system.parameter_vector if self._parameters is None else self._parameters
+        tree = LoopedTree(self.system.model, parameters)
+        loaded = any(e is not ZERO for e in self.system.equations_of_motion.generalised_forces)
+        return tree.native(forces=self.wrap(self._function("applied_forces")) if loaded else None)
 
     def wrap(self, f: Function) -> NativeFunction:
         """A function f(t, x) or f(t, x, u) with one result as the solvers call it: t, x, result."""

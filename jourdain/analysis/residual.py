@@ -86,7 +86,7 @@ class Residual:
         self._tangents: list[Function] = []
         if self.extra:
             eq, given = system.equations_of_motion, list(self.extra.values())
-            p = system._parameters if eq.p else None
+            p: Any = system._parameters if eq.p else None
             self._extra_value = compile_function(expressions(eq, given), p)
             self._extra_tangent = compile_function(expressions_tangent(eq, given, self.parameters), p)
 
@@ -210,11 +210,15 @@ class Split:
         return min(self.position.condition, self.velocity.condition)
 
 
-def split(system: System, J: np.ndarray, preferred: Sequence[int] = (), fixed: Sequence[int] = ()) -> Split:
-    """The split at a position with the constraint Jacobian J; ``fixed`` columns are never dependent."""
+def split(system: System, J: np.ndarray, preferred: Sequence[int] = (), steady: Sequence[int] | None = None) -> Split:
+    """The split at a position with the constraint Jacobian J.
+
+    ``preferred`` positions are independent if they can be; where rolling constrains velocities further, ``steady`` velocities
+    are (all independent positions' by default).
+    """
     n = system.equations_of_motion.holonomic
-    position = partition(J[:n], preferred, fixed)
-    velocity = position if n == len(J) else partition(J, position.independent, fixed)
+    position = partition(J[:n], preferred)
+    velocity = position if n == len(J) else partition(J, steady or position.independent)
     return Split(position, velocity, independent_basis(J[:n], position), independent_basis(J, velocity))
 
 
@@ -250,13 +254,14 @@ def spin_terms(system: System, v: np.ndarray) -> np.ndarray:
     return S
 
 
-def closed_state(system: System, given: State | Mapping[str, Any] | None) -> State:
-    """A state with closed loops: named values are assembled, a state is checked."""
+def closed_state(system: System, given: State | Mapping[str, Any] | None, guess: bool = False) -> State:
+    """A state with closed loops: named values are assembled, a state is checked.
+
+    With ``guess`` values that cannot all be kept are where closing starts.
+    """
     if not isinstance(given, State):
         if system.equations_of_motion.rows:
-            own = {n: x for n, x in (given or {}).items() if n in system.model.states}
-            rest = {n: x for n, x in (given or {}).items() if n not in own}
-            return system.assemble(rest).with_values(z=system.state(own).z)
+            return _assembled(system, dict(given or {}), guess)
         return system.state(given)
     if system.equations_of_motion.holonomic:
         h, _ = system.function("constraints")(np.array([given.t]), given.q)
@@ -265,6 +270,18 @@ def closed_state(system: System, given: State | Mapping[str, Any] | None) -> Sta
             name = system.equations_of_motion.rows[i].name
             raise InputError(f"'{system.model.name}': the state does not close the loops ({name} is off by {h[i]:.3g}); use assemble() first")
     return given
+
+
+def _assembled(system: System, given: dict[str, Any], guess: bool) -> State:
+    own = {n: given.pop(n) for n in list(given) if n in system.model.states}
+    z = system.state(own).z
+    try:
+        return system.assemble(given).with_values(z=z)
+    except SolverError:
+        if not guess:
+            raise
+    rates = {n: given.pop(n) for n in list(given) if n in system.velocity_names}
+    return system.assemble(guess=given, velocities=rates).with_values(z=z)
 
 
 def close_loops(system: System, q: np.ndarray, held: Sequence[int], t: float) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..formalisms.equations import Equations
-from ..formalisms.functions import derive
+from ..formalisms.functions import choose_form, derive
 from ..model.fingerprint import fingerprint
 from ..model.model import Model
 from ..model.values import number
@@ -23,6 +23,7 @@ from .configuration import Configuration
 from .state import State
 
 if TYPE_CHECKING:
+    from ..solvers.looped_tree import LoopedTree
     from ..results.solution import Solution
     from .assemble import AssembledState
     from .continuation import Branch
@@ -61,10 +62,12 @@ class System:
     array([[0.5]])
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, form: str = "auto") -> None:
         self.model = model
         with _no_collection():
             self.equations_of_motion = Equations(model)
+            #: "straight" (line) or "looped" code for the dynamics of the tree.
+            self.form = choose_form(self.equations_of_motion, form)
         tree = self.equations_of_motion.tree
         self.configuration = Configuration(tree.coordinates)
         self.nq, self.nv, self.nz = len(tree.q), tree.nv, len(model.states)
@@ -100,6 +103,13 @@ class System:
         """Hash of the model's equations: the name under which compiled code is kept and results are labelled."""
         return fingerprint(self.model)
 
+    @cached_property
+    def looped(self) -> LoopedTree:
+        """The tree's dynamics as native loops over links (large trees)."""
+        from ..solvers.looped_tree import LoopedTree
+
+        return LoopedTree(self.model, self._parameters)
+
     def _timed(self, f: Function, arrays: tuple[Any, ...], t: float, out: Any) -> Any:
         """Adds the time (and zero user states and present inputs) where the function asks for them."""
         missing = list(f.signature.inputs)[len(arrays) :]
@@ -115,18 +125,26 @@ class System:
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
         """φ = M a + c: generalised forces that give the accelerations (loads not included)."""
+        if self.form == "looped":
+            return self.looped.inverse_dynamics(q, v, a, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("inverse_dynamics"), (q, v, a), t, out)  # type: ignore[no-any-return]
 
     def mass_matrix(self, q: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
         """M(q)."""
+        if self.form == "looped":
+            return self.looped.mass_matrix(q, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("mass_matrix"), (q,), t, out)  # type: ignore[no-any-return]
 
     def bias(self, q: Any, v: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
         """c(q, v): Coriolis, centrifugal and gravity forces."""
+        if self.form == "looped":
+            return self.looped.bias(q, v, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("bias"), (q, v), t, out)  # type: ignore[no-any-return]
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
         """v̇ = M⁻¹(τ − c) of the tree (loads and loops not included)."""
+        if self.form == "looped":
+            return self.looped.accelerations(q, v, tau, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("forward_dynamics"), (q, v, tau), t, out)  # type: ignore[no-any-return]
 
     def energy(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
@@ -255,6 +273,8 @@ class System:
         for f in self._functions.values():
             if f.signature.parameters:
                 f.set_parameters(self._parameters)
+        if self.form == "looped":
+            self.looped.set_parameters(self._parameters)
 
     def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order, with some replaced."""

@@ -11,13 +11,11 @@ from ..symbolic.expr import brief
 from ..symbolic.graph import operations
 from .articulated_body import shares_coordinates
 from .equations import Equations
-from .functions import DEEP, average_depth
+from .functions import DEEP, OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT, average_depth
 from .newton_euler import inverse_dynamics
 
-#: Above so many operations loops over links take the place of straight-line code.
-STRAIGHT_LINE_LIMIT = 50_000
-#: Trees with more links than this are not derived to count operations; a spatial link needs about so many of them.
-_LINKS_COUNTED, _OPERATIONS_OF_A_LINK = 150, 110
+#: Trees with more links than this are not derived to count operations.
+_LINKS_COUNTED = 150
 
 
 def describe(model: Model) -> str:
@@ -94,7 +92,7 @@ def operation_count(eq: Equations) -> tuple[int, bool]:
     """Additions and multiplications of φ, and whether they are counted (or, for large trees, estimated)."""
     links = len(eq.tree.links)
     if links > _LINKS_COUNTED:
-        return links * _OPERATIONS_OF_A_LINK, False
+        return links * OPERATIONS_OF_A_LINK, False
     return operations(inverse_dynamics(eq.tree)).flops, True
 
 

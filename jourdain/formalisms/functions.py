@@ -20,6 +20,11 @@ from .newton_euler import inverse_dynamics
 #: Above this average depth of the tree articulated bodies need fewer operations than the factored mass matrix.
 DEEP = 7.0
 
+#: Above so many operations loops over links take the place of straight-line code (compile time and instruction cache).
+STRAIGHT_LINE_LIMIT = 50_000
+#: Additions and multiplications that recursive Newton–Euler spends on a spatial link, for estimates.
+OPERATIONS_OF_A_LINK = 110
+
 MEANING = {
     "t": "time, s",
     "q": "positions",
@@ -138,6 +143,20 @@ def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> li
     return articulated_accelerations(eq.tree, forces, wrenches)
 
 
+def choose_form(eq: Equations, wanted: str) -> str:
+    """"straight" (line) or "looped" code for the tree's dynamics; "auto" decides by the estimated size.
+
+    Loops over links serve trees without constraints and user states; others are always written out.
+    """
+    if wanted not in ("auto", "straight", "looped"):
+        raise InputError(f"form '{wanted}' is unknown; use 'auto', 'straight' or 'looped'")
+    possible = not eq.rows and not eq.z
+    if wanted == "looped" and not possible:
+        raise InputError(f"model '{eq.model.name}': the looped form serves trees without constraints and user states; use form='straight'")
+    large = len(eq.tree.links) * OPERATIONS_OF_A_LINK > STRAIGHT_LINE_LIMIT
+    return wanted if wanted != "auto" else ("looped" if large and possible else "straight")
+
+
 def average_depth(eq: Equations) -> float:
     """Mean number of freedoms on the way from a link to the ground."""
     depth: list[int] = []
@@ -150,6 +169,12 @@ def average_depth(eq: Equations) -> float:
 def loads_function(eq: Equations) -> SymbolicFunction:
     """Q(t, q, v, z, u): all loads of the model projected on the coordinates."""
     return assemble(eq, "loads", "q v", [vector_result("Q", eq.generalised_forces, "generalised forces of all loads")])
+
+
+@builder
+def applied_forces_function(eq: Equations) -> SymbolicFunction:
+    """Q as a function of time and state, as native loops take it."""
+    return assemble(eq, "applied_forces", "t x", [vector_result("Q", eq.generalised_forces)], optional="u")
 
 
 @builder

@@ -51,7 +51,7 @@ def direction_symbols(eq: Equations, parameters: Sequence[str]) -> tuple[dict[st
         made[name] = tuple(symbol(f"d{name[1]}[{i}]", "input") for i in range(len(symbols)))
     made["dp"] = tuple(symbol(f"d{name}", "input") for name in parameters)
     changes = substitute(eq.position_rates, dict(zip(eq.v, made["dq"], strict=True)))
-    chosen = [eq.model.parameter_set[name].symbol for name in parameters]
+    chosen = tuple(eq.model.parameter_set[name].symbol for name in parameters)
     direction = dict(zip(eq.q, changes, strict=True))
     for symbols, d in ((eq.v, "dv"), (eq.a, "da"), (eq.z, "dz"), (eq.u, "du"), (chosen, "dp")):
         direction |= dict(zip(symbols, made[d], strict=True))

@@ -294,10 +294,11 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         return (mimic(motions[0], leader.motions[0], value(ratio, what), value(offset, what)),)
 
     def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None:
+        article = "an" if kind[0] in "aeiou" else "a"
         if not name or not isinstance(name, str):
-            raise ModelError(f"a {kind} needs a name, got {name!r}")
+            raise ModelError(f"{article} {kind} needs a name, got {name!r}")
         if name in existing or (kind == "body" and name == "ground"):
-            raise ModelError(f"there is a {kind} '{name}' already; names must be unique")
+            raise ModelError(f"there is {article} {kind} '{name}' already; names must be unique")
 
     def _unlocked(self, what: str) -> None:
         if self._locked:

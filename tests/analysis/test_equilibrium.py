@@ -203,6 +203,105 @@ def test_accelerations_may_be_given_for_motion_on_a_circle():
     assert e.notes
 
 
+def rolling_disk(r: float = 0.3, mass: float = 2.0):
+    """A thin disk that rolls on the ground: yaw about z, lean about x, spin about its axis y."""
+    m = jd.Model("rolling disk")
+    disk = m.body("disk", mass=mass, inertia=(mass * r**2 / 4, mass * r**2 / 2, mass * r**2 / 4))
+    j = m.sequence("disk", m.ground, disk, ["Tx", "Ty", "Tz", "Rz", "Rx", "Ry"])
+    x, y, z, yaw, lean, spin = j.coordinates
+    heading, across = (jd.cos(yaw.q[0]), jd.sin(yaw.q[0])), (-jd.sin(yaw.q[0]), jd.cos(yaw.q[0]))
+    forward, sideways = (e[0] * x.v[0] + e[1] * y.v[0] for e in (heading, across))
+    m.constraint("ground", z.q[0] - r * jd.cos(lean.q[0]))
+    m.nonholonomic("forward", forward - r * (spin.v[0] + yaw.v[0] * jd.sin(lean.q[0])))
+    m.nonholonomic("sideways", sideways + r * lean.v[0] * jd.cos(lean.q[0]))
+    return m.compile()
+
+
+def test_rolling_disk_on_a_circle():
+    s = rolling_disk()
+    r, mass = 0.3, 2.0
+    names, rates = s.coordinate_names, s.velocity_names
+    yaw, lean, spin = names[3:]
+    given = {yaw: 0.4, lean: -0.2, names[2]: 0.29, rates[3]: 1.5, rates[4]: 0.0, rates[5]: 12.0}
+    e = s.equilibrium(given, kind="dynamic")
+    theta, Omega = e[lean], 1.5
+    n = 12.0 + Omega * np.sin(theta)
+    Ia, Id = mass * r**2 / 2, mass * r**2 / 4
+    moment = Id * Omega**2 * np.sin(theta) * np.cos(theta) - (Ia + mass * r**2) * Omega * n * np.cos(theta)
+    assert moment == pytest.approx(mass * GRAVITY * r * np.sin(theta), rel=1e-10)
+    assert e[rates[3]] == 1.5 and e[rates[5]] == 12.0
+    assert set(e.held) == {names[0], names[1], yaw, spin}
+    assert not e.notes
+    moved = s.simulate(e.state, 1.0)
+    np.testing.assert_allclose(moved[lean], theta, atol=1e-6)
+    np.testing.assert_allclose(moved[rates[5]], 12.0, atol=1e-6)
+
+
+def corner_car():
+    """A two-axle car with linear tyres on a circle: angle about the centre, radius, sideslip as joint coordinates."""
+    mass, a, b, cf, cr = 1500.0, 1.2, 1.4, 60000.0, 75000.0
+    m = jd.Model("cornering car", gravity=(0, 0, 0))
+    body = m.body("body", mass=mass, inertia=(500.0, 2000.0, 2300.0))
+    # the car drives along the tangent: x of the body is the tangent turned by the sideslip
+    j = m.sequence("path", m.ground, body, ["Rz", "Ty", "Rz"])
+    steer, drive = m.input("steer", 0.0, unit="rad"), m.input("drive", 0.0, unit="N")
+    for name, x, c, angle in (("front", a, cf, steer), ("rear", -b, cr, None)):
+        axle = body.frame(name, position=(x, 0, 0))
+        sensor = m.sensor(name, axle)
+        R, w = sensor.rotation, sensor.velocity
+        along, side = (R[0, i] * w[0] + R[1, i] * w[1] for i in (0, 1))
+        slip = jd.atan(side / along) - (angle if angle is not None else 0.0)
+        force = -c * slip
+        turn = angle if angle is not None else 0.0 * steer
+        push = drive if name == "rear" else 0.0
+        m.load(name, axle, force=(push - force * jd.sin(turn), force * jd.cos(turn), 0), axes=axle)
+    names = [c.names[0] for c in j.coordinates]
+    return m.compile(), names, (mass, a, b, cf, cr)
+
+
+def test_steady_cornering_both_ways_round():
+    s, (turn, radius, slip), (mass, a, b, cf, cr) = corner_car()
+    R, speed = 60.0, 18.0
+    # the centre is to the left (y > 0 of the body): the body lies at −R, and turns with speed/R
+    start = {radius: -R, slip: 0.0, f"{turn}_rate": speed / R}
+    e = s.equilibrium(start, kind="dynamic", exchange={radius: "steer", turn: "drive"})
+    assert e[radius] == -R
+    # small-angle theory (Ackermann plus understeer) holds to second order of the angles
+    understeer = mass * (b * cr - a * cf) / ((a + b) * cf * cr)
+    assert e["steer"] == pytest.approx((a + b) / R + understeer * speed**2 / R, rel=2e-2)
+    # exact balance in the body: forces of both axles turn the velocity at the rate speed/R
+    beta, rate = e[slip], speed / R
+    u, v = speed * np.cos(beta), -speed * np.sin(beta)
+    front = -cf * (np.arctan((v + a * rate) / u) - e["steer"])
+    rear = -cr * np.arctan((v - b * rate) / u)
+    assert a * front * np.cos(e["steer"]) == pytest.approx(b * rear, rel=1e-10)
+    centripetal = np.array([e["drive"] - front * np.sin(e["steer"]), front * np.cos(e["steer"]) + rear])
+    inward = np.array([np.sin(beta), np.cos(beta)])
+    assert centripetal @ inward == pytest.approx(mass * speed**2 / R, rel=1e-10)
+    back = s.equilibrium(
+        {radius: -50.0, slip: 0.0, f"{turn}_rate": 0.25}, kind="dynamic", exchange={turn: f"{turn}_rate"}, inputs=e.inputs
+    )
+    assert back[radius] == pytest.approx(-R, rel=1e-8)
+    assert back[f"{turn}_rate"] == pytest.approx(speed / R, rel=1e-8)
+    moved = s.simulate(e.state, 2.0, inputs=e.inputs)
+    np.testing.assert_allclose(moved[radius], -R, rtol=1e-7)
+
+
+@pytest.mark.parametrize("way", ["gravity", ("k", 1e4)])
+def test_continuation_where_newton_is_cut_short(way):
+    m, hinge = pendulum(1.0, 1.0)
+    k = m.parameter("k", 6.0)
+    m.force(hinge, lambda x, v, t: -k * (x - 2.0))
+    s = m.compile()
+    with pytest.raises(jd.SolverError, match="no equilibrium was found"):
+        s.equilibrium({"hinge": 2.0}, iterations=4, continuation=None)
+    e = s.equilibrium({"hinge": 2.0}, iterations=4, continuation=way)
+    assert e.method == f"continuation in {'gravity' if way == 'gravity' else 'k'}"
+    assert s.parameters["gravity_z"] == -GRAVITY and s.parameters["k"] == 6.0
+    x = e["hinge.angle"]
+    assert -6.0 * (x - 2.0) - GRAVITY * np.sin(x) == pytest.approx(0.0, abs=1e-9)
+
+
 def test_user_states_are_part_of_it():
     m, hinge = pendulum(1.0, 2.0)
     target = m.input("target", 0.6)
