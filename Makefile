@@ -38,11 +38,11 @@ tools:
 	@sh tools/install_test_tools.sh
 
 bench: $(VENV)/.full
-	$(PY) benchmarks/run.py
+	$(PY) -m benchmarks.run
 
 validate: $(VENV)/.full
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m slow --durations=15 $(PYTEST_ARGS) || test $$? -eq 5
-	$(PY) benchmarks/validate.py
+	$(PY) -m benchmarks.validate
 
 gallery: $(VENV)/.full
 	$(PY) docs/gallery.py

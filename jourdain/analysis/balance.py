@@ -49,10 +49,17 @@ class Balance:
     """Equations and unknowns of one equilibrium problem."""
 
     def __init__(
-        self, system: System, start: Point, unknowns: Sequence[Unknown] | None, exchange: Mapping[Unknown, Unknown],
-        extra: Sequence[Unknown], equations: Mapping[str, Expr], dynamic: bool, accelerations: Mapping[int, Any],
+        self,
+        system: System,
+        start: Point,
+        unknowns: Sequence[Unknown] | None,
+        exchange: Mapping[Unknown, Unknown],
+        extra: Sequence[Unknown],
+        equations: Mapping[str, Expr],
+        dynamic: bool,
+        accelerations: Mapping[int, Any],
         steady: Sequence[int] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.system, self.dynamic = system, dynamic
         self.frozen = {k.index for k in exchange if k.kind == "q"}
         self.frozen_states = {k.index for k in exchange if k.kind == "z"}
@@ -82,7 +89,9 @@ class Balance:
         lost = sorted((wanted & set(self.parts.position.dependent)) | (set(self.steady) & set(self.parts.velocity.dependent)))
         if lost:
             names = ", ".join(f"'{coordinate_label(self.system, j)}'" for j in lost)
-            raise InputError(f"equilibrium '{self.system.model.name}': {names} cannot be independent at this position; the loops prescribe it")
+            raise InputError(
+                f"equilibrium '{self.system.model.name}': {names} cannot be independent at this position; the loops prescribe it"
+            )
         self.unknowns = self._unknowns(self.parts)
 
     def _unknowns(self, parts: Split) -> list[Unknown]:
@@ -322,7 +331,9 @@ def _descend(
     columns = np.maximum(np.linalg.norm(A, axis=0), 1e-8 * max(1e-300, float(np.linalg.norm(A))))
     for damping in (0.0, 1e-6, 1e-4, 1e-2, 1.0, 1e2, 1e4):
         if damping:
-            step = np.linalg.lstsq(np.vstack([A, np.sqrt(damping) * np.diag(columns)]), np.concatenate([-b, np.zeros(len(columns))]), rcond=None)[0]
+            step = np.linalg.lstsq(
+                np.vstack([A, np.sqrt(damping) * np.diag(columns)]), np.concatenate([-b, np.zeros(len(columns))]), rcond=None
+            )[0]
         else:
             step = np.linalg.lstsq(A, -b, rcond=1e-9)[0]
         slope = float((A.T @ b) @ step)

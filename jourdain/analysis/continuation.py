@@ -79,10 +79,18 @@ class Branch:
 
 
 def equilibria(
-    system: System, parameter: str, span: tuple[float, float], x0: State | Mapping[str, Any] | None = None, step: float | None = None,
-    points: int = 400, exchange: Mapping[str, str] | None = None, equations: Mapping[str, Expr] | Sequence[Expr] | None = None,
-    kind: str = "static", inputs: Mapping[str, float] | None = None, unknowns: Sequence[str] | None = None,
-) -> Branch:  # fmt: skip
+    system: System,
+    parameter: str,
+    span: tuple[float, float],
+    x0: State | Mapping[str, Any] | None = None,
+    step: float | None = None,
+    points: int = 400,
+    exchange: Mapping[str, str] | None = None,
+    equations: Mapping[str, Expr] | Sequence[Expr] | None = None,
+    kind: str = "static",
+    inputs: Mapping[str, float] | None = None,
+    unknowns: Sequence[str] | None = None,
+) -> Branch:
     """Follows the curve of equilibria through ``x0`` both ways until a parameter (or input) leaves ``span``.
 
     ``step`` is the largest change of the unknowns in one step (rad, m, or a fraction of the span), 0.1 by default.

@@ -17,6 +17,7 @@ from ..errors import InputError, SolverError
 from ..model.values import number
 from ..symbolic.expr import Expr, as_expr
 from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
+from .eigen import growing
 from .residual import Residual, closed_state, least_multipliers, temporary_parameters
 from .state import State
 
@@ -94,21 +95,23 @@ class Equilibrium:
     @property
     def stable(self) -> bool:
         """Whether no eigenvalue has a positive real part (small motions do not grow)."""
-        return not len(unstable(self.eigenvalues))
+        return not growing(self.eigenvalues).any()
 
     @property
     def stability(self) -> str:
         """Stability in words."""
         values = self.eigenvalues
-        growing = unstable(values)
-        if len(growing):
-            return f"unstable ({len(growing)} growing: Re λ up to {growing.real.max():.4g} 1/s)"
+        grow = values[growing(values)]
+        if len(grow):
+            return f"unstable ({len(grow)} growing: Re λ up to {grow.real.max():.4g} 1/s)"
         if not len(values) or values.real.max() < -1e-9 * max(1.0, np.abs(values).max()):
             return "asymptotically stable"
         return "stable without damping of every motion (neutral)"
 
     def __str__(self) -> str:
-        lines = [f"{self.kind} equilibrium of {self.system.model.name}: {self.iterations} iterations ({self.method}), residual {self.residual:.2e}"]
+        lines = [
+            f"{self.kind} equilibrium of {self.system.model.name}: {self.iterations} iterations ({self.method}), residual {self.residual:.2e}"
+        ]
         width = max((len(e.name) for e in self.entries), default=4)
         lines += [f"  {e.name:<{width}} {e.value: .9g} {e.unit}{'' if e.role == 'found' else f'  ({e.role})'}" for e in self.entries]
         if self.multipliers:
@@ -122,26 +125,28 @@ class Equilibrium:
         return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
 
 
-def unstable(eigenvalues: np.ndarray) -> np.ndarray:
-    """Eigenvalues with a positive real part beyond what round-off makes of rigid modes."""
-    if not len(eigenvalues):
-        return eigenvalues
-    return np.asarray(eigenvalues[eigenvalues.real > 1e-6 * max(1e-3, float(np.abs(eigenvalues).max()))])
-
-
 def equilibrium(
-    system: System, x0: State | Mapping[str, Any] | None = None, unknowns: Sequence[str] | None = None,
-    exchange: Mapping[str, str] | None = None, equations: Mapping[str, Expr] | Sequence[Expr] | None = None, kind: str = "static",
-    extra: Sequence[str] = (), inputs: Mapping[str, float] | None = None, accelerations: Mapping[str, Any] | None = None,
-    steady: Sequence[str] | None = None, continuation: str | tuple[str, float] | None = "gravity", iterations: int = 80,
-) -> Equilibrium:  # fmt: skip
+    system: System,
+    x0: State | Mapping[str, Any] | None = None,
+    unknowns: Sequence[str] | None = None,
+    exchange: Mapping[str, str] | None = None,
+    equations: Mapping[str, Expr] | Sequence[Expr] | None = None,
+    kind: str = "static",
+    extra: Sequence[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    accelerations: Mapping[str, Any] | None = None,
+    steady: Sequence[str] | None = None,
+    continuation: str | tuple[str, float] | None = "gravity",
+    iterations: int = 80,
+) -> Equilibrium:
     """Equilibrium near a state.
 
     The unknowns are the independent coordinates and the user's states.  ``exchange`` replaces a coordinate, which keeps its
     value, by a parameter, an input or (dynamic) a velocity; ``unknowns`` lists all unknowns instead; ``extra`` adds some, to be
     found from further ``equations`` (expressions that must vanish).  With kind "dynamic" the independent velocities of ``x0`` are
     kept and all their accelerations vanish, except those given in ``accelerations`` (numbers or expressions); ``steady`` names
-    the velocities that are to be independent (those given in ``x0`` by default).  Where Newton's method fails, gravity (or a parameter from another value: ``continuation=("k", 1e5)``) is brought in step by step.
+    the velocities that are to be independent (those given in ``x0`` by default).  Where Newton's method fails, gravity (or a
+    parameter from another value: ``continuation=("k", 1e5)``) is brought in step by step.
 
     >>> import jourdain as jd
     >>> m = jd.Model("pendulum")
@@ -186,15 +191,30 @@ class Problem:
         if not self.dynamic:
             start = start.with_values(v=np.zeros(self.system.nv))
         return Balance(
-            self.system, start, self.unknowns, self.exchange, [*self.extra, *further], self.equations, self.dynamic, self.accelerations,
+            self.system,
+            start,
+            self.unknowns,
+            self.exchange,
+            [*self.extra, *further],
+            self.equations,
+            self.dynamic,
+            self.accelerations,
             self.steady,
         )
 
 
 def describe_problem(
-    system: System, x0: Any, unknowns: Sequence[str] | None, exchange: Mapping[str, str] | None, equations: Any, kind: str,
-    extra: Sequence[str], inputs: Mapping[str, float] | None, accelerations: Mapping[str, Any] | None, steady: Sequence[str] | None = None,
-) -> Problem:  # fmt: skip
+    system: System,
+    x0: Any,
+    unknowns: Sequence[str] | None,
+    exchange: Mapping[str, str] | None,
+    equations: Any,
+    kind: str,
+    extra: Sequence[str],
+    inputs: Mapping[str, float] | None,
+    accelerations: Mapping[str, Any] | None,
+    steady: Sequence[str] | None = None,
+) -> Problem:
     """Looks up all names."""
     swapped = {find_unknown(system, a): find_unknown(system, b) for a, b in (exchange or {}).items()}
     for a in swapped:
@@ -290,7 +310,7 @@ def _along(system: System, balance: Balance, path: Mapping[str, tuple[float, flo
     place = balance.place
     fraction = 0.0
     while True:
-        system.set_parameters(**{n: a + fraction * (b - a) for n, (a, b) in path.items()})
+        system.set_parameters(**{n: _between(a, b, fraction) for n, (a, b) in path.items()})
         try:
             outcome = newton(balance, place, iterations)
             good = outcome.converged
@@ -309,6 +329,11 @@ def _along(system: System, balance: Balance, path: Mapping[str, tuple[float, flo
         fraction = min(1.0, done + step)
 
 
+def _between(a: float, b: float, fraction: float) -> float:
+    """A value on the way: by equal factors where both ends have the same sign, else by equal steps."""
+    return a * (b / a) ** fraction if a * b > 0 else a + fraction * (b - a)
+
+
 def _failure(system: System, balance: Balance, outcome: Outcome) -> str:
     F = outcome.residual
     weight = row_sizes(balance.jacobian(outcome.place) * balance.scales(outcome.place))
@@ -316,7 +341,10 @@ def _failure(system: System, balance: Balance, outcome: Outcome) -> str:
     text = f"equilibrium '{system.model.name}': no equilibrium was found; the {balance.names[i]} is still {F[i]:.4g}"
     J = balance.jacobian(outcome.place) * balance.scales(outcome.place)
     if np.linalg.norm(J[i]) <= 1e-9 * np.linalg.norm(J) or not J.size:
-        return text + f", and none of the unknowns ({', '.join(x.name for x in balance.unknowns) or 'none'}) acts on it; exchange a variable that does, or change the loads"
+        return (
+            text
+            + f", and none of the unknowns ({', '.join(x.name for x in balance.unknowns) or 'none'}) acts on it; exchange a variable that does, or change the loads"
+        )
     return text + "; start nearer to it, use continuation=(parameter, first value), or check that one exists"
 
 
@@ -331,9 +359,18 @@ def _result(system: System, balance: Balance, outcome: Outcome, kind: str, metho
     inputs = dict(zip(system.model.inputs, point.u.tolist(), strict=True))
     residuals = dict(zip(balance.names, outcome.residual.tolist(), strict=True))
     return Equilibrium(
-        system, kind, point.state(system), inputs, kept, _entries(system, balance, place), residuals,
-        dict(zip(names, lam.tolist(), strict=True)), outcome.iterations, method, _notes(balance, place),
-    )  # fmt: skip
+        system,
+        kind,
+        point.state(system),
+        inputs,
+        kept,
+        _entries(system, balance, place),
+        residuals,
+        dict(zip(names, lam.tolist(), strict=True)),
+        outcome.iterations,
+        method,
+        _notes(balance, place),
+    )
 
 
 def _entries(system: System, balance: Balance, place: Place) -> list[Entry]:

@@ -65,7 +65,10 @@ class ActuatorForces:
     @property
     def power(self) -> np.ndarray:
         """Power of each joint actuator, W (an input has none of its own: nan)."""
-        columns = [np.full(len(self.t), np.nan) if x.is_input else self.forces[:, k] * self.motion.v[:, x.index] for k, x in enumerate(self.actuators)]
+        columns = [
+            np.full(len(self.t), np.nan) if x.is_input else self.forces[:, k] * self.motion.v[:, x.index]
+            for k, x in enumerate(self.actuators)
+        ]
         return np.column_stack(columns) if columns else np.zeros((len(self.t), 0))
 
     @property
@@ -138,9 +141,13 @@ def _joint_column(system: System, name: str) -> int:
 
 
 def inverse_dynamics_along(
-    system: System, motion: Any, actuators: Sequence[str] | None = None, times: Any = None, x0: Any = None,
+    system: System,
+    motion: Any,
+    actuators: Sequence[str] | None = None,
+    times: Any = None,
+    x0: Any = None,
     inputs: Mapping[str, float] | None = None,
-) -> ActuatorForces:  # fmt: skip
+) -> ActuatorForces:
     """Actuator forces and multipliers for a motion.
 
     ``motion`` is a :class:`~jourdain.analysis.kinematics.Motion`, a solution, arrays (t, q, v, a), or drivers by coordinate
@@ -161,7 +168,10 @@ def inverse_dynamics_along(
 
 
 def static_forces(
-    system: System, state: State | Mapping[str, Any] | None = None, actuators: Sequence[str] | None = None, inputs: Mapping[str, float] | None = None
+    system: System,
+    state: State | Mapping[str, Any] | None = None,
+    actuators: Sequence[str] | None = None,
+    inputs: Mapping[str, float] | None = None,
 ) -> StaticForces:
     """Forces of actuators (every joint by default) that hold a state at rest, with the multipliers of the constraints."""
     start = closed_state(system, state)
@@ -174,10 +184,12 @@ def static_forces(
     loads = f(*(arrays[n] for n in f.inputs))
     names = [x.name for x in items]
     return StaticForces(
-        start.with_values(v=np.zeros(system.nv)), dict(zip(names, tau.tolist(), strict=True)), {x.name: x.unit for x in items},
+        start.with_values(v=np.zeros(system.nv)),
+        dict(zip(names, tau.tolist(), strict=True)),
+        {x.name: x.unit for x in items},
         dict(zip(residual.rows, lam.tolist(), strict=True)),
         {coordinate_label(system, j): float(loads[j]) for j in range(system.nv)},
-    )  # fmt: skip
+    )
 
 
 def needed_forces(residual: Residual, point: Point, items: Sequence[Actuator], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +256,9 @@ def as_motion(system: System, given: Any, times: Any = None, x0: Any = None) -> 
         if times is None:
             raise InputError("inverse dynamics: give times= with a motion by functions of time")
         return kinematics(system, times, given, x0)
-    raise InputError(f"inverse dynamics: {type(given).__name__} is not a motion; give a Motion, a solution, (t, q, v, a), or functions of time with times=")
+    raise InputError(
+        f"inverse dynamics: {type(given).__name__} is not a motion; give a Motion, a solution, (t, q, v, a), or functions of time with times="
+    )
 
 
 def _from_solution(system: System, solution: Solution) -> Motion:

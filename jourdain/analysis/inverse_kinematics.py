@@ -60,10 +60,16 @@ class Pose:
 
 
 def inverse_kinematics(
-    system: System, targets: Mapping[str, Any], x0: State | Mapping[str, Any] | None = None, fixed: Mapping[str, Any] | None = None,
-    limits: bool | Mapping[str, tuple[float, float]] = True, starts: int = 10, tolerance: float = 1e-9, seed: int = 0,
+    system: System,
+    targets: Mapping[str, Any],
+    x0: State | Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    limits: bool | Mapping[str, tuple[float, float]] = True,
+    starts: int = 10,
+    tolerance: float = 1e-9,
+    seed: int = 0,
     iterations: int = 200,
-) -> Pose:  # fmt: skip
+) -> Pose:
     """Positions near ``x0`` that bring frames (by path) to targets, loops closed and joint limits kept.
 
     A target is a position (three numbers), a rotation (3×3), a 4×4 matrix, or a dict with "position", "rotation", "weight",
@@ -143,7 +149,11 @@ def _limits(system: System, given: bool | Mapping[str, tuple[float, float]]) -> 
         return low, high
     index = {n: j for j, n in enumerate(system.velocity_names)}
     for joint in system.model.joints.values():
-        if len(joint.coordinates) == 1 and joint.coordinates[0].velocity_names[0] in index and joint.motions[0].coordinate is joint.coordinates[0]:
+        if (
+            len(joint.coordinates) == 1
+            and joint.coordinates[0].velocity_names[0] in index
+            and joint.motions[0].coordinate is joint.coordinates[0]
+        ):
             j = index[joint.coordinates[0].velocity_names[0]]
             a, b = joint.limits
             low[j], high[j] = -np.inf if a is None else a, np.inf if b is None else b
@@ -158,9 +168,15 @@ class _Search:
     """Least squares from one start."""
 
     def __init__(
-        self, system: System, targets: list[Target], limits: tuple[np.ndarray, np.ndarray], held: set[int], t: float, tolerance: float,
+        self,
+        system: System,
+        targets: list[Target],
+        limits: tuple[np.ndarray, np.ndarray],
+        held: set[int],
+        t: float,
+        tolerance: float,
         iterations: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.system, self.targets, self.held, self.t = system, targets, held, t
         self.low, self.high = limits
         self.tolerance, self.iterations = tolerance, iterations
@@ -198,7 +214,8 @@ class _Search:
         """Whether all targets (of positive weight) are met."""
         limits = {x.frame: (x.position_weight > 0, x.rotation_weight > 0) for x in self.targets}
         return all(
-            (d <= 10 * self.tolerance or not limits[n][0]) and (a <= 10 * self.tolerance or not limits[n][1]) for n, (d, a) in self.offsets(q).items()
+            (d <= 10 * self.tolerance or not limits[n][0]) and (a <= 10 * self.tolerance or not limits[n][1])
+            for n, (d, a) in self.offsets(q).items()
         )
 
     # -- steps ----------------------------------------------------------------------------------------------------
@@ -259,7 +276,11 @@ class _Search:
         for _ in range(2 * self.system.nv + 1):
             Z = self._free_directions(q, active)
             A = J @ Z
-            y = np.linalg.solve(A.T @ A + max(damping, 1e-14) * max(scale, 1e-12) * np.eye(A.shape[1]), -A.T @ e) if A.shape[1] else np.zeros(0)
+            y = (
+                np.linalg.solve(A.T @ A + max(damping, 1e-14) * max(scale, 1e-12) * np.eye(A.shape[1]), -A.T @ e)
+                if A.shape[1]
+                else np.zeros(0)
+            )
             step = Z @ y
             longest = np.abs(step).max(initial=0.0)
             step = step * min(1.0, 0.7 / longest) if longest > 0 else step
@@ -269,7 +290,9 @@ class _Search:
             active |= leaving
         return np.zeros(self.system.nv), active
 
-    def _flatter(self, q: np.ndarray, active: set[int], before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]) -> bool:
+    def _flatter(
+        self, q: np.ndarray, active: set[int], before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]
+    ) -> bool:
         """Near the least error its change drowns in round-off: the slope tells whether a step was good."""
         (e, J), (e1, J1) = before, after
         if e1 @ e1 > e @ e * (1 + 1e-13):

@@ -86,9 +86,12 @@ class Motion:
 
 
 def kinematics(
-    system: System, times: Any, motion: Mapping[str, Any] | None = None, x0: State | Mapping[str, Any] | None = None,
+    system: System,
+    times: Any,
+    motion: Mapping[str, Any] | None = None,
+    x0: State | Mapping[str, Any] | None = None,
     guess: Mapping[str, Any] | None = None,
-) -> Motion:  # fmt: skip
+) -> Motion:
     """Motion at ``times`` with coordinates driven by ``motion`` (name → expression of time, function, values or constant).
 
     Prescribed joints of the model (``m.drive``) are taken as they are.  ``x0`` or ``guess`` says near which position the
@@ -128,7 +131,9 @@ class _March:
         self.scalar = dict(zip(system.configuration._scalar_v.tolist(), system.configuration._scalar_q.tolist(), strict=True))
         self.dead: list[DeadPoint] = []
         if len(system.equations_of_motion.rows) > system.equations_of_motion.holonomic:
-            raise InputError(f"kinematics '{system.model.name}': rolling constraints do not give positions; use simulate() with driven joints")
+            raise InputError(
+                f"kinematics '{system.model.name}': rolling constraints do not give positions; use simulate() with driven joints"
+            )
 
     def first(self, start: State, t: float) -> Point:
         """The position at the first time, and whether the drivers determine the motion."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..symbolic.expr import Expr
+from .eigen import spectrum
 from .residual import Point, Residual, Split, closed_state, dependent_change, spin_terms, split, temporary_parameters
 from .state import State
 
@@ -58,7 +59,7 @@ class LinearSystem:
     @property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of A, 1/s."""
-        return np.asarray(np.linalg.eigvals(self.A)) if self.A.size else np.zeros(0, dtype=complex)
+        return spectrum(self.A).all_values
 
     def response(self, frequencies: Any) -> np.ndarray:
         """C (iω − A)⁻¹ B + D for frequencies in Hz: shape (frequencies, outputs, inputs)."""
@@ -74,13 +75,22 @@ class LinearSystem:
             control = import_module("control")
         except ImportError:
             raise InputError("to_control() needs the package 'control': pip install control") from None
-        return control.ss(self.A, self.B, self.C, self.D, states=_labels(self.states), inputs=_labels(self.inputs), outputs=_labels(self.outputs))
+        return control.ss(
+            self.A, self.B, self.C, self.D, states=_labels(self.states), inputs=_labels(self.inputs), outputs=_labels(self.outputs)
+        )
 
     def __str__(self) -> str:
-        lines = [f"linear system of {self.system.model.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
+        lines = [
+            f"linear system of {self.system.model.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        ]
         width = max((len(n) for n in self.states), default=1)
         with np.printoptions(precision=5, suppress=True, linewidth=160):
-            for title, matrix, rows in (("A", self.A, self.states), ("B", self.B, self.states), ("C", self.C, self.outputs), ("D", self.D, self.outputs)):
+            for title, matrix, rows in (
+                ("A", self.A, self.states),
+                ("B", self.B, self.states),
+                ("C", self.C, self.outputs),
+                ("D", self.D, self.outputs),
+            ):
                 if matrix.size:
                     lines.append(f"{title} =")
                     lines += [f"  {n:<{width}} {row}" for n, row in zip(rows, matrix, strict=True)]
@@ -101,9 +111,13 @@ def reference(system: System, given: Any, u: Mapping[str, float] | None) -> tupl
 
 
 def linearise(
-    system: System, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
-    u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
-) -> LinearSystem:  # fmt: skip
+    system: System,
+    state: Any = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | Mapping[str, Expr] | None = None,
+    u: Mapping[str, float] | None = None,
+    preferred: Sequence[str] = (),
+) -> LinearSystem:
     """The linear system about a state (an equilibrium, a steady motion, or any instant of a motion).
 
     ``inputs`` and ``outputs`` name channels: inputs of the model; outputs of the model, coordinates, velocities, user states,
@@ -169,9 +183,25 @@ def _assembled(
     states = [names[j] for j in Iq] + [system.velocity_names[j] for j in Iv] + list(system.model.states)
     outputs = outputs or dict.fromkeys(states)
     return LinearSystem(
-        system, point.state(system), A[:, :n], A[:, n:][:, chosen], C, D[:, chosen], states, list(inputs), list(outputs),
-        M, force["v"], force["q"], force["z"], -force["u"][:, chosen], parts.Zq, point.u, point.a, point.lam,
-    )  # fmt: skip
+        system,
+        point.state(system),
+        A[:, :n],
+        A[:, n:][:, chosen],
+        C,
+        D[:, chosen],
+        states,
+        list(inputs),
+        list(outputs),
+        M,
+        force["v"],
+        force["q"],
+        force["z"],
+        -force["u"][:, chosen],
+        parts.Zq,
+        point.u,
+        point.a,
+        point.lam,
+    )
 
 
 class _Basis:
@@ -195,9 +225,14 @@ class _Basis:
 
 
 def _output_rows(
-    system: System, d: Mapping[str, np.ndarray], basis: _Basis, acceleration: np.ndarray, Zv: np.ndarray,
-    outputs: Mapping[str, Expr | None], n: int,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    system: System,
+    d: Mapping[str, np.ndarray],
+    basis: _Basis,
+    acceleration: np.ndarray,
+    Zv: np.ndarray,
+    outputs: Mapping[str, Expr | None],
+    n: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows of C and D for the outputs (all states when there are none)."""
     if not outputs:
         return np.eye(n), np.zeros((n, system.nu))
@@ -219,7 +254,9 @@ def _output_rows(
         elif name in positions:
             rows.append(positions[name])
         else:
-            raise InputError(f"linearise: '{name}' is a component of a quaternion; give an expression such as a sensor's rotation entry as output")
+            raise InputError(
+                f"linearise: '{name}' is a component of a quaternion; give an expression such as a sensor's rotation entry as output"
+            )
     table = np.array(rows)
     return table[:, :n], table[:, n:]
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..symbolic.expr import Expr
+from .eigen import growing, spectrum
 from .linearise import LinearSystem, linearise
 from .residual import temporary_parameters
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from .system import System
 
 File = str | os.PathLike[str] | None
-
-#: An eigenvalue this much smaller than the largest belongs to a rigid mode (double zeros split by the root of round-off).
-RIGID = 1e-6
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,9 @@ class Mode:
     shape: np.ndarray = field(repr=False)
     #: the eigenvector in the states of the linear system, same scale as ``shape``
     vector: np.ndarray = field(repr=False)
+    #: "rigid", "oscillation", "decay" or "growth"
     kind: str
+    grows: bool = False
 
     @property
     def circular_frequency(self) -> float:
@@ -75,7 +75,7 @@ class Mode:
     @property
     def stable(self) -> bool:
         """Whether the motion does not grow."""
-        return self.kind == "rigid" or self.eigenvalue.real <= 1e-9 * abs(self.eigenvalue)
+        return not self.grows
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,16 @@ class Modes:
         """A row for each mode: number, kind, eigenvalue, ν₀, damped frequency, ζ."""
         return [
             {
-                "mode": m.number, "kind": m.kind, "eigenvalue": m.eigenvalue, "frequency": m.frequency,
-                "damped_frequency": m.damped_frequency, "damping_ratio": m.damping_ratio, "stable": m.stable,
+                "mode": m.number,
+                "kind": m.kind,
+                "eigenvalue": m.eigenvalue,
+                "frequency": m.frequency,
+                "damped_frequency": m.damped_frequency,
+                "damping_ratio": m.damping_ratio,
+                "stable": m.stable,
             }
             for m in self.modes
-        ]  # fmt: skip
+        ]
 
     def __str__(self) -> str:
         lines = [f"modes of {self.system.model.name}: {len(self.modes)}, {len(self.rigid)} rigid, {len(self.unstable)} unstable"]
@@ -185,34 +190,20 @@ def modal(system: System, state: Any = None, u: Mapping[str, float] | None = Non
 
 def modes_of(linear: LinearSystem) -> Modes:
     """Modes of a linear system."""
-    values, vectors = np.linalg.eig(linear.A) if linear.A.size else (np.zeros(0), np.zeros((0, 0)))
-    largest = float(np.abs(values).max(initial=0.0))
-    found: list[tuple[complex, np.ndarray, str]] = []
-    zeros: list[np.ndarray] = []
-    for k, value in enumerate(values):
-        if abs(value) <= RIGID * largest or largest == 0.0:
-            zeros.append(vectors[:, k])
-        elif value.imag > 1e-10 * abs(value):
-            found.append((complex(value), vectors[:, k], "oscillation"))
+    found = spectrum(linear.A)
+    grows = growing(found.values)
+    listed: list[tuple[complex, np.ndarray, str, bool]] = []
+    for k, value in enumerate(found.values):
+        vector = found.vectors[:, k]
+        if value.imag > 1e-10 * abs(value):
+            listed.append((complex(value), vector, "oscillation", bool(grows[k])))
         elif abs(value.imag) <= 1e-10 * abs(value):
-            found.append((complex(value.real), vectors[:, k].real.astype(complex), "decay" if value.real < 0 else "growth"))
-    found.sort(key=lambda item: (round(abs(item[0]), 12), item[0].imag, item[0].real))
-    rigid = [(0j, v, "rigid") for v in _rigid_shapes(linear, len(zeros))]
-    modes = [Mode(i + 1, value, *_shaped(linear, vector), kind) for i, (value, vector, kind) in enumerate([*rigid, *found])]
+            kind = "decay" if value.real < 0 else "growth"
+            listed.append((complex(value.real), vector, kind, bool(grows[k])))
+    listed.sort(key=lambda item: (round(abs(item[0]), 12), item[0].imag, item[0].real))
+    rigid = [(0j, v.astype(complex), "rigid", False) for v in _simplest(found.null.T)]
+    modes = [Mode(i + 1, value, *_shaped(linear, vector), kind, grow) for i, (value, vector, kind, grow) in enumerate([*rigid, *listed])]
     return Modes(linear, modes)
-
-
-def _rigid_shapes(linear: LinearSystem, zeros: int) -> list[np.ndarray]:
-    """Displacements without restoring forces: the null space of A."""
-    if not zeros:
-        return []
-    A = linear.A
-    scale = max(1.0, float(np.abs(A).max(initial=0.0)))
-    _, s, vt = np.linalg.svd(A)
-    basis = vt[s <= 1e-9 * scale]
-    if not len(basis):
-        basis = vt[-1:]
-    return list(_simplest(basis).astype(complex))
 
 
 def _simplest(basis: np.ndarray) -> np.ndarray:
@@ -294,7 +285,9 @@ def frequency_response(
     try:
         values = linear.response(f)[:, 0, 0]
     except np.linalg.LinAlgError:
-        raise SolverError(f"frequency_response: a frequency meets an undamped mode of '{system.model.name}' exactly; shift it a little") from None
+        raise SolverError(
+            f"frequency_response: a frequency meets an undamped mode of '{system.model.name}' exactly; shift it a little"
+        ) from None
     return FrequencyResponse(f, values, input, linear.outputs[0])
 
 
@@ -312,8 +305,7 @@ class RootLocus:
     @property
     def stable(self) -> np.ndarray:
         """Whether no eigenvalue grows, for each value."""
-        size = np.maximum(1e-3, np.abs(self.eigenvalues).max(axis=1, initial=0.0))
-        return np.asarray(self.eigenvalues.real.max(axis=1, initial=-np.inf) <= 1e-6 * size)
+        return np.array([not growing(row).any() for row in self.eigenvalues])
 
     @property
     def limits(self) -> list[float]:
@@ -338,9 +330,14 @@ class RootLocus:
 
 
 def root_locus(
-    system: System, parameter: str, values: Any, state: Any = None, rebalance: bool = True, u: Mapping[str, float] | None = None,
+    system: System,
+    parameter: str,
+    values: Any,
+    state: Any = None,
+    rebalance: bool = True,
+    u: Mapping[str, float] | None = None,
     **options: Any,
-) -> RootLocus:  # fmt: skip
+) -> RootLocus:
     """Eigenvalues over values of a parameter or an input.
 
     With ``rebalance`` the equilibrium is found anew for each value, from the one before (further ``options`` are those of

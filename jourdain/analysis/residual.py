@@ -78,8 +78,14 @@ class Residual:
         self.rows = [row.name for row in system.equations_of_motion.rows]
         s, m = system, len(self.rows)
         self.sizes = {
-            "r": s.nv, "h": s.equations_of_motion.holonomic, "w": m, "g": m, "f": s.nz, "y": len(s.model.outputs), "e": len(self.extra),
-        }  # fmt: skip
+            "r": s.nv,
+            "h": s.equations_of_motion.holonomic,
+            "w": m,
+            "g": m,
+            "f": s.nz,
+            "y": len(s.model.outputs),
+            "e": len(self.extra),
+        }
         self.widths = {"q": s.nv, "v": s.nv, "a": s.nv, "z": s.nz, "u": s.nu, "p": len(self.parameters)}
         self._value: Function = system.function("residual")
         self._extra_value: Function | None = None
@@ -268,7 +274,9 @@ def closed_state(system: System, given: State | Mapping[str, Any] | None, guess:
         i = int(np.argmax(np.abs(h)))
         if abs(h[i]) > CLOSED:
             name = system.equations_of_motion.rows[i].name
-            raise InputError(f"'{system.model.name}': the state does not close the loops ({name} is off by {h[i]:.3g}); use assemble() first")
+            raise InputError(
+                f"'{system.model.name}': the state does not close the loops ({name} is off by {h[i]:.3g}); use assemble() first"
+            )
     return given
 
 

@@ -12,7 +12,7 @@ from ..errors import InputError, SolverError
 from ..model.values import number
 from ..results.channel import Channel
 from ..results.solution import Solution
-from ..solvers import load_method
+from ..solvers import STIFF
 from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
@@ -43,7 +43,7 @@ def simulate(
     constants, signals, controllers = sort_inputs(system, inputs or {})
     native = NativeSystem(system, system.input_values(constants), signals=signals)
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
-    derivatives = native.derivatives() if load_method(method).needs_jacobian else {}
+    derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
     trajectory = integrate(
         native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, project=native.project, **derivatives,
         events=native.events(), samples=samples, progress=progress, max_steps=max_steps, positions=system.nq,

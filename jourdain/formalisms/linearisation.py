@@ -34,9 +34,13 @@ def implicit_terms(eq: Equations, lam: Sequence[Expr]) -> dict[str, list[Expr]]:
         r[j] = sub(r[j], mul(e, lam[i]))
         g[i] = add(g[i], mul(e, eq.a[j]))
     return {
-        "r": r, "h": [row.expression for row in eq.rows[: eq.holonomic]], "w": list(eq.constraint_velocities), "g": g,
-        "f": list(eq.state_rates), "y": eq.resolve([o.expression for o in eq.model.outputs.values()]),
-    }  # fmt: skip
+        "r": r,
+        "h": [row.expression for row in eq.rows[: eq.holonomic]],
+        "w": list(eq.constraint_velocities),
+        "g": g,
+        "f": list(eq.state_rates),
+        "y": eq.resolve([o.expression for o in eq.model.outputs.values()]),
+    }
 
 
 def multiplier_symbols(eq: Equations) -> tuple[Expr, ...]:
@@ -116,9 +120,10 @@ def frame_pose(eq: Equations, path: str) -> SymbolicFunction:
     jt, jr = k.jacobian(frame, GROUND)
     columns = [[*a, *b] for a, b in zip(jt, jr, strict=True)]
     results = [
-        vector_result("position", list(k.position(frame))), matrix_result("rotation", [list(r) for r in k.rotation(frame).rows], 3),
+        vector_result("position", list(k.position(frame))),
+        matrix_result("rotation", [list(r) for r in k.rotation(frame).rows], 3),
         matrix_result("jacobian", [[c[i] for c in columns] for i in range(6)], eq.tree.nv),
-    ]  # fmt: skip
+    ]
     arguments = [Argument("t", (eq.t,)), Argument("q", eq.q)] + ([Argument("p", eq.p)] if eq.p else [])
     return SymbolicFunction("frame_pose", tuple(arguments), tuple(results), title=eq.model.name)
 
@@ -137,6 +142,14 @@ def symbolic_matrices(eq: Equations) -> dict[str, list[list[Expr]]]:
 
 
 __all__ = [
-    "DIRECTION", "POINT", "changes", "expressions", "expressions_tangent", "frame_pose", "implicit_terms", "residual",
-    "residual_tangent", "symbolic_matrices",
-]  # fmt: skip
+    "DIRECTION",
+    "POINT",
+    "changes",
+    "expressions",
+    "expressions_tangent",
+    "frame_pose",
+    "implicit_terms",
+    "residual",
+    "residual_tangent",
+    "symbolic_matrices",
+]

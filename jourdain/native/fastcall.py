@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -327,11 +328,10 @@ def context(constants: np.ndarray, workspace: np.ndarray, careful: Callable[...,
 @cache
 def _array_interface(index: int) -> int:
     """Address of a function of NumPy's C interface."""
-    from numpy._core import _multiarray_umath
-
+    core = import_module("numpy._core._multiarray_umath")
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = get(_multiarray_umath._ARRAY_API, None)
+    table = get(core._ARRAY_API, None)
     return int(ctypes.c_void_p.from_address(table + index * ctypes.sizeof(ctypes.c_void_p)).value or 0)
 
 

@@ -37,6 +37,9 @@ METHODS: dict[str, tuple[str, str]] = {
     "velocity_verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
+#: Methods that need the Jacobian ∂f/∂x.
+STIFF = ("rosenbrock", "radau")
+
 _HOMES = {
     "Event": "events", "EventRecord": "events", "Samples": "events", "Switch": "events", "Tableau": "tableaus",
     "NativeFunction": "native_function", "Checkpoint": "trajectory", "Statistics": "trajectory",

@@ -62,6 +62,9 @@ def integrate(
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
     """
+    extras = (jacobian, time_derivative, project, switch, output, t_eval)
+    if method == "rk4" and step is not None and not events and not samples and all(e is None for e in extras):
+        return _plain(rhs, t_span, x0, step, max_steps, dense)
     from jourdain.solvers import frame as fr
     from jourdain.solvers import progress as pr
     from jourdain.solvers.session import Session
@@ -100,6 +103,19 @@ def integrate(
     t, x, y = session.output()
     return Trajectory(t, x, y, status, message, session.statistics(time.perf_counter() - begun),
                       tuple(session.records), session.save(), session.segments())
+
+
+def _plain(rhs: NativeFunction, t_span: tuple[float, float], x0: ArrayLike | Checkpoint, step: float, max_steps: int, dense: bool | None) -> Trajectory:
+    """The shortest way: fixed steps of order 4 and nothing else."""
+    from jourdain.solvers.plain_rk4 import plain_rk4
+
+    start = x0.x if isinstance(x0, Checkpoint) else np.array(x0, dtype=np.float64).ravel()
+    t0, t1 = float(t_span[0]), float(t_span[1])
+    if not np.isfinite(start).all() or not np.isfinite([t0, t1]).all() or t0 == t1:
+        raise InputError(f"integrate: the span {t_span} and the initial state must be finite, and the span not empty")
+    if not step > 0 or abs(t1 - t0) / step > max_steps:
+        raise InputError(f"integrate: step = {step} s must be positive and give at most {max_steps} steps over {t1 - t0:g} s")
+    return plain_rk4(rhs, (t0, t1), start, step, dense is not False)
 
 
 def _run(session: Any, interrupted: list[bool], show: Any) -> int:

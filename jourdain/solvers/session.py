@@ -216,6 +216,9 @@ class Session:
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over the memory of an earlier integration; its statistics start from zero."""
+        if not checkpoint.memory:
+            self.x[:], self.clock[fr.T] = checkpoint.x, checkpoint.t
+            return
         for name in MEMORY:
             getattr(self, name)[:] = checkpoint.memory[name]
         self.count[fr.STEPS : fr.N_EVENTS + 1] = 0

@@ -56,7 +56,9 @@ def four_bar(spring: bool = True) -> Any:
 FOUR_BAR_GUESS = {"B.angle": -0.4, "C.angle": 1.6}
 
 
-def reduced_rates(system: Any, linear: Any, x0: np.ndarray, t: float, u: dict[str, float] | None = None) -> Callable[[np.ndarray], np.ndarray]:
+def reduced_rates(
+    system: Any, linear: Any, x0: np.ndarray, t: float, u: dict[str, float] | None = None
+) -> Callable[[np.ndarray], np.ndarray]:
     """Rates of the independent coordinates as a function of their change, from the native right-hand side alone."""
     c, nq, nv = system.configuration, system.nq, system.nv
     rhs = right_hand_side(system, u)

@@ -213,7 +213,7 @@ def test_normalise() -> None:
         q[1:5] = bad
         with pytest.raises(InputError, match=r"the quaternion 'ball.orientation.e0' … has no direction .* give \(1, 0, 0, 0\)"):
             SPACE.normalise(q)
-    with pytest.raises(InputError, match="'ball.orientation.e0' … has no direction"):
+    with pytest.raises(InputError, match=r"'ball.orientation.e0' … has no direction"):
         SPACE.pack({"ball.orientation.e0": 0.0})
 
 

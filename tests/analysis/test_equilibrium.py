@@ -83,7 +83,10 @@ def test_car_on_four_springs_holds_x_y_and_yaw():
     assert e.held == [names[0], names[1], names[3]]
     assert e[names[0]] == 3.0 and e[names[3]] == 0.4
     # forces of the springs from the balance of moments about the pitch axis, small angle not assumed
-    z = [0.5 - (e[names[2]] + x * -np.sin(e[names[4]]) + y * np.cos(e[names[4]]) * np.sin(e[names[5]])) for x, y in [(1.2, 0.7), (1.2, -0.7), (-1.3, 0.7), (-1.3, -0.7)]]
+    z = [
+        0.5 - (e[names[2]] + x * -np.sin(e[names[4]]) + y * np.cos(e[names[4]]) * np.sin(e[names[5]]))
+        for x, y in [(1.2, 0.7), (1.2, -0.7), (-1.3, 0.7), (-1.3, -0.7)]
+    ]
     assert sum(30000.0 * d for d in z) == pytest.approx(1200 * GRAVITY, rel=1e-11)
     assert e.residual < 1e-6
     assert e.stable
@@ -171,7 +174,10 @@ def test_governor_given_speed_gives_torque():
     assert e["torque"] == pytest.approx(0.3 * omega, rel=1e-12)
     assert not e.notes
     back = s.equilibrium(
-        {"arm0": 0.5, "arm1": 0.7, "spin.angle_rate": 6.0}, kind="dynamic", exchange={"spin": "spin.angle_rate"}, inputs={"torque": e["torque"]}
+        {"arm0": 0.5, "arm1": 0.7, "spin.angle_rate": 6.0},
+        kind="dynamic",
+        exchange={"spin": "spin.angle_rate"},
+        inputs={"torque": e["torque"]},
     )
     assert back["spin.angle_rate"] == pytest.approx(omega, rel=1e-11)
     assert back["arm1.angle"] == pytest.approx(e["arm1.angle"], rel=1e-10)
@@ -197,7 +203,10 @@ def test_accelerations_may_be_given_for_motion_on_a_circle():
     s = m.compile()
     names = s.coordinate_names
     e = s.equilibrium(
-        {names[0]: 1.0, s.velocity_names[1]: 3.0}, kind="dynamic", unknowns=["k"], accelerations={names[0]: -9.0},
+        {names[0]: 1.0, s.velocity_names[1]: 3.0},
+        kind="dynamic",
+        unknowns=["k"],
+        accelerations={names[0]: -9.0},
     )
     assert e["k"] == pytest.approx(2.0 * 9.0 / 0.5, rel=1e-12)
     assert e.notes
@@ -278,9 +287,7 @@ def test_steady_cornering_both_ways_round():
     centripetal = np.array([e["drive"] - front * np.sin(e["steer"]), front * np.cos(e["steer"]) + rear])
     inward = np.array([np.sin(beta), np.cos(beta)])
     assert centripetal @ inward == pytest.approx(mass * speed**2 / R, rel=1e-10)
-    back = s.equilibrium(
-        {radius: -50.0, slip: 0.0, f"{turn}_rate": 0.25}, kind="dynamic", exchange={turn: f"{turn}_rate"}, inputs=e.inputs
-    )
+    back = s.equilibrium({radius: -50.0, slip: 0.0, f"{turn}_rate": 0.25}, kind="dynamic", exchange={turn: f"{turn}_rate"}, inputs=e.inputs)
     assert back[radius] == pytest.approx(-R, rel=1e-8)
     assert back[f"{turn}_rate"] == pytest.approx(speed / R, rel=1e-8)
     moved = s.simulate(e.state, 2.0, inputs=e.inputs)

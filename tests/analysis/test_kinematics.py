@@ -188,7 +188,9 @@ def test_closed_loop_and_two_targets_with_weights():
     m.prismatic("x", m.ground, body, axis="x")
     body.frame("front", position=(1.0, 0, 0))
     t = m.compile()
-    both = t.inverse_kinematics({"body": {"position": (0, 0, 0), "weight": 2.0}, "body.front": {"position": (2.0, 0, 0), "weight": 1.0}}, starts=1)
+    both = t.inverse_kinematics(
+        {"body": {"position": (0, 0, 0), "weight": 2.0}, "body.front": {"position": (2.0, 0, 0), "weight": 1.0}}, starts=1
+    )
     assert both["x.displacement"] == pytest.approx(1.0 / 5.0, abs=1e-9)
 
 

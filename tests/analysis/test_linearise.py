@@ -71,7 +71,9 @@ def test_quaternion_body_tumbling(rng):
     body = m.body("body", mass=3.0, inertia=(0.3, 0.2, 0.4), com=(0.05, 0.0, 0.02))
     m.free("free", m.ground, body)
     for i, (x, y, z) in enumerate([(1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, 0.3)]):
-        m.spring(f"s{i}", m.ground.at(2 * x, 2 * y, 2 * z), body.at(0.3 * x, 0.2 * y, 0.4 * z), stiffness=50.0 + 10 * i, length=0.5, damping=1.0)
+        m.spring(
+            f"s{i}", m.ground.at(2 * x, 2 * y, 2 * z), body.at(0.3 * x, 0.2 * y, 0.4 * z), stiffness=50.0 + 10 * i, length=0.5, damping=1.0
+        )
     s = m.compile()
     q = s.configuration.random(rng)
     agree(s, s.state().with_values(q=q, v=rng.normal(size=6)))
@@ -157,3 +159,15 @@ def test_open_loops_are_refused():
         linearise(s, s.state({"A.angle": 0.3}))
     with pytest.raises(jd.InputError, match="no input 'nothing'"):
         linearise(s, s.assemble({"A.angle": 0.8}, guess=FOUR_BAR_GUESS), inputs=["nothing"])
+
+
+def test_python_control_takes_it():
+    control = pytest.importorskip("control")
+    m, hinge = pendulum(1.0, 1.0)
+    tau = m.input("tau")
+    m.force(hinge, lambda x, v, t: tau - 0.2 * v)
+    linear = m.compile().linearise({}, outputs=["hinge"])
+    found = linear.to_control()
+    w = 1.7
+    assert complex(control.evalfr(found, 1j * w)) == pytest.approx(1.0 / (9.81 - w**2 + 0.2j * w), rel=1e-12)
+    assert found.state_labels == ["hinge_angle", "hinge_angle_rate"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def chain(n: int, mass: float = 2.0, stiffness: float = 50.0, damping: float = 0
         slides.append(m.prismatic(f"x{i}", m.ground.at(float(i), 0, 0), m.body(f"m{i}", mass=mass), axis="x"))
     if fixed:
         m.joint_spring(slides[0], stiffness, damping=damping)
-    for i, (a, b) in enumerate(zip(slides, slides[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(slides)):
         stretch, rate = b.position - a.position, b.velocity - a.velocity
         m.force(a, stiffness * stretch + damping * rate, name=f"right{i}")
         m.force(b, -stiffness * stretch - damping * rate, name=f"left{i}")
@@ -61,6 +63,27 @@ def test_damped_and_unstable_oscillator():
             assert bool(modes.unstable) == (damping < 0)
             assert ("UNSTABLE" in str(modes)) == (damping < 0)
             assert modes.table()[0]["frequency"] == pytest.approx(5.0 / (2 * np.pi), rel=1e-12)
+
+
+def test_slow_modes_of_a_stiff_system_are_not_rigid():
+    """Free mass (rigid), slow oscillator (0.2 rad/s) and a very stiff one (1e7 1/s) side by side."""
+    m = jd.Model("stiff", gravity=(0, 0, 0))
+    for name, mass, k, c in (("free", 1.0, 0.0, 0.0), ("slow", 1.0, 0.04, 0.0), ("stiff", 1e-3, 1e6, 1e4)):
+        m.joint_spring(m.prismatic(name, m.ground, m.body(name, mass=mass), axis="x"), k, damping=c)
+    modes = m.compile().modal()
+    assert len(modes.rigid) == 1 and not modes.unstable
+    np.testing.assert_allclose(modes.rigid[0].shape, [1, 0, 0], atol=1e-12)
+    assert modes[1].eigenvalue == pytest.approx(0.2j, rel=1e-9)
+    roots = np.sort(np.roots([1e-3, 1e4, 1e6]))
+    np.testing.assert_allclose([modes[2].eigenvalue.real, modes[3].eigenvalue.real], roots[::-1], rtol=1e-6)
+
+
+def test_modes_of_a_chain_of_rigid_and_elastic_motion_are_eigenvectors():
+    linear = chain(5, damping=0.7, fixed=False).linearise()
+    modes = chain(5, damping=0.7, fixed=False).modal()
+    for m in modes.modes:
+        np.testing.assert_allclose(linear.A @ m.vector, m.eigenvalue * m.vector, atol=1e-10 * max(1.0, np.abs(m.vector).max()))
+    assert len(linear.eigenvalues) == 10 and np.sum(linear.eigenvalues == 0) == 2
 
 
 def rotor(speed: float):
@@ -135,9 +158,7 @@ def test_four_bar_modes_do_not_depend_on_the_partition():
         assert modes[0].eigenvalue == pytest.approx(reference[0].eigenvalue, rel=1e-9)
         np.testing.assert_allclose(modes[0].shape, reference[0].shape, atol=1e-9)
     rates = reduced_rates(s, e.linear, e.state.x, 0.0)
-    np.testing.assert_allclose(
-        np.sort_complex(np.linalg.eigvals(central_differences(rates, 2))), np.sort_complex(e.eigenvalues), rtol=1e-6
-    )
+    np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(central_differences(rates, 2))), np.sort_complex(e.eigenvalues), rtol=1e-6)
     moving = reference.motion(1, amplitude=1e-4)
     h = [np.abs(s.function("constraints")(np.zeros(1), q)[0]).max() for q in moving]
     assert max(h) < 1e-7

@@ -77,7 +77,7 @@ def test_unknown_names_come_with_a_suggestion() -> None:
     for ask in (lambda: m.parameter_set["stifness"], lambda: m.parameter_set.values({"stifness": 2.0})):
         with pytest.raises(InputError, match=r"there is no parameter 'stifness'; did you mean stiffness\?"):
             ask()
-    with pytest.raises(InputError, match="there is no parameter 'zzz'$"):
+    with pytest.raises(InputError, match=r"there is no parameter 'zzz'$"):
         m.parameter_set["zzz"]
     with pytest.raises(ModelError, match="parameter 'damping': nan is not a finite number"):
         m.parameter_set.values({"damping": np.nan})
