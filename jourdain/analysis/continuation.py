@@ -18,6 +18,7 @@ from .balance import Balance, Place, Unknown, row_sizes
 from .equilibrium import Equilibrium, _result, describe_problem, equilibrium, find_unknown
 from .residual import temporary_parameters
 from .state import State
+from .tables import File, write_columns
 
 if TYPE_CHECKING:
     from .system import System
@@ -60,6 +61,11 @@ class Branch:
         lines += [f"  fold at {self.parameter} = {x[self.parameter]:.9g}" for x in self.folds]
         lines += [f"  {where}: {why}" for where, why in zip(("first end", "last end"), self.ends, strict=True)]
         return "\n".join(lines)
+
+    def save(self, path: File) -> None:
+        """Parameter, coordinates and stability along the curve as CSV."""
+        names = self.system.coordinate_names
+        write_columns(path, {self.parameter: self.values, **{n: self[n] for n in names}, "stable": self.stable})
 
     def plot(self, name: str, show: bool = False, file: Any = None) -> Any:
         """A variable over the parameter: stable parts full, unstable dashed, folds marked."""

@@ -6,9 +6,11 @@ with given speeds or with given forces.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordin
 from .eigen import growing
 from .residual import Residual, closed_state, least_multipliers, temporary_parameters
 from .state import State
+from .tables import File
 
 if TYPE_CHECKING:
     from .linearise import LinearSystem
@@ -107,6 +110,23 @@ class Equilibrium:
         if not len(values) or values.real.max() < -1e-9 * max(1.0, np.abs(values).max()):
             return "asymptotically stable"
         return "stable without damping of every motion (neutral)"
+
+    def save(self, path: File) -> None:
+        """Everything that was found, as JSON."""
+        values = self.eigenvalues
+        data = {
+            "model": self.system.model.name,
+            "kind": self.kind,
+            "variables": [asdict(e) for e in self.entries],
+            "inputs": self.inputs,
+            "parameters": self.parameters,
+            "multipliers": self.multipliers,
+            "residuals": self.residuals,
+            "eigenvalues": [[x.real, x.imag] for x in values.tolist()],
+            "stability": self.stability,
+            "notes": self.notes,
+        }
+        Path(path).write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def __str__(self) -> str:
         lines = [
@@ -281,6 +301,15 @@ def find_unknown(system: System, name: str) -> Unknown:
 
 def _solve(system: System, balance: Balance, continuation: Any, iterations: int) -> tuple[Outcome, str]:
     outcome = newton(balance, balance.place, iterations)
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        if outcome.converged or not _stationary(balance, outcome):
+            break
+        try:
+            shaken = balance.moved(outcome.place, rng.uniform(-0.2, 0.2, len(balance.unknowns)) * balance.scales(outcome.place))
+            outcome = newton(balance, shaken, iterations)
+        except SolverError:
+            continue
     if outcome.converged or continuation is None:
         return outcome, "Newton"
     path = _path(system, continuation)
@@ -289,6 +318,16 @@ def _solve(system: System, balance: Balance, continuation: Any, iterations: int)
     brought = _along(system, balance, path, iterations)
     label = continuation if isinstance(continuation, str) else continuation[0]
     return (outcome, "Newton") if brought is None else (brought, f"continuation in {label}")
+
+
+def _stationary(balance: Balance, outcome: Outcome) -> bool:
+    """Whether no small step changes the remaining forces: Newton's method needs a push."""
+    J = balance.jacobian(outcome.place) * balance.scales(outcome.place)
+    if not J.size:
+        return False
+    weight = row_sizes(J)
+    A, b = J / weight[:, None], outcome.residual / weight
+    return bool(np.linalg.norm(A.T @ b) <= 1e-6 * np.linalg.norm(A) * np.linalg.norm(b)) or not np.abs(J).max() > 0
 
 
 def _path(system: System, continuation: Any) -> dict[str, tuple[float, float]]:

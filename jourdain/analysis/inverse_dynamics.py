@@ -7,6 +7,7 @@ Actuators may sit in any joint or be inputs of the model.  More actuators than f
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from .residual import Point, Residual, closed_state, least_multipliers
 from .state import State
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..results.solution import Solution
     from .system import System
 
@@ -79,6 +82,14 @@ class ActuatorForces:
         extra = {f"{x.name}.actuator": Channel(self.forces[:, k], x.unit, "actuator") for k, x in enumerate(self.actuators)}
         extra |= {f"{n}.multiplier": Channel(x, "", "multiplier") for n, x in self.multipliers.items()}
         return self.motion.solution.with_channels(**extra)
+
+    def plot(self, **options: Any) -> Figure:
+        """Actuator forces over time."""
+        return self.solution.plot(*(f"{x.name}.actuator" for x in self.actuators), **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Motion, forces and multipliers as a file of results."""
+        self.solution.save(path)
 
     def __str__(self) -> str:
         lines = [f"actuator forces of {self.motion.system.model.name} over {len(self.t)} times (largest size, root of mean square)"]

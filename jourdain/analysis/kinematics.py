@@ -7,6 +7,7 @@ Positions by Newton's method from a prediction; where the mechanism locks the ti
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,8 @@ from .residual import Point, Residual
 from .state import State
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..results.solution import Solution
     from .system import System
 
@@ -78,6 +81,14 @@ class Motion:
                 extra[name.removesuffix("_rate") + "_acc"] = Channel(self.a[:, column], units[c.unit], "acceleration")
                 column += 1
         return plain.with_channels(**extra)
+
+    def plot(self, *names: str, **options: Any) -> Figure:
+        """Channels over time."""
+        return self.solution.plot(*names, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """The motion as a file of results."""
+        self.solution.save(path)
 
     def __str__(self) -> str:
         lines = [f"motion of {self.system.model.name}: {len(self.t)} times from {self.t[0]:g} to {self.t[-1]:g} s"]

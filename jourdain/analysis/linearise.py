@@ -8,6 +8,7 @@ by the coupling of dependent to independent coordinates, and K_r holds the turni
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from ..symbolic.expr import Expr
 from .eigen import spectrum
 from .residual import Point, Residual, Split, closed_state, dependent_change, spin_terms, split, temporary_parameters
 from .state import State
+from .tables import File
 
 if TYPE_CHECKING:
     from .system import System
@@ -77,6 +79,14 @@ class LinearSystem:
             raise InputError("to_control() needs the package 'control': pip install control") from None
         return control.ss(
             self.A, self.B, self.C, self.D, states=_labels(self.states), inputs=_labels(self.inputs), outputs=_labels(self.outputs)
+        )
+
+    def save(self, path: File) -> None:
+        """All matrices and names as a NumPy archive (.npz)."""
+        names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        arrays: dict[str, Any] = {n: getattr(self, n) for n in ("A", "B", "C", "D", "M", "G", "K", "L", "Bf", "Zq", "u", "a", "lam")}
+        np.savez(
+            os.fspath(path), **arrays, **{n: np.array(x, dtype=str) for n, x in names.items()}, x=self.state.x, t=np.array(self.state.t)
         )
 
     def __str__(self) -> str:

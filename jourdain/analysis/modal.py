@@ -7,7 +7,6 @@ with phase 0.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,12 @@ from ..symbolic.expr import Expr
 from .eigen import growing, spectrum
 from .linearise import LinearSystem, linearise
 from .residual import temporary_parameters
+from .tables import File, write_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .system import System
-
-File = str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True)
@@ -158,6 +156,13 @@ class Modes:
         order = [i for i in np.argsort(-sizes, kind="stable")[:count] if sizes[i] > 1e-6]
         return ", ".join(f"{names[i]} ({sizes[i]:.3g}, {np.degrees(m.phase[i]):.0f}°)" for i in order)
 
+    def save(self, path: File) -> None:
+        """Eigenvalues and shapes as CSV, a row for each mode."""
+        rows = self.table()
+        columns: dict[str, Any] = {k: [r[k] for r in rows] for k in rows[0]} if rows else {}
+        columns |= {n: [m.shape[j] for m in self.modes] for j, n in enumerate(self.names)}
+        write_columns(path, columns)
+
     def motion(self, number: int, amplitude: float = 0.1, phases: int = 48) -> np.ndarray:
         """Configurations q (phases, nq) over one period of a mode for animation; loops closed to first order."""
         m = self.modes[number - 1]
@@ -165,7 +170,7 @@ class Modes:
         steps = amplitude * np.real(turns[:, None] * m.shape)
         return self.system.configuration.integrate(self.linear.state.q, steps)
 
-    def plot(self, file: File = None, show: bool = False) -> Figure:
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
         """Shapes of all modes as a table of colours."""
         from ..results.modal_plots import mode_table
 
@@ -256,11 +261,15 @@ class FrequencyResponse:
         """Phase without jumps, rad."""
         return np.unwrap(np.angle(self.values))
 
+    def save(self, path: File) -> None:
+        """Frequency (Hz) and complex response as CSV."""
+        write_columns(path, {"frequency": self.frequencies, "response": self.values})
+
     def __str__(self) -> str:
         k = int(np.argmax(self.magnitude))
         return f"response of {self.output} to {self.input}: peak {self.magnitude[k]:.5g} at {self.frequencies[k]:.5g} Hz"
 
-    def plot(self, file: File = None, show: bool = False) -> Figure:
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
         """Bode plot: magnitude and phase over frequency."""
         from ..results.style import finish, house_style, new_figure
 
@@ -318,11 +327,16 @@ class RootLocus:
             found.append(float(self.values[i] + s * (self.values[i + 1] - self.values[i])))
         return found
 
+    def save(self, path: File) -> None:
+        """Parameter and eigenvalues as CSV."""
+        columns = {f"eigenvalue{k + 1}": self.eigenvalues[:, k] for k in range(self.eigenvalues.shape[1])}
+        write_columns(path, {self.parameter: self.values, **columns})
+
     def __str__(self) -> str:
         edges = ", ".join(f"{x:.5g}" for x in self.limits) or "nowhere"
         return f"root locus over {self.parameter} = {self.values[0]:g} … {self.values[-1]:g}: stability changes at {edges}"
 
-    def plot(self, file: File = None, show: bool = False) -> Figure:
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
         """Eigenvalues in the complex plane, coloured by the parameter."""
         from ..results.modal_plots import root_locus as picture
 

@@ -87,9 +87,9 @@ class Residual:
             "e": len(self.extra),
         }
         self.widths = {"q": s.nv, "v": s.nv, "a": s.nv, "z": s.nz, "u": s.nu, "p": len(self.parameters)}
-        self._value: Function = system.function("residual")
+        self._empty = not any(n for k, n in self.sizes.items() if k != "e")
         self._extra_value: Function | None = None
-        self._tangents: list[Function] = []
+        self._extra_tangent: Function | None = None
         if self.extra:
             eq, given = system.equations_of_motion, list(self.extra.values())
             p: Any = system._parameters if eq.p else None
@@ -99,14 +99,16 @@ class Residual:
     # -- values and derivatives -----------------------------------------------------------------------------------
 
     def _named(self, f: Function, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        if f.signature.parameters and (f is self._extra_value or f is getattr(self, "_extra_tangent", None)):
+        if f.signature.parameters and (f is self._extra_value or f is self._extra_tangent):
             f.set_parameters(self.system._parameters)
         found = f(*(arrays[name] for name in f.inputs))
         return dict(zip(f.outputs, (found,) if len(f.outputs) == 1 else found, strict=True))
 
     def values(self, point: Point) -> dict[str, np.ndarray]:
         """r, h, w, g, f, y and e at a point."""
-        found = {name: np.zeros(n) for name, n in self.sizes.items()} | self._named(self._value, point.arrays())
+        found = {name: np.zeros(n) for name, n in self.sizes.items()}
+        if not self._empty:
+            found |= self._named(self.system.function("residual"), point.arrays())
         if self._extra_value is not None:
             found |= self._named(self._extra_value, point.arrays())
         bad = [name for name, x in found.items() if not np.all(np.isfinite(x))]
@@ -121,17 +123,16 @@ class Residual:
 
     def derivatives(self, point: Point, wrt: str = "qvazup") -> dict[str, np.ndarray]:
         """Matrices by names such as "rq" = ∂r/∂q (positions along the velocities)."""
-        if not self._tangents:
-            self._tangents.append(self.system.function("residual_tangent", parameters=self.parameters))
-            if self.extra:
-                self._tangents.append(self._extra_tangent)
+        tangents = [] if self._empty else [self.system.function("residual_tangent", parameters=self.parameters)]
+        if self._extra_tangent is not None:
+            tangents.append(self._extra_tangent)
         arrays = point.arrays() | {f"d{k}": np.zeros(n) for k, n in self.widths.items()}
         found = {o + k: np.zeros((m, n)) for o, m in self.sizes.items() for k, n in self.widths.items()}
         for kind in wrt:
             direction = arrays[f"d{kind}"]
             for j in range(self.widths[kind]):
                 direction[j] = 1.0
-                for f in self._tangents:
+                for f in tangents:
                     for output, column in self._named(f, arrays).items():
                         found[output + kind][:, j] = column
                 direction[j] = 0.0

@@ -23,8 +23,9 @@ from .configuration import Configuration
 from .state import State
 
 if TYPE_CHECKING:
-    from ..solvers.looped_tree import LoopedTree
     from ..results.solution import Solution
+    from ..solvers.looped_tree import LoopedTree
+    from ..symbolic.expr import Expr
     from .assemble import AssembledState
     from .continuation import Branch
     from .equilibrium import Equilibrium
@@ -210,6 +211,12 @@ class System:
         from .linearise import linearise
 
         return linearise(self, state, **options)
+
+    def symbolic_linearisation(self, at: Mapping[str, Any] | None = None) -> dict[str, list[list[Expr]]]:
+        """M, G, K … as expressions; see :func:`jourdain.analysis.linearise.symbolic_linearisation`."""
+        from .linearise import symbolic_linearisation
+
+        return symbolic_linearisation(self, at)
 
     def modal(self, state: Any = None, **options: Any) -> Modes:
         """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`."""

@@ -50,7 +50,7 @@ def builder(function: Builder) -> Builder:
 def derive(eq: Equations, name: str, **options: Any) -> SymbolicFunction:
     """The symbolic function of a name."""
     if name not in BUILDERS:
-        for module in ("tree_functions", "linearisation", "state_jacobian", "residual"):
+        for module in ("tree_functions", "linearisation", "state_jacobian", "residual", "reduced_functions"):
             import_module(f".{module}", __package__)
     if name not in BUILDERS:
         raise InputError(f"there is no function '{name}'; there are {', '.join(sorted(BUILDERS))}")

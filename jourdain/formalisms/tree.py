@@ -335,11 +335,9 @@ def _turned(R: Matrix, v: Vector) -> Vector:
 
 def _align(axis: Vector) -> tuple[Matrix | None, int, int]:
     """Coordinate axis 0, 1, 2 and sign along which a joint axis lies, with a constant rotation where it lies skew."""
-    for k in range(3):
-        if axis[k] is ONE:
-            return None, k, 1
-        if axis[k] == -1.0:
-            return None, k, -1
+    along = axis.coordinate_axis
+    if along is not None:
+        return None, *along
     if all(e.is_number for e in axis):
         n = np.array([float(e) for e in axis])
         helper = np.eye(3)[int(np.argmin(np.abs(n)))]

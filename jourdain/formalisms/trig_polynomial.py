@@ -290,28 +290,28 @@ class ZeroTest:
     def __call__(self, e: Expr) -> bool:
         if e.is_number:
             return e is ZERO
-        symbols = free_symbols([e])
-        terms = _terms(e)
+        symbols, nodes = free_symbols([e]), topological([e])
         for rng, values in zip(self._rngs, self._values, strict=True):
             for s in symbols:
                 if s not in values:
                     values[s] = float(rng.uniform(0.3, 1.7))
-            sizes = np.array([float(x) for x in evaluate(terms, {s: values[s] for s in symbols})])
-            if not abs(sizes.sum()) <= 1e-11 * np.abs(sizes).sum():
+            numbers = {n.id: abs(float(x)) for n, x in zip(nodes, evaluate(nodes, {s: values[s] for s in symbols}), strict=True)}
+            if not numbers[e.id] <= 1e-11 * _size(nodes, numbers):
                 return False
         return True
 
 
-def _terms(e: Expr) -> list[Expr]:
-    """The terms of a sum."""
-    stack, found = [(e, 1.0)], []
-    while stack:
-        node, sign = stack.pop()
-        if node.op in ("add", "sub"):
-            stack.append((node.args[0], sign))
-            stack.append((node.args[1], sign if node.op == "add" else -sign))
-        elif node.op == "neg":
-            stack.append((node.args[0], -sign))
+def _size(nodes: Sequence[Expr], numbers: Mapping[int, float]) -> float:
+    """Size that the last node would have if nothing in it cancelled."""
+    size: dict[int, float] = {}
+    for e in nodes:
+        parts = [size[a.id] for a in e.args]
+        if e.op in ("add", "sub"):
+            size[e.id] = parts[0] + parts[1]
+        elif e.op == "mul":
+            size[e.id] = parts[0] * parts[1]
+        elif e.op == "div":
+            size[e.id] = parts[0] / numbers[e.args[1].id]
         else:
-            found.append(mul(constant(sign), node))
-    return found
+            size[e.id] = parts[0] if e.op == "neg" else numbers[e.id]
+    return size[nodes[-1].id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +25,16 @@ class Frame:
         self.position = position
         self.rotation = rotation
         self.name = name
+        #: The rotation relative to the body's frame as it was given, where it was given so.
+        self.turn: Any = None
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
         """A frame displaced (and turned) from this one, coordinates along this frame's axes, in m."""
         what = f"point on '{self.path}'"
         step = vector((x, y, z), what, "m")
-        return Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
+        frame = Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
+        frame.turn = rotation if self.rotation.is_identity else None
+        return frame
 
     @property
     def path(self) -> str:
@@ -43,6 +48,19 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"<Frame {self.path} at {self.position}>"
+
+
+@dataclass(frozen=True)
+class MassGiven:
+    """Mass, centre of mass and inertia as one call of :meth:`Body.add_mass` gave them."""
+
+    mass: Expr
+    com: Vector
+    inertia: Inertia
+    about: str
+    rotation: Matrix
+    #: The axes of the inertia as they were written.
+    axes: Any = None
 
 
 class Body:
@@ -59,6 +77,8 @@ class Body:
         self.shapes: list[Any] = []
         self.frames: dict[str, Frame] = {}
         self.colour: str | None = None
+        #: What the mass properties are the sum of: values given, and solids.
+        self.contributions: list[Any] = []
 
     @property
     def is_ground(self) -> bool:
@@ -88,6 +108,7 @@ class Body:
             raise ModelError(f"body '{self.name}' has a frame '{name}' already; choose another name")
         what = f"frame '{self.name}.{name}'"
         self.frames[name] = Frame(self, vector(position, what, "m"), parse_rotation(rotation, what), name)
+        self.frames[name].turn = rotation
         return self.frames[name]
 
     def add_mass(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", axes: Any = None) -> None:
@@ -102,6 +123,7 @@ class Body:
         c = vector(com, what + ": centre of mass", "m")
         tensor = parse_inertia(inertia, what + ": inertia")
         R = parse_rotation(axes, what + ": axes of inertia")
+        given = MassGiven(m, c, tensor, about, R, axes)
         if not R.is_identity:
             tensor = MatrixTurn(R).out_inertia(tensor)
         if about == "com":
@@ -111,6 +133,7 @@ class Body:
         self.mass = add(self.mass, m)
         self.moment = self.moment + c * m
         self.inertia = self.inertia + tensor
+        self.contributions.append(given)
 
     def __repr__(self) -> str:
         return f"<Body {self.name}>"
@@ -174,6 +197,7 @@ def shape_mass(body: Body, shape: Any) -> None:
     body.moment = body.moment + c * m
     tensor = Inertia.of(Matrix.of(shape.inertia))
     body.inertia = body.inertia + tensor + steiner(c * m, c)
+    body.contributions.append(shape)
 
 
-__all__ = ["Body", "Frame", "check_mass_properties", "parse_inertia", "shape_mass"]
+__all__ = ["Body", "Frame", "MassGiven", "check_mass_properties", "parse_inertia", "shape_mass"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
@@ -31,6 +31,8 @@ class Closure:
     b: Frame
     #: axis (revolute, prismatic, cylindrical), pair of axes (universal), normal (planar), length (rod)
     data: Any = None
+    #: axis, axes or length as given
+    options: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -68,17 +70,21 @@ class ConstraintMethods:
         if kind not in CLOSURES:
             raise ModelError(f"{what}: kind '{kind}' is unknown; use one of {', '.join(CLOSURES)}")
         data: Any = None
+        options: dict[str, Any] = {}
         if kind == "rod":
             if length is None:
                 raise ModelError(f"{what}: a rod needs its length= in m")
             data = value(length, what + ": length", "m")
+            options["length"] = data
             if data.is_number and float(data) <= 0:
                 raise ModelError(f"{what}: the rod's length {float(data):g} m must be positive")
         elif kind in ("revolute", "prismatic", "cylindrical", "planar", "parallel"):
             data = unit_axis(axis, what)
+            options["axis"] = axis
         elif kind == "universal":
             data = axis_pair(axes, what)
-        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data)
+            options["axes"] = axes
+        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data, options)
         if item.a.body is item.b.body:
             raise ModelError(f"{what} connects the body '{item.a.body.name}' with itself")
         self.constraints[name] = item

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def fingerprint(model: Model) -> str:
     """Two models with the same fingerprint have the same equations, whatever their parameter values."""
     items = list(_describe(model))
+    items += _readings(model, topological([e for e in items if isinstance(e, Expr)]))
     roots = [e for e in items if isinstance(e, Expr)]
     digest = hashlib.sha256()
     number: dict[int, int] = {}
@@ -75,11 +76,17 @@ def _describe(model: Model) -> Iterator[Any]:
         for target, new in event.jump.items():
             yield target
             yield new
-    for reading, (sensor, quantity, index) in model._readings.items():
-        yield reading
-        yield f"{sensor.name} {quantity} {index}"
-        yield from _frame(sensor.frame)
-        yield from _frame(sensor.reference)
+
+
+def _readings(model: Model, nodes: list[Expr]) -> Iterator[Any]:
+    """The sensors' readings that the expressions use, in order of use."""
+    for reading in nodes:
+        if reading in model._readings:
+            sensor, quantity, index = model._readings[reading]
+            yield reading
+            yield f"{sensor.name} {quantity} {index}"
+            yield from _frame(sensor.frame)
+            yield from _frame(sensor.reference)
 
 
 def _frame(frame: Frame) -> Iterator[Any]:

@@ -100,6 +100,8 @@ class Joint:
     drive: Drive = field(default_factory=Drive)
     #: Whether the user asked that this joint close a loop (True), be in the tree (False), or leaves the choice (None).
     cut: bool | None = None
+    #: Options as they were given: axis, pitch, limits, mimic …
+    options: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def coordinates(self) -> list[Coordinate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
@@ -30,6 +30,9 @@ class JointForce:
     coordinate: Coordinate
     force: Expr
     potential: Expr = ZERO
+    kind: str = "joint"
+    #: Constants of a law of a known kind, as given.
+    given: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -43,6 +46,8 @@ class LinkForce:
     tension: Expr
     potential: Expr = ZERO
     kind: str = "link"
+    #: Constants of a law of a known kind, as given.
+    given: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -133,6 +138,7 @@ class LoadMethods:
         k, x0, d = (value(e, f"spring at '{joint.name}'") for e in (stiffness, rest, damping))
         load = self.force(joint, lambda x, v, t: -k * (x - x0) - d * v, name=name or self._free_name(f"{joint.name}.spring"))
         load.potential = mul(HALF, k * (joint.position - x0) ** 2)
+        load.kind, load.given = "joint_spring", {"stiffness": k, "rest": x0, "damping": d}
         return load
 
     def friction(
@@ -212,17 +218,22 @@ class LoadMethods:
         k, z0, d, f0 = (value(e, what) for e in (stiffness, length, damping, preload))
         load = self.link(name, a, b, law=lambda z, rate, t: k * (z - z0) + d * rate + f0, kind="spring")
         load.potential = mul(HALF, k * (load.length - z0) ** 2) + f0 * (load.length - z0)
+        load.given = {"stiffness": k, "length": z0, "damping": d, "preload": f0}
         return load
 
     def damper(self, name: str, a: Body | Frame, b: Body | Frame, damping: Any) -> LinkForce:
         """A viscous damper between two points."""
         d = value(damping, f"damper '{name}'")
-        return self.link(name, a, b, law=lambda z, rate, t: d * rate, kind="damper")
+        load = self.link(name, a, b, law=lambda z, rate, t: d * rate, kind="damper")
+        load.given = {"damping": d}
+        return load
 
     def rope(self, name: str, *points: Body | Frame, stiffness: Any, length: Any, damping: Any = 0.0) -> LinkForce:
         """An elastic rope over any number of points; it pulls and never pushes."""
         k, z0, d = (value(e, f"rope '{name}'") for e in (stiffness, length, damping))
-        return self.link(name, *points, law=lambda z, rate, t: maximum(k * maximum(z - z0, 0.0) + d * rate * (z > z0), 0.0), kind="rope")
+        load = self.link(name, *points, law=lambda z, rate, t: maximum(k * maximum(z - z0, 0.0) + d * rate * (z > z0), 0.0), kind="rope")
+        load.given = {"stiffness": k, "length": z0, "damping": d}
+        return load
 
     # -- wrenches at frames ---------------------------------------------------------------------------------------
 

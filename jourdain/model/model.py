@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,14 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         self.notes: list[str] = []
         #: Elements of a foreign file that have no counterpart in the model, by kind (see jourdain.io).
         self.imported: dict[str, list[Any]] = {}
+        #: Expressions with a name of their own in the model's file.
+        self.expressions: dict[str, Expr] = {}
+        #: Initial coordinates, velocities and states by name: SI numbers or text with a unit.
+        self.initial: dict[str, Any] = {}
+        #: Analyses to run, by name: the verb under "verb" and its options.
+        self.analyses: dict[str, dict[str, Any]] = {}
+        #: Channels to keep in results; empty for all.
+        self.keep: list[str] = []
         self.ground = Body(self, "ground")
         self.gravity = self._gravity(gravity)
 
@@ -113,6 +121,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         self._unlocked(f"joint '{name}'")
         self._new_name(name, "joint", self.joints)
         what = f"joint '{name}'"
+        given = dict(options)
         limits = parse_limits(options.pop("limits", None), what, {"revolute": "rad", "helical": "rad", "prismatic": "m"}.get(kind))
         drive = _parse_drive(options, what)
         cut = options.pop("cut", None)
@@ -126,7 +135,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         a, b = self._frame(parent, what), self._frame(child, what)
         if a.body is b.body:
             raise ModelError(f"{what} connects the body '{a.body.name}' with itself")
-        joint = Joint(name, kind, a, b, motions, limits, drive, cut)
+        joint = Joint(name, kind, a, b, motions, limits, drive, cut, given)
         if drive != Drive() and sum(len(c.v) for c in joint.coordinates) != 1:
             raise ModelError(f"{what}: rotor inertia, damping, friction and stiffness need a joint of one freedom")
         self.joints[name] = joint
@@ -235,6 +244,24 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         if check:
             self.check()
         return System(self, **options)
+
+    def save(self, path: Any) -> None:
+        """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""
+        from ..io.model_file import save_model
+
+        save_model(self, path)
+
+    def include(
+        self, other: Model, prefix: str, attach: Body | Frame | None = None, mirror: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Copies another model into this one, its names behind ``prefix.``, its ground at the frame ``attach``.
+
+        See :func:`jourdain.model.include.include` for ``mirror`` and ``parameters``.
+        """
+        from .include import include
+
+        include(self, other, prefix, attach, mirror, parameters)
 
     def frame(self, path: str) -> Frame:
         """A frame by its path "body" or "body.frame"."""

@@ -2,7 +2,8 @@
 
 M v̇ = f + Jᵀλ, J v̇ = g.  Each independent group of constraints (a *block*: rows that share coordinates) is eliminated by
 itself with full pivoting, which finds the dependent velocities and drops redundant rows; what remains is the mass
-matrix reduced to the independent velocities, v̇ = Z v̇_u + a₀ with J Z = 0.
+matrix reduced to the independent velocities, v̇ = Z v̇_u + a₀ with J Z = 0.  A row of Z has entries only for the independent
+velocities of its own block: it is kept as a short list, so that many small loops cost no more than their own sizes.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def _back_substitute(lu: Any, rank: int, columns: int, b: Any, count: int) -> No
 
 
 @njit("void(int64[::1], int64, int64[::1], int64, float64[::1], float64[::1], float64[::1], float64[::1], int64, float64[::1])", **_OPTIONS)
-def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, g: Any, work: Any, Z: Any, free: int, a0: Any) -> None:
-    """Rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
+def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, g: Any, work: Any, Z: Any, stride: int, a0: Any) -> None:
+    """Listed rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
     rows = plan[at]
     columns = plan[at + 1 + rows]
     first = at + 2 + rows
@@ -77,21 +78,16 @@ def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, g: Any
     for i in range(rank):
         dependent = plan[first + permutation[rows + i]]
         for j in range(loose):
-            Z[dependent * free + helper[plan[first + permutation[rows + rank + j]]]] += work[i * width + j]
+            Z[dependent * stride + j] = work[i * width + j]
         a0[dependent] = work[i * width + loose]
 
 
-@njit("int64(float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
-def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
-    """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
-
-    ``helper[j]`` becomes −1 for a dependent velocity, else its number among the independent ones; then come the rank
-    and the permutation of each block.  Returns how many velocities are free.
-    """
+@njit("int64(float64[::1], int64[::1], int64[::1], float64[::1])", **_OPTIONS)
+def _factor_blocks(J: Any, plan: Any, helper: Any, lu: Any) -> int:
+    """Factors of all blocks; numbers the independent velocities in ``helper[:nv]`` and returns how many there are."""
     n = plan[NV]
     for j in range(n):
         helper[j] = 0
-        a0[j] = 0.0
     at, store, room = HEAD, n, 0
     for _ in range(plan[BLOCKS]):
         rows = plan[at]
@@ -106,19 +102,109 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
         if helper[j] >= 0:
             helper[j] = free
             free += 1
-    for i in range(n * free):
-        Z[i] = 0.0
+    return free
+
+
+@njit("int64(float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
+    """The null space of J by lists, and a particular solution a0 of J a = g; returns how many velocities are free.
+
+    From ``lists = plan[LENGTH] − 3 nv`` on, ``helper`` receives for each velocity where its list begins and how long it is, then the lists:
+    numbers of the independent velocities on which it depends.  Entry k of row j of Z is ``Z[j nv + k]``.  ``helper[:nv]`` and the
+    factors of the blocks are as for :func:`null_space`.
+    """
+    n = plan[NV]
+    free = _factor_blocks(J, plan, helper, lu)
+    begin = plan[LENGTH] - 3 * n
+    count, members = begin + n, begin + 2 * n
+    used = members
     for j in range(n):
+        a0[j] = 0.0
         if helper[j] >= 0:
-            Z[j * free + helper[j]] = 1.0
+            helper[begin + j], helper[count + j], helper[used] = used, 1, helper[j]
+            Z[j * n] = 1.0
+            used += 1
+    at, store, room = HEAD, n, 0
+    for _ in range(plan[BLOCKS]):
+        rows = plan[at]
+        columns = plan[at + 1 + rows]
+        room += rows * columns
+        rank = helper[store]
+        for j in range(rank):
+            dependent = plan[at + 2 + rows + helper[store + 1 + rows + j]]
+            helper[begin + dependent], helper[count + dependent] = used, columns - rank
+        for j in range(rank, columns):
+            helper[used] = helper[plan[at + 2 + rows + helper[store + 1 + rows + j]]]
+            used += 1
+        at, store = at + 2 + rows + columns, store + 1 + rows + columns
     work = lu[room:]
     at, store, room = HEAD, n, 0
     for _ in range(plan[BLOCKS]):
         rows = plan[at]
         columns = plan[at + 1 + rows]
-        _dependent_rows(plan, at, helper, store, lu[room:], g, work, Z, free, a0)
+        _dependent_rows(plan, at, helper, store, lu[room:], g, work, Z, n, a0)
         at, store, room = at + 2 + rows + columns, store + 1 + rows + columns, room + rows * columns
     return free
+
+
+@njit("int64(float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
+    """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
+
+    ``helper[j]`` becomes −1 for a dependent velocity, else its number among the independent ones; then come the rank
+    and the permutation of each block.  Returns how many velocities are free.
+    """
+    n = plan[NV]
+    free = eliminate(J, g, plan, helper, lu, Z, a0)
+    begin = plan[LENGTH] - 3 * n
+    row = lu
+    for j in range(n):  # row j of the full matrix ends before row j of the lists begins to be needed
+        length, members = helper[begin + n + j], helper[begin + j]
+        for k in range(length):
+            row[k] = Z[j * n + k]
+        for k in range(free):
+            Z[j * free + k] = 0.0
+        for k in range(length):
+            Z[j * free + helper[members + k]] = row[k]
+    return free
+
+
+@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, MZ: Any, reduced: Any, a: Any) -> int:
+    """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
+    n = plan[NV]
+    begin = plan[LENGTH] - 3 * n
+    count = begin + n
+    for k in range(free * free + free):
+        reduced[k] = 0.0
+    right = reduced[free * free :]
+    for i in range(n):
+        for k in range(free):
+            MZ[k] = 0.0
+        rest = f[i]
+        for j in range(n):
+            entry = Mass[i * n + j]
+            if entry != 0.0:
+                rest -= entry * a0[j]
+                members = helper[begin + j]
+                for k in range(helper[count + j]):
+                    MZ[helper[members + k]] += entry * Z[j * n + k]
+        members = helper[begin + i]
+        for k in range(helper[count + i]):
+            row, z = helper[members + k], Z[i * n + k]
+            right[row] += z * rest
+            for j in range(row + 1):
+                reduced[row * free + j] += z * MZ[j]
+    if cholesky(reduced, free) != 0:
+        return 1
+    cholesky_solve(reduced, free, right)
+    for i in range(n):
+        total = a0[i]
+        members = helper[begin + i]
+        for k in range(helper[count + i]):
+            total += Z[i * n + k] * right[helper[members + k]]
+        a[i] = total
+    return 0
 
 
 @njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64, int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
@@ -178,9 +264,9 @@ def constrained_state_derivative(args: int) -> int:
     a0, rest = rest[:n], rest[n:]
     lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
     MZ, rest = rest[: n * n + n], rest[n * n + n :]
-    free = null_space(J, g, plan, helper, lu, Z, a0)
+    free = eliminate(J, g, plan, helper, lu, Z, a0)
     xdot = doubles(a[2], nq + n + nz)
-    if reduced_accelerations(Mass, f, Z, a0, n, free, MZ, rest, xdot[nq : nq + n]) != 0:
+    if listed_accelerations(Mass, f, Z, a0, plan, helper, free, MZ, rest, xdot[nq : nq + n]) != 0:
         return 2
     for i in range(nq):
         xdot[i] = rates[i]
@@ -232,6 +318,35 @@ def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     return m
 
 
+@njit("void(float64[::1], float64[::1], int64, int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def least_norm_by_blocks(J: Any, h: Any, m: int, plan: Any, work: Any, d: Any) -> None:
+    """Shortest d with J d = h for the first m rows, each block by itself (see :func:`least_norm`)."""
+    n = plan[NV]
+    for j in range(n):
+        d[j] = 0.0
+    at = HEAD
+    for _ in range(plan[BLOCKS]):
+        rows = plan[at]
+        columns = plan[at + 1 + rows]
+        first = at + 2 + rows
+        size = rows * columns
+        part, right, gram = work[:size], work[size : size + rows], work[size + rows + columns :]
+        step = work[size + rows : size + rows + columns]
+        kept = 0
+        for i in range(rows):
+            row = plan[at + 1 + i]
+            if row < m:
+                for j in range(columns):
+                    part[kept * columns + j] = J[row * n + plan[first + j]]
+                right[kept] = h[row]
+                kept += 1
+        if kept > 0:
+            least_norm(part, right, kept, columns, gram, step)
+            for j in range(columns):
+                d[plan[first + j]] = step[j]
+        at = first + columns
+
+
 @njit("void(float64[::1], float64[::1], int64, int64, int64[::1], int64)", **_OPTIONS)
 def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> None:
     """Moves q by the small displacement −d; ``quaternions`` lists (index in q, index in v) of quaternion blocks."""
@@ -261,8 +376,9 @@ def project(args: int) -> int:
     a = words(args, 8)
     plan = integers(a[3], HEAD)
     n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
+    plan = integers(a[3], plan[LENGTH])
     x = doubles(a[1], nq + n + nz)
-    scratch = doubles(a[4], plan[SCRATCH])
+    scratch = doubles(a[4], plan[SCRATCH] + m * (n + 1))
     quaternions = integers(a[5], 2 * plan[QUATERNIONS] + 1)
     d, gram = scratch[:n], scratch[n:]
     for j in range(n):
@@ -280,13 +396,13 @@ def project(args: int) -> int:
                 worst = max(worst, abs(h[i]))
             if worst < 1e-14:
                 break
-            least_norm(J, h, mh, n, gram, d)
+            least_norm_by_blocks(J, h, mh, plan, gram, d)
             displace(x[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
     if m > 0:
         pointers = words(a[7], 8)
         pointers[0], pointers[1], pointers[2] = a[0], a[1], a[1] + 8 * nq
         call(plan[ADDRESS_VELOCITY], a[7])
-        least_norm(doubles(pointers[4], m * n), doubles(pointers[3], m), m, n, gram, d)
+        least_norm_by_blocks(doubles(pointers[4], m * n), doubles(pointers[3], m), m, plan, gram, d)
         for j in range(n):
             x[nq + j] -= d[j]
     return 0
@@ -317,10 +433,11 @@ def make_plan(nq: int, nv: int, nz: int, holonomic: int, quaternions: int, patte
     tail: list[int] = []
     for rows, columns in groups:
         tail += [len(rows), *rows, len(columns), *columns]
-    plan = np.zeros(HEAD + len(tail), dtype=np.int64)
+    # integers as many as the plan has serve as scratch: the lists of `eliminate` need room at the end
+    plan = np.zeros(HEAD + len(tail) + 4 * nv, dtype=np.int64)
     plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, quaternions, len(groups)
     m = pattern.shape[0]
     plan[LENGTH] = len(plan)
     plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + 2 * m + 16
-    plan[HEAD:] = tail
+    plan[HEAD : HEAD + len(tail)] = tail
     return plan

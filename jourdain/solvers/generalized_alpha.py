@@ -80,54 +80,32 @@ COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
 # Arguments of the residual: time, state, –, plan, pointers of the equations and of the tangent, quaternions.
 PLAN, EQUATIONS, TANGENT, QUATERNIONS, ARGUMENTS = range(3, 8)
 # Entries of the plan.
-NQ, NV, NZ, M, HOLONOMIC, TURNS, EQUATIONS_ADDRESS, TANGENT_ADDRESS, PLAN_SIZE = range(9)
+NQ, NV, NZ, M, HOLONOMIC, TURNS, EQUATIONS_ADDRESS, TANGENT_ADDRESS, OFFSETS = range(9)
 # Constants: order (for the first step), the scheme, compliance of constraints, whether the step adapts.
 ORDER, ALPHA_M, ALPHA_F, BETA, GAMMA, EPSILON, ADAPTS, CONSTANTS = range(8)
 # Integers: matrix usable, method started, differences of the last step known.
 USABLE, STARTED, KNOWN = range(3)
 # Arrays of the workspace, in order: sizes below.
-MEMORY, A, A1, DIFFERENCE, ACC, THETA, DA, W, W1, RATE, RATE1, RATE_OLD, DIFFERENCE_Z, LAM, STATE, DX, SLOPE_OLD, SLOPE, B, DT, MATRIX = range(21)
+MEMORY, A, A1, DIFFERENCE, ACC, THETA, DA, W, W1, RATE, RATE1, RATE_OLD, DIFFERENCE_Z, LAM, SOFT, STATE, DX, SLOPE_OLD, SLOPE, B, DT, MATRIX = range(22)
+PLAN_SIZE = OFFSETS + MATRIX + 2
 H_FACTORS, H_LAST, MEMORY_SIZE = 0, 1, 2
 
 
 @hot
-def _at(plan: Any, n: int, array: int) -> int:
-    """Index of an array in the workspace; the array after the last gives the size of all."""
-    nv, nz, m = plan[NV], plan[NZ], plan[M]
-    state, unknowns = plan[NQ] + nv + nz, nv + nz + m
-    at = 0
-    for k in range(array):
-        if k == MEMORY:
-            at += MEMORY_SIZE
-        elif k <= DA:
-            at += nv
-        elif k <= DIFFERENCE_Z:
-            at += nz
-        elif k == LAM:
-            at += m
-        elif k <= DX:
-            at += state
-        elif k <= SLOPE:
-            at += n
-        elif k == B:
-            at += unknowns
-        elif k == DT:
-            at += 1
-        else:
-            at += unknowns * unknowns
-    return at
+def _address(frame: Any, plan: Any, array: int) -> int:
+    return frame[WORK] + 8 * plan[OFFSETS + array]
 
 
 @hot
-def _address(frame: Any, plan: Any, n: int, array: int) -> int:
-    return frame[WORK] + 8 * _at(plan, n, array)
+def _array(frame: Any, plan: Any, array: int) -> Any:
+    """View of an array of the workspace."""
+    return doubles(_address(frame, plan, array), plan[OFFSETS + array + 1] - plan[OFFSETS + array])
 
 
 @hot
-def _array(frame: Any, plan: Any, n: int, array: int) -> Any:
-    """View of an array of the workspace, to the end of the workspace."""
-    at = _at(plan, n, array)
-    return doubles(frame[WORK] + 8 * at, _at(plan, n, MATRIX + 1) - at)
+def _whole(frame: Any, plan: Any, slot: int) -> Any:
+    """View of the state (q, v, z, v̇, λ) in a slot of the frame."""
+    return doubles(frame[slot], plan[NQ] + 2 * plan[NV] + plan[NZ] + plan[M])
 
 
 @hot
@@ -176,12 +154,12 @@ def _position_rates(plan: Any, turns: Any, q: Any, v: Any, out: Any) -> None:
 
 
 @jit
-def _trial(frame: Any, plan: Any, turns: Any, n: int, h: float) -> None:
+def _trial(frame: Any, plan: Any, turns: Any, h: float) -> None:
     """The point (q₁, v₁, z₁) that belongs to the present v̇₁ and ż₁."""
     nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
-    c, x, x1 = doubles(frame[CONST], CONSTANTS), doubles(frame[X], n), _array(frame, plan, n, STATE)
-    a, a1, acc, theta = (_array(frame, plan, n, A), _array(frame, plan, n, A1), _array(frame, plan, n, ACC), _array(frame, plan, n, THETA))
-    w, w1, rate, rate1 = (_array(frame, plan, n, W), _array(frame, plan, n, W1), _array(frame, plan, n, RATE), _array(frame, plan, n, RATE1))
+    c, x, x1 = doubles(frame[CONST], CONSTANTS), _whole(frame, plan, X), _array(frame, plan, STATE)
+    a, a1, acc, theta = (_array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, ACC), _array(frame, plan, THETA))
+    w, w1, rate, rate1 = (_array(frame, plan, W), _array(frame, plan, W1), _array(frame, plan, RATE), _array(frame, plan, RATE1))
     am, af, beta, gamma = c[ALPHA_M], c[ALPHA_F], c[BETA], c[GAMMA]
     for i in range(nv):
         a1[i] = ((1.0 - af) * acc[i] + af * x[nq + nv + nz + i] - am * a[i]) / (1.0 - am)
@@ -201,13 +179,13 @@ def _trial(frame: Any, plan: Any, turns: Any, n: int, h: float) -> None:
 
 
 @jit
-def _evaluate(frame: Any, clock: Any, count: Any, plan: Any, n: int, t: float) -> int:
+def _evaluate(frame: Any, clock: Any, count: Any, plan: Any, t: float) -> int:
     """The residuals at the trial point; 0 when they are finite."""
     args = words(frame[JAC_ARGS], ARGUMENTS)
     slots = words(args[EQUATIONS], 9)
     clock[STAGE_T] = t
     slots[0] = frame[CLOCK] + 8 * STAGE_T
-    slots[1], slots[3], slots[4] = _address(frame, plan, n, STATE), _address(frame, plan, n, ACC), _address(frame, plan, n, LAM)
+    slots[1], slots[3], slots[4] = _address(frame, plan, STATE), _address(frame, plan, ACC), _address(frame, plan, LAM)
     count[N_RHS] += 1
     status = call(plan[EQUATIONS_ADDRESS], args[EQUATIONS])
     clock[T_BAD] = t
@@ -242,11 +220,11 @@ def _tangent_column(theta: Any, iv: int, j: int) -> Any:
 
 
 @jit
-def _column(frame: Any, plan: Any, n: int, column: int, h: float, by_v: float) -> int:
+def _column(frame: Any, plan: Any, column: int, h: float, by_v: float) -> int:
     """Writes a column of the iteration matrix from the direction in DX and DA."""
     nv, nz, m, mh = plan[NV], plan[NZ], plan[M], plan[HOLONOMIC]
     size = nv + nz + m
-    c, matrix = doubles(frame[CONST], CONSTANTS), _array(frame, plan, n, MATRIX)
+    c, matrix = doubles(frame[CONST], CONSTANTS), _array(frame, plan, MATRIX)
     args = words(frame[JAC_ARGS], ARGUMENTS)
     slots = words(args[TANGENT], 11)
     status = call(plan[TANGENT_ADDRESS], args[TANGENT])
@@ -261,19 +239,19 @@ def _column(frame: Any, plan: Any, n: int, column: int, h: float, by_v: float) -
 
 
 @jit
-def _assemble(frame: Any, plan: Any, turns: Any, n: int, h: float) -> int:
+def _assemble(frame: Any, plan: Any, turns: Any, h: float) -> int:
     """The iteration matrix at the trial point, column by column."""
     nq, nv, nz, m = plan[NQ], plan[NV], plan[NZ], plan[M]
     size, state = nv + nz + m, nq + nv + nz
-    c, matrix, theta = doubles(frame[CONST], CONSTANTS), _array(frame, plan, n, MATRIX), _array(frame, plan, n, THETA)
-    dx, da, x1 = _array(frame, plan, n, DX), _array(frame, plan, n, DA), _array(frame, plan, n, STATE)
+    c, matrix, theta = doubles(frame[CONST], CONSTANTS), _array(frame, plan, MATRIX), _array(frame, plan, THETA)
+    dx, da, x1 = _array(frame, plan, DX), _array(frame, plan, DA), _array(frame, plan, STATE)
     by_a, by_v = (1.0 - c[ALPHA_M]) / (h * h * c[BETA] * (1.0 - c[ALPHA_F])), c[GAMMA] / (h * c[BETA])
     args = words(frame[JAC_ARGS], ARGUMENTS)
     slots = words(args[TANGENT], 11)
     slots[0] = frame[CLOCK] + 8 * STAGE_T
-    slots[1], slots[3], slots[4] = _address(frame, plan, n, STATE), _address(frame, plan, n, ACC), _address(frame, plan, n, LAM)
-    slots[5], slots[6], slots[7] = _address(frame, plan, n, DX), _address(frame, plan, n, DA), _address(frame, plan, n, DT)
-    _array(frame, plan, n, DT)[0] = 0.0
+    slots[1], slots[3], slots[4] = _address(frame, plan, STATE), _address(frame, plan, ACC), _address(frame, plan, LAM)
+    slots[5], slots[6], slots[7] = _address(frame, plan, DX), _address(frame, plan, DA), _address(frame, plan, DT)
+    _array(frame, plan, DT)[0] = 0.0
     for i in range(state):
         dx[i] = 0.0
     for i in range(nv):
@@ -289,24 +267,24 @@ def _assemble(frame: Any, plan: Any, turns: Any, n: int, h: float) -> int:
             else:
                 dx[iq] = 1.0
             dx[nq + iv + j], da[iv + j] = by_v, by_a
-            status |= _column(frame, plan, n, iv + j, h, by_v)
+            status |= _column(frame, plan, iv + j, h, by_v)
             dx[nq + iv + j] = da[iv + j] = 0.0
         for j in range(4 if turned else 1):
             dx[iq + j] = 0.0
         iq, iv, k = (iq + 4, iv + 3, k + 1) if turned else (iq + 1, iv + 1, k)
     for j in range(nz):
         dx[nq + nv + j] = 1.0
-        status |= _column(frame, plan, n, nv + j, h, by_v)
+        status |= _column(frame, plan, nv + j, h, by_v)
         dx[nq + nv + j] = 0.0
         matrix[(nv + j) * size + nv + j] += (1.0 - c[ALPHA_M]) / (1.0 - c[ALPHA_F])
-    J = doubles(words(args[EQUATIONS], 9)[8], m * nv)
+    J, soft = doubles(words(args[EQUATIONS], 9)[8], m * nv), _array(frame, plan, SOFT)
     for k in range(m):
         column = nv + nz + k
         for i in range(size):
             matrix[i * size + column] = 0.0
         for i in range(nv):
             matrix[i * size + column] = -J[k * nv + i]
-        matrix[column * size + column] = _compliance(J, matrix, k, nv, size, c[EPSILON])
+        soft[k] = matrix[column * size + column] = _compliance(J, matrix, k, nv, size, c[EPSILON])
     return status
 
 
@@ -321,22 +299,22 @@ def _compliance(J: Any, matrix: Any, k: int, nv: int, size: int, epsilon: float)
 
 
 @jit
-def _correct(frame: Any, plan: Any, n: int, pivots: Any, h: float) -> float:
+def _correct(frame: Any, plan: Any, pivots: Any, h: float) -> float:
     """One Newton correction of v̇₁, ż₁ and λ₁; its size over the accuracy wanted."""
     nq, nv, nz, m, mh = plan[NQ], plan[NV], plan[NZ], plan[M], plan[HOLONOMIC]
-    c, b, x = doubles(frame[CONST], CONSTANTS), _array(frame, plan, n, B), doubles(frame[X], n)
+    c, b, x = doubles(frame[CONST], CONSTANTS), _array(frame, plan, B), _whole(frame, plan, X)
     size = nv + nz + m
     slots = words(words(frame[JAC_ARGS], ARGUMENTS)[EQUATIONS], 9)
     r, e, f = doubles(slots[5], nv), doubles(slots[6], m), doubles(slots[7], nz)
-    acc, rate1, lam = _array(frame, plan, n, ACC), _array(frame, plan, n, RATE1), _array(frame, plan, n, LAM)
+    acc, rate1, lam = _array(frame, plan, ACC), _array(frame, plan, RATE1), _array(frame, plan, LAM)
     scale, by_v = c[BETA] * h * h, c[GAMMA] / (h * c[BETA])
-    matrix = _array(frame, plan, n, MATRIX)
+    matrix, soft = _array(frame, plan, MATRIX), _array(frame, plan, SOFT)
     for i in range(nv):
         b[i] = -scale * r[i]
     for i in range(nz):
         b[nv + i] = -h * c[GAMMA] * (rate1[i] - f[i])
     for i in range(m):
-        b[nv + nz + i] = -(e[i] if i < mh else e[i] / by_v)
+        b[nv + nz + i] = -((e[i] if i < mh else e[i] / by_v) + soft[i] * scale * lam[i])
     lu_solve(matrix, size, pivots, b)
     ratio = (1.0 - c[ALPHA_M]) / (1.0 - c[ALPHA_F])
     largest = 0.0
@@ -345,7 +323,7 @@ def _correct(frame: Any, plan: Any, n: int, pivots: Any, h: float) -> float:
         largest = max(largest, abs(acc[i]))
     for i in range(m):
         lam[i] += b[nv + nz + i] / scale
-    result, span, k = 0.0, 0.0, nv + nz
+    result, span = 0.0, 0.0
     for i in range(nq):
         span = max(span, abs(x[i]))
     wanted = ACCURACY * scale * largest + 16.0 * EPS * max(span, 1e-3)
@@ -354,33 +332,32 @@ def _correct(frame: Any, plan: Any, n: int, pivots: Any, h: float) -> float:
     for i in range(nz):
         rate1[i] += b[nv + i] * ratio / (h * c[GAMMA])
         result = max(result, abs(b[nv + i]) / (ACCURACY * h * abs(rate1[i]) + 16.0 * EPS * max(abs(x[nq + nv + i]), 1e-3)))
-    return result if k > 0 else 0.0
+    return result
 
 
 @jit
 def _solve(frame: Any, clock: Any, count: Any, plan: Any, h: float) -> int:
     """Newton's method for one step; the matrix is renewed when convergence is slow."""
-    n = count[N]
     args = words(frame[JAC_ARGS], ARGUMENTS)
     turns, ints = integers(args[QUATERNIONS], 2 * plan[TURNS] + 1), integers(frame[INTS], 4)
     unknowns = plan[NV] + plan[NZ] + plan[M]
-    pivots, memory = integers(frame[INTS] + 32, unknowns), _array(frame, plan, n, MEMORY)
+    pivots, memory = integers(frame[INTS] + 32, unknowns), _array(frame, plan, MEMORY)
     last, taken = 0.0, 0
     for k in range(ITERATIONS):
-        _trial(frame, plan, turns, n, h)
-        status = _evaluate(frame, clock, count, plan, n, clock[T] + h)
+        _trial(frame, plan, turns, h)
+        status = _evaluate(frame, clock, count, plan, clock[T] + h)
         if status != 0:
             return status
         if ints[USABLE] == 0 or memory[H_FACTORS] != h:
             count[N_JAC] += 1
             count[N_LU] += 1
-            if _assemble(frame, plan, turns, n, h) != 0:
+            if _assemble(frame, plan, turns, h) != 0:
                 return RHS_FAILED
-            if lu_factor(_array(frame, plan, n, MATRIX), unknowns, pivots) != 0:
+            if lu_factor(_array(frame, plan, MATRIX), unknowns, pivots) != 0:
                 ints[USABLE] = 0
                 return SINGULAR
             ints[USABLE], memory[H_FACTORS], taken = 1, h, 0
-        size = _correct(frame, plan, n, pivots, h)
+        size = _correct(frame, plan, pivots, h)
         taken += 1
         if not math.isfinite(size):
             return NO_CONVERGENCE
@@ -388,7 +365,7 @@ def _solve(frame: Any, clock: Any, count: Any, plan: Any, h: float) -> int:
         if size <= 1.0 or (k > 0 and ratio < 1.0 and ratio / (1.0 - ratio) * size <= 0.5) or (k > 3 and size < 1e3 and ratio > 0.5):
             if taken > 5:
                 ints[USABLE] = 0
-            _trial(frame, plan, turns, n, h)
+            _trial(frame, plan, turns, h)
             return 0
         if k > 0 and ratio > 0.3:
             ints[USABLE] = 0
@@ -399,30 +376,30 @@ def _solve(frame: Any, clock: Any, count: Any, plan: Any, h: float) -> int:
 @jit
 def _start(frame: Any, clock: Any, count: Any, plan: Any) -> int:
     """Accelerations consistent with the state, at the beginning and after every jump."""
-    n, nq, nv, nz = count[N], plan[NQ], plan[NV], plan[NZ]
+    nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
     ints = integers(frame[INTS], 4)
     status = evaluate_here(frame, clock, count)
     if status != 0:
         return status
     f, x, a, w, rate = (
-        doubles(frame[F], n), doubles(frame[X], n), _array(frame, plan, n, A), _array(frame, plan, n, W), _array(frame, plan, n, RATE),
+        _whole(frame, plan, F), _whole(frame, plan, X), _array(frame, plan, A), _array(frame, plan, W), _array(frame, plan, RATE),
     )
     for i in range(nv):
         x[nq + nv + nz + i] = a[i] = f[nq + i]
     for i in range(nz):
         rate[i] = w[i] = f[nq + nv + i]
     ints[STARTED], ints[KNOWN] = 1, 0
-    _array(frame, plan, n, MEMORY)[H_LAST] = 0.0
+    _array(frame, plan, MEMORY)[H_LAST] = 0.0
     return 0
 
 
 @jit
-def _prepare(frame: Any, plan: Any, n: int, h: float) -> None:
+def _prepare(frame: Any, plan: Any, h: float) -> None:
     """The guess of the step, and a₀ moved to the instant t₀ + (α_m − α_f) h where this step size wants it."""
     nq, nv, nz, m = plan[NQ], plan[NV], plan[NZ], plan[M]
-    x, memory = doubles(frame[X], n), _array(frame, plan, n, MEMORY)
-    a, acc, lam = _array(frame, plan, n, A), _array(frame, plan, n, ACC), _array(frame, plan, n, LAM)
-    w, rate, rate1 = _array(frame, plan, n, W), _array(frame, plan, n, RATE), _array(frame, plan, n, RATE1)
+    x, memory = _whole(frame, plan, X), _array(frame, plan, MEMORY)
+    a, acc, lam = _array(frame, plan, A), _array(frame, plan, ACC), _array(frame, plan, LAM)
+    w, rate, rate1 = _array(frame, plan, W), _array(frame, plan, RATE), _array(frame, plan, RATE1)
     ratio = h / memory[H_LAST] if memory[H_LAST] != 0.0 else 1.0
     for i in range(nv):
         acc[i] = x[nq + nv + nz + i]
@@ -436,13 +413,14 @@ def _prepare(frame: Any, plan: Any, n: int, h: float) -> None:
 
 
 @jit
-def _error(frame: Any, plan: Any, turns: Any, n: int, h: float, known: bool) -> float:
+def _error(frame: Any, plan: Any, turns: Any, h: float, known: bool) -> float:
     """The local error over its tolerance from the leading terms of its expansion in h."""
     nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
-    c, x, tol = doubles(frame[CONST], CONSTANTS), doubles(frame[X], n), doubles(frame[TOL], n + 1)
-    a, a1, old = _array(frame, plan, n, A), _array(frame, plan, n, A1), _array(frame, plan, n, DIFFERENCE)
+    c, x = doubles(frame[CONST], CONSTANTS), _whole(frame, plan, X)
+    tol = doubles(frame[TOL], x.size + 1)
+    a, a1, old = _array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, DIFFERENCE)
     w, w1, old_z, x1 = (
-        _array(frame, plan, n, W), _array(frame, plan, n, W1), _array(frame, plan, n, DIFFERENCE_Z), _array(frame, plan, n, STATE),
+        _array(frame, plan, W), _array(frame, plan, W1), _array(frame, plan, DIFFERENCE_Z), _array(frame, plan, STATE),
     )
     shift = c[ALPHA_M] - c[ALPHA_F]
     by_q = abs(0.5 * shift + c[BETA] - 1.0 / 6.0)
@@ -468,12 +446,12 @@ def _error(frame: Any, plan: Any, turns: Any, n: int, h: float, known: bool) -> 
 @jit
 def _take(frame: Any, clock: Any, count: Any, plan: Any, h: float, hit: bool) -> None:
     """Moves to the new point."""
-    n, nq, nv, nz, m = count[N], plan[NQ], plan[NV], plan[NZ], plan[M]
-    x, x_old, x1 = doubles(frame[X], n), doubles(frame[X_OLD], n), _array(frame, plan, n, STATE)
-    a, a1, acc, lam = (_array(frame, plan, n, A), _array(frame, plan, n, A1), _array(frame, plan, n, ACC), _array(frame, plan, n, LAM))
-    w, w1, rate, rate1 = (_array(frame, plan, n, W), _array(frame, plan, n, W1), _array(frame, plan, n, RATE), _array(frame, plan, n, RATE1))
-    rate_old, old, old_z = _array(frame, plan, n, RATE_OLD), _array(frame, plan, n, DIFFERENCE), _array(frame, plan, n, DIFFERENCE_Z)
-    for i in range(n):
+    nq, nv, nz, m = plan[NQ], plan[NV], plan[NZ], plan[M]
+    x, x_old, x1 = _whole(frame, plan, X), _whole(frame, plan, X_OLD), _array(frame, plan, STATE)
+    a, a1, acc, lam = (_array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, ACC), _array(frame, plan, LAM))
+    w, w1, rate, rate1 = (_array(frame, plan, W), _array(frame, plan, W1), _array(frame, plan, RATE), _array(frame, plan, RATE1))
+    rate_old, old, old_z = _array(frame, plan, RATE_OLD), _array(frame, plan, DIFFERENCE), _array(frame, plan, DIFFERENCE_Z)
+    for i in range(x.size):
         x_old[i] = x[i]
     for i in range(nq + nv + nz):
         x[i] = x1[i]
@@ -494,7 +472,7 @@ def _take(frame: Any, clock: Any, count: Any, plan: Any, h: float, hit: bool) ->
 def step(address: int) -> int:
     """Take one accepted step; a step that does not converge is halved."""
     frame, clock, count = view(address)
-    plan, ints, n = _plan(frame), integers(frame[INTS], 4), count[N]
+    plan, ints = _plan(frame), integers(frame[INTS], 4)
     args = words(frame[JAC_ARGS], ARGUMENTS)
     turns = integers(args[QUATERNIONS], 2 * plan[TURNS] + 1)
     adapts = doubles(frame[CONST], CONSTANTS)[ADAPTS] != 0.0
@@ -508,11 +486,11 @@ def step(address: int) -> int:
             return status
     planned = h
     while True:
-        _prepare(frame, plan, n, h)
+        _prepare(frame, plan, h)
         status = _solve(frame, clock, count, plan, h)
         error = 0.0
         if status == 0 and adapts:
-            error = _error(frame, plan, turns, n, h, ints[KNOWN] == 1)
+            error = _error(frame, plan, turns, h, ints[KNOWN] == 1)
         if status == 0 and error <= 1.0:
             break
         count[REJECTED] += 1
@@ -526,10 +504,10 @@ def step(address: int) -> int:
     _take(frame, clock, count, plan, h, hit)
     if adapts:
         factor = min(3.0, 0.9 * max(error, 1e-6) ** (-1.0 / 3.0))
-        if not 0.9 < factor < 1.3 and (abs(h * factor) > abs(clock[H]) or h == planned and not hit or factor < 1.0):
-            clock[H] = h * factor
-        elif h != planned:
-            clock[H] = h
+        wanted = h if 0.9 < factor < 1.3 else h * factor  # an equal step keeps the factorised matrix
+        cut = h == planned and abs(h) < abs(clock[H])
+        if not cut or factor < 0.9 or abs(wanted) > abs(clock[H]):
+            clock[H] = wanted
     return 0
 
 
@@ -537,13 +515,13 @@ def step(address: int) -> int:
 def dense(address: int) -> int:
     """Cubics through positions, velocities and states with their rates; accelerations and multipliers are linear."""
     frame, clock, count = view(address)
-    plan, n = _plan(frame), count[N]
+    plan = _plan(frame)
     nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
     args = words(frame[JAC_ARGS], ARGUMENTS)
     turns = integers(args[QUATERNIONS], 2 * plan[TURNS] + 1)
-    x, x_old = doubles(frame[X], n), doubles(frame[X_OLD], n)
-    old, new = doubles(_address(frame, plan, n, SLOPE_OLD), n), doubles(_address(frame, plan, n, SLOPE), n)
-    rate_old, rate = _array(frame, plan, n, RATE_OLD), _array(frame, plan, n, RATE)
+    x, x_old = _whole(frame, plan, X), _whole(frame, plan, X_OLD)
+    old, new = _array(frame, plan, SLOPE_OLD), _array(frame, plan, SLOPE)
+    rate_old, rate = _array(frame, plan, RATE_OLD), _array(frame, plan, RATE)
     _position_rates(plan, turns, x_old, x_old[nq:], old)
     _position_rates(plan, turns, x, x[nq:], new)
     for i in range(nv):
@@ -551,7 +529,7 @@ def dense(address: int) -> int:
     for i in range(nz):
         old[nq + nv + i], new[nq + nv + i] = rate_old[i], rate[i]
     h = clock[H_USED]
-    for i in range(nq + nv + nz, n):
+    for i in range(nq + nv + nz, x.size):
         old[i] = new[i] = (x[i] - x_old[i]) / h
     hermite(frame, clock, count, old, new)
     return 0
@@ -583,7 +561,10 @@ def coefficients(name: str, rho: float = 0.8) -> tuple[float, float, float, floa
 def make_plan(nq: int, nv: int, nz: int, rows: int, holonomic: int, turns: int) -> np.ndarray:
     """The integer plan the kernels read; addresses are filled in by the caller."""
     plan = np.zeros(PLAN_SIZE, dtype=np.int64)
-    plan[: EQUATIONS_ADDRESS] = nq, nv, nz, rows, holonomic, turns
+    plan[:EQUATIONS_ADDRESS] = nq, nv, nz, rows, holonomic, turns
+    unknowns, whole = nv + nz + rows, nq + 2 * nv + nz + rows
+    sizes = [MEMORY_SIZE, *[nv] * 6, *[nz] * 6, *[rows] * 2, *[nq + nv + nz] * 2, *[whole] * 2, unknowns, 1, unknowns * unknowns]
+    plan[OFFSETS + 1 : OFFSETS + 1 + len(sizes)] = np.cumsum(sizes)
     return plan
 
 
@@ -596,11 +577,5 @@ def method(name: str = "generalized_alpha", rho: float = 0.8, plan: np.ndarray |
     return Method(
         name=name, order=2, adaptive=adaptive, step=step.address, dense=dense.address,
         constants=np.array([2.0, *coefficients(name, rho), epsilon, float(adaptive)]),
-        work=lambda n: int(_size(plan, n)), integer_work=lambda n: unknowns, degree=3, needs_jacobian=True, stiff=True,
+        work=lambda n: int(plan[OFFSETS + MATRIX + 1]), integer_work=lambda n: unknowns, degree=3, needs_jacobian=True, stiff=True,
     )  # fmt: skip
-
-
-def _size(plan: np.ndarray, n: int) -> int:
-    nv, nz, m = int(plan[NV]), int(plan[NZ]), int(plan[M])
-    unknowns = nv + nz + m
-    return MEMORY_SIZE + 6 * nv + 6 * nz + m + 2 * (int(plan[NQ]) + nv + nz) + 2 * n + unknowns + 1 + unknowns * unknowns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -64,6 +65,15 @@ class Vector:
     def is_zero(self) -> bool:
         """Whether all components vanish identically."""
         return self.x is ZERO and self.y is ZERO and self.z is ZERO
+
+    @property
+    def coordinate_axis(self) -> tuple[int, int] | None:
+        """Axis 0, 1, 2 and sign for a unit vector that lies exactly along a coordinate axis."""
+        parts = (self.x, self.y, self.z)
+        for k, e in enumerate(parts):
+            if e.is_number and abs(e.data) == 1.0 and all(parts[j] is ZERO for j in range(3) if j != k):
+                return k, int(e.data)
+        return None
 
     def __repr__(self) -> str:
         return f"({self.x}, {self.y}, {self.z})"
@@ -201,6 +211,18 @@ def steiner(w: Vector, d: Vector) -> Inertia:
     )  # fmt: skip
 
 
+def cosine_sine(angle: Expr) -> tuple[Expr, Expr]:
+    """Cosine and sine; those of a number that is a whole multiple of π/2 to rounding are exact."""
+    if angle.is_number:
+        quarters = float(angle) / (0.5 * math.pi)
+        if abs(quarters) < 1e6 and quarters == round(quarters):
+            return _QUARTERS[round(quarters) % 4]
+    return cos(angle), sin(angle)
+
+
+_QUARTERS = ((ONE, ZERO), (ZERO, ONE), (constant(-1.0), ZERO), (ZERO, constant(-1.0)))
+
+
 class AxisTurn:
     """Rotation about a coordinate axis by an angle: two components mix, the third stays."""
 
@@ -216,7 +238,7 @@ class AxisTurn:
     def by(axis: int, angle: Any) -> AxisTurn:
         """The rotation by an angle."""
         angle = as_expr(angle)
-        return AxisTurn(axis, cos(angle), sin(angle), angle)
+        return AxisTurn(axis, *cosine_sine(angle), angle)
 
     def out(self, v: Vector) -> Vector:
         """Components in the outer frame of a vector given in the turned frame."""
@@ -300,12 +322,11 @@ def axis_rotation(axis: Sequence[Any], angle: Any) -> Matrix:
     """Rotation about a unit axis by Rodrigues' formula R = cos θ 1 + sin θ ñ + (1 − cos θ) n nᵀ."""
     n = Vector.of(axis)
     angle = as_expr(angle)
-    for k in range(3):
-        if n[k] is ONE:
-            return AxisTurn.by(k, angle).matrix()
-        if n[k] == -1.0:
-            return AxisTurn.by(k, neg(angle)).matrix()
-    c, s = cos(angle), sin(angle)
+    along = n.coordinate_axis
+    if along is not None:
+        k, sign = along
+        return AxisTurn.by(k, angle if sign > 0 else neg(angle)).matrix()
+    c, s = cosine_sine(angle)
     v = sub(ONE, c)
     rows = [[add(mul(v, mul(n[i], n[j])), c if i == j else ZERO) for j in range(3)] for i in range(3)]
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import jourdain as jd
-from tests.analysis.mechanisms import FOUR_BAR_GUESS, GRAVITY, four_bar, pendulum
+from tests.analysis.mechanisms import FOUR_BAR_GUESS, GRAVITY, central_differences, four_bar, pendulum, reduced_rates
 
 
-def test_pendulum_with_torsion_spring():
+def test_pendulum_with_torsion_spring(tmp_path):
     m, hinge = pendulum(0.7, 2.0)
     m.joint_spring(hinge, stiffness=5.0, rest=1.2)
     s = m.compile()
@@ -21,6 +23,9 @@ def test_pendulum_with_torsion_spring():
     assert "hinge.angle" in str(e) and "neutral" in str(e)
     rest = s.simulate(e.state, 1.0)
     np.testing.assert_allclose(rest["hinge.angle"], x, atol=1e-12)
+    e.save(tmp_path / "equilibrium.json")
+    data = json.loads((tmp_path / "equilibrium.json").read_text(encoding="utf-8"))
+    assert data["variables"][0]["value"] == x and data["kind"] == "static"
 
 
 def test_upright_pendulum_is_unstable():
@@ -309,6 +314,67 @@ def test_continuation_where_newton_is_cut_short(way):
     assert -6.0 * (x - 2.0) - GRAVITY * np.sin(x) == pytest.approx(0.0, abs=1e-9)
 
 
+def test_start_where_the_derivative_vanishes():
+    """A horizontal pendulum: no small step changes the moment of its weight; a push helps."""
+    m, _ = pendulum()
+    e = m.compile().equilibrium({"hinge": np.pi / 2})
+    assert np.sin(e["hinge.angle"]) == pytest.approx(0.0, abs=1e-10)
+
+
+def porter_governor(mass: float = 0.4, sleeve_mass: float = 3.0, length: float = 0.3):
+    """Two arms with balls on a shaft, two rods down to a sleeve: ω² = (m + M) g / (m l cos θ)."""
+    m = jd.Model("Porter governor")
+    shaft = m.body("shaft", mass=1.0, inertia=(0.1, 0.1, 0.05))
+    spin = m.revolute("spin", m.ground, shaft, axis="z")
+    torque = m.input("torque")
+    m.force(spin, lambda x, v, t: torque - 0.2 * v)
+    sleeve = m.body("sleeve", mass=sleeve_mass, inertia=(0.01, 0.01, 0.01))
+    m.prismatic("sleeve", shaft, sleeve, axis="z", damping=4.0)
+    for i, axis in enumerate(("y", "-y")):
+        ball = m.body(f"ball{i}", mass=mass, com=(0, 0, -length))
+        m.revolute(f"arm{i}", shaft, ball, axis=axis)
+        m.rod(f"rod{i}", ball.at(0, 0, -length), sleeve, length)
+    return m.compile()
+
+
+def test_porter_governor_with_loops():
+    s = porter_governor()
+    omega = 20.0
+    start = s.assemble(guess={"arm0": 0.8, "arm1": 0.8, "sleeve": -0.42}, velocities={"spin": omega})
+    e = s.equilibrium(start, kind="dynamic", exchange={"spin": "torque"}, steady=["spin.angle_rate"])
+    cosine = (0.4 + 3.0) * GRAVITY / (0.4 * 0.3 * omega**2)
+    assert np.cos(e["arm0.angle"]) == pytest.approx(cosine, rel=1e-10)
+    assert e["sleeve.displacement"] == pytest.approx(-0.6 * cosine, rel=1e-10)
+    assert e["torque"] == pytest.approx(0.2 * omega, rel=1e-9)
+    back = s.equilibrium(start, kind="dynamic", exchange={"spin": "spin.angle_rate"}, inputs={"torque": 4.0}, steady=["spin.angle_rate"])
+    assert back["spin.angle_rate"] == pytest.approx(omega, rel=1e-10)
+    moved = s.simulate(e.state, 1.0, inputs=e.inputs)
+    np.testing.assert_allclose(moved["sleeve.displacement"], e["sleeve.displacement"], atol=1e-7)
+    rates = reduced_rates(s, e.linear, e.state.x, 0.0, e.inputs)
+    np.testing.assert_allclose(e.linear.A, central_differences(rates, len(e.linear.A)), rtol=1e-6, atol=1e-5)
+
+
+def test_redundant_constraints():
+    """A table swing on three equal cranks, one more than it needs: a pendulum of the same length."""
+    m = jd.Model("swing")
+    table = m.body("table", mass=5.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
+    cranks = [m.body(f"crank{i}", mass=0.1, com=(0, 0, -0.25), inertia=(0.01, 0.01, 0.01)) for i in range(3)]
+    for i, crank in enumerate(cranks):
+        m.revolute(f"c{i}", m.ground.at(0.5 * i, 0, 0), crank, axis="y")
+    m.revolute("t", cranks[0].at(0, 0, -0.5), table, axis="y")
+    for i in (1, 2):
+        m.close(f"hold{i}", table.at(0.5 * i, 0, 0), cranks[i].at(0, 0, -0.5), "ball")
+    m.force(m.joints["c0"], lambda x, v, t: 2.0 + 0.0 * x)
+    s = m.compile()
+    start = s.assemble({"c0": 0.1}, guess={"c0": 0.1, "c1": 0.1, "c2": 0.1, "t": -0.1})
+    e = s.equilibrium(start)
+    assert pytest.approx((5.0 * 0.5 + 3 * 0.1 * 0.25) * GRAVITY * np.sin(e["c0.angle"]), rel=1e-9) == 2.0
+    inertia = 5.0 * 0.25 + 3 * (0.01 + 0.1 * 0.0625)
+    stiffness = (5.0 * 0.5 + 3 * 0.1 * 0.25) * GRAVITY * np.cos(e["c0.angle"])
+    assert s.modal(e)[0].circular_frequency == pytest.approx(np.sqrt(stiffness / inertia), rel=1e-9)
+    assert np.isfinite(list(e.multipliers.values())).all() and len(e.multipliers) == 4
+
+
 def test_user_states_are_part_of_it():
     m, hinge = pendulum(1.0, 2.0)
     target = m.input("target", 0.6)
@@ -361,7 +427,7 @@ def test_bad_input(options, message):
         m.compile().equilibrium({"hinge": 0.2}, **options)
 
 
-def test_von_mises_truss_through_its_folds():
+def test_von_mises_truss_through_its_folds(tmp_path):
     """Two springs that snap through under a load: V' = 0 is F = 4k z (l0/√(b²+z²) − 1)…, folds where dF/dz = 0."""
     b, h, k = 1.0, 0.5, 100.0
     l0 = np.hypot(b, h)
@@ -382,6 +448,8 @@ def test_von_mises_truss_through_its_folds():
     assert z.min() < -h
     inner = np.abs(z) < fold - 1e-3
     assert not branch.stable[inner].any() and branch.stable[np.abs(z) > fold + 1e-3].all()
+    branch.plot("slide.displacement", file=tmp_path / "branch.png")
+    assert (tmp_path / "branch.png").stat().st_size > 1000 and "2 folds" in str(branch)
 
 
 def test_governor_bifurcates_over_the_speed():

@@ -9,7 +9,7 @@ import jourdain as jd
 from tests.analysis.mechanisms import FOUR_BAR_GUESS, GRAVITY, four_bar, pendulum, right_hand_side
 
 
-def test_pendulum_closed_form():
+def test_pendulum_closed_form(tmp_path):
     m, hinge = pendulum(0.5, 2.0)
     m.joint_spring(hinge, 3.0, damping=0.4)
     s = m.compile()
@@ -18,6 +18,8 @@ def test_pendulum_closed_form():
     x, v, a = 0.7 * np.sin(3 * t), 2.1 * np.cos(3 * t), -6.3 * np.sin(3 * t)
     np.testing.assert_allclose(found["hinge"], 0.5 * a + 2 * GRAVITY * 0.5 * np.sin(x) + 3 * x + 0.4 * v, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.power[:, 0], found["hinge"] * v, atol=1e-12)
+    found.plot(file=tmp_path / "forces.png")
+    assert (tmp_path / "forces.png").stat().st_size > 1000
     assert "hinge.angle.actuator" in found.solution and "hinge.angle" in str(found)
 
 

@@ -106,6 +106,15 @@ def test_undetermined_motion_is_refused():
         s.kinematics([1.0, 0.0], {"crank": 0.0}, {"piston": 1.0})
 
 
+def test_everything_driven():
+    """A model without any free coordinate has a motion all the same."""
+    m = jd.Model("driven")
+    arm = m.body("arm", mass=1.0, com=(1, 0, 0))
+    m.drive(m.revolute("hinge", m.ground, arm, axis="z"), lambda t: t)
+    found = m.compile().kinematics([0.0, 1.0])
+    assert found.q.shape == (2, 0) and found.v.shape == (2, 0)
+
+
 # --- inverse kinematics ------------------------------------------------------------------------------------------
 
 

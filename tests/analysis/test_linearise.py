@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.analysis.linearise import linearise, symbolic_linearisation
+from jourdain.analysis.residual import Point, Residual
+from jourdain.formalisms.derivatives import recursive_derivatives
 from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, pendulum, reduced_rates
+from tests.formalisms.strategies import error, matrix_of, random_state, random_trees, values
 
 
 def agree(system, state, u=None, tolerance=2e-7):
@@ -23,6 +28,21 @@ def agree(system, state, u=None, tolerance=2e-7):
             zero = np.zeros(len(linear.states))
             np.testing.assert_allclose(linear.B[:, j], up(zero) - down(zero), atol=1e-8)
     return linear
+
+
+@settings(max_examples=12)
+@given(random_trees(max_bodies=4), st.integers(0, 10**6))
+def test_derivatives_equal_the_recursive_ones(model, seed):
+    """Tangents of the graph against the analytic recursion for ∂φ/∂q, ∂φ/∂v and M, another algorithm altogether."""
+    system = model.compile(check=False)
+    tree = system.equations_of_motion.tree
+    q, v, a = random_state(tree, np.random.default_rng(seed))
+    residual = Residual(system)
+    point = Point(0.7, q, v, a, np.zeros(0), np.zeros(0), np.zeros(0))
+    found = residual.derivatives(point)
+    expected = [matrix_of(table, values(model, tree, q, v, a, 0.7)) for table in recursive_derivatives(tree)]
+    for key, matrix in zip(("rq", "rv", "ra"), expected, strict=True):
+        assert error(found[key], matrix, 1.0) < 1e-11
 
 
 def test_tree_with_springs_and_time(rng):
@@ -171,3 +191,12 @@ def test_python_control_takes_it():
     w = 1.7
     assert complex(control.evalfr(found, 1j * w)) == pytest.approx(1.0 / (9.81 - w**2 + 0.2j * w), rel=1e-12)
     assert found.state_labels == ["hinge_angle", "hinge_angle_rate"]
+
+
+def test_saved_matrices(tmp_path):
+    m, _ = pendulum(1.0, 1.0)
+    linear = m.compile().linearise({})
+    linear.save(tmp_path / "linear.npz")
+    data = np.load(tmp_path / "linear.npz")
+    np.testing.assert_array_equal(data["A"], linear.A)
+    assert data["states"].tolist() == linear.states

@@ -222,3 +222,20 @@ def test_plots(tmp_path):
     s.root_locus("k", np.linspace(1.0, 9.0, 5)).plot(file=tmp_path / "locus.png")
     s.frequency_response("f", "hinge", np.geomspace(0.1, 10.0, 50)).plot(file=tmp_path / "response.png")
     assert all((tmp_path / f"{n}.png").stat().st_size > 1000 for n in ("modes", "locus", "response"))
+
+
+def test_saved_tables(tmp_path):
+    m, hinge = pendulum()
+    k, f = m.parameter("k", 5.0), m.input("f")
+    m.force(hinge, lambda x, v, t: f - k * x - 0.3 * v)
+    s = m.compile()
+    modes, locus = s.modal(), s.root_locus("k", [1.0, 2.0])
+    modes.save(tmp_path / "modes.csv")
+    locus.save(tmp_path / "locus.csv")
+    s.frequency_response("f", "hinge", [1.0, 2.0]).save(tmp_path / "response.csv")
+    head, row = (tmp_path / "modes.csv").read_text(encoding="utf-8").splitlines()
+    values = dict(zip(head.split(","), row.split(","), strict=True))
+    assert float(values["eigenvalue.im"]) == modes[0].eigenvalue.imag and float(values["hinge.angle.re"]) == 1.0
+    table = np.loadtxt(tmp_path / "locus.csv", delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table[:, 0], [1.0, 2.0])
+    np.testing.assert_allclose(table[1, 1] + 1j * table[1, 2], locus.eigenvalues[1, 0])
