@@ -85,9 +85,8 @@ class LinearSystem:
         """All matrices and names as a NumPy archive (.npz)."""
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         arrays: dict[str, Any] = {n: getattr(self, n) for n in ("A", "B", "C", "D", "M", "G", "K", "L", "Bf", "Zq", "u", "a", "lam")}
-        np.savez(
-            os.fspath(path), **arrays, **{n: np.array(x, dtype=str) for n, x in names.items()}, x=self.state.x, t=np.array(self.state.t)
-        )
+        arrays |= {n: np.array(x, dtype=str) for n, x in names.items()}
+        np.savez(os.fspath(path), x=self.state.x, t=np.array(self.state.t), **arrays)
 
     def __str__(self) -> str:
         lines = [

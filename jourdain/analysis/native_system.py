@@ -15,8 +15,10 @@ from ..solvers.native_function import NativeFunction
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import evaluate, substitute
+from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from .state import State
     from .system import System
 
 
@@ -24,12 +26,13 @@ class NativeSystem:
     """Native ẋ = f(t, x) of a system, with the projection onto its constraints; one object for one thread.
 
     ``u`` holds the inputs and may be changed between calls (by a sampled controller); ``signals`` are inputs given as
-    expressions of time, which become part of the equations.
+    expressions of time, which become part of the equations.  ``start`` is a closed state, at which redundant constraints are
+    found and left out.
     """
 
     def __init__(
         self, system: System, u: np.ndarray | None = None, parameters: np.ndarray | None = None,
-        signals: Mapping[Expr, Expr] | None = None,
+        signals: Mapping[Expr, Expr] | None = None, start: State | None = None,
     ) -> None:  # fmt: skip
         self.system = system
         self.u = np.array(system.input_values() if u is None else u, dtype=float)
@@ -42,6 +45,7 @@ class NativeSystem:
         self._initial = self.u.copy()
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
+        self._redundant = redundant_rows(system, start) if constrained and start is not None else []
         if constrained:
             self.rhs = self._constrained()
         elif system.form == "looped":
@@ -138,7 +142,7 @@ class NativeSystem:
         eq = self.system.equations_of_motion
         pattern = np.zeros((len(eq.rows), self.system.nv), dtype=bool)
         for i, j in eq.constraint_jacobian:
-            pattern[i, j] = True
+            pattern[i, j] = i not in self._redundant
         s = self.system
         return make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern)
 

@@ -41,7 +41,7 @@ def simulate(
     if outputs is not None:
         times = np.linspace(span[0], span[1], outputs)
     constants, signals, controllers = sort_inputs(system, inputs or {})
-    native = NativeSystem(system, system.input_values(constants), signals=signals)
+    native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
     trajectory = integrate(

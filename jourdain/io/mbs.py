@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import InputError, JourdainError
 from ..model import Body, Frame, Joint, Model
+from .mbs_connect import connect
 from .mbs_data import (
     Cut,
     Drawing,
@@ -40,8 +41,10 @@ def read_mbs(
     With ``parameters="symbolic"`` every mass, component of a centre of mass, inertia and component of a point that is
     not zero becomes a parameter: ``body.m``, ``body.Lx``, ``body.Ixx``, ``body.point.x``; with "numbers" they are
     folded into the equations. ``driven`` says what a driven joint does: "locked" at its initial value, or "free" (as in
-    ROBOTRAN's mass matrix, which has a row for every joint). Points become named frames. Loops, links, points of
-    forces and sensors, user models, initial values and drawings are in ``model.imported`` under "cuts", "links",
+    ROBOTRAN's mass matrix, which has a row for every joint). Points become named frames, cuts close loops. The laws of
+    links and external forces are programs in ROBOTRAN: here each becomes inputs to be given or replaced by a law,
+    ``link.tension`` (N, positive when it pulls), ``force.fx … force.tz`` (world axes). The records of loops, links, points
+    of forces and sensors, user models, initial values and drawings are in ``model.imported`` under "cuts", "links",
     "forces", "sensors", "user_models", "user_variables", "joints", "drawings" (:mod:`jourdain.io.mbs_data`).
     """
     if parameters not in ("symbolic", "numbers"):
@@ -74,6 +77,7 @@ class _Importer:
         for name, element in bodies.items():
             self._connect(element, self.model.bodies[name])
         self._connections(root)
+        connect(self.model)
         self._user(root)
         known = {
             "mbsname",

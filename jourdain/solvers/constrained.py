@@ -157,15 +157,19 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
     n = plan[NV]
     free = eliminate(J, g, plan, helper, lu, Z, a0)
     begin = plan[LENGTH] - 3 * n
-    row = lu
-    for j in range(n):  # row j of the full matrix ends before row j of the lists begins to be needed
+    for j in range(n):  # in place: row j of the full matrix ends before row j + 1 of the lists begins
+        independent = helper[j] >= 0
         length, members = helper[begin + n + j], helper[begin + j]
-        for k in range(length):
-            row[k] = Z[j * n + k]
+        if not independent:
+            for k in range(length):
+                lu[k] = Z[j * n + k]
         for k in range(free):
             Z[j * free + k] = 0.0
-        for k in range(length):
-            Z[j * free + helper[members + k]] = row[k]
+        if independent:
+            Z[j * free + helper[j]] = 1.0
+        else:
+            for k in range(length):
+                Z[j * free + helper[members + k]] = lu[k]
     return free
 
 
@@ -378,7 +382,7 @@ def project(args: int) -> int:
     n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
     plan = integers(a[3], plan[LENGTH])
     x = doubles(a[1], nq + n + nz)
-    scratch = doubles(a[4], plan[SCRATCH] + m * (n + 1))
+    scratch = doubles(a[4], plan[SCRATCH])
     quaternions = integers(a[5], 2 * plan[QUATERNIONS] + 1)
     d, gram = scratch[:n], scratch[n:]
     for j in range(n):

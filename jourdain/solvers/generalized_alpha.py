@@ -26,8 +26,11 @@ from jourdain.solvers.dense import lu_factor, lu_solve
 from jourdain.solvers.frame import (
     BAD,
     BAD_STATUS,
+    CLOCK,
     CONST,
     EPS,
+    FRESH,
+    H_USED,
     INTS,
     JAC_ARGS,
     N_JAC,
@@ -46,12 +49,8 @@ from jourdain.solvers.frame import (
     UNDERFLOW,
     WORK,
     X_OLD,
-    CLOCK,
     F,
-    FRESH,
     H,
-    H_USED,
-    N,
     T,
     X,
     accept,
@@ -73,7 +72,7 @@ NAMES = ("generalized_alpha", "hht", "newmark", "trapezoidal")
 
 ITERATIONS = 12
 #: Newton stops when the displacement is known to this part of what the acceleration contributes to it.
-ACCURACY = 1e-9
+ACCURACY = 1e-8
 #: Constraint compliance relative to that of the bodies: removes the indeterminacy of redundant constraints.
 COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
 
@@ -326,12 +325,12 @@ def _correct(frame: Any, plan: Any, pivots: Any, h: float) -> float:
     result, span = 0.0, 0.0
     for i in range(nq):
         span = max(span, abs(x[i]))
-    wanted = ACCURACY * scale * largest + 16.0 * EPS * max(span, 1e-3)
+    wanted = ACCURACY * scale * largest + 64.0 * EPS * max(span, 1e-3)
     for i in range(nv):
         result = max(result, abs(b[i]) / wanted)
     for i in range(nz):
         rate1[i] += b[nv + i] * ratio / (h * c[GAMMA])
-        result = max(result, abs(b[nv + i]) / (ACCURACY * h * abs(rate1[i]) + 16.0 * EPS * max(abs(x[nq + nv + i]), 1e-3)))
+        result = max(result, abs(b[nv + i]) / (ACCURACY * h * abs(rate1[i]) + 64.0 * EPS * max(abs(x[nq + nv + i]), 1e-3)))
     return result
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.analysis.equilibrium import describe_problem
 from tests.analysis.mechanisms import FOUR_BAR_GUESS, GRAVITY, central_differences, four_bar, pendulum, reduced_rates
 
 
@@ -335,6 +336,34 @@ def porter_governor(mass: float = 0.4, sleeve_mass: float = 3.0, length: float =
         m.revolute(f"arm{i}", shaft, ball, axis=axis)
         m.rod(f"rod{i}", ball.at(0, 0, -length), sleeve, length)
     return m.compile()
+
+
+@pytest.mark.parametrize("kind", ["static", "dynamic"])
+def test_jacobian_of_the_equations_is_exact(kind):
+    """Away from any equilibrium, with loops, speeds, inputs, a length in the constraints and given accelerations."""
+    m = jd.Model("bars")
+    l, k = m.parameter("l", 0.7), m.parameter("k", 30.0)
+    a, b = m.body("a", mass=1.0, com=(0.2, 0.1, 0), inertia=(0.1, 0.2, 0.2)), m.body("b", mass=2.0, com=(0, 0, 0.1))
+    spin = m.revolute("spin", m.ground, a, axis=(1, 2, 2))
+    m.spherical("ball", a.at(0.5, 0, 0), b)
+    slide = m.prismatic("slide", m.ground.at(0, 0, 1), m.body("c", mass=1.0), axis="x", stiffness=k)
+    m.rod("rod", b.at(0, 0.6, 0), m.bodies["c"], l)
+    torque, z = m.input("torque", 0.4), m.state("z", 0.3)
+    m.rate(z, spin.position - 2 * z + jd.sin(slide.velocity))
+    m.force(spin, lambda x, v, t: torque * jd.cos(x) + z**2 - v * jd.absolute(v))
+    s = m.compile()
+    start = s.assemble(guess={"spin": 0.4, "slide": 0.3}, velocities={"spin": 0.7, "ball.orientation.omega_y": 0.5})
+    extra = ["l", "k", "torque", *(["spin.angle_rate"] if kind == "dynamic" else [])]
+    accelerations = {"spin": spin.position * spin.velocity + k * 0.01} if kind == "dynamic" else None
+    equations = {"own": slide.position**2 + torque * l}
+    problem = describe_problem(s, start, None, None, equations, kind, extra, None, accelerations, ["spin.angle_rate"])
+    balance = problem.balance()
+    place = balance.place
+    n = len(balance.unknowns)
+    assert n == 4 + 1 + len(extra)
+    differences = central_differences(lambda d: balance.equation_values(balance.moved(place, d)), n, 1e-3)
+    np.testing.assert_allclose(balance.jacobian(place), differences, rtol=1e-7, atol=1e-7)
+    assert np.abs(balance.equation_values(place)).max() > 0.1
 
 
 def test_porter_governor_with_loops():
