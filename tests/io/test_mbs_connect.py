@@ -27,10 +27,11 @@ def _bar(name: str, parent: str, at: str, joint: str, inside: str = "") -> str:
     )
 
 
+PUSH = '<extforce name="push" Pos="true" />'
 FILE = (
     "<mbsDescR7><mbsname>two_bars</mbsname><base><gravity><coordinates><x>0</x><y>0</y><z>-9.81</z></coordinates></gravity>"
     f"{_point('right', 1.2, 0.0)}{_point('above', 0.3, 1.0)}</base>"
-    f"<bodytree>{_bar('a', 'base', 'origin', 'ja', '<extforce name=\"push\" Pos=\"true\" />')}{_bar('b', 'base', 'right', 'jb')}</bodytree>"
+    f"<bodytree>{_bar('a', 'base', 'origin', 'ja', PUSH)}{_bar('b', 'base', 'right', 'jb')}</bodytree>"
     f"<cuts><rod><name>bar</name>{_ends(('a', 'tip'), ('b', 'tip'))}<length>0.6</length></rod></cuts>"
     f"<links><link><name>spring</name>{_ends(('base', 'above'), ('a', 'tip'))}</link></links></mbsDescR7>"
 )
