@@ -138,13 +138,13 @@ class Modes:
         lines = [f"modes of {self.system.model.name}: {len(self.modes)}, {len(self.rigid)} rigid, {len(self.unstable)} unstable"]
         lines.append(f"{'mode':>4} {'eigenvalue [1/s]':>26} {'ν₀ [Hz]':>11} {'ν [Hz]':>11} {'ζ [%]':>9}  largest components (size, phase)")
         for m in self.modes:
-            λ = m.eigenvalue
+            λ = m.eigenvalue if abs(m.eigenvalue.real) > 1e-12 * abs(m.eigenvalue) else 1j * m.eigenvalue.imag
             value = f"{λ.real:.5g}" if λ.imag == 0 else f"{λ.real:.5g} ± {λ.imag:.5g}i"
             note = "" if m.stable else "  UNSTABLE"
             if m.kind == "rigid":
                 numbers = f"{'rigid':>26} {0.0:>11.5g} {0.0:>11.5g} {'–':>9}"
             else:
-                numbers = f"{value:>26} {m.frequency:>11.5g} {m.damped_frequency:>11.5g} {100 * m.damping_ratio:>9.4g}"
+                numbers = f"{value:>26} {m.frequency:>11.5g} {m.damped_frequency:>11.5g} {100 * (m.damping_ratio if λ.real else 0.0):>9.4g}"
             lines.append(f"{m.number:>4} {numbers}  {self._largest(m)}{note}")
         return "\n".join(lines)
 
@@ -154,7 +154,7 @@ class Modes:
             k = int(np.argmax(np.abs(m.vector)))
             return f"{self.linear.states[k]}"
         order = [i for i in np.argsort(-sizes, kind="stable")[:count] if sizes[i] > 1e-6]
-        return ", ".join(f"{names[i]} ({sizes[i]:.3g}, {np.degrees(m.phase[i]):.0f}°)" for i in order)
+        return ", ".join(f"{names[i]} ({sizes[i]:.3g}, {round(np.degrees(m.phase[i])):d}°)" for i in order)
 
     def save(self, path: File) -> None:
         """Eigenvalues and shapes as CSV, a row for each mode."""

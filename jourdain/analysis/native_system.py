@@ -15,6 +15,7 @@ from ..solvers.native_function import NativeFunction
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import evaluate, substitute
+from .callbacks import Callbacks
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class NativeSystem:
             self.rhs = self._looped()
         else:
             self.rhs = self.wrap(self._function("state_derivative"))
+        self.callbacks = Callbacks(self, self.rhs) if system.model.callbacks else None
+        if self.callbacks is not None:
+            self.rhs = self.callbacks.rhs
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
     def _function(self, name: str, **options: str) -> Function:
@@ -104,8 +108,8 @@ class NativeSystem:
             "time_derivative": self.wrap(self._function("state_time_derivative")),
         }
 
-    def inputs_at(self, t: np.ndarray) -> np.ndarray:
-        """The inputs that acted at given times: constants, held samples, and signals of time."""
+    def inputs_at(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The inputs that acted at given times and states: constants, held samples, signals of time, callbacks."""
         nu = self.system.nu
         values = np.tile(self._initial[:nu], (len(t), 1))
         for start, u in self.held:
@@ -114,6 +118,9 @@ class NativeSystem:
             if item.symbol in self._signals:
                 known = dict(zip(self.system.equations_of_motion.p, self.system.parameter_vector, strict=True))
                 values[:, i] = evaluate(self._signals[item.symbol], {**known, self.system.model.time: t})
+        if self.callbacks is not None:
+            for row, time, state in zip(values, t, x, strict=True):
+                self.callbacks.update(float(time), state, row)
         return values
 
     def events(self) -> list[Event]:
@@ -142,9 +149,9 @@ class NativeSystem:
         eq = self.system.equations_of_motion
         pattern = np.zeros((len(eq.rows), self.system.nv), dtype=bool)
         for i, j in eq.constraint_jacobian:
-            pattern[i, j] = i not in self._redundant
+            pattern[i, j] = True
         s = self.system
-        return make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern)
+        return make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern, self._redundant)
 
     def _constrained(self) -> NativeFunction:
         from ..solvers import constrained as c

@@ -48,6 +48,8 @@ def simulate(
         native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, project=native.project, **derivatives,
         events=native.events(), samples=samples, progress=progress, max_steps=max_steps, positions=system.nq,
     )  # fmt: skip
+    if native.callbacks is not None and native.callbacks.error is not None:
+        raise native.callbacks.error
     if trajectory.status == "failed":
         raise SolverError(f"simulate '{system.model.name}': {explain(system, trajectory.message)}")
     metadata = {
@@ -108,7 +110,7 @@ def explain(system: System, message: str) -> str:
 
 def solution_of(
     system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any], trajectory: Any = None,
-    inputs_at: Callable[[np.ndarray], np.ndarray] | None = None,
+    inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Solution:  # fmt: skip
     """A solution with named channels from states in rows; energies, poses and outputs are computed when asked for."""
     nq, nv = system.nq, system.nv
@@ -127,7 +129,7 @@ def solution_of(
             derivatives[coordinate.names[0]] = coordinate.velocity_names[0]
     for i, (name, state) in enumerate(system.model.states.items()):
         channels[name] = Channel(z[:, i], state.unit, "user state")
-    inputs = inputs_at(t) if inputs_at is not None else np.tile(system.input_values(), (len(t), 1))
+    inputs = inputs_at(t, x) if inputs_at is not None else np.tile(system.input_values(), (len(t), 1))
     for i, (name, item) in enumerate(system.model.inputs.items()):
         channels[name] = Channel(inputs[:, i], item.unit, "input")
     channels |= _lazy_channels(system, t, x, inputs)

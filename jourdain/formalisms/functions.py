@@ -267,6 +267,12 @@ def jump_function(eq: Equations, event: str) -> SymbolicFunction:
 
 
 @builder
+def callback_arguments_function(eq: Equations, callback: str) -> SymbolicFunction:
+    """What a Python callback is called with."""
+    return assemble(eq, "callback_arguments", "t x u", [vector_result("y", eq.resolve(eq.model.callbacks[callback].arguments))])
+
+
+@builder
 def poses_function(eq: Equations) -> SymbolicFunction:
     """Position and rotation matrix of every body."""
     k = eq.kinematics

@@ -70,6 +70,9 @@ def _describe(model: Model) -> Iterator[Any]:
     for output in model.outputs.values():
         yield output.name
         yield output.expression
+    for callback in model.callbacks.values():
+        yield f"callback {callback.name}"
+        yield from callback.arguments
     for event in model.events.values():
         yield f"event {event.name}"
         yield event.guard

@@ -75,6 +75,16 @@ class Input:
 
 
 @dataclass
+class Callback:
+    """A Python function of expressions whose values enter laws through inputs of the same name."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Expr, ...]
+    inputs: tuple[str, ...]
+
+
+@dataclass
 class UserState:
     """A state of the user's own differential equation ż = f."""
 
@@ -102,6 +112,7 @@ class LoadMethods:
     joints: dict[str, Joint]
     loads: dict[str, JointForce | LinkForce | FrameLoad]
     inputs: dict[str, Input]
+    callbacks: dict[str, Callback]
     states: dict[str, UserState]
     outputs: dict[str, Output]
     sensors: dict[str, Sensor]
@@ -320,6 +331,21 @@ class LoadMethods:
         self.inputs[name] = Input(name, symbol(name, "input"), number(value, f"input '{name}'"), unit)
         return self.inputs[name].symbol
 
+    def callback(self, name: str, function: Callable[..., Any], arguments: Sequence[Any], outputs: int = 1) -> Any:
+        """A law that cannot be written as an expression: ``function(*values of arguments)`` gives ``outputs`` numbers.
+
+        The symbols returned may stand in any law.  Python is then called at every evaluation, which is slow, and
+        derivatives treat the values as constants.
+        """
+        what = f"callback '{name}'"
+        if not callable(function):
+            raise ModelError(f"{what}: {function!r} is not a function")
+        given = tuple(value(a, what) for a in arguments)
+        names = (name,) if outputs == 1 else tuple(f"{name}.{i + 1}" for i in range(outputs))
+        symbols = [self.input(n) for n in names]
+        self.callbacks[name] = Callback(name, function, given, names)
+        return symbols[0] if outputs == 1 else symbols
+
     def state(self, name: str, initial: Any = 0.0, unit: str = "") -> Expr:
         """A state of your own differential equation; give its rate with :meth:`rate`."""
         self._unlocked(f"state '{name}'")
@@ -366,4 +392,4 @@ class LoadMethods:
         return f"{base}{n}"
 
 
-__all__ = ["FrameLoad", "Input", "JointForce", "LinkForce", "LoadMethods", "Output", "UserState"]
+__all__ = ["Callback", "FrameLoad", "Input", "JointForce", "LinkForce", "LoadMethods", "Output", "UserState"]

@@ -15,7 +15,7 @@ from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .events import EventMethods, ModelEvent
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
-from .loads import FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
+from .loads import Callback, FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
@@ -43,6 +43,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods):
         self.loads: dict[str, JointForce | LinkForce | FrameLoad] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.inputs: dict[str, Input] = {}
+        self.callbacks: dict[str, Callback] = {}
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}

@@ -8,13 +8,15 @@ velocities of its own block: it is kept as a short list, so that many small loop
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numba import cfunc, njit
 
 from ..native.call import call, doubles, integers, words
-from .dense import cholesky, cholesky_solve, lu_full
+from .dense import cholesky, cholesky_solve
+from .redundant import drop_redundant
 
 #: A pivot below this fraction of the first counts as a redundant row; near a singular position the directions that the
 #: constraints hardly hold are then left to the dynamics for the moment of passing, which keeps accelerations bounded.
@@ -26,6 +28,43 @@ PROJECTION_TOLERANCE = 1e-3
 NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH, HEAD = range(13)
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+
+
+@njit("int64(float64[::1], int64, int64, int64[::1])", **_OPTIONS)
+def _factor(a: Any, m: int, n: int, permutation: Any) -> int:
+    """Full-pivot elimination of an m × n block; the next pivot is sought while the rest is updated. Returns the rank."""
+    best, p, q = 0.0, 0, 0
+    for i in range(m):
+        permutation[i] = i
+        for j in range(n):
+            size = abs(a[i * n + j])
+            if size > best:
+                best, p, q = size, i, j
+    for j in range(n):
+        permutation[m + j] = j
+    first = best
+    for k in range(min(m, n)):
+        if not best > RANK_TOLERANCE * first:
+            return k
+        if p != k:
+            permutation[k], permutation[p] = permutation[p], permutation[k]
+            for j in range(n):
+                a[k * n + j], a[p * n + j] = a[p * n + j], a[k * n + j]
+        if q != k:
+            permutation[m + k], permutation[m + q] = permutation[m + q], permutation[m + k]
+            for i in range(m):
+                a[i * n + k], a[i * n + q] = a[i * n + q], a[i * n + k]
+        inverse = 1.0 / a[k * n + k]
+        best, p, q = 0.0, k + 1, k + 1
+        for i in range(k + 1, m):
+            factor = a[i * n + k] * inverse
+            a[i * n + k] = factor
+            for j in range(k + 1, n):
+                rest = a[i * n + j] - factor * a[k * n + j]
+                a[i * n + j] = rest
+                if abs(rest) > best:
+                    best, p, q = abs(rest), i, j
+    return min(m, n)
 
 
 @njit("int64(float64[::1], int64, int64[::1], int64, float64[::1], int64[::1])", **_OPTIONS)
@@ -40,7 +79,7 @@ def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) 
         source = plan[at + 1 + i] * n
         for j in range(columns):
             lu[i * columns + j] = J[source + plan[at + 2 + rows + j]]
-    return lu_full(lu, rows, columns, permutation[:rows], permutation[rows : rows + columns], RANK_TOLERANCE)
+    return _factor(lu, rows, columns, permutation)
 
 
 @njit("void(float64[::1], int64, int64, float64[::1], int64)", **_OPTIONS)
@@ -89,10 +128,11 @@ def _factor_blocks(J: Any, plan: Any, helper: Any, lu: Any) -> int:
     for j in range(n):
         helper[j] = 0
     at, store, room = HEAD, n, 0
-    for _ in range(plan[BLOCKS]):
+    for block in range(plan[BLOCKS]):
         rows = plan[at]
         columns = plan[at + 1 + rows]
-        rank = factor_block(J, n, plan, at, lu[room:], helper[store + 1 :])
+        limit = plan[plan[LENGTH] - plan[BLOCKS] + block]
+        rank = min(limit, factor_block(J, n, plan, at, lu[room:], helper[store + 1 :]))
         helper[store] = rank
         for j in range(rank):
             helper[plan[at + 2 + rows + helper[store + 1 + rows + j]]] = -1
@@ -182,23 +222,35 @@ def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: 
     for k in range(free * free + free):
         reduced[k] = 0.0
     right = reduced[free * free :]
+    rest = MZ[n:]
     for i in range(n):
+        rest[i] = f[i]
+    for i in range(n):  # M = S + Sᵀ with S its lower triangle and half of the diagonal, which alone is read
         for k in range(free):
             MZ[k] = 0.0
-        rest = f[i]
-        for j in range(n):
+        for j in range(i + 1):
             entry = Mass[i * n + j]
             if entry != 0.0:
-                rest -= entry * a0[j]
-                members = helper[begin + j]
-                for k in range(helper[count + j]):
+                rest[i] -= entry * a0[j]
+                if j < i:
+                    rest[j] -= entry * a0[i]
+                else:
+                    entry *= 0.5
+                members, length = helper[begin + j], helper[count + j]
+                for k in range(length):
                     MZ[helper[members + k]] += entry * Z[j * n + k]
         members = helper[begin + i]
         for k in range(helper[count + i]):
-            row, z = helper[members + k], Z[i * n + k]
-            right[row] += z * rest
-            for j in range(row + 1):
-                reduced[row * free + j] += z * MZ[j]
+            row, z = helper[members + k] * free, Z[i * n + k]
+            for j in range(free):
+                reduced[row + j] += z * MZ[j]
+    for i in range(n):
+        members = helper[begin + i]
+        for k in range(helper[count + i]):
+            right[helper[members + k]] += Z[i * n + k] * rest[i]
+    for i in range(free):
+        for j in range(i + 1):
+            reduced[i * free + j] += reduced[j * free + i]
     if cholesky(reduced, free) != 0:
         return 1
     cholesky_solve(reduced, free, right)
@@ -264,6 +316,12 @@ def constrained_state_derivative(args: int) -> int:
         return -1
     Mass, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
     J, g, rates = doubles(pointers[5], m * n), doubles(pointers[6], m), doubles(pointers[7], nq + nz)
+    at = HEAD
+    for block in range(plan[BLOCKS]):
+        excess = plan[at] - plan[plan[LENGTH] - plan[BLOCKS] + block]
+        if excess > 0 and drop_redundant(J, g, n, plan, at, excess, scratch) != 0:
+            return 2
+        at += 2 + plan[at] + plan[at + 1 + plan[at]]
     Z, rest = scratch[: n * n], scratch[n * n :]
     a0, rest = rest[:n], rest[n:]
     lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
@@ -431,17 +489,22 @@ def blocks(pattern: np.ndarray) -> list[tuple[list[int], list[int]]]:
     return groups
 
 
-def make_plan(nq: int, nv: int, nz: int, holonomic: int, quaternions: int, pattern: np.ndarray) -> np.ndarray:
-    """The integer plan that the kernels read; addresses are filled in by the caller."""
+def make_plan(nq: int, nv: int, nz: int, holonomic: int, quaternions: int, pattern: np.ndarray, redundant: Sequence[int] = ()) -> np.ndarray:
+    """The integer plan that the kernels read; addresses are filled in by the caller.
+
+    ``redundant`` rows follow from the others wherever the mechanism moves: the rank of their block is limited by their number.
+    """
     groups = blocks(pattern)
     tail: list[int] = []
     for rows, columns in groups:
         tail += [len(rows), *rows, len(columns), *columns]
     # integers as many as the plan has serve as scratch: the lists of `eliminate` need room at the end
-    plan = np.zeros(HEAD + len(tail) + 4 * nv, dtype=np.int64)
+    limits = [len(rows) - len(set(rows) & set(redundant)) for rows, _ in groups]
+    plan = np.zeros(HEAD + len(tail) + 4 * nv + len(limits), dtype=np.int64)
     plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, quaternions, len(groups)
     m = pattern.shape[0]
     plan[LENGTH] = len(plan)
-    plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + 2 * m + 16
+    plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + 2 * m + 16 + (2 * m * m if len(redundant) else 0)
     plan[HEAD : HEAD + len(tail)] = tail
+    plan[len(plan) - len(limits) :] = limits
     return plan

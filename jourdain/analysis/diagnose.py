@@ -1,0 +1,119 @@
+"""Why a simulation failed: which law gave no number, which body or joint has no inertia, where a mechanism locks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..formalisms.power import _laws
+from ..solvers.trajectory import Trajectory
+from ..symbolic.graph import evaluate
+
+if TYPE_CHECKING:
+    from .native_system import NativeSystem
+    from .system import System
+
+#: How far beyond the last good state, in units of the failed look-ahead, laws are tried.
+LOOK_AHEAD = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+
+
+def explain_failure(native: NativeSystem, trajectory: Trajectory) -> str:
+    """The solver's message in the words of the model, with the cause when it can be found."""
+    system = native.system
+    message = named(system, trajectory.message)
+    t, x = trajectory.restart.t, trajectory.restart.x[: native.n]
+    cause = singular_mass(system, t, x, native._parameters)
+    if cause is None and ("not finite" in message or "status" in message):
+        cause = bad_law(native, t, x, _time_of(trajectory.message, t))
+    if cause is None and "status 2" in message:
+        cause = "the mechanism locks there: its constraints leave a motion without inertia"
+    return f"{message}: {cause}" if cause else message
+
+
+def named(system: System, message: str) -> str:
+    """The solver's message with state numbers replaced by names."""
+    names = system.coordinate_names + system.velocity_names + list(system.model.states)
+    for i, name in reversed(list(enumerate(names))):
+        message = message.replace(f"component {i} ", f"'{name}' ")
+    return message
+
+
+def _time_of(message: str, default: float) -> float:
+    found = re.search(r"t = (-?[\d.]+(?:e[-+]?\d+)?) s", message)
+    return float(found[1]) if found else default
+
+
+def bad_law(native: NativeSystem, t: float, x: np.ndarray, bad: float) -> str | None:
+    """The first law that has no finite value near the failure, with its name, time and value."""
+    system = native.system
+    eq = system.equations_of_motion
+    laws = {f"law '{name}'": _laws(load) for name, load in eq.model.loads.items()}
+    laws |= {f"rate of state '{n}'": [s.rate] for n, s in eq.model.states.items() if s.rate is not None}
+    laws |= {f"constraint '{row.name}'": [row.expression] for row in eq.rows}
+    flat = eq.resolve([e for group in laws.values() for e in group])
+    slopes = np.zeros(native.n)
+    if native.rhs(t, np.ascontiguousarray(x), slopes) != 0 or not np.isfinite(slopes).all():
+        slopes[:] = 0.0
+        slopes[: system.nq] = system.configuration.rate(x[: system.nq], x[system.nq : system.nq + system.nv])
+    ahead = bad - t if bad > t else max(1e-6, 1e-9 * abs(t))
+    parameters = system.parameter_vector if native._parameters is None else native._parameters
+    for part in LOOK_AHEAD:
+        now, state = t + part * ahead, x + part * ahead * slopes
+        values = dict(zip((*eq.q, *eq.v, *eq.z), state, strict=True)) | dict(zip(eq.p, parameters, strict=True)) | {eq.t: now}
+        values |= dict(zip(eq.u, native.inputs_at(np.array([now]))[0], strict=True))
+        with np.errstate(all="ignore"):
+            numbers = [float(e) for e in evaluate(flat, values)]
+        at = 0
+        for name, group in laws.items():
+            found = numbers[at : at + len(group)]
+            at += len(group)
+            wrong = [value for value in found if not np.isfinite(value)]
+            if wrong:
+                return f"{name} gives {wrong[0]} at t = {now:.9g} s with {_state_text(system, state)}"
+    return None
+
+
+def _state_text(system: System, x: np.ndarray) -> str:
+    names = system.coordinate_names + system.velocity_names + list(system.model.states)
+    shown = ", ".join(f"{n} = {value:.6g}" for n, value in list(zip(names, x, strict=True))[:8])
+    return shown + (", …" if len(names) > 8 else "")
+
+
+def singular_mass(system: System, t: float, x: np.ndarray, parameters: np.ndarray | None = None) -> str | None:
+    """Names the joint that moves no mass, and its body, when the mass matrix (on the constraints) is singular."""
+    if not system.nv:
+        return None
+    eq = system.equations_of_motion
+    before = system.parameter_vector
+    try:
+        if parameters is not None:
+            system.function("descriptor").set_parameters(parameters)
+        M, _, J, *_ = system.function("descriptor")(np.array([t]), x, system.input_values())
+    finally:
+        if parameters is not None:
+            system.function("descriptor").set_parameters(before)
+    if not (np.isfinite(M).all() and np.isfinite(J).all()):
+        return None
+    # a motion the constraints allow and no inertia resists
+    _, sizes, rows = np.linalg.svd(np.vstack([J, np.zeros((1, system.nv))]))
+    rank = int((sizes > 1e-9 * max(1.0, sizes[0])).sum())
+    Z = rows[rank:].T
+    if Z.shape[1] == 0:
+        return None
+    scale = np.abs(M).max()
+    values, vectors = np.linalg.eigh(Z.T @ M @ Z)
+    if values[0] > 1e-13 * scale:
+        return None
+    motion = Z @ vectors[:, 0]
+    index = int(np.argmax(np.abs(motion)))
+    name = system.velocity_names[index]
+    for joint in eq.model.joints.values():
+        if any(name in c.velocity_names for c in joint.coordinates):
+            body = joint.child.body
+            return (
+                f"the mass matrix is singular: joint '{joint.name}' moves body '{body.name}' without inertia "
+                f"(its '{name}' meets no mass); give '{body.name}' mass or inertia, or lock the joint"
+            )
+    return f"the mass matrix is singular along '{name}'; give what moves there mass or inertia"

@@ -1,0 +1,133 @@
+"""Energy bookkeeping along a solution: what laws dissipate, what inputs, drives and moving constraints supply.
+
+    T(t) + V(t) = T(0) + V(0) + supplied − dissipated + error
+
+Powers are integrated after the run by Gauss–Legendre quadrature with four points in each step on the method's dense output
+(cubic Hermite polynomials where none was kept), so the books are as accurate as the states between the steps: the quadrature
+itself is of order eight.  What is lost in jumps at events counts as dissipated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..results.channel import Channel
+from .reactions import constrained_accelerations, reactions_along
+
+if TYPE_CHECKING:
+    from ..model.joints import Joint
+    from .system import System
+
+States = Callable[[np.ndarray], np.ndarray]
+#: Nodes and weights on (0, 1).
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+
+
+def powers(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Powers (W) dissipated and supplied at states in rows."""
+    table = system.function("load_powers")(t[:, None], x, u)
+    dissipated, supplied = table[:, 0], table[:, 1].copy()
+    driven = _driven_joints(system)
+    if system.equations_of_motion.rows:
+        supplied += _constraint_power(system, t, x, u)
+    if driven:
+        wrenches = reactions_along(system, t, x, u)
+        for joint in driven:
+            supplied += _drive_power(system, joint, wrenches[joint.name], t, x, u)
+    return dissipated, supplied
+
+
+def _driven_joints(system: System) -> list[Joint]:
+    """Joints of the tree with a prescribed motion that moves."""
+    cut = {id(j) for j in system.equations_of_motion.tree.cuts}
+    joints = system.model.joints.values()
+    return [j for j in joints if id(j) not in cut and any(c.motion is not None and not c.motion.is_number for c in j.coordinates)]
+
+
+def _constraint_power(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """λᵀJ v: zero unless constraints move with time."""
+    _, lam = constrained_accelerations(system, t, x, u)
+    _, _, J, *_ = system.function("descriptor")(t[:, None], x, u)
+    v = x[:, system.nq : system.nq + system.nv]
+    result: np.ndarray = np.einsum("ti,tij,tj->t", lam, J, v)
+    return result
+
+
+def _drive_power(system: System, joint: Joint, wrench: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Power through a driven joint: its wrench on the child times the relative motion, less what laws do at its other coordinates."""
+    nq, nv = system.nq, system.nv
+    f = system.function("joint_motion", joint=joint.name)
+    extra = {"t": t[:, None], "z": x[:, nq + nv :], "u": u}
+    motion = f(x[:, :nq], x[:, nq : nq + nv], *(extra[n] for n in list(f.inputs)[2:]))
+    result: np.ndarray = np.einsum("ti,ti->t", wrench, motion[:, :6]) - motion[:, 6]
+    return result
+
+
+def _hermite(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
+    """States between samples by cubics with the rates of both ends."""
+    a, _ = constrained_accelerations(system, t, x, u)
+    nq, nv = system.nq, system.nv
+    rates = np.column_stack([system.configuration.rate(x[:, :nq], x[:, nq : nq + nv]), a, np.zeros((len(t), system.nz))])
+    if system.nz:
+        rates[:, nq + nv :] = np.gradient(x[:, nq + nv :], t, axis=0) if len(np.unique(t)) == len(t) else 0.0
+
+    def at(times: np.ndarray) -> np.ndarray:
+        k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+        h = (t[k + 1] - t[k])[:, None]
+        s = (times - t[k])[:, None] / h
+        return _cubic(s, h, x[k], x[k + 1], rates[k], rates[k + 1])
+
+    return at
+
+
+def _cubic(s: np.ndarray, h: np.ndarray, a: np.ndarray, b: np.ndarray, da: np.ndarray, db: np.ndarray) -> np.ndarray:
+    return (1 + 2 * s) * (1 - s) ** 2 * a + s * (1 - s) ** 2 * h * da + s * s * (3 - 2 * s) * b + s * s * (s - 1) * h * db
+
+
+def work(
+    system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Callable[[np.ndarray], np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Energy dissipated and supplied (J) from the first sample to each sample, jumps apart."""
+    dissipated, supplied = np.zeros(len(t)), np.zeros(len(t))
+    steps = np.flatnonzero(np.diff(t) > 0)
+    if len(steps) == 0:
+        return dissipated, supplied
+    find = _hermite(system, t, x, u) if states is None else states
+    h = t[steps + 1] - t[steps]
+    times = (t[steps][:, None] + h[:, None] * _NODES).ravel()
+    inside = find(times)[:, : x.shape[1]]
+    inside[:, : system.nq] = system.configuration.normalise(inside[:, : system.nq])
+    parts = powers(system, times, inside, inputs_at(times))
+    for total, power in zip((dissipated, supplied), parts, strict=True):
+        total[steps + 1] = h * (power.reshape(len(steps), -1) @ _WEIGHTS)
+        np.cumsum(total, out=total)
+    return dissipated, supplied
+
+
+def energy_channels(
+    system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
+    inputs_at: Callable[[np.ndarray], np.ndarray],
+) -> dict[str, Channel]:  # fmt: skip
+    """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J)."""
+    cache: list[np.ndarray] = []
+
+    def books() -> list[np.ndarray]:
+        if not cache:
+            dissipated, supplied = work(system, t, x, u, states, inputs_at)
+            energy = total()
+            jumps = np.zeros(len(t))
+            same = np.flatnonzero(np.diff(t) == 0)
+            jumps[same + 1] = energy[same] - energy[same + 1]
+            dissipated = dissipated + np.cumsum(jumps)
+            cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated])
+        return cache
+
+    return {
+        "energy.dissipated": Channel(lambda: books()[0], "J", "work taken by dampers, friction, drag and impacts"),
+        "energy.supplied": Channel(lambda: books()[1], "J", "work done by inputs, set forces, drives and moving constraints"),
+        "energy.error": Channel(lambda: books()[2], "J", "kinetic + potential - initial - supplied + dissipated"),
+    }
