@@ -70,10 +70,8 @@ def _drive_power(system: System, joint: Joint, wrench: np.ndarray, t: np.ndarray
 def _hermite(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
     """States between samples by cubics with the rates of both ends."""
     a, _ = constrained_accelerations(system, t, x, u)
-    nq, nv = system.nq, system.nv
-    rates = np.column_stack([system.configuration.rate(x[:, :nq], x[:, nq : nq + nv]), a, np.zeros((len(t), system.nz))])
-    if system.nz:
-        rates[:, nq + nv :] = np.gradient(x[:, nq + nv :], t, axis=0) if len(np.unique(t)) == len(t) else 0.0
+    *_, known = system.function("descriptor")(t[:, None], x, u)
+    rates = np.column_stack([known[:, : system.nq], a, known[:, system.nq :]])
 
     def at(times: np.ndarray) -> np.ndarray:
         k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)

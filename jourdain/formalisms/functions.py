@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..symbolic.expr import KINDS, ZERO, Expr, add, neg, sub, symbol
 from ..symbolic.function import Argument, Result, SymbolicFunction
+from ..symbolic.vectors import Vector
 from .articulated_body import accelerations as articulated_accelerations
 from .articulated_body import shares_coordinates
 from .composite_body import mass_matrix
@@ -284,31 +285,48 @@ def poses_function(eq: Equations) -> SymbolicFunction:
 
 
 @builder
-def frame_function(eq: Equations, path: str, relative_to: str | None = None) -> SymbolicFunction:
-    """Pose, velocity, acceleration, Jacobian and J̇v of a frame, in the axes of the reference (world by default)."""
+def frame_function(eq: Equations, path: str, relative_to: str | None = None, axes: str = "aligned") -> SymbolicFunction:
+    """Pose, velocity, acceleration, Jacobian and J̇v of a frame relative to another (the world by default).
+
+    ``axes`` says how the twist (linear, then angular) is written: "aligned", of the frame's origin in the axes of the
+    reference; "local", of the origin in the frame's own axes; "world", of the body's point that passes through the
+    reference's origin, in its axes.  Accelerations are the time derivatives of exactly these components for "aligned" and
+    "world"; for "local" they are the aligned ones turned into the frame's axes.
+    """
+    if axes not in ("aligned", "local", "world"):
+        raise InputError(f"frame '{path}': axes '{axes}' are unknown; use 'aligned', 'local' or 'world'")
     k = eq.kinematics
     frame = eq.model.frame(path)
-    base, R = GROUND, None
+    base, place = GROUND, None
     if relative_to is not None:
-        reference = eq.model.frame(relative_to)
-        place = k.place(reference)
+        place = k.place(eq.model.frame(relative_to))
         base = place.link
-        R = place.rotation
         if base >= 0 and base not in eq.tree.ancestors(k.place(frame).link):
             raise InputError(f"frame '{path}' is not carried by '{relative_to}'; its Jacobian is offered relative to bodies before it in the tree")
-    turn = (lambda w: w) if R is None else (lambda w: R.T @ w)
-    p = k.position(frame, base)
-    if R is not None:
-        p = p - place.position
-    rotation = k.rotation(frame, base) if R is None else R.T @ k.rotation(frame, base)
-    jt, jr = k.jacobian(frame, base)
-    columns = [[*turn(a), *turn(b)] for a, b in zip(jt, jr, strict=True)]
-    rows = [[column[i] for column in columns] for i in range(6)]
+
+    def turned(w: Vector) -> Vector:
+        return w if place is None else place.rotation.T @ w
+
+    p = turned(k.position(frame, base) if place is None else k.position(frame, base) - place.position)
+    R = k.rotation(frame, base) if place is None else place.rotation.T @ k.rotation(frame, base)
+    v, omega = turned(k.velocity(frame, base)), turned(k.angular_velocity(frame, base))
+
+    def twist(linear: Vector, angular: Vector) -> list[Expr]:
+        if axes == "local":
+            linear, angular = R.T @ linear, R.T @ angular
+        elif axes == "world":
+            linear = linear + p.cross(angular)
+        return [*linear, *angular]
+
+    def twist_rate(acceleration: bool) -> list[Expr]:
+        linear, angular = turned(k.acceleration(frame, base, acceleration)), turned(k.angular_acceleration(frame, base, acceleration))
+        return twist(linear + v.cross(omega) if axes == "world" else linear, angular)
+
+    columns = [twist(turned(a), turned(b)) for a, b in zip(*k.jacobian(frame, base), strict=True)]
     results = [
-        vector_result("position", list(turn(p))), matrix_result("rotation", [list(r) for r in rotation.rows], 3),
-        vector_result("velocity", [*turn(k.velocity(frame, base)), *turn(k.angular_velocity(frame, base))]),
-        vector_result("acceleration", [*turn(k.acceleration(frame, base)), *turn(k.angular_acceleration(frame, base))]),
-        matrix_result("jacobian", rows, eq.tree.nv),
-        vector_result("drift", [*turn(k.acceleration(frame, base, False)), *turn(k.angular_acceleration(frame, base, False))]),
+        vector_result("position", list(p)), matrix_result("rotation", [list(r) for r in R.rows], 3),
+        vector_result("velocity", twist(v, omega)), vector_result("acceleration", twist_rate(True)),
+        matrix_result("jacobian", [[column[i] for column in columns] for i in range(6)], eq.tree.nv),
+        vector_result("drift", twist_rate(False)),
     ]  # fmt: skip
     return assemble(eq, "frame", "q v a", results)

@@ -20,7 +20,7 @@ from .dense import lu_factor, lu_solve
 #: Entries of the plan (int64): sizes, addresses, how to switch; then tables by velocity column and the blocks.
 (
     NQ, NV, NZ, M, HOLONOMIC, NQU, NVU, ND, NDH, QUATERNIONS, BLOCKS, CHOICE, ADDRESS_POSITION, ADDRESS_VELOCITY,
-    ADDRESS_TERMS, ADDRESS_DRIFT, EVERY, LENGTH, SCRATCH, HEAD,
+    ADDRESS_TERMS, ADDRESS_DRIFT, EVERY, VELOCITY_RESULT, LENGTH, HEAD,
 ) = range(20)  # fmt: skip
 #: Slots of the arguments after t, x and the result.
 PLAN, WORK, CHOICES, MEMORY, POSITION, VELOCITY, TERMS, DRIFT = range(3, 11)
@@ -200,16 +200,17 @@ def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z:
         at, store, room, first = at + 2 + rows + columns, store + 2 + 2 * rows, room + size * size, first + size
 
 
-@njit("int64(int64[::1], int64[::1], int64, intp[::1], float64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
-def _close_positions(plan: Any, choice: Any, unused: int, pointers: Any, lu: Any, pivots: Any, d: Any, X: Any) -> int:
+@njit("int64(int64[::1], int64[::1], intp, float64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d: Any, X: Any) -> int:
     """Newton for the dependent positions in X; quadratic, and refused when it leaves the neighbourhood."""
     n, nq, mh = plan[NV], plan[NQ], plan[HOLONOMIC]
+    pointers = words(args, 6)
     h, J = doubles(pointers[2], mh), doubles(pointers[3], mh * n)
     line = d[n : n + plan[M] + 1]
     quaternions = plan[plan[LENGTH] - 2 * plan[QUATERNIONS] - 1 :]
     last = 1e300
-    for k in range(NEWTON):
-        if call(plan[ADDRESS_POSITION], pointers.ctypes.data) != 0:
+    for _ in range(NEWTON):
+        if call(plan[ADDRESS_POSITION], args) != 0:
             return NOT_CLOSED
         if _factor(J, plan, choice, 0, lu, pivots) != 0:
             return SINGULAR
@@ -230,11 +231,11 @@ def _close_positions(plan: Any, choice: Any, unused: int, pointers: Any, lu: Any
     return NOT_CLOSED
 
 
-@njit("int64(int64, int64[::1], float64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
-def _expand(args: int, choice: Any, start: Any, ints: Any, space: Any, Z: Any) -> int:
-    """The whole state X from the independent one; J and its factors stay in place.
+@njit("int64(intp, int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
+    """Write the whole state X from the independent one at the beginning of the work space; J and its factors stay in place.
 
-    ``start`` is a closed position near by.  When Z is not empty the start is moved along it first.
+    ``start`` is a closed position near by; when Z is not empty it is moved along Z first.
     """
     a = words(args, SLOTS)
     plan = integers(a[PLAN], HEAD)
@@ -242,29 +243,20 @@ def _expand(args: int, choice: Any, start: Any, ints: Any, space: Any, Z: Any) -
     n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
     nqu, nvu = plan[NQU], plan[NVU]
     x = doubles(a[1], nqu + nvu + nz)
-    X, rest = space[: nq + n + nz], space[nq + n + nz :]
-    lu, d = rest[: m * m + 1], rest[m * m + 1 :]
-    pivots = ints[: m + 1]
+    X, lu, d = _space(a[WORK], plan)
+    pivots = integers(a[CHOICES] + 8 * (3 * plan[CHOICE] + COUNTERS), m + 1)
     for i in range(nq):
         X[i] = start[i]
     for i in range(nqu):
         X[choice[i]] = x[i]
     if Z.size > 0 and m == mh:
-        place = choice[nqu + nvu : nqu + nvu + n]
-        for j in range(n):
-            if place[j] < 0:
-                i = plan[HEAD + j]
-                for k in range(nvu):
-                    c = plan[HEAD + choice[nqu + k]]
-                    if c >= 0:
-                        X[i] += Z[j * nvu + k] * (X[c] - start[c])
+        _move(plan, choice, start, Z, X)
     for i in range(nz):
         X[nq + n + i] = x[nqu + nvu + i]
-    address = space.ctypes.data
     if mh > 0:
         pointers = words(a[POSITION], 6)
-        pointers[0], pointers[1] = a[0], address
-        status = _close_positions(plan, choice, 0, pointers, lu, pivots, d, X)
+        pointers[0], pointers[1] = a[0], a[WORK]
+        status = _close_positions(plan, choice, a[POSITION], lu, pivots, d, X)
         if status != 0:
             return status
     for j in range(n):
@@ -272,9 +264,8 @@ def _expand(args: int, choice: Any, start: Any, ints: Any, space: Any, Z: Any) -
     for k in range(nvu):
         X[nq + choice[nqu + k]] = x[nqu + k]
     pointers = words(a[VELOCITY], 8)
-    pointers[0], pointers[1], pointers[2] = a[0], address, address + 8 * nq
-    line = d[n : n + m + 1]
-    w, J = doubles(pointers[plan[HEAD + 2 * n]], m), doubles(pointers[plan[HEAD + 2 * n] + 1], m * n)
+    pointers[0], pointers[1], pointers[2] = a[0], a[WORK], a[WORK] + 8 * nq
+    w, J = doubles(pointers[plan[VELOCITY_RESULT]], m), doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
     for _ in range(1 if m == mh else 2):
         if call(plan[ADDRESS_VELOCITY], a[VELOCITY]) != 0:
             return NOT_CLOSED
@@ -282,7 +273,299 @@ def _expand(args: int, choice: Any, start: Any, ints: Any, space: Any, Z: Any) -
             return SINGULAR
         for j in range(n):
             d[j] = 0.0
-        _solve(plan, choice, 1, lu, pivots, w, line, d)
+        _solve(plan, choice, 1, lu, pivots, w, d[n:], d)
         for j in range(n):
             X[nq + j] -= d[j]
     return 0
+
+
+@njit(**_OPTIONS)
+def _space(address: int, plan: Any) -> Any:
+    """The first parts of the work space: X, factors, and two lines."""
+    size, m = plan[NQ] + plan[NV] + plan[NZ], plan[M]
+    return doubles(address, size), doubles(address + 8 * size, m * m + 1), doubles(address + 8 * (size + m * m + 1), plan[NV] + m + 1)
+
+
+@njit(**_OPTIONS)
+def _more(address: int, plan: Any) -> Any:
+    """The later parts of the work space: a₀, a, M Z, and the reduced mass matrix (or a copy of J)."""
+    n, nvu, m = plan[NV], plan[NVU], plan[M]
+    at = address + 8 * (plan[NQ] + n + plan[NZ] + m * m + 1 + n + m + 1)
+    a0, at = doubles(at, n), at + 8 * n
+    a, at = doubles(at, n), at + 8 * n
+    MZ, at = doubles(at, n * nvu + n), at + 8 * (n * nvu + n)
+    return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n))
+
+
+@njit(**_OPTIONS)
+def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
+    """Dependent positions moved along the tangent by as much as the independent ones have moved."""
+    n, nqu, nvu = plan[NV], plan[NQU], plan[NVU]
+    place = choice[nqu + nvu : nqu + nvu + n]
+    for j in range(n):
+        if place[j] < 0:
+            for k in range(nvu):
+                c = plan[HEAD + choice[nqu + k]]
+                if c >= 0:
+                    X[plan[HEAD + j]] += Z[j * nvu + k] * (X[c] - start[c])
+
+
+@njit(**_OPTIONS)
+def _memory(address: int, plan: Any) -> Any:
+    """What is remembered: whether Z is valid, the last closed position, its Z, the weights, and past positions with times."""
+    n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
+    valid, q = doubles(address, 1), doubles(address + 8, nq)
+    Z, scale = doubles(address + 8 * (1 + nq), n * nvu), doubles(address + 8 * (1 + nq + n * nvu), n)
+    return valid, q, Z, scale, doubles(address + 8 * (1 + nq + n * nvu + n), RING * (nq + 1))
+
+
+@njit("int64(intp)", **_OPTIONS)
+def expand_here(args: int) -> int:
+    """Expand the state in the present coordinates, starting from the position remembered, and remember the new one."""
+    a = words(args, SLOTS)
+    plan = integers(a[PLAN], HEAD)
+    choice = integers(a[CHOICES], plan[CHOICE])
+    valid, q, Z, _, _ = _memory(a[MEMORY], plan)
+    status = expand(args, choice, q, Z if valid[0] == 1.0 else Z[:0])
+    if status == 0:
+        X = doubles(a[WORK], plan[NQ])
+        for i in range(plan[NQ]):
+            q[i] = X[i]
+        valid[0] = 0.0
+    return status
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def reduced_state_derivative(args: int) -> int:
+    """ẋ of the independent state."""
+    a = words(args, SLOTS)
+    plan = integers(a[PLAN], HEAD)
+    status = expand_here(args)
+    if status != 0:
+        return status
+    plan = integers(a[PLAN], plan[LENGTH])
+    n, nq, nz, m, nqu, nvu = plan[NV], plan[NQ], plan[NZ], plan[M], plan[NQU], plan[NVU]
+    choice = integers(a[CHOICES], plan[CHOICE])
+    pivots = integers(a[CHOICES] + 8 * (3 * plan[CHOICE] + COUNTERS), m + 1)
+    X, lu, d = _space(a[WORK], plan)
+    a0, acceleration, MZ, reduced = _more(a[WORK], plan)
+    valid, _, Z, _, _ = _memory(a[MEMORY], plan)
+    pointers = words(a[VELOCITY], 8)
+    J = doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
+    _tangent(plan, choice, J, lu, pivots, d[n:], Z)
+    valid[0] = 1.0
+    pointers = words(a[TERMS], 9)
+    pointers[0], pointers[1] = a[0], a[WORK]
+    if call(plan[ADDRESS_TERMS], a[TERMS]) != 0:
+        return -1
+    Mass, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
+    g, rates = doubles(pointers[5], m), doubles(pointers[6], nq + nz)
+    for j in range(n):
+        a0[j] = 0.0
+    _solve(plan, choice, 1, lu, pivots, g, d[n:], a0)
+    if reduced_accelerations(Mass, f, Z, a0, n, nvu, MZ, reduced, acceleration) != 0:
+        return MASSLESS
+    xdot = doubles(a[2], nqu + nvu + nz)
+    for i in range(nqu):
+        xdot[i] = rates[choice[i]]
+    for k in range(nvu):
+        xdot[nqu + k] = acceleration[choice[nqu + k]]
+    for i in range(nz):
+        xdot[nqu + nvu + i] = rates[nq + i]
+    return 0
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def full_state(args: int) -> int:
+    """The whole state (q, v, z) of the independent one."""
+    a = words(args, SLOTS)
+    plan = integers(a[PLAN], HEAD)
+    status = expand_here(args)
+    size = plan[NQ] + plan[NV] + plan[NZ]
+    X, out = doubles(a[WORK], size), doubles(a[2], size)
+    for i in range(size):
+        out[i] = X[i]
+    return status
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def of_full_state(args: int) -> int:
+    """A function f(t, X, …) of the whole state: args = t, x, f, expansion (address, arguments, X), function (address, arguments, slot of f)."""
+    a = words(args, 9)
+    inner = words(a[4], 3)
+    inner[0], inner[1], inner[2] = a[0], a[1], a[5]
+    status = call(a[3], a[4])
+    if status != 0:
+        return status
+    outer = words(a[7], a[8] + 1)
+    outer[0], outer[1], outer[a[8]] = a[0], a[5], a[2]
+    return call(a[6], a[7])
+
+
+@njit(**_OPTIONS)
+def _remember(plan: Any, counters: Any, ring: Any, t: float, X: Any) -> None:
+    """Keep a closed position with its time."""
+    nq = plan[NQ]
+    k = counters[STEPS] % RING
+    ring[k * (nq + 1)] = t
+    for i in range(nq):
+        ring[k * (nq + 1) + 1 + i] = X[i]
+    counters[STEPS] += 1
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def decide(args: int) -> int:
+    """After each step: remember the position, judge the choice of coordinates, and take another one if that pays."""
+    a = words(args, SLOTS)
+    plan = integers(a[PLAN], HEAD)
+    plan = integers(a[PLAN], plan[LENGTH])
+    status = expand_here(args)
+    if status != 0:
+        return status
+    n, m, size = plan[NV], plan[M], plan[CHOICE]
+    every, flag = plan[EVERY], doubles(a[2], 1)
+    choice, old = integers(a[CHOICES], size), integers(a[CHOICES] + 8 * size, size)
+    trial = integers(a[CHOICES] + 16 * size, size)
+    counters = integers(a[CHOICES] + 24 * size, COUNTERS)
+    marks = integers(a[CHOICES] + 8 * (3 * size + COUNTERS + m + 1), m + 3 * n)
+    valid, _, _, scale, ring = _memory(a[MEMORY], plan)
+    _remember(plan, counters, ring, doubles(a[0], 1)[0], doubles(a[WORK], plan[NQ]))
+    pointers = words(a[VELOCITY], 8)
+    J = doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
+    _, _, _, copy = _more(a[WORK], plan)
+    place = choice[plan[NQU] + plan[NVU] :]
+    dependent, independent = marks[m + n : m + 2 * n], marks[m + 2 * n : m + 3 * n]
+    eligible = plan[HEAD + 2 * n : HEAD + 3 * n]
+    for j in range(n):
+        dependent[j] = 1 if place[j] < 0 else 0
+        independent[j] = 1 - dependent[j]
+    if every > 0:
+        if counters[STEPS] % every != 0:
+            return 0
+        best = choose(J, plan, scale, eligible, eligible, trial, copy, marks)
+        wanted = choose(J, plan, scale, eligible, independent, trial, copy, marks)
+        if wanted < BEARABLE * best:
+            return 0
+    else:
+        now = choose(J, plan, scale, dependent, dependent, trial, copy, marks)
+        if now >= GOOD:
+            return 0
+        best = choose(J, plan, scale, eligible, eligible, trial, copy, marks)
+        if now >= WORSE * best:
+            return 0
+    same = True
+    for k in range(plan[NVU]):
+        if trial[plan[NQU] + k] != choice[plan[NQU] + k]:
+            same = False
+    if same:
+        return 0
+    for i in range(size):
+        old[i], choice[i] = choice[i], trial[i]
+    counters[SWITCHES] += 1
+    valid[0] = 0.0
+    flag[0] = 1.0
+    return 0
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def remap(args: int) -> int:
+    """Carry x and ẋ of a present or past point from the old to the new coordinates by kinematics alone."""
+    a = words(args, SLOTS)
+    plan = integers(a[PLAN], HEAD)
+    n, nq, nz, m, size = plan[NV], plan[NQ], plan[NZ], plan[M], plan[CHOICE]
+    nqu, nvu = plan[NQU], plan[NVU]
+    plan = integers(a[PLAN], plan[LENGTH])
+    choice, old = integers(a[CHOICES], size), integers(a[CHOICES] + 8 * size, size)
+    counters = integers(a[CHOICES] + 24 * size, COUNTERS)
+    pivots = integers(a[CHOICES] + 8 * (3 * size + COUNTERS), m + 1)
+    _, q, Z, _, ring = _memory(a[MEMORY], plan)
+    t, nearest, near = doubles(a[0], 1)[0], 1e300, 0
+    for k in range(min(counters[STEPS], RING)):
+        if abs(ring[k * (nq + 1)] - t) < nearest:
+            nearest, near = abs(ring[k * (nq + 1)] - t), k
+    start = ring[near * (nq + 1) + 1 : (near + 1) * (nq + 1)]
+    status = expand(args, old, start, Z[:0])
+    if status != 0:
+        return status
+    X, lu, d = _space(a[WORK], plan)
+    a0, acceleration, _, _ = _more(a[WORK], plan)
+    pointers = words(a[DRIFT], 8)
+    pointers[0], pointers[1] = a[0], a[WORK]
+    if call(plan[ADDRESS_DRIFT], a[DRIFT]) != 0:
+        return -1
+    g = doubles(pointers[3], m)
+    inner = words(a[VELOCITY], 8)
+    J = doubles(inner[plan[VELOCITY_RESULT] + 1], m * n)
+    x, f = doubles(a[1], nqu + nvu + nz), doubles(a[2], nqu + nvu + nz)
+    for j in range(n):
+        acceleration[j] = 0.0
+    for k in range(nvu):
+        acceleration[old[nqu + k]] = f[nqu + k]
+    for i in range(m):
+        total = g[i]
+        for k in range(nvu):
+            total -= J[i * n + old[nqu + k]] * f[nqu + k]
+        g[i] = total
+    _solve(plan, old, 1, lu, pivots, g, d[n:], acceleration)
+    rates = a0
+    for j in range(n):
+        rates[j] = X[nq + j]
+    _carry(plan, old, choice, X, rates, acceleration, x, f, d)
+    return 0
+
+
+@njit(**_OPTIONS)
+def _carry(plan: Any, old: Any, choice: Any, X: Any, rates: Any, acceleration: Any, x: Any, f: Any, d: Any) -> None:
+    """x and ẋ in the new coordinates; entries of quaternions, independent in both, keep their rates."""
+    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
+    for i in range(nqu):
+        x[i] = f[i]
+    for i in range(nqu):
+        d[0] = 0.0
+        found = False
+        for j in range(n):
+            if plan[HEAD + j] == choice[i]:
+                d[0] = rates[j]
+                found = True
+        if not found:
+            for k in range(nqu):
+                if old[k] == choice[i]:
+                    d[0] = x[k]
+        f[i] = d[0]
+    for i in range(nqu):
+        x[i] = X[choice[i]]
+    for k in range(nvu):
+        x[nqu + k] = X[nq + choice[nqu + k]]
+        f[nqu + k] = acceleration[choice[nqu + k]]
+
+
+def make_plan(
+    nq: int, nv: int, nz: int, holonomic: int, quaternions: list[tuple[int, int]], pattern: np.ndarray, angles: list[bool],
+    rank: tuple[int, int],
+) -> np.ndarray:  # fmt: skip
+    """The plan of a system; ``rank`` is that of the holonomic rows and of all. Addresses are filled in by the caller."""
+    groups = blocks(pattern)
+    position, shift = [], 0
+    held = {iv + k for _, iv in quaternions for k in range(3)}
+    for j in range(nv):
+        position.append(-1 if j in held else j + shift)
+        shift += 1 if j in {iv + 2 for _, iv in quaternions} else 0
+    tail = [*position, *map(int, angles), *(0 if j in held else 1 for j in range(nv))]
+    for rows, columns in groups:
+        tail += [len(rows), *rows, len(columns), *columns]
+    tail += [i for pair in quaternions for i in pair] + [0]
+    plan = np.zeros(HEAD + len(tail), dtype=np.int64)
+    plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, len(quaternions), len(groups)
+    plan[[NDH, ND]] = rank
+    plan[NQU], plan[NVU] = nq - rank[0], nv - rank[1]
+    plan[CHOICE] = plan[NQU] + plan[NVU] + nv + sum(2 + 2 * len(rows) for rows, _ in groups)
+    plan[LENGTH] = len(plan)
+    plan[HEAD:] = tail
+    return plan
+
+
+def room(plan: np.ndarray) -> tuple[int, int, int]:
+    """Sizes of the work space, of the integers and of the memory that a plan asks for."""
+    nq, nv, nz, m, nvu = (int(plan[i]) for i in (NQ, NV, NZ, M, NVU))
+    work = nq + nv + nz + m * m + 1 + nv + m + 1 + 2 * nv + nv * nvu + nv + max(nvu * nvu + nvu, m * nv)
+    return work, int(3 * plan[CHOICE]) + COUNTERS + m + 1 + m + 3 * nv, 1 + nq + nv * nvu + nv + RING * (nq + 1)

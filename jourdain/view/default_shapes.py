@@ -130,7 +130,9 @@ def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -
     longest = float(edges.max())
     reach = max((float(np.linalg.norm(p - c)) for p in points), default=0.0)
     if longest < 0.05 * max(size, reach) or longest > 30.0 * max(size, 1e-9):
-        return sphere(0.13 * max(size, 0.5 * reach), p=c)
+        slides = any(j.child.body is body and j.kind == "prismatic" for j in body.model.joints.values())
+        edge = 0.3 * size
+        return box(edge, edge, edge, p=c) if slides else sphere(0.13 * max(size, 0.5 * reach), p=c)
     pairs = [(i, j, k) for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) if abs(edges[i] - edges[j]) <= SAME * longest]
     edges = np.maximum(edges, THINNEST * longest)
     if len(pairs) == 3:

@@ -1,4 +1,4 @@
-"""From a model, a state or solutions to a scene: bodies with their shapes, joints, links, tracks and channels."""
+"""From a model, a state, modes or solutions to a scene: bodies with their shapes, joints, links, tracks, traces and arrows."""
 
 from __future__ import annotations
 
@@ -11,49 +11,59 @@ from ..errors import InputError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
-from ..model.loads import LinkForce
+from ..model.loads import JointForce, LinkForce
 from ..model.model import Model
-from ..symbolic.graph import evaluate
-from .rotation import matrix_from_quaternion, quaternion_from_matrix
-from .scene import Body, Channel, Joint, Link, Mode, Plot, Run, Scene, Track
+from ..symbolic.expr import ZERO
+from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
+from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
+from .scene import Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
 from .shape import Shape
 
 #: Colours of bodies in order, calm and distinguishable.
 COLOURS = ("#4c78a8", "#e08214", "#59a14f", "#b07aa1", "#c94f4f", "#76b7b2", "#9c755f", "#d4a72c")
+GROUND_COLOUR = "#9aa1ab"
 #: Samples of a track beyond which a run is thinned for the page.
 MOST_SAMPLES = 40_000
+#: Attributes of a scene that may be given with a solution.
+OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 
 
-class _Numbers:
-    """Numbers of a model's expressions for given parameter values."""
+def scene_of(
+    solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
+    system: Any = None, **options: Any,
+) -> Scene:  # fmt: skip
+    """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
-    def __init__(self, model: Model, parameters: Mapping[str, float] | None = None) -> None:
-        self.values = dict(zip(model.parameter_set.symbols, model.parameter_set.values(parameters), strict=True))
+    ``plots`` are channels shown beside the motion, a group for each diagram; ``trace`` paths of frames whose path is drawn;
+    ``forces`` joints whose reaction force is drawn as an arrow.  A solution that was read from a file needs the ``system`` it
+    belongs to.  Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
-    def __call__(self, e: Any) -> float:
-        return float(evaluate(e, self.values)) if hasattr(e, "op") else float(e)
-
-    def vector(self, v: Any) -> np.ndarray:
-        return np.array([self(e) for e in v])
-
-    def matrix(self, R: Any) -> np.ndarray:
-        return np.array([self(e) for e in R.entries]).reshape(3, 3)
-
-
-def scene_of(solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), **options: Any) -> Scene:
-    """A scene of one solution, or of several runs of the same model (the others as ghosts)."""
+    >>> import jourdain as jd
+    >>> m = jd.Model("pendulum")
+    >>> hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -0.5)), axis="y")
+    >>> sol = m.compile().simulate({"hinge": 1.0}, t=1.0)
+    >>> [b.name for b in sol.scene().bodies]
+    ['ground', 'bob']
+    """
     runs = list(solutions) if isinstance(solutions, (list, tuple)) else [solutions]
-    system = runs[0].system
-    if system is None:
-        raise InputError("this solution was loaded from a file without its model; simulate again, or use a saved page")
-    scene = model_scene(system.model, system.parameters)
-    scene.runs = [_run(s, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
-    groups = [[p] if isinstance(p, str) else list(p) for p in plots] or _default_plots(runs[0])
+    system = _system_of(runs[0], system)
+    unknown = set(options) - set(OPTIONS)
+    if unknown:
+        raise InputError(f"scene: option '{min(unknown)}' is unknown; use plots, trace, forces, system, {', '.join(OPTIONS)}")
+    number = Numbers(system.model, _parameters_of(runs[0], system))
+    tracks = [_run(s, system, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
+    scene = _scene(system.model, number, tracks[0].bodies)
+    scene.runs = tracks
+    groups = [[p] if isinstance(p, str) else list(p) for p in plots] or _default_plots(system)
     scene.plots = [Plot(g) for g in groups]
-    wanted = {name for g in groups for name in g}
+    wanted = sorted({name for g in groups for name in g})
     for s, run in zip(runs, scene.runs, strict=True):
         index = _kept(len(s.t))
-        run.channels = [Channel(n, s[n][index], s.channel(n).unit) for n in sorted(wanted)]
+        run.channels = [Channel(n, s[n][index], s.channel(n).unit) for n in wanted]
+    for path in trace:
+        frame = system.model.frame(path)
+        scene.points.append(Point(path, _name(frame.body), number.vector(frame.position)))
+    _add_forces(scene, runs, system, number, forces)
     for key, value in options.items():
         setattr(scene, key, value)
     return scene
@@ -61,56 +71,25 @@ def scene_of(solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = ()
 
 def model_scene(model: Model, parameters: Mapping[str, float] | None = None) -> Scene:
     """The model at its neutral position: shapes given by the user, or invented from the points that matter on a body."""
-    number = _Numbers(model, parameters)
-    size = _model_size(model, number)
-    bodies = []
-    for i, body in enumerate(model.all_bodies):
-        colour = body.colour or ("#8a8f98" if body.is_ground else COLOURS[(i - 1) % len(COLOURS)])
-        shapes = _given_shapes(body, number) or ([] if body.is_ground else _invented_shapes(model, body, number, size))
-        if shapes or not body.is_ground:
-            bodies.append(Body(body.name, shapes, info=_info(body, number), colour=colour))
-    return Scene(model.name, bodies, up=_up(model, number), joints=_joints(model, number, size), links=_links(model, number))
+    return _scene(model, Numbers(model, parameters), {})
 
 
-def _up(model: Model, number: _Numbers) -> str:
-    g = number.vector(model.gravity)
-    if not np.any(g):
-        return "z"
-    return "xyz"[int(np.argmax(np.abs(g)))]
-
-
-def _default_plots(solution: Any) -> list[list[str]]:
-    names = [n for n in solution.system.coordinate_names if ".orientation." not in n][:3]
-    return [[n] for n in names]
-
-
-def _kept(n: int) -> np.ndarray:
-    """Rows of a long solution that are drawn."""
-    if n <= MOST_SAMPLES:
-        return np.arange(n)
-    return np.unique(np.linspace(0, n - 1, MOST_SAMPLES).round().astype(int))
-
-
-def _run(solution: Any, name: str) -> Run:
-    system = solution.system
-    index = _kept(len(solution.t))
-    keep = np.concatenate([[True], np.diff(solution.t[index]) > 0])
-    index = index[keep]
-    t = solution.t[index]
-    q = np.column_stack([solution[n][index] for n in system.coordinate_names]) if system.nq else np.zeros((len(t), 0))
-    p, R = system.function("poses")(t[:, None], q)
-    tracks = {b: Track(p[:, i], quaternion_from_matrix(R[:, i])) for i, b in enumerate(system.model.bodies)}
-    return Run(t, tracks, name)
-
-
-def mode_scene(system: Any, state: Any, modes: Sequence[tuple[str, np.ndarray, float, float]]) -> Scene:
-    """A scene with mode shapes: each a name, a complex displacement of the velocities' directions, frequency and damping."""
-    scene = model_scene(system.model, system.parameters)
-    p0, R0 = system.function("poses")(np.array([state.t]), state.q)
-    placed = {b: (p0[i], quaternion_from_matrix(R0[i])) for i, b in enumerate(system.model.bodies)}
+def state_scene(system: Any, state: Any = None) -> Scene:
+    """The model at a state (an assembled position, an equilibrium), without a motion."""
+    state = getattr(state, "state", state)
+    state = system.state(state)
+    placed = _placed(system, state)
+    tracks = {b: Track(p[None], q[None]) for b, (p, q) in placed.items()}
+    scene = _scene(system.model, Numbers(system.model, system.parameters), tracks)
     for body in scene.bodies:
         if body.name in placed:
             body.position, body.quaternion = placed[body.name]
+    return scene
+
+
+def mode_scene(system: Any, state: Any, modes: Sequence[tuple[str, np.ndarray, float, float]]) -> Scene:
+    """A scene with mode shapes: each a name, a complex displacement of the velocities' directions, frequency (Hz) and damping."""
+    scene = state_scene(system, state)
     for name, shape, frequency, damping in modes:
         displacements = {}
         for b in system.model.bodies:
@@ -122,15 +101,130 @@ def mode_scene(system: Any, state: Any, modes: Sequence[tuple[str, np.ndarray, f
     return scene
 
 
+def scene_of_modes(modes: Any) -> Scene:
+    """A scene with the modes that ``system.modal(…)`` found, each named by its number, frequency and damping.
+
+    >>> import jourdain as jd
+    >>> m = jd.Model("oscillator", gravity=(0, 0, 0))
+    >>> m.joint_spring(m.prismatic("slide", m.ground, m.body("mass", mass=1.0), axis="x"), stiffness=100.0) is None
+    False
+    >>> [mode.name for mode in scene_of_modes(m.compile().modal()).modes]
+    ['1: 1.592 Hz, ζ = 0 %']
+    """
+    named = [(f"{m.number}: {_mode_label(m)}", m.shape, m.frequency, m.damping_ratio) for m in modes if np.any(m.shape)]
+    return mode_scene(modes.system, modes.linear.state, named)
+
+
+def _mode_label(m: Any) -> str:
+    if m.kind != "oscillation":
+        return str(m.kind)
+    return f"{m.frequency:.4g} Hz, ζ = {100 * m.damping_ratio + 0.0:.3g} %".replace("-0 %", "0 %")
+
+
+def _system_of(solution: Any, system: Any) -> Any:
+    """The system a solution belongs to; one read from a file does not know it."""
+    own = solution.system if system is None else system
+    if own is None:
+        raise InputError(
+            "this solution was read from a file, which holds no model; give it: sol.scene(system=model.compile()), "
+            "or `jourdain view RUN --model MODEL`"
+        )
+    missing = [n for n in own.coordinate_names if n not in solution]
+    if missing:
+        raise InputError(f"the solution has no channel '{missing[0]}', a coordinate of '{own.model.name}'; is it a run of another model?")
+    return own
+
+
+def _parameters_of(solution: Any, system: Any) -> dict[str, float]:
+    """Parameter values of the run where it recorded them, else the system's."""
+    known = system.parameters
+    return known | {n: v for n, v in dict(solution.metadata.get("parameters", {})).items() if n in known}
+
+
+def _default_plots(system: Any) -> list[list[str]]:
+    names = [n for n in system.coordinate_names if ".orientation." not in n][:3]
+    return [[n] for n in names]
+
+
+def _kept(n: int) -> np.ndarray:
+    """Rows of a long solution that are drawn."""
+    if n <= MOST_SAMPLES:
+        return np.arange(n)
+    return np.unique(np.linspace(0, n - 1, MOST_SAMPLES).round().astype(int))
+
+
+def _run(solution: Any, system: Any, name: str) -> Run:
+    index = _kept(len(solution.t))
+    t = solution.t[index]
+    q = np.column_stack([solution[n][index] for n in system.coordinate_names]) if system.nq else np.zeros((len(t), 0))
+    before = system.parameters
+    try:
+        # a run may have been made with other parameter values than the system has now
+        system.set_parameters(**_parameters_of(solution, system))
+        p, R = system.function("poses")(t[:, None], q)
+    finally:
+        system.set_parameters(**before)
+    tracks = {b: Track(p[:, i], quaternion_from_matrix(R[:, i])) for i, b in enumerate(system.model.bodies)}
+    return Run(t, tracks, name)
+
+
+def _placed(system: Any, state: Any) -> dict[str, tuple[Array, Array]]:
+    p, R = system.function("poses")(np.array([state.t]), state.q)
+    return {b: (p[i], quaternion_from_matrix(R[i])) for i, b in enumerate(system.model.bodies)}
+
+
 def _extra(f: Any, system: Any, state: Any) -> list[np.ndarray]:
     known = {"t": np.array([state.t]), "z": state.z, "u": system.input_values()}
     return [known[n] for n in list(f.inputs)[3:]]
 
 
-# --- shapes ------------------------------------------------------------------------------------------------------
+def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joints: Sequence[str]) -> None:
+    """Arrows of reaction forces (on the joint's child) at the joint's place on the parent."""
+    for name in joints:
+        joint = system.model.joints.get(name)
+        if joint is None:
+            raise InputError(f"scene: there is no joint '{name}' whose force could be drawn; there are {', '.join(system.model.joints)}")
+        scene.arrows.append(Arrow(f"{name}.reaction"))
+        body, at = _name(joint.parent.body), number.vector(joint.parent.position)
+        for s, run in zip(runs, scene.runs, strict=True):
+            index = _kept(len(s.t))
+            origin = np.tile(at, (len(index), 1))
+            if body is not None:
+                track = run.bodies[body]
+                origin = np.asarray(track.positions) + matrix_from_quaternion(track.quaternions) @ at
+            run.arrows[f"{name}.reaction"] = (origin, s[f"{name}.reaction"][index])
 
 
-def _given_shapes(body: ModelBody, number: _Numbers) -> list[Shape]:
+# --- what does not move ------------------------------------------------------------------------------------------
+
+
+def _scene(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
+    """Bodies, joints, links and bearings; ``tracks`` tell where bodies move, for the bearings' sake."""
+    size, up = model_size(model, number), _up(model, number)
+    bodies = []
+    for i, body in enumerate(model.all_bodies):
+        shapes = _given_shapes(body, number)
+        if not shapes:
+            shapes = _supports(model, number, size, up, tracks) if body.is_ground else invented_shapes(model, body, number, size)
+        colour = body.colour or (GROUND_COLOUR if body.is_ground else COLOURS[(i - 1) % len(COLOURS)])
+        if shapes or not body.is_ground:
+            bodies.append(Body(body.name, shapes, info=_info(body, number), colour=colour))
+    joints = _joints(model, number, size)
+    return Scene(model.name, bodies, up=up, joints=joints, links=_links(model, number))
+
+
+def _up(model: Model, number: Numbers) -> str:
+    """Against gravity; without gravity z, or y for a plane model in x and y."""
+    g = number.vector(model.gravity)
+    if np.any(g):
+        k = int(np.argmax(np.abs(g)))
+        return ("" if g[k] < 0 else "-") + "xyz"[k]
+    turns = [joint_axis(j, number) for j in model.joints.values() if j.kind == "revolute"]
+    plane = bool(turns) and all(a is not None and abs(a[2]) > 1 - 1e-9 for a in turns)
+    return "y" if plane else "z"
+
+
+def _given_shapes(body: ModelBody, number: Numbers) -> list[Shape]:
     shapes: list[Shape] = []
     for solid in body.shapes:
         shapes += _drawings(solid.numeric(number).primitive())
@@ -146,8 +240,8 @@ def _drawings(drawing: dict[str, Any]) -> list[Shape]:
         found = []
         for part in data["parts"]:
             for shape in _drawings(part):
-                own = Shape.from_dict({**_as_dict(shape), "p": p + R @ np.asarray(shape.position), "R": R @ matrix_from_quaternion(shape.quaternion)})
-                found.append(own)
+                place = {"p": p + R @ np.asarray(shape.position), "R": R @ matrix_from_quaternion(shape.quaternion)}
+                found.append(Shape.from_dict({**_as_dict(shape), **place}))
         return found
     if data["kind"] == "box":
         data["lx"], data["ly"], data["lz"] = data.pop("size")
@@ -162,90 +256,91 @@ def _as_dict(shape: Shape) -> dict[str, Any]:
     return {"kind": shape.kind, **shape.sizes, **({"colour": shape.colour} if shape.colour else {})}
 
 
-def _points(model: Model, body: ModelBody, number: _Numbers) -> list[np.ndarray]:
-    """Points of a body that joints, loops and links use, and its centre of mass."""
-    frames: list[ModelFrame] = []
+def _supports(model: Model, number: Numbers, size: float, up: str, tracks: Mapping[str, Track]) -> list[Shape]:
+    """Bearings of joints on the ground and rails of sliders."""
+    upwards = np.eye(3)["xyz".index(up[-1])] * (-1.0 if up.startswith("-") else 1.0)
+    shapes: list[Shape] = []
+    taken: list[Array] = []
     for joint in model.joints.values():
-        frames += [f for f in (joint.parent, joint.child) if f.body is body]
-    for c in model.constraints.values():
-        frames += [f for f in (getattr(c, "a", None), getattr(c, "b", None)) if f is not None and f.body is body]
-    for load in model.loads.values():
-        if isinstance(load, LinkForce):
-            frames += [f for f in load.points if f.body is body]
-    points = [number.vector(f.position) for f in frames]
-    mass = number(body.mass)
-    if mass > 0:
-        points.append(number.vector(body.moment) / mass)
-    return points
+        if not joint.parent.body.is_ground or joint.kind not in ("revolute", "spherical", "universal", "prismatic", "cylindrical"):
+            continue
+        p, axis = number.vector(joint.parent.position), joint_axis(joint, number)
+        if joint.kind in ("prismatic", "cylindrical") and axis is not None:
+            low, high = _travel(joint.child.body, p, axis, tracks)
+            shapes.append(rail(p, axis, low, high, size))
+        elif len(distinct([*taken, p])) > len(taken):
+            taken.append(p)
+            level = _mean_height(joint.child.body, number, upwards, tracks) - float(p @ upwards)
+            shapes += bearing(p, axis, upwards, size, below=level > -0.02 * size)
+    return shapes
 
 
-def _model_size(model: Model, number: _Numbers) -> float:
-    """A length typical of the model, m."""
-    lengths = [np.linalg.norm(a - b) for body in model.bodies.values() for pts in [_points(model, body, number)] for a in pts for b in pts]
-    far = [float(x) for x in lengths if x > 1e-9]
-    return float(np.median(far)) if far else 1.0
+def _travel(body: ModelBody, p: Array, axis: Array, tracks: Mapping[str, Track]) -> tuple[float, float]:
+    if body.name not in tracks:
+        return 0.0, 0.0
+    along = (np.asarray(tracks[body.name].positions) - p) @ axis
+    return float(along.min()), float(along.max())
 
 
-def _invented_shapes(model: Model, body: ModelBody, number: _Numbers, size: float) -> list[Shape]:
-    """Rods from the body's first point to the others, and a ball where there is a single point."""
-    points = _points(model, body, number)
-    if number(body.mass) == 0 and len(points) < 2:
-        return []
-    unique: list[np.ndarray] = []
-    for p in points:
-        if all(np.linalg.norm(p - o) > 1e-6 * size for o in unique):
-            unique.append(p)
-    if len(unique) < 2:
-        return [Shape.from_dict({"kind": "sphere", "radius": 0.12 * size, "p": unique[0] if unique else np.zeros(3)})]
-    return [_rod(unique[0], other, 0.045 * size) for other in unique[1:]]
+def _mean_height(body: ModelBody, number: Numbers, up: Array, tracks: Mapping[str, Track]) -> float:
+    com = number.com(body)
+    if body.name not in tracks:
+        return float(com @ up)
+    track = tracks[body.name]
+    return float(np.mean((np.asarray(track.positions) + matrix_from_quaternion(track.quaternions) @ com) @ up))
 
 
-def _rod(a: np.ndarray, b: np.ndarray, radius: float) -> Shape:
-    d = b - a
-    length = float(np.linalg.norm(d))
-    z = d / length
-    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
-    x /= np.linalg.norm(x)
-    R = np.column_stack([x, np.cross(z, x), z])
-    return Shape.from_dict({"kind": "capsule", "radius": radius, "length": length, "p": 0.5 * (a + b), "R": R})
-
-
-def _info(body: ModelBody, number: _Numbers) -> dict[str, Any]:
+def _info(body: ModelBody, number: Numbers) -> dict[str, Any]:
     if body.is_ground:
         return {}
-    mass = number(body.mass)
-    info: dict[str, Any] = {"mass": f"{mass:.6g} kg"}
-    if mass > 0:
-        info["centre of mass"] = ", ".join(f"{x:.4g}" for x in number.vector(body.moment) / mass) + " m"
+    info: dict[str, Any] = {"mass": float(f"{number(body.mass):.6g}")}
+    if number(body.mass) > 0:
+        info["centre of mass"] = ", ".join(f"{x + 0.0:.4g}" for x in number.com(body).round(12)) + " m"
     return info
 
 
-def _joints(model: Model, number: _Numbers, size: float) -> list[Joint]:
+def _name(body: ModelBody) -> str | None:
+    return None if body.is_ground else body.name
+
+
+def _joints(model: Model, number: Numbers, size: float) -> list[Joint]:
     found = []
     for joint in model.joints.values():
         if not joint.motions:
             continue
         frame = joint.parent
         axis = number.matrix(frame.rotation) @ number.vector(joint.motions[-1].axis)
-        body = None if frame.body.is_ground else frame.body.name
-        found.append(Joint(joint.name, _JOINT_KINDS.get(joint.kind, joint.kind), body, number.vector(frame.position), axis, 0.12 * size))
+        place = _name(frame.body), number.vector(frame.position)
+        found.append(Joint(joint.name, _JOINT_KINDS.get(joint.kind, joint.kind), *place, axis, _GLYPH.get(joint.kind, 0.1) * size))
+    for name, c in model.constraints.items():
+        if isinstance(c, Closure) and c.kind != "rod":
+            axis = number.matrix(c.a.rotation) @ number.vector(c.data) if c.kind == "revolute" else np.array([0.0, 0.0, 1.0])
+            kind = "revolute" if c.kind == "revolute" else "spherical"
+            label = name if name not in model.joints else f"{name} (closure)"
+            found.append(Joint(label, kind, _name(c.a.body), number.vector(c.a.position), axis, 0.09 * size))
     return found
 
 
 _JOINT_KINDS = {"helical": "cylindrical", "sequence": "free"}
+#: Sizes of joint symbols relative to the model's typical length.
+_GLYPH = {"revolute": 0.12, "prismatic": 0.05, "planar": 0.03, "spherical": 0.09}
 
 
-def _links(model: Model, number: _Numbers) -> list[Link]:
+def _links(model: Model, number: Numbers) -> list[Link]:
     found = []
+
+    def anchor(frame: ModelFrame) -> Anchor:
+        return _name(frame.body), number.vector(frame.position)
+
     for load in model.loads.values():
-        if not isinstance(load, LinkForce):
-            continue
-        kind = {"spring": "spring", "damper": "damper"}.get(load.kind, "line")
-        ends = [(None if f.body.is_ground else f.body.name, number.vector(f.position)) for f in load.points]
-        for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False)):
-            found.append(Link(load.name if len(ends) == 2 else f"{load.name}.{i + 1}", kind, a, b))
+        if isinstance(load, LinkForce):
+            ends = [anchor(f) for f in load.points]
+            kind = {"spring": "spring", "damper": "damper"}.get(load.kind, "line")
+            for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False)):
+                found.append(Link(load.name if len(ends) == 2 else f"{load.name}.{i + 1}", kind, a, b))
+        elif isinstance(load, JointForce) and load.joint.kind == "prismatic" and load.potential is not ZERO:
+            found.append(Link(load.name, "spring", anchor(load.joint.parent), anchor(load.joint.child)))
     for name, c in model.constraints.items():
         if isinstance(c, Closure) and c.kind == "rod":
-            ends = [(None if f.body.is_ground else f.body.name, number.vector(f.position)) for f in (c.a, c.b)]
-            found.append(Link(name, "rod", ends[0], ends[1]))
+            found.append(Link(name, "rod", anchor(c.a), anchor(c.b)))
     return found

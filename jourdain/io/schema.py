@@ -1,0 +1,522 @@
+"""What a model file may hold: every section, key and type, in one description that checks files and makes the JSON schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from .toml_source import Source
+
+FORMAT = "jourdain"
+VERSION = 1
+
+#: Most objects of one section.
+MAX_ITEMS = 20_000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Keys that objects of one kind must and may have."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """Objects of one class by name: their keys with types and meanings."""
+
+    one: str
+    text: str
+    keys: dict[str, tuple[str, str]]
+    required: tuple[str, ...] = ()
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    #: Type of the short form, where an object may be one value: its key and type.
+    short: tuple[str, str] | None = None
+
+
+_AXIS = ("axis", "x, y, z, -x, … or three components along the first frame's axes")
+_LAW = "expression of coordinates, sensors, inputs, states, parameters and t"
+_JOINT_COMMON = ("limits", "rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest", "cut", "mimic")
+
+
+def _joint(required: tuple[str, ...] = (), *optional: str) -> Kind:
+    return Kind(("parent", "child", *required), (*optional, *_JOINT_COMMON))
+
+
+def _closure(*optional: str) -> Kind:
+    return Kind(("a", "b"), optional)
+
+
+_BODY = {
+    "mass": ("value", "mass in kg"),
+    "com": ("vector", "centre of mass in m, in the body's frame"),
+    "inertia": ("inertia", "three principal values, six entries (xx, yy, zz, xy, xz, yz) or the matrix, in kg m²"),
+    "about": ("about", "the point the inertia refers to: com (default) or origin"),
+    "axes": ("rotation", "rotation of the axes of the inertia from the body's"),
+    "moment": ("vector", "first moment of mass in kg m, in place of com"),
+    "masses": ("masses", "further masses: tables of mass, com, inertia, about, axes"),
+    "shapes": ("shapes", "solids drawn on the body; those with a density add to its mass"),
+    "frames": ("frames", "named frames on the body"),
+    "colour": ("text", "colour of the body, such as #3366cc"),
+}
+
+SHAPES: dict[str, Kind] = {
+    "box": Kind(("lx", "ly", "lz"), ("anchor",)),
+    "cylinder": Kind(("radius", "length"), ("axis", "anchor")),
+    "tube": Kind(("outer", "inner", "length"), ("axis", "anchor")),
+    "sphere": Kind(("radius",)),
+    "capsule": Kind(("radius", "length"), ("axis", "anchor")),
+    "cone": Kind(("r1", "r2", "length"), ("axis", "anchor")),
+    "torus": Kind(("ring_radius", "tube_radius"), ("axis",)),
+    "prism": Kind(("polygon", "length"), ("axis", "anchor")),
+    "revolved": Kind(("profile",), ("axis",)),
+    "union": Kind(("parts",)),
+    "difference": Kind(("base", "tool")),
+    "mesh": Kind((), ("file", "vertices", "faces", "scale", "repair", "display_only", "note")),
+}
+SHAPE_KEYS: dict[str, tuple[str, str]] = {
+    **{n: ("value", "dimension in m") for n in ("lx", "ly", "lz", "radius", "length", "outer", "inner", "r1", "r2", "ring_radius", "tube_radius")},
+    "axis": ("text", "axis of the solid: x, y or z"),
+    "anchor": ("text", "centre (default) or start"),
+    "polygon": ("points2", "corners (x, y) in m"),
+    "profile": ("points2", "corners (r, z) in m"),
+    "parts": ("shapes", "the shapes united"),
+    "base": ("shape", "the shape that is cut"),
+    "tool": ("shape", "the shape cut out"),
+    "file": ("file", "mesh file (STL, OBJ, PLY, GLB) in the model's folder"),
+    "vertices": ("rows", "vertices of the mesh"),
+    "faces": ("rows", "faces of the mesh, by numbers of vertices"),
+    "scale": ("value", "factor from the mesh's unit to m"),
+    "repair": ("bool", "close simple holes of the mesh"),
+    "display_only": ("bool", "do not check the mesh; it has no mass"),
+    "note": ("text", "why the mesh is not exact"),
+    "density": ("value", "density in kg/m³"),
+    "colour": ("text", "colour as #rrggbb"),
+    "massless": ("bool", "whether the shape is only drawn although it has a density"),
+    "position": ("vector", "where the shape's own frame lies, in m"),
+    "rotation": ("rotation", "rotation of the shape's own frame"),
+}
+_SHAPE_COMMON = ("density", "colour", "massless", "position", "rotation")
+
+SECTIONS: dict[str, Section] = {
+    "parameters": Section("parameter", "named constants that may change without compiling again", {
+        "value": ("quantity", "SI number, or text with a unit"),
+        "unit": ("text", "SI unit"),
+        "bounds": ("limits", "lower and upper bound; -inf and inf for none"),
+        "description": ("text", "meaning"),
+    }, ("value",), short=("value", "quantity")),
+    "tables": Section("table", "look-up tables, called in expressions like functions", {
+        "x": ("numbers", "breakpoints of the first variable"),
+        "y": ("numbers", "values, or breakpoints of the second variable"),
+        "z": ("rows", "values over x and y"),
+        "kind": ("text", "spline (default) or linear"),
+        "extrapolate": ("text", "hold (default) the end value, or extend the end piece"),
+        "file": ("file", "CSV file of two columns in the model's folder"),
+        "breaks": ("rows", "breakpoints of each variable, with coefficients"),
+        "coefficients": ("nested", "polynomials of the pieces, lowest power first"),
+    }),
+    "expressions": Section("expression", "named expressions for use in others", {"expression": ("value", _LAW)}, ("expression",), short=("expression", "value")),
+    "inputs": Section("input", "channels from outside", {
+        "value": ("quantity", "value where none is given"), "unit": ("text", "unit"),
+    }, short=("value", "quantity")),
+    "states": Section("state", "states of differential equations of your own", {
+        "initial": ("quantity", "initial value"), "rate": ("value", "its rate: " + _LAW), "unit": ("text", "unit"),
+    }, ("rate",)),
+    "bodies": Section("body", "rigid bodies", _BODY),
+    "joints": Section("joint", "joints between a frame of the parent and one of the child", {
+        "kind": ("text", "kind of joint"),
+        "parent": ("frame", "frame the joint starts from"),
+        "child": ("frame", "frame that moves"),
+        "axis": _AXIS,
+        "axes": ("axes", "two axes of a universal joint"),
+        "pitch": ("value", "advance of a screw in a turn, in m"),
+        "plane": ("text", "xy, xz or yz"),
+        "orientation": ("text", "quaternion or three axes such as zxz"),
+        "sequence": ("texts", "elementary motions such as Tx, Rz"),
+        "limits": ("limits", "lower and upper limit; -inf and inf for none"),
+        "rotor_inertia": ("value", "inertia of the rotor in kg m²"),
+        "gear_ratio": ("value", "turns of the rotor for one of the joint"),
+        "damping": ("value", "viscous damping of the drive"),
+        "friction": ("value", "dry friction of the drive"),
+        "stiffness": ("value", "stiffness of the drive"),
+        "rest": ("value", "position where the stiffness gives no force"),
+        "cut": ("bool", "true: the joint closes a loop; false: it is in the tree"),
+        "mimic": ("mimic", "the joint followed: its name, or a table of joint, ratio, offset"),
+    }, ("kind", "parent", "child"), {
+        "fixed": _joint(), "revolute": _joint((), "axis"), "prismatic": _joint((), "axis"), "helical": _joint(("pitch",), "axis"),
+        "cylindrical": _joint((), "axis"), "universal": _joint((), "axes"), "planar": _joint((), "plane"),
+        "spherical": _joint((), "orientation"), "free": _joint((), "orientation"), "sequence": _joint(("sequence",)),
+    }),
+    "drives": Section("drive", "coordinates prescribed as functions of time", {"motion": ("value", "expression of t and parameters")}, ("motion",), short=("motion", "value")),
+    "locks": Section("lock", "coordinates held at a value", {"position": ("value", "position in rad or m")}, ("position",), short=("position", "value")),
+    "sensors": Section("sensor", "motion of frames, for use in expressions", {
+        "frame": ("frame", "the frame whose motion is read"),
+        "relative_to": ("frame", "the frame it is read in (default: ground)"),
+    }, ("frame",)),
+    "loads": Section("load", "forces and torques", {
+        "kind": ("text", "kind of load"),
+        "joint": ("text", "the joint it acts at"),
+        "coordinate": ("text", "coordinate of a joint of several freedoms, such as x"),
+        "force": ("force", "force or torque on the coordinate, or three components of the force"),
+        "torque": ("vector", "components of the torque in N m"),
+        "tension": ("value", "tension in N of self.length and self.rate, positive when it pulls: " + _LAW),
+        "potential": ("value", "potential energy in J, for the energy balance"),
+        "style": ("text", "how the link is drawn and named"),
+        "points": ("points", "two or more frames"),
+        "a": ("frame", "first frame"),
+        "b": ("frame", "second frame"),
+        "frame": ("frame", "frame at whose origin the force acts"),
+        "axes": ("frame", "frame along whose axes the components are (default: the world's)"),
+        "reaction": ("frame", "frame that feels the opposite"),
+        "stiffness": ("value6", "stiffness in N/m or N m/rad; six of a bushing"),
+        "damping": ("value6", "damping in N s/m or N m s/rad; six of a bushing"),
+        "length": ("value", "length without tension in m"),
+        "preload": ("value", "tension at that length in N"),
+        "rest": ("value", "position without force"),
+        "coulomb": ("value", "dry friction"),
+        "viscous": ("value", "viscous coefficient"),
+        "static": ("value", "friction at rest"),
+        "stribeck": ("value", "Stribeck velocity"),
+        "smoothing": ("value", "velocity over which dry friction is smoothed"),
+        "lower": ("value", "lower stop"),
+        "upper": ("value", "upper stop"),
+        "coefficient": ("value", "drag coefficient"),
+        "area": ("value", "area in m²"),
+        "density": ("value", "density of the air in kg/m³"),
+        "wind": ("vector", "velocity of the air in m/s"),
+        "friction": ("value", "coefficient of friction"),
+        "radius": ("value", "radius of the sphere in m"),
+        "height": ("value", "height of the ground in m, of self.x and self.y"),
+    }, ("kind",), {
+        "joint": Kind(("joint", "force"), ("coordinate", "potential")),
+        "joint_spring": Kind(("joint",), ("stiffness", "rest", "damping", "force", "coordinate", "potential")),
+        "friction": Kind(("joint", "coulomb"), ("viscous", "static", "stribeck", "smoothing")),
+        "lugre": Kind(("joint", "coulomb", "static", "stribeck", "stiffness"), ("damping", "viscous")),
+        "stop": Kind(("joint",), ("lower", "upper", "stiffness", "damping")),
+        "link": Kind(("points", "tension"), ("potential", "style")),
+        "spring": Kind(("points",), ("stiffness", "length", "damping", "preload", "tension", "potential")),
+        "damper": Kind(("points",), ("damping", "tension", "potential")),
+        "rope": Kind(("points",), ("stiffness", "length", "damping", "tension", "potential")),
+        "wrench": Kind(("frame",), ("force", "torque", "axes", "reaction", "potential")),
+        "bushing": Kind(("a", "b", "stiffness"), ("damping",)),
+        "drag": Kind(("frame", "coefficient"), ("area", "density", "wind")),
+        "contact": Kind(("frame", "stiffness"), ("damping", "friction", "radius", "height", "smoothing")),
+    }),
+    "constraints": Section("constraint", "loop closures, transmissions and equations", {
+        "kind": ("text", "kind of constraint"),
+        "a": ("frame", "first frame"),
+        "b": ("frame", "second frame"),
+        "axis": _AXIS,
+        "axes": ("axes", "two axes of a universal joint"),
+        "length": ("value", "length of the rod or rope in m"),
+        "expression": ("value", "what is zero: " + _LAW),
+        "first": ("text", "driving joint"),
+        "second": ("text", "driven joint"),
+        "ratio": ("value", "second = ratio·first + phase; of a rack the radius, of a screw the pitch in m a turn"),
+        "phase": ("value", "offset of the driven joint"),
+        "points": ("points", "points the rope runs over"),
+    }, ("kind",), {
+        **{k: _closure() for k in ("ball", "body", "spherical", "fixed")},
+        "rod": Kind(("a", "b", "length")),
+        **{k: _closure("axis") for k in ("revolute", "prismatic", "cylindrical", "planar", "parallel")},
+        "universal": _closure("axes"),
+        "equation": Kind(("expression",)), "nonholonomic": Kind(("expression",)),
+        "gear": Kind(("first", "second", "ratio"), ("phase",)), "rack": Kind(("first", "second", "ratio"), ("phase",)),
+        "screw": Kind(("first", "second", "ratio")), "pulley": Kind(("points", "length")),
+    }),
+    "events": Section("event", "what happens when an expression crosses zero", {
+        "guard": ("value", _LAW),
+        "direction": ("integer", "1: rising, -1: falling, 0: both"),
+        "terminal": ("bool", "whether the run ends there"),
+        "jump": ("values", "new values of coordinates, velocities or states, by name"),
+    }, ("guard",)),
+    "outputs": Section("output", "expressions kept in results", {
+        "expression": ("value", _LAW), "unit": ("text", "unit"),
+    }, ("expression",), short=("expression", "value")),
+    "analyses": Section("analysis", "analyses to run", {"verb": ("text", "simulate, equilibrium, modal, …")}, ("verb",)),
+}  # fmt: skip
+
+INCLUDE: dict[str, tuple[str, str]] = {
+    "file": ("file", "model file in the model's folder"),
+    "prefix": ("text", "put before every name, with a dot"),
+    "at": ("frame", "frame that stands for the sub-model's ground"),
+    "mirror": ("text", "x, y or z: the axis along which the sub-model is mirrored"),
+    "parameters": ("values", "values (or expressions) of the sub-model's parameters"),
+    "variant": ("text", "variant of the sub-model"),
+}
+TOP: dict[str, tuple[str, str]] = {
+    "format": ("text", "always jourdain"),
+    "version": ("integer", f"version of the format: {VERSION}"),
+    "name": ("text", "name of the model"),
+    "gravity": ("vector", "acceleration of gravity in m/s² (default: 0, 0, -9.81)"),
+    "notes": ("texts", "remarks"),
+    "keep": ("texts", "channels to keep in results; all where none is named"),
+    "order": ("texts", "order in which symbols were made; it fixes the order of operands and may be deleted"),
+    "ground": ("ground", "shapes and frames of the ground"),
+    "initial": ("quantities", "initial coordinates, velocities and states by name"),
+    "variant": ("variants", "changes by name: a table like the file's own, laid over it"),
+    "include": ("includes", "sub-models"),
+}
+
+
+# --- checking ------------------------------------------------------------------------------------------------------
+
+Path = tuple[str | int, ...]
+
+
+def check_document(source: Source, data: Mapping[str, Any]) -> None:
+    """Checks every key and type of a document; errors name the file, line, object and remedy."""
+    _Checker(source).document(data)
+
+
+class _Checker:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def document(self, data: Mapping[str, Any]) -> None:
+        if data.get("format") != FORMAT:
+            raise self.source.error(("format",), f"format is {data.get('format')!r}; a model file begins with format = \"{FORMAT}\"")
+        version = data.get("version")
+        if type(version) is not int or version != VERSION:
+            raise self.source.error(("version",), f"version is {version!r}; this program reads version {VERSION} of the format")
+        self.unknown((), data, {**TOP, **SECTIONS}, "the file")
+        for key, value in data.items():
+            if key in SECTIONS:
+                self.section((key,), SECTIONS[key], value)
+            else:
+                self.type((key,), TOP[key][0], value, f"'{key}'")
+
+    def section(self, path: Path, section: Section, items: Any) -> None:
+        self.table(path, items, f"[{path[-1]}]")
+        if len(items) > MAX_ITEMS:
+            raise self.source.error(path, f"[{path[-1]}] holds {len(items)} objects, more than {MAX_ITEMS}")
+        for name, item in items.items():
+            self.item((*path, name), section, name, item)
+
+    def item(self, path: Path, section: Section, name: str, item: Any) -> None:
+        what = f"{section.one} '{name}'"
+        if not name:
+            raise self.source.error(path, f"a {section.one} needs a name that is not empty")
+        if section.short is not None and not isinstance(item, dict):
+            return self.type(path, section.short[1], item, what)
+        self.table(path, item, what)
+        if section.one == "analysis":
+            return self.analysis(path, item, what)
+        self.keys(path, item, section.keys, section.required, section.kinds, what)
+
+    def keys(
+        self, path: Path, item: Mapping[str, Any], keys: Mapping[str, tuple[str, str]], required: tuple[str, ...], kinds: Mapping[str, Kind], what: str,
+        common: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        """Checks a table: no unknown key, every required one, every type."""
+        allowed: Mapping[str, Any] = keys
+        for key in required:
+            if key not in item:
+                raise self.source.error(path, f"{what} lacks '{key}' ({keys[key][1] if key in keys else 'its kind'})")
+        if kinds:
+            kind = item["kind"]
+            if not isinstance(kind, str) or kind not in kinds:
+                raise self.source.error((*path, "kind"), f"{what}: kind {kind!r} is unknown; use one of {', '.join(kinds)}")
+            what = f"{what} ({kind})"
+            for key in kinds[kind].required:
+                if key not in item:
+                    raise self.source.error(path, f"{what} lacks '{key}' ({keys[key][1]})")
+            allowed = {k: keys.get(k) for k in ("kind", *kinds[kind].required, *kinds[kind].optional, *common)}
+        self.unknown(path, item, allowed, what)
+        for key, value in item.items():
+            if key in keys:
+                self.type((*path, key), keys[key][0], value, f"{what}: {key}")
+
+    def unknown(self, path: Path, item: Mapping[str, Any], allowed: Mapping[str, Any], what: str) -> None:
+        for key in item:
+            if key not in allowed:
+                near = get_close_matches(key, allowed, 2)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"it may have {', '.join(allowed)}"
+                raise self.source.error((*path, key), f"{what} has an unknown key '{key}'; {hint}")
+
+    def table(self, path: Path, item: Any, what: str) -> None:
+        if not isinstance(item, dict):
+            raise self.source.error(path, f"{what} is {_shown(item)}; a table of keys is needed")
+
+    def analysis(self, path: Path, item: Mapping[str, Any], what: str) -> None:
+        if not isinstance(item.get("verb"), str):
+            raise self.source.error(path, f"{what} lacks its verb, such as verb = \"simulate\"")
+        for key, value in item.items():
+            self.plain((*path, key), value, f"{what}: {key}")
+
+    def plain(self, path: Path, value: Any, what: str) -> None:
+        if isinstance(value, dict):
+            for key, entry in value.items():
+                self.plain((*path, key), entry, what)
+        elif isinstance(value, list):
+            for i, entry in enumerate(value):
+                self.plain((*path, i), entry, what)
+        elif not isinstance(value, (str, bool)) and not _is_number(value):
+            raise self.source.error(path, f"{what} is {_shown(value)}; give a number, a text, true or false, or lists of them")
+
+    # -- types ----------------------------------------------------------------------------------------------------
+
+    def type(self, path: Path, kind: str, value: Any, what: str) -> None:
+        """Checks one value against a type by name."""
+        simple = _SIMPLE.get(kind)
+        if simple is not None:
+            test, text = simple
+            if not test(value):
+                raise self.source.error(path, f"{what} is {_shown(value)}; {text} is needed")
+            return
+        getattr(self, f"_{kind}")(path, value, what)
+
+    def _list(self, path: Path, kind: str, value: Any, what: str) -> None:
+        if not isinstance(value, list):
+            raise self.source.error(path, f"{what} is {_shown(value)}; a list is needed")
+        for i, entry in enumerate(value):
+            self.type((*path, i), kind, entry, what)
+
+    def _points(self, path: Path, value: Any, what: str) -> None:
+        self._list(path, "frame", value, what)
+        if len(value) < 2:
+            raise self.source.error(path, f"{what}: at least two frames are needed, got {len(value)}")
+
+    def _frame(self, path: Path, value: Any, what: str) -> None:
+        if isinstance(value, str):
+            return
+        if not isinstance(value, dict) or not isinstance(value.get("body"), str):
+            raise self.source.error(path, f"{what} is {_shown(value)}; give \"body\", \"body.frame\" or {{body = \"…\", position = […], rotation = …}}")
+        self.keys(path, value, {"body": ("text", ""), "frame": ("text", ""), "position": ("vector", ""), "rotation": ("rotation", "")}, (), {}, what)
+
+    def _frames(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        for name, item in value.items():
+            self.table((*path, name), item, f"{what}: {name}")
+            self.keys((*path, name), item, {"position": ("vector", ""), "rotation": ("rotation", "")}, (), {}, f"frame '{name}'")
+
+    def _masses(self, path: Path, value: Any, what: str) -> None:
+        if not isinstance(value, list):
+            raise self.source.error(path, f"{what} is {_shown(value)}; a list of tables is needed")
+        keys = {k: _BODY[k] for k in ("mass", "com", "inertia", "about", "axes")}
+        for i, item in enumerate(value):
+            self.table((*path, i), item, what)
+            self.keys((*path, i), item, keys, (), {}, what)
+
+    def _shapes(self, path: Path, value: Any, what: str) -> None:
+        self._list(path, "shape", value, what)
+
+    def _shape(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        self.keys(path, value, {"kind": ("text", "kind of shape"), **SHAPE_KEYS}, ("kind",), SHAPES, what, _SHAPE_COMMON)
+
+    def _mimic(self, path: Path, value: Any, what: str) -> None:
+        if not isinstance(value, str):
+            self.table(path, value, what)
+            self.keys(path, value, {"joint": ("text", ""), "ratio": ("value", ""), "offset": ("value", "")}, ("joint",), {}, what)
+
+    def _values(self, path: Path, value: Any, what: str) -> None:
+        self._mapping(path, "value", value, what)
+
+    def _quantities(self, path: Path, value: Any, what: str) -> None:
+        self._mapping(path, "quantity", value, what)
+
+    def _mapping(self, path: Path, kind: str, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        for key, entry in value.items():
+            self.type((*path, key), kind, entry, f"{what}: {key}")
+
+    def _ground(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        self.keys(path, value, _BODY, (), {}, "the ground")
+
+    def _variants(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        for name, item in value.items():
+            self.table((*path, name), item, f"variant '{name}'")
+
+    def _includes(self, path: Path, value: Any, what: str) -> None:
+        if not isinstance(value, list):
+            raise self.source.error(path, "include is not a list; write [[include]]")
+        for i, item in enumerate(value):
+            self.table((*path, i), item, "include")
+            self.keys((*path, i), item, INCLUDE, ("file", "prefix"), {}, "include")
+
+
+def _is_number(value: Any) -> bool:
+    """A finite number; whole ones must fit a float."""
+    return type(value) in (int, float) and abs(value) < 1.7e308
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, str) or _is_number(value)
+
+
+def _is_values(value: Any, *lengths: int) -> bool:
+    return isinstance(value, list) and len(value) in lengths and all(map(_is_value, value))
+
+
+def _is_axis(value: Any) -> bool:
+    return isinstance(value, str) or _is_values(value, 3)
+
+
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and _is_axis(value[0]) and _is_value(value[1])
+
+
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(_is_values(row, 3) for row in value)
+
+
+def _is_rotation(value: Any) -> bool:
+    if isinstance(value, dict):
+        return (set(value) == {"rpy"} and _is_values(value["rpy"], 3)) or (set(value) == {"quaternion"} and _is_values(value["quaternion"], 4)) or (
+            set(value) == {"matrix"} and _is_matrix(value["matrix"])
+        )  # fmt: skip
+    return _is_turn(value) or _is_matrix(value) or (isinstance(value, list) and len(value) > 0 and all(map(_is_turn, value)))
+
+
+def _is_limit(value: Any) -> bool:
+    return isinstance(value, str) or _is_number(value) or (isinstance(value, float) and math.isinf(value))
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_number, value))
+
+
+def _is_nested(value: Any, depth: int = 6) -> bool:
+    if isinstance(value, list):
+        return depth > 0 and all(_is_nested(entry, depth - 1) for entry in value)
+    return _is_number(value)
+
+
+_ROTATION = '["z", angle], a list of such pairs, a 3×3 matrix, {rpy = […]} or {quaternion = […]}'
+_SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "text": (lambda v: isinstance(v, str) and v != "", "a text"),
+    "file": (lambda v: isinstance(v, str) and v != "", "the name of a file"),
+    "texts": (lambda v: isinstance(v, list) and all(isinstance(e, str) for e in v), "a list of texts"),
+    "bool": (lambda v: isinstance(v, bool), "true or false"),
+    "integer": (lambda v: type(v) is int and abs(v) < 2**31, "a whole number"),
+    "quantity": (_is_value, 'a number or a text with a unit such as "5 mm"'),
+    "value": (_is_value, 'a number, a text with a unit such as "5 mm" or an expression'),
+    "vector": (lambda v: _is_values(v, 3), "a list of three values"),
+    "value6": (lambda v: _is_value(v) or _is_values(v, 6), "a value, or six of a bushing"),
+    "force": (lambda v: _is_value(v) or _is_values(v, 3), "an expression, or three components"),
+    "axis": (_is_axis, "x, y, z, -x, … or three components"),
+    "axes": (lambda v: isinstance(v, list) and len(v) == 2 and all(map(_is_axis, v)), "a list of two axes"),
+    "rotation": (_is_rotation, _ROTATION),
+    "about": (lambda v: v in ("com", "origin"), '"com" or "origin"'),
+    "inertia": (lambda v: _is_values(v, 3, 6) or _is_matrix(v), "three or six values or a 3×3 matrix"),
+    "limits": (lambda v: isinstance(v, list) and len(v) == 2 and all(map(_is_limit, v)), "a pair [lower, upper], -inf or inf for none"),
+    "numbers": (_is_numbers, "a list of numbers"),
+    "rows": (lambda v: isinstance(v, list) and all(map(_is_numbers, v)), "a list of rows of numbers"),
+    "nested": (_is_nested, "nested lists of numbers"),
+    "points2": (lambda v: isinstance(v, list) and all(_is_values(row, 2) for row in v), "a list of pairs"),
+}  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+__all__ = ["FORMAT", "INCLUDE", "SECTIONS", "SHAPES", "SHAPE_KEYS", "TOP", "VERSION", "Kind", "Section", "check_document"]
