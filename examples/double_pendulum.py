@@ -10,6 +10,7 @@ from pathlib import Path
 import jourdain as jd
 from jourdain.formalisms.explicit import explicit_equations
 from jourdain.results.plots import compare
+from jourdain.view import save_page, save_picture, scene_of
 
 
 def double_pendulum() -> jd.Model:
@@ -18,6 +19,7 @@ def double_pendulum() -> jd.Model:
     m1, m2, l1, l2 = m.parameters(m1=1.0, m2=1.0, l1=0.5, l2=0.5)
     first = m.body("first", mass=m1, com=(0, 0, -l1))
     second = m.body("second", mass=m2, com=(0, 0, -l2))
+    second.frame("mass", (0, 0, -l2))
     m.revolute("upper", m.ground, first, axis="y")
     m.revolute("lower", first.at(0, 0, -l1), second, axis="y")
     return m
@@ -37,7 +39,11 @@ if __name__ == "__main__":
     runs = [system.simulate({"upper": 2.0 + offset}, t=15.0, rtol=1e-11) for offset in (0.0, 1e-8)]
     energy = runs[0]["energy.total"]
     print(f"energy drift {abs(energy - energy[0]).max():.1e} J")
+
     Path("out").mkdir(exist_ok=True)
     title = "two starts that differ by 1e-8 rad"
-    compare(runs, "lower.angle", ["2 rad", "2 rad + 1e-8"], title=title, file="out/double_pendulum.png")
-    print("wrote out/double_pendulum.png")
+    compare(runs, "lower.angle", ["2 rad", "2 rad + 1e-8"], title=title, file="out/double_pendulum_plot.png")
+    last = scene_of([run.between(10.0, 15.0) for run in runs], plots=["lower.angle"], trace=["second.mass"])
+    save_picture(last, "out/double_pendulum.png", t=14.0)
+    save_page(last, "out/double_pendulum.html")
+    print("wrote out/double_pendulum.png, out/double_pendulum_plot.png and out/double_pendulum.html")

@@ -1,4 +1,4 @@
-"""A pendulum: ten lines from the description to equations, motion and a picture.
+"""A pendulum: ten lines from the description to equations, motion, a plot and a page where it moves.
 
 python examples/pendulum.py
 jourdain equations examples/pendulum.py:pendulum
@@ -14,6 +14,7 @@ def pendulum() -> jd.Model:
     m = jd.Model("pendulum")
     mass, l, d = m.parameters(m=1.0, l=0.5, d=0.05)
     bob = m.body("bob", mass=mass, com=(0, 0, -l))
+    bob.frame("centre", (0, 0, -l))
     m.revolute("hinge", m.ground, bob, axis="y", damping=d)
     return m
 
@@ -25,6 +26,9 @@ if __name__ == "__main__":
     print(system.equations())
     sol = system.simulate({"hinge": "170 deg"}, t=20.0)
     print(sol)
+
     Path("out").mkdir(exist_ok=True)
-    sol.plot("hinge.angle", "hinge.angle_rate", "energy.total", unit="deg", file="out/pendulum.png")
-    print("wrote out/pendulum.png")
+    sol.plot("hinge.angle", "hinge.angle_rate", "energy.total", unit="deg", file="out/pendulum_plot.png")
+    sol.save_picture("out/pendulum.png", t=3.2, trace=["bob.centre"])
+    sol.save_page("out/pendulum.html", plots=["hinge.angle", "energy.total"], trace=["bob.centre"])
+    print("wrote out/pendulum.png, out/pendulum_plot.png and out/pendulum.html")

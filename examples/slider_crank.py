@@ -1,4 +1,4 @@
-"""A slider-crank engine: a closed loop, a gas force from a table, bearing forces along the motion.
+"""A single-cylinder engine: solids with density, a closed loop, gas force from a table, bearing forces along the motion.
 
 python examples/slider_crank.py
 jourdain info examples/slider_crank.py:engine
@@ -7,22 +7,29 @@ jourdain info examples/slider_crank.py:engine
 from pathlib import Path
 
 import jourdain as jd
-from jourdain.model.shapes import box, cylinder
+from jourdain.model.shapes import box, cylinder, tube
 
 
 def engine() -> jd.Model:
     """Crank with flywheel, connecting rod and piston; one joint more than a tree can have closes the loop."""
     m = jd.Model("engine", gravity=(0, 0, -9.81))
     r, l = m.parameters(r=0.04, l=0.13)
-    crank = m.body("crank", shape=cylinder(radius=0.09, length=0.02, density=7800, axis="y"))
-    rod = m.body("rod", shape=box(l, 0.012, 0.02, density=7800, anchor="start"))
-    piston = m.body("piston", mass=0.4)
+    flywheel = tube(outer=0.085, inner=0.06, length=0.022, density=7800, axis="y").at(0, 0.035, 0)
+    disk = cylinder(radius=0.06, length=0.008, density=7800, axis="y").at(0, 0.035, 0)
+    web = box(r + 0.02, 0.012, 0.03, density=7800).at(r / 2, 0.014, 0)
+    pin = cylinder(radius=0.009, length=0.034, density=7800, axis="y").at(r, 0.0, 0)
+    crank = m.body("crank", shape=[flywheel, disk, web, pin], colour="#4269d0")
+    eyes = [tube(outer=0.017, inner=0.009, length=0.014, density=7800, axis="y").at(x, 0, 0) for x in (0.0, l)]
+    rod = m.body("rod", shape=[box(l - 0.034, 0.008, 0.016, density=7800).at(l / 2, 0, 0), *eyes], colour="#efb118")
+    head = cylinder(radius=0.033, length=0.02, density=2700, axis="x").at(0.022, 0, 0)
+    skirt = tube(outer=0.033, inner=0.028, length=0.04, density=2700, axis="x").at(-0.008, 0, 0)
+    piston = m.body("piston", shape=[head, skirt], colour="#ff725c")
     m.revolute("main", m.ground, crank, axis="y")
     m.revolute("pin", crank.at(r, 0, 0), rod, axis="y")
     m.revolute("wrist", rod.at(l, 0, 0), piston, axis="y")
     guide = m.prismatic("guide", m.ground, piston, axis="x")
     gas = jd.table([0.08, 0.10, 0.12, 0.14, 0.16, 0.17], [0.0, 50.0, 150.0, 350.0, 1000.0, 1800.0], name="gas")
-    m.force(guide, lambda x, v, t: -gas(x))
+    m.force(guide, lambda x, v, t: -gas(x), name="gas")
     return m
 
 
@@ -36,6 +43,10 @@ if __name__ == "__main__":
     print(start.report)
     sol = system.simulate(start, t=0.4)
     print(f"largest force in the main bearing: {abs(sol['main.reaction']).max():.0f} N")
+
     Path("out").mkdir(exist_ok=True)
-    sol.plot("main.angle_rate", "guide.displacement", "main.reaction.x", "main.reaction.z", file="out/slider_crank.png")
-    print("wrote out/slider_crank.png")
+    shown = ("main.angle_rate", "guide.displacement", "main.reaction.x", "main.reaction.z")
+    sol.plot(*shown, unit={"main.angle_rate": "rpm"}, file="out/slider_crank_plot.png")
+    sol.save_picture("out/slider_crank.png", t=0.085, forces=["main"])
+    sol.save_page("out/slider_crank.html", plots=["main.angle_rate", ["main.reaction.x", "main.reaction.z"]], forces=["main"])
+    print("wrote out/slider_crank.png, out/slider_crank_plot.png and out/slider_crank.html")

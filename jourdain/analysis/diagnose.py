@@ -58,11 +58,10 @@ def bad_law(native: NativeSystem, t: float, x: np.ndarray, bad: float) -> str | 
         slopes[:] = 0.0
         slopes[: system.nq] = system.configuration.rate(x[: system.nq], x[system.nq : system.nq + system.nv])
     ahead = bad - t if bad > t else max(1e-6, 1e-9 * abs(t))
-    parameters = system.parameter_vector if native._parameters is None else native._parameters
     for part in LOOK_AHEAD:
         now, state = t + part * ahead, x + part * ahead * slopes
-        values = dict(zip((*eq.q, *eq.v, *eq.z), state, strict=True)) | dict(zip(eq.p, parameters, strict=True)) | {eq.t: now}
-        values |= dict(zip(eq.u, native.inputs_at(np.array([now]))[0], strict=True))
+        values = dict(zip((*eq.q, *eq.v, *eq.z), state, strict=True)) | dict(zip(eq.p, native.parameters, strict=True)) | {eq.t: now}
+        values |= dict(zip(eq.u, native.inputs_at(np.array([now]), state[None, :])[0], strict=True))
         with np.errstate(all="ignore"):
             numbers = [float(e) for e in evaluate(flat, values)]
         at = 0

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .system import System
 
 States = Callable[[np.ndarray], np.ndarray]
+Inputs = Callable[[np.ndarray, np.ndarray], np.ndarray]
+#: Channels that depend on the whole run before them.
+BOOKS = ("energy.dissipated", "energy.supplied", "energy.error")
 #: Nodes and weights on (0, 1).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
@@ -87,7 +90,7 @@ def _cubic(s: np.ndarray, h: np.ndarray, a: np.ndarray, b: np.ndarray, da: np.nd
 
 
 def work(
-    system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Callable[[np.ndarray], np.ndarray],
+    system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Inputs,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Energy dissipated and supplied (J) from the first sample to each sample, jumps apart."""
     dissipated, supplied = np.zeros(len(t)), np.zeros(len(t))
@@ -99,7 +102,7 @@ def work(
     times = (t[steps][:, None] + h[:, None] * _NODES).ravel()
     inside = find(times)[:, : x.shape[1]]
     inside[:, : system.nq] = system.configuration.normalise(inside[:, : system.nq])
-    parts = powers(system, times, inside, inputs_at(times))
+    parts = powers(system, times, inside, inputs_at(times, inside))
     for total, power in zip((dissipated, supplied), parts, strict=True):
         total[steps + 1] = h * (power.reshape(len(steps), -1) @ _WEIGHTS)
         np.cumsum(total, out=total)
@@ -108,7 +111,7 @@ def work(
 
 def energy_channels(
     system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
-    inputs_at: Callable[[np.ndarray], np.ndarray],
+    inputs_at: Inputs,
 ) -> dict[str, Channel]:  # fmt: skip
     """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J)."""
     cache: list[np.ndarray] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..native.function import Function
 from ..results.channel import Channel
 from ..solvers.events import Event, Samples
@@ -28,10 +29,19 @@ def integrate_alpha(
     native: NativeSystem, span: tuple[float, float], x0: np.ndarray | Checkpoint, method: str, rho: float, step: float | None,
     events: list[Event], samples: list[Samples], **options: Any,
 ) -> Trajectory:  # fmt: skip
-    """Integrates by a generalised-α scheme; rows of the result are (q, v, z, v̇, λ).  Without a step the step adapts."""
+    """Integrates by a generalised-α scheme; rows of the result are (q, v, z, v̇, λ).
+
+    Without a step the step adapts; velocities are then projected onto the constraints after every step, because what index 3
+    leaves of their violation would spoil λ when the step shrinks.
+    """
     from ..solvers import generalized_alpha as alpha
 
     system = native.system
+    if native.callbacks is not None:
+        raise InputError(
+            f"simulate '{system.model.name}': method '{method}' needs derivatives of every law, and '{next(iter(system.model.callbacks))}' "
+            "is a Python callback; write it with jourdain's functions, or use 'dopri5' or 'adams'"
+        )
     plan, residual = _residual(native)
     consistent = _Consistent(native)
     start = x0 if isinstance(x0, Checkpoint) else consistent.extended(span[0], x0)
@@ -39,7 +49,10 @@ def integrate_alpha(
     chosen = alpha.method(method, rho, plan, adaptive=step is None, redundant=redundant)
     events = [replace(e, action=consistent.after(e.action)) if callable(e.action) else e for e in events]
     samples = [replace(s, action=consistent.after(s.action)) for s in samples]
-    trajectory = integrate(native.rhs, span, start, chosen, jacobian=residual, events=events, samples=samples, step=step, **options)
+    trajectory = integrate(
+        native.rhs, span, start, chosen, jacobian=residual, events=events, samples=samples, step=step,
+        project=native.project if step is None else None, **options,
+    )  # fmt: skip
     if system.configuration.quaternions and len(trajectory.t):
         trajectory.x[:, : system.nq] = system.configuration.normalise(trajectory.x[:, : system.nq])
     return trajectory

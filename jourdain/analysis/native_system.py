@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError
 from ..native.function import Function, compile_function
 from ..solvers.events import Event
 from ..solvers.native_function import NativeFunction
@@ -73,6 +72,11 @@ class NativeSystem:
         function.prepare_into(self._parameters, constants, np.empty(max(1, function.signature.workspace)))
         return constants
 
+    @property
+    def parameters(self) -> np.ndarray:
+        """Parameter values of this object."""
+        return self.system.parameter_vector if self._parameters is None else self._parameters
+
     def _memory(self, function: Function) -> tuple[np.ndarray, np.ndarray]:
         return self._constants(function), np.zeros(max(1, function.signature.workspace))
 
@@ -99,10 +103,9 @@ class NativeSystem:
     def derivatives(self) -> dict[str, NativeFunction]:
         """∂f/∂x and ∂f/∂t for implicit methods."""
         if self.system.equations_of_motion.rows:
-            raise InputError(
-                f"simulate '{self.system.model.name}': implicit methods serve systems without constraints so far; "
-                "use 'dopri5', 'dop853' or 'adams' for one with loops or rolling"
-            )
+            from .implicit import constrained_derivatives
+
+            return constrained_derivatives(self)
         return {
             "jacobian": self.wrap(self._function("state_jacobian")),
             "time_derivative": self.wrap(self._function("state_time_derivative")),
@@ -116,7 +119,7 @@ class NativeSystem:
             values[t > start] = u
         for i, item in enumerate(self.system.model.inputs.values()):
             if item.symbol in self._signals:
-                known = dict(zip(self.system.equations_of_motion.p, self.system.parameter_vector, strict=True))
+                known = dict(zip(self.system.equations_of_motion.p, self.parameters, strict=True))
                 values[:, i] = evaluate(self._signals[item.symbol], {**known, self.system.model.time: t})
         if self.callbacks is not None:
             for row, time, state in zip(values, t, x, strict=True):
@@ -133,10 +136,11 @@ class NativeSystem:
         return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
-        f = self._function("jump", event=name)
+        f = self.wrap(self._function("jump", event=name))
 
         def action(t: float, x: np.ndarray) -> np.ndarray:
-            new = np.array(f(np.array([t]), x, self.u[: self.system.nu]))
+            new = np.zeros(self.n)
+            f(t, x, new)
             if self.project is not None:
                 self.project(t, new, new)
             return new
@@ -173,7 +177,7 @@ class NativeSystem:
         s = self.system
         plan = self._plan()
         keep: list[object] = [plan]
-        position = velocity = np.zeros(1, dtype=np.uintp)
+        position = velocity = descriptor = np.zeros(1, dtype=np.uintp)
         if plan[c.HOLONOMIC]:
             f = s.function("constraints")
             plan[c.ADDRESS_POSITION] = f.address
@@ -182,13 +186,21 @@ class NativeSystem:
             f = s.function("constraint_velocities")
             plan[c.ADDRESS_VELOCITY] = f.address
             velocity = self._pointers(f, 3, keep)
+            f = self._function("descriptor")
+            plan[c.ADDRESS_DESCRIPTOR] = f.address
+            descriptor = self._pointers(f, 3, keep)
+            descriptor[2] = self.u.ctypes.data
         scratch = np.zeros(plan[c.SCRATCH] + plan[c.M] * (s.nv + 1))
+        helper = np.zeros(plan[c.LENGTH] + s.nv + 8, dtype=np.int64)
         quaternions = np.array([i for pair in s.configuration.quaternions for i in pair] + [0], dtype=np.int64)
         args = np.array(
-            [0, 0, 0, plan.ctypes.data, scratch.ctypes.data, quaternions.ctypes.data, position.ctypes.data, velocity.ctypes.data],
+            [
+                0, 0, 0, plan.ctypes.data, scratch.ctypes.data, quaternions.ctypes.data, position.ctypes.data, velocity.ctypes.data,
+                descriptor.ctypes.data, helper.ctypes.data,
+            ],
             dtype=np.uintp,
         )
-        keep += [scratch, quaternions, position, velocity]
+        keep += [scratch, quaternions, position, velocity, descriptor, helper]
         return NativeFunction(c.project.address, args, tuple(keep))
 
     def _pointers(self, f: Function, state_inputs: int, keep: list[object]) -> np.ndarray:

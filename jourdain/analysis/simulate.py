@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,14 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..model.values import number
 from ..results.channel import Channel
-from ..results.solution import Solution
+from ..results.solution import Dense, Solution
 from ..solvers import STIFF
 from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
+from .diagnose import explain_failure
+from .energy_balance import BOOKS, energy_channels
+from .implicit import ALPHA_METHODS, alpha_channels, integrate_alpha
 from .native_system import NativeSystem
 from .reactions import reaction_channels
 from .state import State
@@ -25,38 +28,77 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    system: System, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", rtol: float = 1e-8,
-    atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None, progress: bool = False,
-    inputs: Mapping[str, Any] | None = None, max_steps: int = 10_000_000,
+    system: System, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5",
+    rtol: float = 1e-8, atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None,
+    progress: bool = False, inputs: Mapping[str, Any] | None = None, max_steps: int = 10_000_000, rho: float = 0.8,
+    dense: bool | None = None, parameters: np.ndarray | None = None, formulation: str = "projected",
+    independent: Sequence[str] | None = None, criterion: str | None = None, repartition: bool | int | None = None,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]).
 
+    ``x0`` is a state, named values, or a solution to go on from (with the same method: as if it had never stopped).
     ``times`` asks for output at given instants, ``outputs`` for that many equal ones; by default every step is kept.
     ``inputs`` gives the model's inputs: numbers, functions of time, tables of time, or a :class:`Controller`.
+    ``rho`` is the spectral radius at infinite frequency of "generalized_alpha", "hht" and "newmark" (1: no numerical
+    damping); these and "trapezoidal" take fixed steps of ``step`` seconds, or adapt it to ``rtol`` and ``atol`` without it.
+    ``dense`` keeps the method's interpolant for ``solution.at`` (default: when every step is kept); ``parameters`` (a vector
+    in the order of ``system.parameter_vector``) replaces the system's for this run.
+    ``formulation`` of a system with loops: "projected" (all coordinates, put back onto the constraints after each step),
+    "reduced" (independent coordinates, loops closed by Newton; they change in flight where ``repartition`` is not False) or
+    "closed" (loops solved in closed form).  ``independent`` names the coordinates to integrate, else they are chosen by
+    ``criterion`` ("pivoting" or "projective").
+
+    A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.
     """
-    start = system.state(x0)
+    restart = x0.restart if isinstance(x0, Solution) else None
+    start = x0.final_state() if isinstance(x0, Solution) else system.state(x0)
     span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
     if not span[1] > span[0]:
         raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
     if outputs is not None:
         times = np.linspace(span[0], span[1], outputs)
+    if formulation != "projected":
+        from .reduced import simulate_independent
+
+        chosen = {"independent": independent, "criterion": criterion, "repartition": repartition, "parameters": parameters}
+        return simulate_independent(
+            system, start, span, method, formulation, inputs or {}, chosen, rtol=rtol, atol=atol, step=step, t_eval=times,
+            progress=progress, max_steps=max_steps,
+        )  # fmt: skip
     constants, signals, controllers = sort_inputs(system, inputs or {})
-    native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
+    native = NativeSystem(system, system.input_values(constants), parameters, signals=signals, start=start)
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
-    derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
-    trajectory = integrate(
-        native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, project=native.project, **derivatives,
-        events=native.events(), samples=samples, progress=progress, max_steps=max_steps, positions=system.nq,
-    )  # fmt: skip
+    options: dict[str, Any] = {
+        "rtol": rtol, "atol": atol, "step": step, "t_eval": times, "events": native.events(), "samples": samples,
+        "progress": progress, "max_steps": max_steps, "dense": times is None if dense is None else dense,
+    }  # fmt: skip
+    resumed = restart is not None and restart.method == method and restart.t == span[0]
+    first: Any = restart if resumed else start.x
+    if method in ALPHA_METHODS:
+        trajectory = integrate_alpha(native, span, first, method, rho, **options)
+    else:
+        derivatives = native.derivatives() if method in STIFF else {}
+        trajectory = integrate(native.rhs, span, first, method, project=native.project, positions=system.nq, **derivatives, **options)
     if native.callbacks is not None and native.callbacks.error is not None:
         raise native.callbacks.error
-    if trajectory.status == "failed":
-        raise SolverError(f"simulate '{system.model.name}': {explain(system, trajectory.message)}")
     metadata = {
         "model": system.model.name, "method": method, "rtol": rtol, "atol": atol, "parameters": system.parameters,
         "status": trajectory.status, "message": trajectory.message,
     }  # fmt: skip
-    return solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
+    solution = solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
+    solution.restart = trajectory.restart
+    if trajectory.status in ("failed", "max_steps"):
+        message = explain_failure(native, trajectory) if trajectory.status == "failed" else trajectory.message
+        raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
+    return solution
+
+
+class SimulationError(SolverError):
+    """A simulation that could not reach its end; ``solution`` holds what was done."""
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution
 
 
 @dataclass(frozen=True)
@@ -100,20 +142,13 @@ def sort_inputs(system: System, given: Mapping[str, Any]) -> tuple[dict[str, flo
     return constants, signals, controllers
 
 
-def explain(system: System, message: str) -> str:
-    """The solver's message with state numbers replaced by names."""
-    names = system.coordinate_names + system.velocity_names + list(system.model.states)
-    for i, name in reversed(list(enumerate(names))):
-        message = message.replace(f"component {i} ", f"'{name}' ")
-    return message
-
-
 def solution_of(
     system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any], trajectory: Any = None,
     inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Solution:  # fmt: skip
     """A solution with named channels from states in rows; energies, poses and outputs are computed when asked for."""
     nq, nv = system.nq, system.nv
+    extended, x = x, x[:, : nq + nv + system.nz]
     q, v, z = x[:, :nq], x[:, nq : nq + nv], x[:, nq + nv :]
     c = system.configuration
     channels: dict[str, Any] = {}
@@ -133,10 +168,50 @@ def solution_of(
     for i, (name, item) in enumerate(system.model.inputs.items()):
         channels[name] = Channel(inputs[:, i], item.unit, "input")
     channels |= _lazy_channels(system, t, x, inputs)
+    states = trajectory.at if trajectory is not None and trajectory.segments is not None else None
+    acting = inputs_at if inputs_at is not None else lambda times, rows: np.tile(system.input_values(), (len(times), 1))
+    channels |= energy_channels(system, t, x, inputs, lambda: channels["energy.total"].values, states, acting)
+    if extended.shape[1] > x.shape[1]:
+        channels |= alpha_channels(system, extended)
     return Solution(
         t, channels, metadata, _statistics(trajectory), system, derivatives=derivatives,
-        frame_provider=FrameProvider(system, t, q, v),
+        frame_provider=FrameProvider(system, t, q, v), dense=None if states is None else _dense(system, states, acting),
     )  # fmt: skip
+
+
+def _dense(
+    system: System, states: Callable[[np.ndarray], np.ndarray], inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Dense:
+    """Every channel at any times from the method's interpolant."""
+
+    def dense(times: np.ndarray) -> Mapping[str, np.ndarray]:
+        order = np.argsort(times, kind="stable")
+        x = states(times[order])
+        x[:, : system.nq] = system.configuration.normalise(x[:, : system.nq])
+        return DenseSample(solution_of(system, times[order], x, {}, None, inputs_at), np.argsort(order))
+
+    return dense
+
+
+class DenseSample(Mapping[str, np.ndarray]):
+    """Channels at given times, computed when read; iteration gives those of the state only."""
+
+    def __init__(self, solution: Solution, order: np.ndarray) -> None:
+        self._solution, self._order = solution, order
+        c, model = solution.system.configuration, solution.system.model
+        self._states = [*c.position_names, *c.velocity_names, *model.states, *model.inputs]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.asarray(self._solution[name])[self._order]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._solution and name not in BOOKS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
 
 
 def _statistics(trajectory: Any) -> dict[str, Any]:

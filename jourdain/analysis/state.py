@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
+    from ..results.solution import Solution
     from .system import System
 
 
@@ -46,3 +49,15 @@ class State:
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.velocity_names, self.v, strict=True)]
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.model.states, self.z, strict=True)]
         return "\n".join(lines)
+
+
+def state_of(solution: Solution, index: int = -1) -> State:
+    """The state at a sample of a solution."""
+    system = solution.system
+    if system is None:
+        raise InputError("this solution does not know its system (it was loaded from a file): build the state with system.state({name: value})")
+    if not len(solution):
+        raise InputError("the solution is empty; there is no state in it")
+    c = system.configuration
+    q, v, z = (np.array([solution[n][index] for n in names]) for names in (c.position_names, c.velocity_names, system.model.states))
+    return State(system, q, v, z, float(solution.t[index]))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..solvers.looped_tree import LoopedTree
     from ..symbolic.expr import Expr
     from .assemble import AssembledState
+    from .closure import ClosureReport
     from .continuation import Branch
     from .equilibrium import Equilibrium
     from .inverse_dynamics import ActuatorForces, StaticForces
@@ -178,6 +179,12 @@ class System:
         from .assemble import assembly_modes
 
         return assembly_modes(self, fixed, **options)
+
+    def closure_report(self, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
+        """How the loops are closed, in closed form or by Newton, and why; see :func:`jourdain.analysis.closure.closure_report`."""
+        from .closure import closure_report
+
+        return closure_report(self, independent, state)
 
     def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
         """For closures that hold orientations: a number that is negative when the frames are turned by π."""

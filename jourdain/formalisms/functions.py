@@ -65,7 +65,8 @@ def assemble(eq: Equations, name: str, inputs: str, results: Sequence[Result], o
         for e in r.expressions:
             deps |= e.deps
     needed = {"t": KINDS["time"], "z": KINDS["state"], "u": KINDS["input"]}
-    names = inputs.split() + [o for o in optional.split() if deps & needed[o] and o not in inputs.split()]
+    given = inputs.split() + (["z"] if "x" in inputs.split() else [])  # the state x holds z
+    names = inputs.split() + [o for o in optional.split() if deps & needed[o] and o not in given]
     arguments = [Argument(n, _symbols(eq, n), MEANING[n]) for n in names]
     if eq.p:
         arguments.append(Argument("p", eq.p, MEANING["p"]))

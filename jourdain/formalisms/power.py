@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..symbolic.derivatives import jvp
 from ..symbolic.expr import KINDS, ZERO, Expr, add, mul, neg, sub
-from ..symbolic.functions import tanh
 from ..symbolic.function import SymbolicFunction
+from ..symbolic.functions import tanh
 from ..symbolic.graph import free_symbols, substitute
 from ..symbolic.vectors import Vector
 from .equations import FRICTION_SPEED, Equations

@@ -50,7 +50,7 @@ ASYMMETRIES = (
 
 
 class Slip(NamedTuple):
-    """What a tyre law is given: normal force (N), longitudinal slip κ, tangent of the slip angle, camber γ (sine, about rad)."""
+    """What a tyre law is given: normal force (N), longitudinal slip κ, tangent of the slip angle, sine of the camber γ."""
 
     load: Expr
     kappa: Expr
@@ -161,7 +161,7 @@ class MagicFormula:
     ) -> Expr:
         """M_z = −t F_y + M_zr + s F_x (4.E31–4.E49, 4.E71–4.E78)."""
         p, R0 = self.p, self.p["R0"]
-        braking = ratio * ratio * kappa * kappa
+        braking = ratio * ratio * kappa * kappa + 1e-20  # keeps the root below differentiable at rest
         x = alpha + p["qHz1"] + p["qHz2"] * df + (p["qHz3"] + p["qHz4"] * df) * gamma
         B = (p["qBz1"] + p["qBz2"] * df + p["qBz3"] * df * df) * (1.0 + p["qBz5"] * absolute(gamma))
         C = p["qCz1"]
@@ -319,7 +319,8 @@ def tyre(
     """A tyre on a wheel that turns about the y axis of its frame (forwards for a positive angle).
 
     Normal force k δ + k₂ δ² + d δ̇ (``stiffness`` N/m, ``progression`` N/m², ``damping`` N s/m), never pulling; tangential forces by
-    ``law`` (None: no slip forces).  Slips are taken over √(V² + ``low_speed``²), which keeps them finite at standstill.
+    ``law`` (None: no slip forces).  Slips are taken over √(V² + ``low_speed``²), which keeps them finite at standstill, where the
+    camber given to the law fades out too: its thrust needs rolling.
     ``relaxation`` gives the relaxation lengths (m) of κ and tan α, which then are states ``name.kappa``, ``name.tan_alpha``
     with σ ẋ = −V_s − |V| x.  The spin moment of the longitudinal force acts with the effective radius, so that its power is
     exactly F_x V_sx.  ``rolling_resistance`` is a fraction of the load.
@@ -337,14 +338,16 @@ def tyre(
     c = contact(model, name, wheel, radius, road, crown, roll)
     depth = c.deflection
     Fz = where(depth > 0, maximum(depth * (k + k2 * depth) + d * c.deflection_rate, 0.0), 0.0)
-    slip = Slip(Fz, *_slips(model, name, c, eps, relaxation, what), c.camber)
+    pace = c.speed * c.speed
+    slip = Slip(Fz, *_slips(model, name, c, eps, relaxation, what), c.camber * (pace / (pace + eps * eps)))
     forces = TyreForces(ZERO, ZERO, ZERO) if law is None else law.forces(slip)
     rim = c.spin * c.effective_radius
     My = -fr * Fz * c.effective_radius * rim / sqrt(rim * rim + eps * eps)
     force = c.x * forces.Fx + c.y * forces.Fy + c.normal * Fz
     s = model.sensors[f"{name}.wheel"]
     axis = Vector(*(s.reading("rotation", 3 * i + 1) for i in range(3)))
-    about = c.normal * forces.Mz + axis * (My + forces.Fx * (c.arm - c.effective_radius))
+    # a moment about the normal would spin a leaning wheel: the part along the axis is left out
+    about = (c.normal - axis * c.camber) * forces.Mz + axis * (My + forces.Fx * (c.arm - c.effective_radius))
     torque = (c.point - s.position).cross(force) + (NULL if law is None and fr is ZERO else about)
     load = model.load(name, wheel, force=force, torque=torque)
     return Tyre(name, c, slip, forces, My, load)

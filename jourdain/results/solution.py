@@ -99,6 +99,9 @@ class Solution:
     np.float64(1.5)
     """
 
+    #: What the method remembers at the end, to go on from there: ``system.simulate(solution, …)``.
+    restart: Any = None
+
     def __init__(
         self,
         t: ArrayLike,
@@ -200,6 +203,12 @@ class Solution:
     def final(self) -> dict[str, Any]:
         """The last value of every channel."""
         return {name: self[name][-1] for name in self.names}
+
+    def final_state(self, index: int = -1) -> Any:
+        """The state of the system at the end (or at another sample), to simulate from, draw or linearise about."""
+        from jourdain.analysis.state import state_of
+
+        return state_of(self, index)
 
     def at(self, t: ArrayLike, side: Side = "right") -> Sample:
         """Interpolated values at time(s) ``t`` (s), by channel name; at an event, those after it unless side="left"."""
@@ -390,7 +399,10 @@ class Solution:
     # -- seeing ------------------------------------------------------------------------------------------------------
 
     def scene(self, plots: Any = (), **options: Any) -> Any:
-        """The motion as a scene for the viewer; see :func:`jourdain.view.from_solution.scene_of`."""
+        """The motion as a scene for the viewer; see :func:`jourdain.view.from_solution.scene_of`.
+
+        The methods below take the same options: ``trace`` (frames), ``forces`` (joints), ``follow`` (a body), ``camera``.
+        """
         from jourdain.view.from_solution import scene_of
 
         return scene_of(self, plots, **options)
@@ -399,25 +411,29 @@ class Solution:
         """Opens the motion in the browser (served on this machine only); the handle closes it."""
         from jourdain.view import serve
 
-        return serve(self.scene(plots), **options)
+        own, rest = _scene_options(options)
+        return serve(self.scene(plots, **own), **rest)
 
     def save_page(self, path: Any, plots: Any = (), **options: Any) -> None:
         """Writes one self-contained page that shows the motion."""
         from jourdain.view import save_page
 
-        save_page(self.scene(plots), path, **options)
+        own, rest = _scene_options(options)
+        save_page(self.scene(plots, **own), path, **rest)
 
     def save_picture(self, path: Any, t: float | None = None, **options: Any) -> None:
         """Writes a picture of the mechanism at a time (the end by default)."""
         from jourdain.view import save_picture
 
-        save_picture(self.scene(), path, t=float(self.t[-1]) if t is None else t, **options)
+        own, rest = _scene_options(options)
+        save_picture(self.scene(**own), path, t=float(self.t[-1]) if t is None else t, **rest)
 
     def save_movie(self, path: Any, **options: Any) -> None:
         """Writes a movie (.mp4 or .gif)."""
         from jourdain.view import save_movie
 
-        save_movie(self.scene(), path, **options)
+        own, rest = _scene_options(options)
+        save_movie(self.scene(**own), path, **rest)
 
     # -- printing ----------------------------------------------------------------------------------------------------
 
@@ -438,6 +454,12 @@ class Solution:
     def __getstate__(self) -> dict[str, Any]:
         # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
         return self.__dict__ | {"dense": None, "frame_provider": None, "system": None}
+
+
+def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the scene and those of the page, picture or movie."""
+    own = {"trace", "forces", "system", "camera", "follow", "ground", "up", "name"}
+    return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
 
 
 def _checked_times(t: ArrayLike) -> NDArray[np.float64]:

@@ -82,43 +82,35 @@ def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) 
     return _factor(lu, rows, columns, permutation)
 
 
-@njit("void(float64[::1], int64, int64, float64[::1], int64)", **_OPTIONS)
-def _back_substitute(lu: Any, rank: int, columns: int, b: Any, count: int) -> None:
-    """Solves U x = b for ``count`` right-hand sides stored row by row (rank × count)."""
-    for i in range(rank - 1, -1, -1):
-        for k in range(i + 1, rank):
-            factor = lu[i * columns + k]
-            if factor != 0.0:
-                for j in range(count):
-                    b[i * count + j] -= factor * b[k * count + j]
-        inverse = 1.0 / lu[i * columns + i]
-        for j in range(count):
-            b[i * count + j] *= inverse
-
-
-@njit("void(int64[::1], int64, int64[::1], int64, float64[::1], float64[::1], float64[::1], float64[::1], int64, float64[::1])", **_OPTIONS)
-def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, g: Any, work: Any, Z: Any, stride: int, a0: Any) -> None:
+@njit("void(int64[::1], int64, int64[::1], int64, float64[::1], int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: int, g: Any, Z: Any, a0: Any) -> None:
     """Listed rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
+    n = plan[NV]
     rows = plan[at]
     columns = plan[at + 1 + rows]
-    first = at + 2 + rows
     rank = helper[store]
-    permutation = helper[store + 1 :]
     loose = columns - rank
-    width = loose + 1
+    order, first = store + 1, at + 2 + rows
+    turn = order + rows
     for i in range(rank):
-        for j in range(loose):
-            work[i * width + j] = -lu[i * columns + rank + j]
-        right = g[plan[at + 1 + permutation[i]]]
+        right = g[plan[at + 1 + helper[order + i]]]
         for k in range(i):
-            right -= lu[i * columns + k] * work[k * width + loose]
-        work[i * width + loose] = right
-    _back_substitute(lu, rank, columns, work, width)
-    for i in range(rank):
-        dependent = plan[first + permutation[rows + i]]
+            right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
+        a0[plan[first + helper[turn + i]]] = right
+    for i in range(rank - 1, -1, -1):
+        dependent = plan[first + helper[turn + i]]
         for j in range(loose):
-            Z[dependent * stride + j] = work[i * width + j]
-        a0[dependent] = work[i * width + loose]
+            Z[dependent * n + j] = -lu[room + i * columns + rank + j]
+        right = a0[dependent]
+        for k in range(i + 1, rank):
+            other, factor = plan[first + helper[turn + k]], lu[room + i * columns + k]
+            for j in range(loose):
+                Z[dependent * n + j] -= factor * Z[other * n + j]
+            right -= factor * a0[other]
+        inverse = 1.0 / lu[room + i * columns + i]
+        for j in range(loose):
+            Z[dependent * n + j] *= inverse
+        a0[dependent] = right * inverse
 
 
 @njit("int64(float64[::1], int64[::1], int64[::1], float64[::1])", **_OPTIONS)
@@ -168,7 +160,6 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
     for _ in range(plan[BLOCKS]):
         rows = plan[at]
         columns = plan[at + 1 + rows]
-        room += rows * columns
         rank = helper[store]
         for j in range(rank):
             dependent = plan[at + 2 + rows + helper[store + 1 + rows + j]]
@@ -176,13 +167,7 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
         for j in range(rank, columns):
             helper[used] = helper[plan[at + 2 + rows + helper[store + 1 + rows + j]]]
             used += 1
-        at, store = at + 2 + rows + columns, store + 1 + rows + columns
-    work = lu[room:]
-    at, store, room = HEAD, n, 0
-    for _ in range(plan[BLOCKS]):
-        rows = plan[at]
-        columns = plan[at + 1 + rows]
-        _dependent_rows(plan, at, helper, store, lu[room:], g, work, Z, n, a0)
+        _dependent_rows(plan, at, helper, store, lu, room, g, Z, a0)
         at, store, room = at + 2 + rows + columns, store + 1 + rows + columns, room + rows * columns
     return free
 
@@ -213,44 +198,51 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
     return free
 
 
+@njit("void(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], int64, float64[::1], float64[::1])", **_OPTIONS)
+def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any) -> None:
+    """ZᵀM Z and, behind it, Zᵀ(f − M a₀): whole rows of M are added up first, then the columns of ZᵀM."""
+    n = plan[NV]
+    begin = plan[LENGTH] - 3 * n
+    count = begin + n
+    right = reduced[free * free :]
+    for j in range(n):
+        u = helper[j]
+        if u >= 0:
+            right[u] = f[j]
+            for k in range(n):
+                ZM[u * n + k] = Mass[j * n + k]
+    for j in range(n):
+        if helper[j] < 0:
+            members = helper[begin + j]
+            for i in range(helper[count + j]):
+                u, z = helper[members + i], Z[j * n + i]
+                right[u] += z * f[j]
+                for k in range(n):
+                    ZM[u * n + k] += z * Mass[j * n + k]
+    for j in range(n):
+        w = helper[j]
+        if w >= 0:
+            for u in range(free):
+                reduced[u * free + w] = ZM[u * n + j]
+    for j in range(n):
+        if helper[j] < 0:
+            members, a = helper[begin + j], a0[j]
+            for u in range(free):
+                right[u] -= ZM[u * n + j] * a
+            for i in range(helper[count + j]):
+                w, z = helper[members + i], Z[j * n + i]
+                for u in range(w, free):
+                    reduced[u * free + w] += ZM[u * n + j] * z
+
+
 @njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
-def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, MZ: Any, reduced: Any, a: Any) -> int:
+def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> int:
     """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
     n = plan[NV]
     begin = plan[LENGTH] - 3 * n
     count = begin + n
-    for k in range(free * free + free):
-        reduced[k] = 0.0
     right = reduced[free * free :]
-    rest = MZ[n:]
-    for i in range(n):
-        rest[i] = f[i]
-    for i in range(n):  # M = S + Sᵀ with S its lower triangle and half of the diagonal, which alone is read
-        for k in range(free):
-            MZ[k] = 0.0
-        for j in range(i + 1):
-            entry = Mass[i * n + j]
-            if entry != 0.0:
-                rest[i] -= entry * a0[j]
-                if j < i:
-                    rest[j] -= entry * a0[i]
-                else:
-                    entry *= 0.5
-                members, length = helper[begin + j], helper[count + j]
-                for k in range(length):
-                    MZ[helper[members + k]] += entry * Z[j * n + k]
-        members = helper[begin + i]
-        for k in range(helper[count + i]):
-            row, z = helper[members + k] * free, Z[i * n + k]
-            for j in range(free):
-                reduced[row + j] += z * MZ[j]
-    for i in range(n):
-        members = helper[begin + i]
-        for k in range(helper[count + i]):
-            right[helper[members + k]] += Z[i * n + k] * rest[i]
-    for i in range(free):
-        for j in range(i + 1):
-            reduced[i * free + j] += reduced[j * free + i]
+    _reduce(Mass, f, Z, a0, plan, helper, free, ZM, reduced)
     if cholesky(reduced, free) != 0:
         return 1
     cholesky_solve(reduced, free, right)
@@ -301,6 +293,45 @@ def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int,
     return 0
 
 
+@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, plan: Any, helper: Any, scratch: Any, a: Any) -> int:
+    """a with M a = f + Jᵀλ, J a = g; J and g are changed where constraints are redundant.  0 when the solution exists."""
+    n, m = plan[NV], plan[M]
+    at = HEAD
+    for block in range(plan[BLOCKS]):
+        excess = plan[at] - plan[plan[LENGTH] - plan[BLOCKS] + block]
+        if excess > 0 and drop_redundant(J, g, n, plan, at, excess, scratch) != 0:
+            return 1
+        at += 2 + plan[at] + plan[at + 1 + plan[at]]
+    Z, rest = scratch[: n * n], scratch[n * n :]
+    a0, rest = rest[:n], rest[n:]
+    lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
+    MZ, rest = rest[: n * n + n], rest[n * n + n :]
+    free = eliminate(J, g, plan, helper, lu, Z, a0)
+    return listed_accelerations(Mass, f, Z, a0, plan, helper, free, MZ, rest, a)
+
+
+@njit("int64(int64, int64, float64[::1], int64, int64[::1], float64[::1], float64[::1], int64[::1])", **_OPTIONS)
+def ideal_impulse(t: int, x: int, w: Any, descriptor: int, plan: Any, v: Any, scratch: Any, helper: Any) -> int:
+    """Moves v (with the residual w of its constraints) onto them by impulses Jᵀμ, which do no work to first order."""
+    n, m = plan[NV], plan[M]
+    pointers = words(descriptor, 10)
+    pointers[0], pointers[1] = t, x
+    if call(plan[ADDRESS_DESCRIPTOR], descriptor) != 0:
+        return -1
+    Mass, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
+    J, g = doubles(pointers[5], m * n), doubles(pointers[6], m)
+    for i in range(n):
+        f[i] = 0.0
+        for j in range(n):
+            f[i] += Mass[i * n + j] * v[j]
+    for i in range(m):
+        g[i] = -w[i]
+        for j in range(n):
+            g[i] += J[i * n + j] * v[j]
+    return constrained_solution(Mass, f, J, g, plan, helper, scratch, v)
+
+
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
 def constrained_state_derivative(args: int) -> int:
     """ẋ of a constrained system: args = t, x, ẋ, plan, scratch, integers, pointers of the descriptor function."""
@@ -316,19 +347,8 @@ def constrained_state_derivative(args: int) -> int:
         return -1
     Mass, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
     J, g, rates = doubles(pointers[5], m * n), doubles(pointers[6], m), doubles(pointers[7], nq + nz)
-    at = HEAD
-    for block in range(plan[BLOCKS]):
-        excess = plan[at] - plan[plan[LENGTH] - plan[BLOCKS] + block]
-        if excess > 0 and drop_redundant(J, g, n, plan, at, excess, scratch) != 0:
-            return 2
-        at += 2 + plan[at] + plan[at + 1 + plan[at]]
-    Z, rest = scratch[: n * n], scratch[n * n :]
-    a0, rest = rest[:n], rest[n:]
-    lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
-    MZ, rest = rest[: n * n + n], rest[n * n + n :]
-    free = eliminate(J, g, plan, helper, lu, Z, a0)
     xdot = doubles(a[2], nq + n + nz)
-    if listed_accelerations(Mass, f, Z, a0, plan, helper, free, MZ, rest, xdot[nq : nq + n]) != 0:
+    if constrained_solution(Mass, f, J, g, plan, helper, scratch, xdot[nq : nq + n]) != 0:
         return 2
     for i in range(nq):
         xdot[i] = rates[i]
@@ -431,11 +451,12 @@ def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> 
 
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
 def project(args: int) -> int:
-    """Puts x back onto the constraints, in place: args = t, x, –, plan, scratch, quaternions, position and velocity pointers.
+    """Puts x back onto the constraints, in place: args = t, x, –, plan, scratch, quaternions, position and velocity
+    pointers, pointers of the descriptor function, integers.
 
-    Positions by Gauss–Newton with the shortest corrections, then velocities; quaternions are normalised.
+    Positions by Gauss–Newton with the shortest corrections, then velocities as ideal impulses; quaternions are normalised.
     """
-    a = words(args, 8)
+    a = words(args, 10)
     plan = integers(a[3], HEAD)
     n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
     plan = integers(a[3], plan[LENGTH])
@@ -451,12 +472,13 @@ def project(args: int) -> int:
         pointers = words(a[6], 6)
         pointers[0], pointers[1] = a[0], a[1]
         h, J = doubles(pointers[2], mh), doubles(pointers[3], mh * n)
-        for _ in range(3):
+        for iteration in range(3):
             call(plan[ADDRESS_POSITION], a[6])
             worst = 0.0
             for i in range(mh):
                 worst = max(worst, abs(h[i]))
-            if worst < 1e-14:
+            # a small residual left alone grows like 1/σ on the way into a singular position
+            if worst < 1e-16 or (iteration > 0 and worst < 1e-13):
                 break
             least_norm_by_blocks(J, h, mh, plan, gram, d)
             displace(x[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
@@ -464,9 +486,7 @@ def project(args: int) -> int:
         pointers = words(a[7], 8)
         pointers[0], pointers[1], pointers[2] = a[0], a[1], a[1] + 8 * nq
         call(plan[ADDRESS_VELOCITY], a[7])
-        least_norm_by_blocks(doubles(pointers[4], m * n), doubles(pointers[3], m), m, plan, gram, d)
-        for j in range(n):
-            x[nq + j] -= d[j]
+        return ideal_impulse(a[0], a[1], doubles(pointers[3], m), a[8], plan, x[nq : nq + n], scratch, integers(a[9], plan[LENGTH] + n + 8))
     return 0
 
 

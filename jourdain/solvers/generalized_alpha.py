@@ -347,7 +347,7 @@ def _solve(frame: Any, clock: Any, count: Any, plan: Any, h: float) -> int:
         status = _evaluate(frame, clock, count, plan, clock[T] + h)
         if status != 0:
             return status
-        if ints[USABLE] == 0 or memory[H_FACTORS] != h:
+        if ints[USABLE] == 0 or abs(memory[H_FACTORS] - h) > 1e-9 * abs(h):
             count[N_JAC] += 1
             count[N_LU] += 1
             if _assemble(frame, plan, turns, h) != 0:

@@ -49,6 +49,32 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"
 # and how many rows it uses, those rows, and the columns they give.
 
 
+@njit("void(int64[::1], int64[::1])", **_OPTIONS)
+def _list_independent(plan: Any, choice: Any) -> None:
+    """Write the independent velocities and positions of a choice from the marks of its dependent columns."""
+    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
+    place = choice[nqu + nvu : nqu + nvu + n]
+    k = 0
+    for j in range(n):
+        if place[j] >= 0:
+            place[j] = k
+            choice[nqu + k] = j
+            k += 1
+    k = 0
+    for i in range(nq):
+        closed = False
+        at, store = HEAD + 3 * n, nqu + nvu + n
+        for _ in range(plan[BLOCKS]):
+            rows = plan[at]
+            for d in range(choice[store]):
+                if plan[HEAD + choice[store + 2 + rows + d]] == i:
+                    closed = True
+            at, store = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows
+        if not closed:
+            choice[k] = i
+            k += 1
+
+
 @njit(
     "float64(float64[::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64[::1])", **_OPTIONS
 )
@@ -115,32 +141,6 @@ def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any,
         return -1.0
     _list_independent(plan, choice)
     return least / most if most > 0.0 else 1.0
-
-
-@njit("void(int64[::1], int64[::1])", **_OPTIONS)
-def _list_independent(plan: Any, choice: Any) -> None:
-    """Write the independent velocities and positions of a choice from the marks of its dependent columns."""
-    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
-    place = choice[nqu + nvu : nqu + nvu + n]
-    k = 0
-    for j in range(n):
-        if place[j] >= 0:
-            place[j] = k
-            choice[nqu + k] = j
-            k += 1
-    k = 0
-    for i in range(nq):
-        closed = False
-        at, store = HEAD + 3 * n, nqu + nvu + n
-        for _ in range(plan[BLOCKS]):
-            rows = plan[at]
-            for d in range(choice[store]):
-                if plan[HEAD + choice[store + 2 + rows + d]] == i:
-                    closed = True
-            at, store = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows
-        if not closed:
-            choice[k] = i
-            k += 1
 
 
 @njit("int64(float64[::1], int64[::1], int64[::1], int64, float64[::1], int64[::1])", **_OPTIONS)
@@ -231,6 +231,46 @@ def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d:
     return NOT_CLOSED
 
 
+@njit(**_OPTIONS)
+def _space(address: int, plan: Any) -> Any:
+    """The first parts of the work space: X, factors, and two lines."""
+    size, m = plan[NQ] + plan[NV] + plan[NZ], plan[M]
+    return doubles(address, size), doubles(address + 8 * size, m * m + 1), doubles(address + 8 * (size + m * m + 1), plan[NV] + m + 1)
+
+
+@njit(**_OPTIONS)
+def _more(address: int, plan: Any) -> Any:
+    """The later parts of the work space: a₀, a, M Z, and the reduced mass matrix (or a copy of J)."""
+    n, nvu, m = plan[NV], plan[NVU], plan[M]
+    at = address + 8 * (plan[NQ] + n + plan[NZ] + m * m + 1 + n + m + 1)
+    a0, at = doubles(at, n), at + 8 * n
+    a, at = doubles(at, n), at + 8 * n
+    MZ, at = doubles(at, n * nvu + n), at + 8 * (n * nvu + n)
+    return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n))
+
+
+@njit(**_OPTIONS)
+def _memory(address: int, plan: Any) -> Any:
+    """What is remembered: whether Z is valid, the last closed position, its Z, the weights, and past positions with times."""
+    n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
+    valid, q = doubles(address, 1), doubles(address + 8, nq)
+    Z, scale = doubles(address + 8 * (1 + nq), n * nvu), doubles(address + 8 * (1 + nq + n * nvu), n)
+    return valid, q, Z, scale, doubles(address + 8 * (1 + nq + n * nvu + n), RING * (nq + 1))
+
+
+@njit(**_OPTIONS)
+def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
+    """Dependent positions moved along the tangent by as much as the independent ones have moved."""
+    n, nqu, nvu = plan[NV], plan[NQU], plan[NVU]
+    place = choice[nqu + nvu : nqu + nvu + n]
+    for j in range(n):
+        if place[j] < 0:
+            for k in range(nvu):
+                c = plan[HEAD + choice[nqu + k]]
+                if c >= 0:
+                    X[plan[HEAD + j]] += Z[j * nvu + k] * (X[c] - start[c])
+
+
 @njit("int64(intp, int64[::1], float64[::1], float64[::1])", **_OPTIONS)
 def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
     """Write the whole state X from the independent one at the beginning of the work space; J and its factors stay in place.
@@ -277,46 +317,6 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
         for j in range(n):
             X[nq + j] -= d[j]
     return 0
-
-
-@njit(**_OPTIONS)
-def _space(address: int, plan: Any) -> Any:
-    """The first parts of the work space: X, factors, and two lines."""
-    size, m = plan[NQ] + plan[NV] + plan[NZ], plan[M]
-    return doubles(address, size), doubles(address + 8 * size, m * m + 1), doubles(address + 8 * (size + m * m + 1), plan[NV] + m + 1)
-
-
-@njit(**_OPTIONS)
-def _more(address: int, plan: Any) -> Any:
-    """The later parts of the work space: a₀, a, M Z, and the reduced mass matrix (or a copy of J)."""
-    n, nvu, m = plan[NV], plan[NVU], plan[M]
-    at = address + 8 * (plan[NQ] + n + plan[NZ] + m * m + 1 + n + m + 1)
-    a0, at = doubles(at, n), at + 8 * n
-    a, at = doubles(at, n), at + 8 * n
-    MZ, at = doubles(at, n * nvu + n), at + 8 * (n * nvu + n)
-    return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n))
-
-
-@njit(**_OPTIONS)
-def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
-    """Dependent positions moved along the tangent by as much as the independent ones have moved."""
-    n, nqu, nvu = plan[NV], plan[NQU], plan[NVU]
-    place = choice[nqu + nvu : nqu + nvu + n]
-    for j in range(n):
-        if place[j] < 0:
-            for k in range(nvu):
-                c = plan[HEAD + choice[nqu + k]]
-                if c >= 0:
-                    X[plan[HEAD + j]] += Z[j * nvu + k] * (X[c] - start[c])
-
-
-@njit(**_OPTIONS)
-def _memory(address: int, plan: Any) -> Any:
-    """What is remembered: whether Z is valid, the last closed position, its Z, the weights, and past positions with times."""
-    n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
-    valid, q = doubles(address, 1), doubles(address + 8, nq)
-    Z, scale = doubles(address + 8 * (1 + nq), n * nvu), doubles(address + 8 * (1 + nq + n * nvu), n)
-    return valid, q, Z, scale, doubles(address + 8 * (1 + nq + n * nvu + n), RING * (nq + 1))
 
 
 @njit("int64(intp)", **_OPTIONS)
@@ -467,6 +467,31 @@ def decide(args: int) -> int:
     return 0
 
 
+@njit(**_OPTIONS)
+def _carry(plan: Any, old: Any, choice: Any, X: Any, rates: Any, acceleration: Any, x: Any, f: Any, d: Any) -> None:
+    """x and ẋ in the new coordinates; entries of quaternions, independent in both, keep their rates."""
+    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
+    for i in range(nqu):
+        x[i] = f[i]
+    for i in range(nqu):
+        d[0] = 0.0
+        found = False
+        for j in range(n):
+            if plan[HEAD + j] == choice[i]:
+                d[0] = rates[j]
+                found = True
+        if not found:
+            for k in range(nqu):
+                if old[k] == choice[i]:
+                    d[0] = x[k]
+        f[i] = d[0]
+    for i in range(nqu):
+        x[i] = X[choice[i]]
+    for k in range(nvu):
+        x[nqu + k] = X[nq + choice[nqu + k]]
+        f[nqu + k] = acceleration[choice[nqu + k]]
+
+
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
 def remap(args: int) -> int:
     """Carry x and ẋ of a present or past point from the old to the new coordinates by kinematics alone."""
@@ -514,29 +539,18 @@ def remap(args: int) -> int:
     return 0
 
 
-@njit(**_OPTIONS)
-def _carry(plan: Any, old: Any, choice: Any, X: Any, rates: Any, acceleration: Any, x: Any, f: Any, d: Any) -> None:
-    """x and ẋ in the new coordinates; entries of quaternions, independent in both, keep their rates."""
-    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
-    for i in range(nqu):
-        x[i] = f[i]
-    for i in range(nqu):
-        d[0] = 0.0
-        found = False
-        for j in range(n):
-            if plan[HEAD + j] == choice[i]:
-                d[0] = rates[j]
-                found = True
-        if not found:
-            for k in range(nqu):
-                if old[k] == choice[i]:
-                    d[0] = x[k]
-        f[i] = d[0]
-    for i in range(nqu):
-        x[i] = X[choice[i]]
-    for k in range(nvu):
-        x[nqu + k] = X[nq + choice[nqu + k]]
-        f[nqu + k] = acceleration[choice[nqu + k]]
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def follow(args: int) -> int:
+    """Evaluate the solved angles and make them the references: args = t, x, –, address, pointers, angles, references, how many."""
+    a = words(args, 8)
+    inner = words(a[4], 2)
+    inner[0], inner[1] = a[0], a[1]
+    status = call(a[3], a[4])
+    angles, references = doubles(a[5], a[7]), doubles(a[6], a[7])
+    for i in range(a[7]):
+        if np.isfinite(angles[i]):
+            references[i] = angles[i]
+    return status
 
 
 def make_plan(

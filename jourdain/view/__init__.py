@@ -1,6 +1,7 @@
 """The view: a scene as a browser page, a served live page, pictures, movies and POV-Ray files."""
 
 from jourdain.view.camera import default_camera
+from jourdain.view.from_solution import model_scene, scene_of, scene_of_modes, state_scene
 from jourdain.view.page import Inline, page_html, save_page
 from jourdain.view.picture import save_movie, save_picture
 from jourdain.view.povray import povray_scene, save_povray
@@ -40,11 +41,15 @@ __all__ = [
     "Shape",
     "Track",
     "default_camera",
+    "model_scene",
     "page_html",
     "povray_scene",
     "save_movie",
     "save_page",
     "save_picture",
     "save_povray",
+    "scene_of",
+    "scene_of_modes",
     "serve",
+    "state_scene",
 ]

@@ -18,6 +18,8 @@ from .shape import Shape, box, capsule, cone, cylinder, prism, sphere
 
 #: Radius of an invented rod relative to the model's typical length.
 ROD = 0.04
+#: Longest edge of an invented solid relative to the model's typical length (unless its points reach further).
+LARGEST = 0.7
 #: Two principal inertias closer than this (relative) make a body of revolution.
 SAME = 1e-3
 #: Thinnest edge of an invented box relative to its longest.
@@ -134,7 +136,8 @@ def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -
         edge = 0.3 * size
         return box(edge, edge, edge, p=c) if slides else sphere(0.13 * max(size, 0.5 * reach), p=c)
     pairs = [(i, j, k) for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) if abs(edges[i] - edges[j]) <= SAME * longest]
-    edges = np.maximum(edges, THINNEST * longest)
+    edges = np.maximum(edges, THINNEST * longest) * min(1.0, max(LARGEST * size, 2.6 * reach) / longest)
+    longest = float(edges.max())
     if len(pairs) == 3:
         return sphere(0.5 * longest * np.sqrt(5.0 / 3.0), p=c)
     if len(pairs) == 1:
@@ -142,7 +145,8 @@ def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -
         R = np.column_stack([axes[:, i], axes[:, j], axes[:, k]])
         # a disk of radius r has the inertia of a square plate with edge r √3
         return cylinder(float(edges[i]) / np.sqrt(3.0), float(edges[k]), p=c, R=R * np.sign(np.linalg.det(R)))
-    return box(*(float(e) for e in edges), p=c, R=axes)
+    # a chassis is seen through, so that what hangs on it can be seen
+    return box(*(float(e) for e in edges), p=c, R=axes, opacity=0.5 if len(points) > 4 else 1.0)
 
 
 def _covers(solid: Shape, p: Array, c: Array) -> bool:

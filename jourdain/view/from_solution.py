@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
@@ -70,8 +70,17 @@ def scene_of(
 
 
 def model_scene(model: Model, parameters: Mapping[str, float] | None = None) -> Scene:
-    """The model at its neutral position: shapes given by the user, or invented from the points that matter on a body."""
-    return _scene(model, Numbers(model, parameters), {})
+    """The model where all coordinates are zero, with its loops closed if they can be; the model is compiled for it.
+
+    Shapes are those given, or invented from the points that matter on a body.
+    """
+    system = model.compile()
+    if parameters:
+        system.set_parameters(**parameters)
+    try:
+        return state_scene(system, system.assemble({}) if system.equations_of_motion.rows else None)
+    except SolverError:
+        return state_scene(system)
 
 
 def state_scene(system: Any, state: Any = None) -> Scene:
@@ -270,8 +279,7 @@ def _supports(model: Model, number: Numbers, size: float, up: str, tracks: Mappi
             shapes.append(rail(p, axis, low, high, size))
         elif len(distinct([*taken, p])) > len(taken):
             taken.append(p)
-            level = _mean_height(joint.child.body, number, upwards, tracks) - float(p @ upwards)
-            shapes += bearing(p, axis, upwards, size, below=level > -0.02 * size)
+            shapes += bearing(p, axis, upwards, size, below=not _hangs(joint.child.body, p, number, upwards, tracks))
     return shapes
 
 
@@ -282,12 +290,14 @@ def _travel(body: ModelBody, p: Array, axis: Array, tracks: Mapping[str, Track])
     return float(along.min()), float(along.max())
 
 
-def _mean_height(body: ModelBody, number: Numbers, up: Array, tracks: Mapping[str, Track]) -> float:
-    com = number.com(body)
-    if body.name not in tracks:
-        return float(com @ up)
-    track = tracks[body.name]
-    return float(np.mean((np.asarray(track.positions) + matrix_from_quaternion(track.quaternions) @ com) @ up))
+def _hangs(body: ModelBody, p: Array, number: Numbers, up: Array, tracks: Mapping[str, Track]) -> bool:
+    """Whether a body's centre of mass is most of the time well below the point that carries it."""
+    com = number.com(body)[None]
+    if body.name in tracks:
+        track = tracks[body.name]
+        com = np.asarray(track.positions) + matrix_from_quaternion(track.quaternions) @ com[0]
+    depth = (p - com) @ up
+    return bool(np.mean(depth) > 0.35 * np.mean(np.linalg.norm(com - p, axis=1)))
 
 
 def _info(body: ModelBody, number: Numbers) -> dict[str, Any]:

@@ -1,0 +1,233 @@
+"""How the loops of a system are closed: in closed form for which independent coordinates, or by Newton and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError, SolverError
+from ..formalisms.closed_form import ClosedForm
+from ..formalisms.elimination import Block, elimination_order
+from ..formalisms.reduced_functions import closed_form
+from ..native.function import Function
+from ..symbolic.graph import evaluate
+from .assemble import _velocity_column, jacobian
+from .partition import null_space, partition, projective_partition
+from .state import State
+
+if TYPE_CHECKING:
+    from .system import System
+
+#: How many choices of independent coordinates are tried, and at how many positions their dead points are looked for.
+TRIES, SWEEP = 200, 96
+
+
+@dataclass(frozen=True)
+class ClosureReport:
+    """How the loops are closed for a choice of independent coordinates."""
+
+    model: str
+    independent: list[str]
+    #: "closed form", "Newton" or "none" (no loops)
+    method: str
+    reason: str
+    #: for each step: the constraints, the coordinates they give, the kind of the step, the branch (0 without a root)
+    steps: list[tuple[list[str], list[str], str, int]] = field(default_factory=list)
+    redundant: list[str] = field(default_factory=list)
+    #: smallest distance of all roots from a dead point over a sweep of the independent coordinates (1 far, below 0 out of reach)
+    margin: float = 1.0
+
+    def __str__(self) -> str:
+        if self.method == "none":
+            return f"{self.model}: no loops to close"
+        head = f"{self.model}: {self.method} with {', '.join(self.independent) or 'nothing'} independent"
+        lines = [head if self.method == "closed form" else f"{head}: {self.reason}"]
+        for rows, found, kind, branch in self.steps:
+            sign = f", branch {branch:+d}" if branch else ""
+            lines.append(f"  {', '.join(rows)} → {', '.join(found)} ({kind}{sign})")
+        if self.redundant:
+            lines.append(f"  redundant: {', '.join(self.redundant)}")
+        if self.method == "closed form":
+            lines.append(f"  {self.reason}")
+        return "\n".join(lines)
+
+
+def closure_report(system: System, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
+    """Which way the loops are closed and why, for given independent coordinates or for the best ones in a state."""
+    eq = system.equations_of_motion
+    if not eq.holonomic:
+        return ClosureReport(system.model.name, system.coordinate_names, "none", "no loops")
+    state = closed_state(system) if state is None else state
+    if independent is None:
+        names, form, margin = best_closed_form(system, state)
+    else:
+        names = full_names(system, independent)
+        form = closed_form(eq, names)
+        margin = sweep_margin(system, form, state) if form.complete else 0.0
+    rates = [n.removesuffix("_rate") for n in system.velocity_names]
+    signs = iter(branches(system, form, state))
+    steps = [
+        ([eq.rows[i].name for i in s.rows], [rates[j] for j in s.coordinates], s.kind, int(next(signs)) if s.branch is not None else 0)
+        for s in form.steps
+    ]
+    if not form.complete:
+        return ClosureReport(system.model.name, names, "Newton", form.reason, steps, [])
+    reach = "no dead point found over a full turn" if margin > 1e-3 else "dead points limit the independent coordinates"
+    return ClosureReport(
+        system.model.name, names, "closed form", f"{reach} (smallest margin {margin:.3g})", steps,
+        [eq.rows[i].name for i in form.redundant], margin,
+    )  # fmt: skip
+
+
+def closed_state(system: System) -> State:
+    """Some closed position."""
+    try:
+        return system.assemble({})
+    except SolverError:
+        modes = system.assembly_modes({})
+        if not modes:
+            raise
+        return next(iter(modes.values()))
+
+
+def full_names(system: System, names: Sequence[str]) -> list[str]:
+    """Coordinates by their full names; a joint's name is enough where it has one coordinate."""
+    c = system.configuration
+    return [n if n in c.velocity_names else c.position_names[c.index(n)] for n in names]
+
+
+def names_of(system: System, columns: Sequence[int]) -> list[str]:
+    """Names of coordinates by velocity column (velocities for parts of quaternions)."""
+    owners = [(c, k) for c in system.configuration.coordinates for k in range(len(c.v))]
+    return [owners[j][0].velocity_names[owners[j][1]] if owners[j][0].is_quaternion else owners[j][0].names[0] for j in columns]
+
+
+# --- choosing independent coordinates ------------------------------------------------------------------------------
+
+
+def independent_columns(system: System, state: State, independent: Sequence[str] | None, criterion: str = "pivoting") -> list[int]:
+    """Independent velocity columns: the user's (checked), or by pivoting or the projective criterion."""
+    J = jacobian(system, state.q, state.t)
+    held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
+    if independent is not None:
+        chosen = sorted({*held, *(_velocity_column(system, n) for n in independent)})
+        parts = partition(J, fixed=chosen)
+        rank = np.linalg.matrix_rank(J)
+        if len(parts.dependent) < rank or len(chosen) > J.shape[1] - rank:
+            good = ", ".join(names_of(system, partition(J, fixed=held).independent))
+            raise InputError(
+                f"'{system.model.name}': {', '.join(independent)} cannot be the independent coordinates in this position "
+                f"({J.shape[1] - rank} are needed, and the others must follow from them); independent could be {good}"
+            )
+        return parts.independent
+    if criterion == "projective":
+        return projective_partition(J, system.mass_matrix(state.q, state.t)).independent
+    if criterion != "pivoting":
+        raise InputError(f"criterion '{criterion}' is not known; use 'pivoting' or 'projective'")
+    return partition(J / weights(system, state), fixed=held).independent
+
+
+def weights(system: System, state: State) -> np.ndarray:
+    """√M_jj: velocities times these are comparable whatever their units."""
+    diagonal = np.diag(system.mass_matrix(state.q, state.t)).copy()
+    top = diagonal.max(initial=0.0)
+    return np.sqrt(np.where(diagonal > 1e-8 * top, diagonal, top if top > 0 else 1.0))  # type: ignore[no-any-return]
+
+
+def best_closed_form(system: System, state: State) -> tuple[list[str], ClosedForm, float]:
+    """The independent coordinates whose closed form stays farthest from dead points; the best partition when there is none."""
+    eq = system.equations_of_motion
+    tangent = null_space(jacobian(system, state.q, state.t)) * weights(system, state)[:, None]
+    free = tangent.shape[1]
+    held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
+    others = [j for j in range(system.nv) if j not in held]
+    sets = ([*held, *c] for c in combinations(others, max(0, free - len(held))))
+    scored = sorted(((_least_singular(tangent[c]), sorted(c)) for c in islice(sets, TRIES)), reverse=True)
+    best: tuple[float, float, list[str], ClosedForm] | None = None
+    first: ClosedForm | None = None
+    for quality, columns in scored:
+        if quality < 1e-3 * scored[0][0]:
+            break
+        names = names_of(system, columns)
+        form = closed_form(eq, names)
+        first = first or form
+        if form.complete:
+            margin = sweep_margin(system, form, state)
+            if best is None or (min(margin, 0.05), quality) > (min(best[0], 0.05), best[1]):
+                best = margin, quality, names, form
+    if best is not None:
+        return best[2], best[3], best[0]
+    if first is None:
+        raise InputError(f"'{system.model.name}': no choice of independent coordinates was found in this position")
+    return names_of(system, first.independent), first, 0.0
+
+
+def _least_singular(rows: np.ndarray) -> float:
+    return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size else 0.0
+
+
+def values_at(system: System, state: State) -> dict:
+    """Values of all symbols in a state."""
+    eq = system.equations_of_motion
+    known = dict(zip(eq.q, state.q, strict=True)) | dict(zip(eq.p, system.parameter_vector, strict=True)) | {eq.t: state.t}
+    return known | dict(zip(eq.u, system.input_values(), strict=True)) | dict(zip(eq.z, state.z, strict=True))
+
+
+def branches(system: System, form: ClosedForm, state: State) -> np.ndarray:
+    """Signs of the roots of a closed form in an assembled state."""
+    signs = evaluate(form.branch_signs(), values_at(system, state))
+    return np.array([1.0 if float(s) >= 0.0 else -1.0 for s in signs])
+
+
+def references(system: System, form: ClosedForm, state: State) -> np.ndarray:
+    """The solved angles in an assembled state."""
+    return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state))])
+
+
+def sweep_margin(system: System, form: ClosedForm, state: State) -> float:
+    """Smallest margin of the roots while independent angles turn fully (all at once and differently); displacements rest."""
+    margins = form.margins()
+    if not margins:
+        return 1.0
+    known = values_at(system, state)
+    owners = [c for c in system.configuration.coordinates for _ in c.v]
+    s = np.linspace(0.0, 1.0, SWEEP)
+    for k, j in enumerate(form.independent):
+        if owners[j].unit == "rad" and not owners[j].is_quaternion:
+            known[owners[j].q[0]] = known[owners[j].q[0]] + 2.0 * np.pi * (2 * k + 1) * s
+    known |= dict(zip(form.branches, branches(system, form, state), strict=True))
+    known |= dict(zip(form.references, references(system, form, state), strict=True))
+    found = [np.nan_to_num(np.asarray(m), nan=-1.0) for m in evaluate(margins, known)]
+    return float(min(np.min(m) for m in found))
+
+
+# --- reduced functions ---------------------------------------------------------------------------------------------
+
+
+def order_of_elimination(system: System, state: State, independent: Sequence[str] | None = None) -> tuple[Block, ...]:
+    """Which constraints give which dependent velocities, in the order and with the pivots that suit a state."""
+    eq = system.equations_of_motion
+    J = jacobian(system, state.q, state.t)
+    parts = partition(J, fixed=independent_columns(system, state, independent))
+    pattern = np.zeros(J.shape, dtype=bool)
+    for i, j in eq.constraint_jacobian:
+        pattern[i, j] = True
+    return elimination_order(J, pattern, sorted(parts.active), sorted(parts.dependent))
+
+
+def reduced_function(system: System, name: str, state: State, independent: Sequence[str] | None = None) -> Function:
+    """``reduced_accelerations`` or ``reduced_inverse_dynamics`` compiled for a partition, with pivots that suit a state.
+
+    >>> import jourdain as jd
+    >>> from jourdain.library.mechanisms import four_bar
+    >>> s = four_bar().compile()
+    >>> x = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5}, velocities={"crank": 2.0})
+    >>> f = reduced_function(s, "reduced_accelerations", x, ["crank"])
+    >>> f([0.0], x.q, x.v, x.z, []).shape
+    (3,)
+    """
+    return system.function(name, order=order_of_elimination(system, state, independent))
