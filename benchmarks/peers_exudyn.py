@@ -124,17 +124,20 @@ class Planar:
 
 
 def pendulum() -> ExudynModel:
-    """A01: a point mass held by a pin at the origin."""
+    """A01: a point mass at a fixed distance from the origin."""
     p = Planar(9.81)
-    bob = p.body(1.0, 0.0, (-1, 0))
-    anchor, end = p.marker(p.ground, (0, 0)), p.marker(bob, (-1, 0))
-    p.mbs.AddObject(items.ObjectConnectorDistance(markerNumbers=[anchor, end], distance=1.0))
-    # the angle of a point mass has no inertia: held
-    held = p.mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=p.nodes[0], coordinate=2))
-    fixed = p.mbs.AddNode(items.NodePointGround())
-    zero = p.mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=fixed, coordinate=0))
-    p.mbs.AddObject(items.ObjectConnectorCoordinate(markerNumbers=[zero, held]))
-    return p.finish(10.0, lambda q, v: {"x": q[0, 0] - 1, "y": q[0, 1], "vx": v[0, 0], "vy": v[0, 1]})
+    node = p.mbs.AddNode(items.NodePoint2D(referenceCoordinates=[-1, 0]))
+    bob = p.mbs.AddObject(items.ObjectMassPoint2D(mass=1.0, nodeNumber=node))
+    p.centres[bob] = np.array([-1.0, 0.0])
+    markers = [p.marker(p.ground, (0, 0)), p.marker(bob, (-1, 0))]
+    p.mbs.AddLoad(items.LoadForceVector(markerNumber=markers[1], loadVector=[0, -9.81, 0]))
+    p.mbs.AddObject(items.ObjectConnectorDistance(markerNumbers=markers, distance=1.0))
+    p.mbs.Assemble()
+
+    def read(q: np.ndarray, v: np.ndarray) -> Columns:
+        return {"x": q[0] - 1, "y": q[1], "vx": v[0], "vy": v[1]}
+
+    return ExudynModel(p.mbs, 10.0, read, "bodies", p.container)
 
 
 def n_four_bar(n: int) -> ExudynModel:

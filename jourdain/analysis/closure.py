@@ -157,13 +157,18 @@ def best_closed_form(system: System, state: State) -> tuple[list[str], ClosedFor
         first = first or form
         if form.complete:
             margin = sweep_margin(system, form, state)
-            if best is None or (min(margin, 0.05), quality) > (min(best[0], 0.05), best[1]):
+            if best is None or (_reach(margin), quality) > (_reach(best[0]), best[1]):
                 best = margin, quality, names, form
     if best is not None:
         return best[2], best[3], best[0]
     if first is None:
         raise InputError(f"'{system.model.name}': no choice of independent coordinates was found in this position")
     return names_of(system, first.independent), first, 0.0
+
+
+def _reach(margin: float) -> float:
+    """How much a margin over the sweep counts: not at all once there are dead points, and no more than enough."""
+    return min(max(margin, 0.0), 0.05)
 
 
 def _least_singular(rows: np.ndarray) -> float:

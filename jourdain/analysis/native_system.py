@@ -61,8 +61,11 @@ class NativeSystem:
         """A compiled function of the system, with signals put in."""
         if not self._signals:
             return self.system.function(name, **options)
-        symbolic = with_signals(self.system.symbolic(name, **options), self._signals)
-        return compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else ())
+        key = (name, *sorted(options.items()), *self._signals.items())  # equal expressions are the same object
+        if key not in self.system._functions:
+            symbolic = with_signals(self.system.symbolic(name, **options), self._signals)
+            self.system._functions[key] = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else ())
+        return self.system._functions[key]
 
     def _constants(self, function: Function) -> np.ndarray:
         """Prepared constants of a function for this object's parameters."""

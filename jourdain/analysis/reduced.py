@@ -6,7 +6,7 @@ The state that is integrated is x = (q_u, v_u, z); solutions always hold the ful
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,11 @@ from .state import State
 
 if TYPE_CHECKING:
     from .system import System
+
+
+#: Closed forms: a step that ends nearer to a dead point (square of the sine of the angle that vanishes there) is the last one
+#: for given independent coordinates, and the reason to take others when they are chosen by the program.
+LEAST_MARGIN, GOOD_MARGIN = 1e-6, 1e-2
 
 
 class IndependentSystem(NativeSystem):
@@ -126,7 +131,7 @@ class IndependentSystem(NativeSystem):
         message = trajectory.message
         if "returned status 2 " in message:
             return f"the mass matrix of the independent coordinates {', '.join(self.independent)} is singular at t = {t:.9g} s: a body lacks mass"
-        if "status 3 " in message or "status 4 " in message or "not finite" in message or "fell below" in message:
+        if any(f"status {k} " in message for k in (3, 4, -7)) or "not finite" in message or "fell below" in message:
             return self.dead_point(t, x)
         return message
 
@@ -323,7 +328,8 @@ class ClosedFormSystem(IndependentSystem):
         self.rhs = self.wrap(self._function("closed_state_derivative", **self._key))
         self.full = self.wrap(self._function("closed_full_state", **self._key))
         self.x0 = self.restrict(start.x)
-        self.switch = self._follow() if form.references else None
+        self.least_margin = np.array([LEAST_MARGIN])
+        self.switch = self._follow() if form.choices else None
         gap = np.abs(self.expand(start.t, self.x0)[:nq] - start.q).max()
         if not gap < 1e-6:
             raise SolverError(f"simulate '{system.model.name}': the start is not closed (off by {gap:.3g}); use system.assemble first")
@@ -334,15 +340,21 @@ class ClosedFormSystem(IndependentSystem):
 
         f = self._function("closed_angles", **self._key)
         k, work = self._memory(f)
-        count = len(self.form.references)
-        phi, margin = np.zeros(max(1, count)), np.zeros(max(1, len(self.form.branches)))
-        inner = np.array([0, 0, *(a.ctypes.data for a in (self.u, phi, margin, k, work))], dtype=np.uintp)
-        target = self.u.ctypes.data + 8 * (self.u.size - count)
-        args = np.array([0, 0, 0, f.address, inner.ctypes.data, phi.ctypes.data, target, count], dtype=np.uintp)
-        native = NativeFunction(follow.address, args, (k, work, inner, phi, margin, f, self.u))
-        self._margins = margin
-        self._followed = native
-        return Switch(native, native)
+        angles, roots = len(self.form.references), len(self.form.branches)
+        phi, self._margins = np.zeros(max(1, angles)), np.ones(max(1, roots))
+        inner = np.array([0, 0, *(a.ctypes.data for a in (self.u, phi, self._margins, k, work))], dtype=np.uintp)
+        target = self.u.ctypes.data + 8 * (self.u.size - angles)
+        tail = [phi.ctypes.data, target, angles, self._margins.ctypes.data, roots, self.least_margin.ctypes.data]
+        args = np.array([0, 0, 0, f.address, inner.ctypes.data, *tail], dtype=np.uintp)
+        self._followed = NativeFunction(follow.address, args, (k, work, inner, phi, self._margins, f, self.u, self.least_margin))
+        return Switch(self._followed, self._followed)
+
+    def margin(self, t: float, x: np.ndarray) -> float:
+        """Distance of the nearest dead point: 1 far, 0 at it."""
+        if self.switch is None:
+            return 1.0
+        self._followed(t, np.ascontiguousarray(x), np.zeros(1))
+        return float(np.nan_to_num(self._margins, nan=-1.0).min())
 
     def derivatives(self) -> dict[str, NativeFunction]:
         """∂f/∂x and ∂f/∂t for implicit methods."""
@@ -366,13 +378,10 @@ class ClosedFormSystem(IndependentSystem):
     def dead_point(self, t: float, x: np.ndarray) -> str:
         """Why the motion cannot go on: the root that vanishes."""
         s = self.system
-        margins = np.zeros(1)
-        if self.switch is not None:
-            self._followed(t, np.ascontiguousarray(x), margins)
-            margins = self._margins
+        self.margin(t, x)
         steps = [step for step in self.form.steps if step.branch is not None]
         names = [n.removesuffix("_rate") for n in s.velocity_names]
-        worst = steps[int(np.argmin(np.nan_to_num(margins, nan=-1.0)))] if steps else self.form.steps[0]
+        worst = steps[int(np.argmin(np.nan_to_num(self._margins, nan=-1.0)))] if steps else self.form.steps[0]
         row = s.equations_of_motion.rows[worst.rows[0]].name
         q = self.expand(t, x)[: s.nq]
         return (
@@ -399,26 +408,53 @@ def simulate_independent(
     u = system.input_values(constants)
     given = {k: v for k, v in choice.items() if v is not None}
     if formulation == "closed" and {"criterion", "repartition"} & set(given):
-        raise InputError("formulation='closed' keeps its independent coordinates: criterion= and repartition= are for 'reduced'")
-    native: Any = FORMULATIONS[formulation](system, start, u, signals, **given)
-    if len(native.x0) == 0:
-        raise InputError(f"simulate '{system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
-    samples = [native.on_full_state(c.samples(system, native, name, span)) for name, c in controllers.items()]
+        raise InputError("formulation='closed' chooses anew at dead points only: criterion= and repartition= are for 'reduced'")
+    runs: list[Trajectory] = []
+    switches, held = 0, []
+    while True:
+        native: Any = FORMULATIONS[formulation](system, start, u, signals, **given)
+        if len(native.x0) == 0:
+            raise InputError(f"simulate '{system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
+        native.held = held
+        watching = formulation == "closed" and "independent" not in given and native.margin(start.t, native.x0) > 2.0 * GOOD_MARGIN
+        if watching:
+            native.least_margin[0] = GOOD_MARGIN
+        samples = [native.on_full_state(c.samples(system, native, name, span)) for name, c in controllers.items()]
+        runs.append(_integrate(native, (start.t, span[1]), method, samples, options, bool(runs)))
+        last = runs[-1]
+        if not (watching and last.status == "failed" and "status -7 " in last.message and last.restart.t > start.t):
+            break
+        X, u = native.expand(last.restart.t, last.restart.x), native.u[: system.nu].copy()
+        start = State(system, X[: system.nq], X[system.nq : system.nq + system.nv], X[system.nq + system.nv :], last.restart.t)
+        switches += 1
+    trajectory = _joined(runs)
+    message = native.explain(last) if last.status == "failed" else last.message
+    metadata = {
+        "model": system.model.name, "method": method, "rtol": options.get("rtol"), "atol": options.get("atol"),
+        "parameters": system.parameters, "status": last.status, "message": message, "formulation": formulation,
+        "independent": list(native.independent), "switches": switches + native.switches,
+    }  # fmt: skip
+    solution = solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
+    if last.status in ("failed", "max_steps"):
+        raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
+    return solution
+
+
+def _integrate(native: Any, span: tuple[float, float], method: str, samples: Sequence[Samples], options: Mapping[str, Any], again: bool) -> Trajectory:
+    """One run with the same independent coordinates; times already passed are left out."""
+    times = options.get("t_eval")
+    if times is not None and again:
+        options = {**options, "t_eval": np.asarray(times)[np.asarray(times) > span[0]]}
     derivatives = native.derivatives() if method in STIFF else {}
-    trajectory = integrate(
+    return integrate(
         native.rhs, span, native.x0, method, switch=native.switch, output=native.full, output_size=native.n, dense=False,
         events=native.events(), samples=samples, positions=native.positions, **derivatives, **options,
     )  # fmt: skip
-    message = trajectory.message
-    if trajectory.status == "failed":
-        message = native.explain(trajectory)
-    metadata = {
-        "model": system.model.name, "method": method, "rtol": options.get("rtol"), "atol": options.get("atol"),
-        "parameters": system.parameters, "status": trajectory.status, "message": message, "formulation": formulation,
-        "independent": list(native.independent), "switches": native.switches,
-    }  # fmt: skip
-    whole = replace(trajectory, x=trajectory.y, segments=None)
-    solution = solution_of(system, trajectory.t, trajectory.y, metadata, whole, native.inputs_at)
-    if trajectory.status in ("failed", "max_steps"):
-        raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
-    return solution
+
+
+def _joined(runs: Sequence[Trajectory]) -> Trajectory:
+    """All runs as one trajectory of the full state."""
+    skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
+    t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "y"))
+    totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}
+    return replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), segments=None)

@@ -50,6 +50,8 @@ def simulate(
 
     A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.
     """
+    if parameters is not None:
+        system = system.copy(parameters)
     restart = x0.restart if isinstance(x0, Solution) else None
     start = x0.final_state() if isinstance(x0, Solution) else system.state(x0)
     span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
@@ -66,7 +68,7 @@ def simulate(
             progress=progress, max_steps=max_steps,
         )  # fmt: skip
     constants, signals, controllers = sort_inputs(system, inputs or {})
-    native = NativeSystem(system, system.input_values(constants), parameters, signals=signals, start=start)
+    native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     options: dict[str, Any] = {
         "rtol": rtol, "atol": atol, "step": step, "t_eval": times, "events": native.events(), "samples": samples,

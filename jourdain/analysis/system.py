@@ -23,6 +23,7 @@ from .configuration import Configuration
 from .state import State
 
 if TYPE_CHECKING:
+    from .sweep import SweepResult
     from ..results.solution import Solution
     from ..solvers.looped_tree import LoopedTree
     from ..symbolic.expr import Expr
@@ -78,6 +79,13 @@ class System:
         self._functions: dict[Any, Function] = {}
         self._symbolic: dict[Any, SymbolicFunction] = {}
         model._locked = True  # only now: a model that could not be compiled is mended and compiled again
+
+    def copy(self, parameters: np.ndarray | None = None) -> System:
+        """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
+        new = object.__new__(type(self))
+        values = self._parameters if parameters is None else parameters
+        new.__dict__.update(self.__dict__, _functions={}, _parameters=np.array(values, dtype=float))
+        return new
 
     # -- functions ------------------------------------------------------------------------------------------------
 
@@ -200,6 +208,12 @@ class System:
         from .simulate import simulate
 
         return simulate(self, x0, t, method, **options)
+
+    def sweep(self, x0: Any, t: float | Sequence[float], **options: Any) -> SweepResult:
+        """Many simulations with other parameters, states or inputs; see :func:`jourdain.analysis.sweep.sweep`."""
+        from .sweep import sweep
+
+        return sweep(self, x0, t, **options)
 
     def equilibrium(self, x0: Any = None, **options: Any) -> Equilibrium:
         """Static or dynamic equilibrium near a state; see :func:`jourdain.analysis.equilibrium.equilibrium`."""

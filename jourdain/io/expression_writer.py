@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..symbolic.expr import ONE, Expr, div
+from ..symbolic.expr import ONE, Expr, constant, div, mul
 from ..symbolic.graph import topological
 from ..symbolic.tables import Table
 
@@ -135,7 +135,26 @@ class ExpressionWriter:
             return f"{self._text(a, _ATOM)}^2", _POWER
         if b.op == "div" and b.args[0] is ONE and b not in self.named and a.op != "const" and div(a, b.args[1]) is e:
             return f"{self._text(a, _PRODUCT)}/{self._text(b.args[1], _SIGN)}", _PRODUCT
+        if a.op == "const":
+            return self._scaled(e, a.data, b), _PRODUCT
         return f"{self._text(a, _PRODUCT)}*{self._text(b, _SIGN)}", _PRODUCT
+
+    def _scaled(self, e: Expr, k: float, x: Expr) -> str:
+        """k·x as x/12 for k = 1/12, as k·a·b for x = a·b where that is the same node."""
+        whole = round(1.0 / k) if 1e-3 < k < 1.0 else 0
+        if whole and 1.0 / whole == k and len(repr(k)) > 6 and div(x, constant(whole)) is e:
+            return f"{self._text(x, _PRODUCT)}/{whole}"
+        factors: list[Expr] = []
+        rest = x
+        while rest.op == "mul" and rest.args[0] is not rest.args[1] and rest not in self.named:
+            factors.append(rest.args[1])
+            rest = rest.args[0]
+        total = e.args[0]
+        for f in (rest, *reversed(factors)):
+            total = mul(total, f)
+        if total is not e:
+            return f"{number_text(k)}*{self._text(x, _SIGN)}"
+        return "*".join([number_text(k), *(self._text(f, _SIGN) for f in (rest, *reversed(factors)))])
 
     # -- signs: the kernel keeps a − b with the older operand first and the sign outside; people do not ----------------
 

@@ -23,7 +23,7 @@ from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
 from ..symbolic.tables import Table, table
-from ..symbolic.vectors import Inertia, Matrix, Vector
+from ..symbolic.vectors import Inertia, Vector
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
@@ -48,7 +48,7 @@ class ModelReader:
         self.include = include
         with self.at(("gravity",), "gravity"):
             gravity = data.get("gravity", (0.0, 0.0, -9.81))
-            plain = all(not isinstance(e, str) or _is_quantity(e) for e in gravity)
+            plain = all(not isinstance(e, str) or is_quantity(e) for e in gravity)
             self.model = Model(data.get("name", "model"), gravity if plain else (0.0, 0.0, 0.0))
         self.names = ModelNames(self.model)
         #: Symbols made before the objects they belong to.
@@ -60,11 +60,11 @@ class ModelReader:
         model, data = self.model, self.data
         self._tables()
         self.names.texts = {n: self._definition(item) for n, item in data.get("expressions", {}).items()}
-        if "order" in data:
+        if "creation" in data:
             self._prepared()
         self._parameters()
         with self.at(("gravity",), "gravity"):
-            if any(isinstance(e, str) and not _is_quantity(e) for e in data.get("gravity", ())):
+            if any(isinstance(e, str) and not is_quantity(e) for e in data.get("gravity", ())):
                 model.gravity = Vector.of([self.expression(e) for e in data["gravity"]])
         self._channels()
         self._bodies()
@@ -107,7 +107,7 @@ class ModelReader:
     def value(self, given: Any) -> Any:
         """A number, a text with a unit (both as they are) or the expression a text means."""
         if isinstance(given, str):
-            return given.strip() if _is_quantity(given) else self.names.parse(given)
+            return given.strip() if is_quantity(given) else self.names.parse(given)
         return float(given)
 
     def expression(self, given: Any) -> Expr:
@@ -170,7 +170,7 @@ class ModelReader:
 
     def _definition(self, item: Any) -> str:
         given = item["expression"] if isinstance(item, dict) else item
-        return given if isinstance(given, str) and not _is_quantity(given) else repr(float(self.expression(given)))
+        return given if isinstance(given, str) and not is_quantity(given) else repr(float(self.expression(given)))
 
     def _parameters(self) -> None:
         for name, item in self.data.get("parameters", {}).items():
@@ -178,10 +178,10 @@ class ModelReader:
                 given = item if isinstance(item, dict) else {"value": item}
                 bounds = _limits(given.get("bounds", (None, None)))
                 self.model.parameter(name, given["value"], given.get("unit", ""), bounds, given.get("description", ""))
-        for p in self.model.parameter_set:
+        old = {p.symbol: p for p in self.model.parameter_set}
+        for p in old.values():
             self._adopt("parameter", p.name, p)
-        gravity = [self.premade.symbols.get(("parameter", f"gravity_{c}"), e) for c, e in zip("xyz", self.model.gravity, strict=True)]
-        self.model.gravity = Vector(*gravity)
+        self.model.gravity = Vector(*(old[e].symbol if e in old else e for e in self.model.gravity))
         self.model.time = self.premade.symbols.get(("time", "t"), self.model.time)
 
     def _tables(self) -> None:
@@ -206,8 +206,8 @@ class ModelReader:
 
     def _prepared(self) -> None:
         """Symbols and expressions in the order of the file's "order"."""
-        for i, text in enumerate(self.data["order"]):
-            with self.at(("order", i), "order"):
+        for i, text in enumerate(self.data["creation"].get("order", ())):
+            with self.at(("creation", "order", i), "order"):
                 entry = entry_of(text)
                 if entry is None:
                     self.names.parse(text)
@@ -363,7 +363,8 @@ class ModelReader:
         model = self.model
         for name, item in self.data.get("states", {}).items():
             with self.at(("states", name, "rate"), f"state '{name}'"):
-                model.rate(model.states[name].symbol, self.value(item["rate"]))
+                if "rate" in item:
+                    model.rate(model.states[name].symbol, self.value(item["rate"]))
         for name, item in self.data.get("outputs", {}).items():
             given = item if isinstance(item, dict) else {"expression": item}
             with self.at(("outputs", name), f"output '{name}'"):
@@ -394,7 +395,7 @@ def file_inside(folder: Path | None, name: str) -> Path:
     return path
 
 
-def _is_quantity(text: str) -> bool:
+def is_quantity(text: str) -> bool:
     """Whether a text is a number with (or without) a unit."""
     match = _QUANTITY.match(text) if len(text) <= 100 else None
     if match is None:
@@ -434,9 +435,4 @@ def _raw_table(name: str, item: Mapping[str, Any]) -> Table:
     return Table(name, tuple(breaks), coefficients, extrapolate)
 
 
-def matrix_rows(R: Matrix) -> list[list[Expr]]:
-    """A matrix as rows."""
-    return [list(row) for row in R.rows]
-
-
-__all__ = ["ModelReader", "file_inside", "matrix_rows"]
+__all__ = ["ModelReader", "file_inside", "is_quantity"]

@@ -125,7 +125,7 @@ SECTIONS: dict[str, Section] = {
     }, short=("value", "quantity")),
     "states": Section("state", "states of differential equations of your own", {
         "initial": ("quantity", "initial value"), "rate": ("value", "its rate: " + _LAW), "unit": ("text", "unit"),
-    }, ("rate",)),
+    }),
     "bodies": Section("body", "rigid bodies", _BODY),
     "joints": Section("joint", "joints between a frame of the parent and one of the child", {
         "kind": ("text", "kind of joint"),
@@ -255,7 +255,7 @@ TOP: dict[str, tuple[str, str]] = {
     "gravity": ("vector", "acceleration of gravity in m/s² (default: 0, 0, -9.81)"),
     "notes": ("texts", "remarks"),
     "keep": ("texts", "channels to keep in results; all where none is named"),
-    "order": ("texts", "order in which symbols were made; it fixes the order of operands and may be deleted"),
+    "creation": ("creation", "order in which symbols were made; it fixes the order of operands and may be deleted"),
     "ground": ("ground", "shapes and frames of the ground"),
     "initial": ("quantities", "initial coordinates, velocities and states by name"),
     "variant": ("variants", "changes by name: a table like the file's own, laid over it"),
@@ -428,6 +428,10 @@ class _Checker:
     def _ground(self, path: Path, value: Any, what: str) -> None:
         self.table(path, value, what)
         self.keys(path, value, _BODY, (), {}, "the ground")
+
+    def _creation(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        self.keys(path, value, {"order": ("texts", "")}, (), {}, what)
 
     def _variants(self, path: Path, value: Any, what: str) -> None:
         self.table(path, value, what)

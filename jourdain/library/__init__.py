@@ -2,6 +2,7 @@
 
 from .mechanisms import (
     andrews,
+    ball_row,
     bouncing_ball,
     bricard,
     double_pendulum,
@@ -18,7 +19,7 @@ from .nonholonomic import benchmark_bicycle, chaplygin_sleigh, rolling_disk
 from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
 
 __all__ = [
-    "andrews", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "double_pendulum",
+    "andrews", "ball_row", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "double_pendulum",
     "flyball_governor", "four_bar", "free_body", "half_car", "heavy_top", "n_four_bar", "pendulum", "quarter_car", "rolling_disk",
     "rssr", "slider_crank", "spring_pendulum",
 ]  # fmt: skip

@@ -16,9 +16,13 @@ from ..model.joints import Joint
 from ..model.model import Model
 from ..model.tyres import Road, Tyre, TyreLaw, linear_tyre, magic_formula, tyre
 from ..symbolic.expr import Expr
-from ..symbolic.functions import atan2, tanh
+from ..symbolic.functions import atan2, sqrt, tanh
 from .suspensions import Corner, FiveLink, McPherson, Placed, Point, Side, Solid, add_five_link, add_mcpherson
 
+#: Density of air, kg/m³.
+AIR_DENSITY = 1.225
+#: Motions of the chassis joint by the name of the path.
+PATHS = {"free": ("Tx", "Ty", "Tz", "Rz", "Ry", "Rx"), "circle": ("Rz", "Ty", "Tz", "Rz", "Ry", "Rx")}
 #: Corners in order: front left, front right, rear left, rear right.
 CORNERS = ("FL", "FR", "RL", "RR")
 
@@ -30,15 +34,15 @@ class CarData:
     wheelbase: float = 2.7
     reference: Point = (0.0, 0.0, 0.5)
     chassis: Solid = Solid(1300.0, inertia=(400.0, 1600.0, 1800.0))
-    front: McPherson = field(default_factory=McPherson)
-    rear: FiveLink = field(default_factory=FiveLink)
+    front: McPherson = field(default_factory=lambda: McPherson(preload=3383.4))
+    rear: FiveLink = field(default_factory=lambda: FiveLink(free_length=0.56034))
     rack_mass: float = 3.0
     #: stiffness and damping that hold a free rack at the input's position
     rack_stiffness: float = 4e5
     rack_damping: float = 3e3
     front_bar: float = 1800.0
     rear_bar: float = 6000.0
-    tyre_radius: float = 0.318
+    tyre_radius: float = 0.3179
     tyre_stiffness: float = 200e3
     tyre_damping: float = 300.0
     rolling_resistance: float = 0.01
@@ -61,34 +65,41 @@ class Car:
 
 
 def car(
-    steering: Callable[[Expr], Any] | Expr | str | None = None, tyres: str | None = "magic", road: Road | None = None,
-    rods: str = "removed", relaxation: bool = False, cruise: bool = False, data: CarData | None = None,
+    steering: Callable[[Expr], Any] | float | str | None = None, tyres: str | None = "magic", road: Road | None = None,
+    rods: str = "removed", relaxation: bool = False, cruise: bool = False, data: CarData | None = None, path: str = "free",
 ) -> Model:  # fmt: skip
     """A car on a road; see :func:`build_car` for the arguments and the parts.
 
     >>> print(car(tyres=None).compile())
     <System car: 32 velocities, 18 constraints, 20 parameters>
     """
-    return build_car(steering, tyres, road, rods, relaxation, cruise, data).model
+    return build_car(steering, tyres, road, rods, relaxation, cruise, data, path).model
 
 
 def build_car(
-    steering: Callable[[Expr], Any] | Expr | str | None = None, tyres: str | None = "magic", road: Road | None = None,
-    rods: str = "removed", relaxation: bool = False, cruise: bool = False, data: CarData | None = None,
+    steering: Callable[[Expr], Any] | float | str | None = None, tyres: str | None = "magic", road: Road | None = None,
+    rods: str = "removed", relaxation: bool = False, cruise: bool = False, data: CarData | None = None, path: str = "free",
 ) -> Car:  # fmt: skip
     """The car with its corners and tyres.
 
-    ``steering`` is the rack's displacement in m, positive for a turn to the left: None (tie rods held by the chassis), a function
-    of time (a driven rack), or "input" (a fifteenth freedom held by a spring at the input ``steering``).  ``tyres`` is "magic",
+    ``steering`` is the rack's displacement in m, positive for a turn to the left: None (tie rods held by the chassis), a number
+    (the parameter ``steering``), a function of time (a driven rack), or "input" (a fifteenth freedom held by a spring at the
+    input ``steering``).  ``tyres`` is "magic",
     "linear" or None (no tyres: the car falls).  ``rods`` as in :data:`jourdain.library.suspensions.RODS`: 32 coordinates and 18
     constraints with rods removed, 56 and 42 with "bodies".  ``cruise`` adds a drive torque gain·(target − speed) with the
     parameters ``cruise.speed`` (m/s) and ``cruise.gain`` (N m s/m).  Inputs ``drive`` and ``brake`` are torques in N m of all
     driven (front) and braked wheels together.  Drive and brake torques react on the carriers.
+
+    ``path`` chooses the coordinates of the joint ``chassis``: "free" (x, y, z, yaw rz, pitch ry, roll rx) or "circle": the angle rz
+    about a centre on the ground, the place y on the ray from it (−radius in a left turn), z, the heading rz2 from the tangent, ry
+    and rx.  On a circle a steady turn is an equilibrium: y, rz2 and the rate of rz do not change.
     """
     data = data or CarData()
+    if path not in PATHS:
+        raise ModelError(f"car: path '{path}' is unknown; use {' or '.join(map(repr, PATHS))}")
     m = Model("car")
     body = m.body("chassis", mass=m.parameter("chassis.mass", data.chassis.mass, unit="kg"), com=data.chassis.com, inertia=data.chassis.inertia)
-    m.sequence("chassis", m.ground.at(*data.reference), body, ["Tx", "Ty", "Tz", "Rz", "Ry", "Rx"])
+    m.sequence("chassis", m.ground.at(*data.reference), body, PATHS[path])
     chassis = Placed(body, data.reference)
     rack_joint, rack = _rack(m, chassis, data, steering)
     front, rear = (data.wheelbase / 2, 0.0, 0.0), (-data.wheelbase / 2, 0.0, 0.0)
@@ -114,14 +125,16 @@ def _rack(m: Model, chassis: Placed, data: CarData, steering: Any) -> tuple[Join
     place = (data.wheelbase / 2 + data.front.tie_rod.inner[0], 0.0, data.front.tie_rod.inner[2])
     free = isinstance(steering, str)
     if free and steering != "input":
-        raise ModelError(f"car: steering '{steering}' is unknown; use None, 'input' or a function of time (rack displacement in m)")
+        raise ModelError(f"car: steering '{steering}' is unknown; use None, a rack displacement in m, a function of time, or 'input'")
     bar = m.body("rack", mass=data.rack_mass)
     joint = m.prismatic("rack", chassis.at(place), bar, axis="-y")
     if free:
         target = m.input("steering", 0.0, unit="m")
         m.force(joint, lambda x, v, t: data.rack_stiffness * (target - x) - data.rack_damping * v, name="rack.servo")
-    else:
+    elif callable(steering):
         m.drive(joint, steering)
+    else:
+        m.lock(joint, m.parameter("steering", steering, unit="m"))
     return joint, Placed(bar, place)
 
 
@@ -171,7 +184,8 @@ def _drive(m: Model, chassis: Any, corners: dict[str, Corner], data: CarData, cr
         share = data.brake_front if name[0] == "F" else 1.0 - data.brake_front
         law = -0.5 * share * brake * tanh(corner.spin.velocity / 0.5)
         m.force(corner.spin, law + 0.5 * torque if name[0] == "F" else law, name=f"{name}.torque")
-    m.drag("drag", chassis, m.parameter("drag_area", data.drag_area))
+    air = 0.5 * AIR_DENSITY * m.parameter("drag_area", data.drag_area, unit="m²")
+    m.load("drag", chassis, force=s.velocity * (-air * sqrt(s.velocity.dot(s.velocity) + 1e-12)))
     m.output("speed", speed, unit="m/s")
     m.output("sideslip", atan2(s.velocity.dot(aside), speed), unit="rad")
 
@@ -200,4 +214,4 @@ def bicycle_estimate(mass: float, front: float, rear: float, cornering: tuple[fl
     return {"yaw_rate": rate, "sideslip": sideslip, "lateral_acceleration": rate * speed}
 
 
-__all__ = ["CORNERS", "Car", "CarData", "anti_roll_bar", "bicycle_estimate", "build_car", "car", "replace", "rolling"]
+__all__ = ["AIR_DENSITY", "CORNERS", "PATHS", "Car", "CarData", "anti_roll_bar", "bicycle_estimate", "build_car", "car", "replace", "rolling"]

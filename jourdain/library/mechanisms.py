@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import ModelError
 from ..model.bodies import Body
 from ..model.model import Model
+from ..symbolic.functions import where
 
 
 def _rod(m: Model, name: str, mass: Any, length: Any, along: str = "x") -> Body:
@@ -79,16 +80,45 @@ def free_body(inertia: Sequence[float] = (0.1, 0.2, 0.27), mass: float = 1.0, gr
     return m
 
 
-def bouncing_ball(mass: float = 1.0, restitution: float = 0.8, gravity: float = 9.81) -> Model:
+def bouncing_ball(mass: float = 1.0, restitution: float = 0.8, gravity: float = 9.81, rest_speed: float = 1e-6) -> Model:
     """A ball that moves vertically over a floor; ``height.displacement`` is its height (benchmark B6).
 
-    Each impact turns the velocity round with Newton's restitution.  The impacts accumulate in finite time.
+    Each impact turns the velocity round with Newton's restitution.  The impacts accumulate in finite time: below ``rest_speed``
+    (m/s) the ball stays on the floor, which then carries its weight (user state ``resting`` = 1).  With ``rest_speed`` = 0 it
+    never rests, and a simulation ends at the point of accumulation with an error that says so.
     """
     m = Model("bouncing ball", gravity=(0, 0, -gravity))
-    ball = m.body("ball", mass=mass)
+    M, e = m.parameter("mass", mass, unit="kg"), m.parameter("restitution", restitution)
+    ball = m.body("ball", mass=M)
     height = m.prismatic("height", m.ground, ball, axis="z")
+    resting = m.state("resting", 0.0)
+    m.rate(resting, 0.0)
+    m.force(height, resting * M * gravity, name="floor")
+    slow = height.velocity > -rest_speed
+    m.event(
+        "impact", height.position, direction=-1,
+        jump={height.velocity: where(slow, 0.0, -e * height.velocity), resting: where(slow, 1.0, resting)},
+    )  # fmt: skip
+    return m
+
+
+def ball_row(masses: Sequence[float] = (1.0, 2.0, 0.5), restitution: float = 0.9, gap: float = 0.01) -> Model:
+    """Balls in a row on a line, ``gap`` m apart, that collide in successive pairs with Newton's restitution (benchmark B6).
+
+    ``ball1.displacement`` … are displacements from the initial places.  With equal masses and restitution 1 it is Newton's cradle.
+    """
+    m = Model("row of balls", gravity=(0, 0, 0))
     e = m.parameter("restitution", restitution)
-    m.event("impact", height.position, direction=-1, jump={height.velocity: -e * height.velocity})
+    kilograms = [m.parameter(f"m{i}", mass, unit="kg") for i, mass in enumerate(masses, 1)]
+    joints = [m.prismatic(f"ball{i}", m.ground, m.body(f"ball{i}", mass=M), axis="x") for i, M in enumerate(kilograms, 1)]
+    for i in range(len(joints) - 1):
+        a, b, ma, mb = joints[i], joints[i + 1], kilograms[i], kilograms[i + 1]
+        common = (ma * a.velocity + mb * b.velocity) / (ma + mb)
+        closing = e * (a.velocity - b.velocity) / (ma + mb)
+        m.event(
+            f"impact{i + 1}", gap + b.position - a.position, direction=-1,
+            jump={a.velocity: common - mb * closing, b.velocity: common + ma * closing},
+        )  # fmt: skip
     return m
 
 

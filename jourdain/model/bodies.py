@@ -123,13 +123,17 @@ class Body:
         c = vector(com, what + ": centre of mass", "m")
         tensor = parse_inertia(inertia, what + ": inertia")
         R = parse_rotation(axes, what + ": axes of inertia")
-        given = MassGiven(m, c, tensor, about, R, axes)
-        if not R.is_identity:
-            tensor = MatrixTurn(R).out_inertia(tensor)
-        if about == "com":
-            tensor = tensor + steiner(c * m, c)
-        elif about != "origin":
+        if about not in ("com", "origin"):
             raise ModelError(f"{what}: inertia about '{about}' is unknown; use 'com' or 'origin'")
+        self.add_given(MassGiven(m, c, tensor, about, R, axes))
+
+    def add_given(self, given: MassGiven) -> None:
+        """Adds mass as :meth:`add_mass` read it."""
+        m, c, tensor = given.mass, given.com, given.inertia
+        if not given.rotation.is_identity:
+            tensor = MatrixTurn(given.rotation).out_inertia(tensor)
+        if given.about == "com":
+            tensor = tensor + steiner(c * m, c)
         self.mass = add(self.mass, m)
         self.moment = self.moment + c * m
         self.inertia = self.inertia + tensor

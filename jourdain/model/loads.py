@@ -292,14 +292,6 @@ class LoadMethods:
         self.loads[name] = item
         return item
 
-    def drag(self, name: str, frame: Body | Frame, coefficient: Any, area: Any = 1.0, density: Any = 1.225, wind: Any = (0, 0, 0)) -> FrameLoad:
-        """Aerodynamic drag ½ρ c A |v| v against the motion relative to the air."""
-        what = f"drag '{name}'"
-        k = mul(HALF, value(density, what)) * value(coefficient, what) * value(area, what)
-        s = self.sensor(f"{name}.sensor", frame)
-        v = s.velocity - vector(wind, what)
-        return self.load(name, frame, force=v * neg(k * sqrt(v.dot(v) + 1e-12)))
-
     def ground_contact(
         self, name: str, frame: Body | Frame, stiffness: Any, damping: Any = 0.0, friction: Any = 0.0, radius: Any = 0.0,
         height: Any = 0.0, smoothing: Any = 1e-3,

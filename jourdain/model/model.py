@@ -13,6 +13,7 @@ from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
+from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import Callback, FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
@@ -22,7 +23,7 @@ from .topology import Topology, spanning_tree, tree_text
 from .values import value, vector
 
 
-class Model(LoadMethods, ConstraintMethods, EventMethods):
+class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))

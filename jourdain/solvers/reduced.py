@@ -41,7 +41,7 @@ GOOD, WORSE = 0.2, 0.3
 #: Worst choice that a forced switch may take, relative to the best one.
 BEARABLE = 0.05
 
-NOT_CLOSED, SINGULAR, MASSLESS = 3, 4, 2
+NOT_CLOSED, SINGULAR, MASSLESS, NEAR_DEAD_POINT = 3, 4, 2, -7
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
 
@@ -541,15 +541,22 @@ def remap(args: int) -> int:
 
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
 def follow(args: int) -> int:
-    """Evaluate the solved angles and make them the references: args = t, x, –, address, pointers, angles, references, how many."""
-    a = words(args, 8)
+    """After each step make the solved angles the references of the next one; NEAR_DEAD_POINT when a root is about to vanish.
+
+    args = t, x, –, address, pointers, angles, references, how many, margins, how many, least margin.
+    """
+    a = words(args, 11)
     inner = words(a[4], 2)
     inner[0], inner[1] = a[0], a[1]
     status = call(a[3], a[4])
     angles, references = doubles(a[5], a[7]), doubles(a[6], a[7])
+    margins, least = doubles(a[8], a[9]), doubles(a[10], 1)[0]
     for i in range(a[7]):
         if np.isfinite(angles[i]):
             references[i] = angles[i]
+    for i in range(a[9]):
+        if not margins[i] >= least:
+            return NEAR_DEAD_POINT
     return status
 
 

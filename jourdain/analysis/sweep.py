@@ -1,0 +1,328 @@
+"""Many simulations in one call: parameters, initial states and inputs vary, threads share the work, one table comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, JourdainError
+from ..native.function import thread_count
+from ..results.solution import Solution
+from .simulate import simulate
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..results.store import Store
+    from .system import System
+
+Reader = Callable[[Solution], Any]
+Outputs = Sequence[str | Reader] | Mapping[str, str | Reader] | None
+
+
+@dataclass
+class SweepResult:
+    """One row for each run: its parameters, its outputs, its status ("done", "failed", "pending").
+
+    ``result["name"]`` is a column; ``failures`` gives the message of each failed run by its number.
+    """
+
+    table: np.ndarray
+    parameters: list[str]
+    outputs: list[str]
+    failures: dict[int, str] = field(default_factory=dict)
+    wall_time: float = 0.0
+    threads: int = 1
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in (self.table.dtype.names or ()):
+            raise InputError(f"the sweep has no column '{name}'; it has {', '.join(self.table.dtype.names or ())}")
+        column: np.ndarray = self.table[name]
+        return column
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def done(self) -> np.ndarray:
+        """Which runs reached their end."""
+        result: np.ndarray = self.table["status"] == "done"
+        return result
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame; outputs of several numbers give several columns."""
+        import pandas
+
+        columns: dict[str, Any] = {}
+        for name in self.table.dtype.names or ():
+            values = self.table[name]
+            if values.ndim == 1:
+                columns[name] = values
+            else:
+                flat = values.reshape(len(values), -1)
+                columns |= {f"{name}[{i}]": flat[:, i] for i in range(flat.shape[1])}
+        return pandas.DataFrame(columns)
+
+    def __str__(self) -> str:
+        states = {s: int((self.table["status"] == s).sum()) for s in ("done", "failed", "pending")}
+        parts = ", ".join(f"{n} {s}" for s, n in states.items() if n)
+        head = f"sweep of {len(self)} runs: {parts}; {self.wall_time:.3g} s on {self.threads} threads"
+        lines = [head]
+        for name in (*self.parameters, *self.outputs):
+            values = np.asarray(self.table[name][self.done], dtype=float)
+            if values.size:
+                lines.append(f"  {name}: {np.nanmin(values):.6g} … {np.nanmax(values):.6g}")
+        lines += [f"  run {i} failed: {message}" for i, message in list(self.failures.items())[:3]]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Job:
+    parameters: dict[str, float]
+    initial: Any
+    inputs: Mapping[str, Any]
+
+
+def sweep(
+    system: System, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
+    method: str = "dopri5", grid: bool = False, threads: int | None = None, progress: bool = False, store: Store | None = None,
+    **options: Any,
+) -> SweepResult:  # fmt: skip
+    """Simulates once for each parameter set (and initial state, and set of inputs) and gathers outputs in one table.
+
+    ``parameters``: arrays by name, run together (``grid=True``: every combination), or a list of mappings.  ``initial``: a state
+    for each run (``x0`` serves when it is not given); ``inputs``: as for :meth:`System.simulate`, or a list of such mappings.
+    ``outputs``: channel names (their final values) or functions of the solution, as a list or by name; the final state by default.
+    A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done.  With ``store`` (a
+    :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there.
+
+    >>> from jourdain.library.mechanisms import pendulum
+    >>> s = pendulum().compile()
+    >>> r = s.sweep({"hinge.angle": 0.1}, 1.0, parameters={"length": [0.5, 1.0, 2.0]}, outputs=["hinge.angle"])
+    >>> r["hinge.angle"].round(6)
+    array([-0.027886, -0.099996, -0.059778])
+    """
+    readers = _readers(system, outputs)
+    jobs = _jobs(system, x0, parameters, initial, inputs, grid)
+    names = list(dict.fromkeys(n for job in jobs for n in job.parameters))
+    count = min(thread_count() if threads is None else int(threads), max(1, len(jobs)))
+    if count < 1:
+        raise InputError(f"sweep '{system.model.name}': threads = {threads} must be at least 1")
+    runner = _Runner(system, t, method, options, readers, count)
+    kept = _Kept(store, system, jobs, (t, method, options, list(readers)))
+    results: dict[int, dict[str, Any] | str] = dict(kept.found)
+    begun = time.perf_counter()
+    with _bar(progress, len(jobs), len(results)) as tick:
+        for index, result in runner.run([(i, job) for i, job in enumerate(jobs) if i not in results]):
+            results[index] = result
+            kept.save(index, result)
+            tick()
+    table = _table(system, jobs, names, list(readers), results)
+    failures = {i: r for i, r in sorted(results.items()) if isinstance(r, str)}
+    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, count)
+
+
+# -- what is run ------------------------------------------------------------------------------------------------------
+
+
+def _jobs(system: System, x0: Any, parameters: Any, initial: Any, inputs: Any, grid: bool) -> list[_Job]:
+    sets = _parameter_sets(system, parameters, grid)
+    given = [inputs] if inputs is None or isinstance(inputs, Mapping) else list(inputs)
+    states = [x0] if initial is None else list(initial)
+    sizes = {len(sets), len(given), len(states)} - {1}
+    if len(sizes) > 1:
+        raise InputError(
+            f"sweep '{system.model.name}': {len(sets)} parameter sets, {len(states)} initial states and {len(given)} sets of inputs "
+            "do not match; give the same number of each, or one"
+        )
+    n = max(sizes, default=1)
+    wide = [list(items) * n if len(items) == 1 else list(items) for items in (sets, states, given)]
+    return [_Job(p, s, u or {}) for p, s, u in zip(*wide, strict=True)]
+
+
+def _parameter_sets(system: System, parameters: Any, grid: bool) -> list[dict[str, float]]:
+    if parameters is None:
+        return [{}]
+    if not isinstance(parameters, Mapping):
+        sets = [dict(p) for p in parameters]
+    else:
+        columns = {name: np.atleast_1d(np.asarray(values, dtype=object)).tolist() for name, values in parameters.items()}
+        lengths = {len(c) for c in columns.values()} - {1}
+        if grid:
+            sets = [dict(zip(columns, values, strict=True)) for values in product(*columns.values())]
+        elif len(lengths) > 1:
+            shown = ", ".join(f"'{n}' {len(c)}" for n, c in columns.items())
+            raise InputError(f"sweep '{system.model.name}': parameters have different numbers of values ({shown}); or say grid=True")
+        else:
+            n = max(lengths, default=1)
+            sets = [{name: c[i if len(c) > 1 else 0] for name, c in columns.items()} for i in range(n)]
+    if not sets:
+        raise InputError(f"sweep '{system.model.name}': there is no parameter set; give at least one")
+    known, names = system.model.parameter_set, system.model.parameter_set.names
+    # the parameter set checks names, units and numbers
+    return [{n: float(known.values(one)[names.index(n)]) for n in one} for one in sets]
+
+
+def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:
+    if outputs is None:
+        c = system.configuration
+        outputs = [*c.position_names, *c.velocity_names, *system.model.states]
+    if isinstance(outputs, str):
+        raise InputError(f"sweep '{system.model.name}': outputs is a list of names or functions; write outputs=['{outputs}']")
+    pairs = outputs.items() if isinstance(outputs, Mapping) else [(o if isinstance(o, str) else getattr(o, "__name__", "output"), o) for o in outputs]
+    found: dict[str, Reader] = {}
+    for name, reader in pairs:
+        label, k = name, 2
+        while label in found or label in ("run", "status", *system.model.parameter_set.names):
+            label, k = f"{name}_{k}", k + 1
+        found[label] = _final(reader) if isinstance(reader, str) else reader
+    return found
+
+
+def _final(name: str) -> Reader:
+    return lambda solution: solution[name][-1]
+
+
+# -- running ----------------------------------------------------------------------------------------------------------
+
+
+class _Runner:
+    """Runs jobs on threads, each with its own copy of the system (constants, workspaces) on shared machine code."""
+
+    def __init__(self, system: System, t: Any, method: str, options: dict[str, Any], readers: dict[str, Reader], threads: int) -> None:
+        self.system, self.t, self.method, self.options, self.readers, self.threads = system, t, method, options, readers, threads
+        self._own = threading.local()
+        self._first = threading.Lock()
+
+    def run(self, jobs: list[tuple[int, _Job]]) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """Results as they come; an interruption ends the stream."""
+        try:
+            if self.threads == 1 or len(jobs) < 2:
+                for index, job in jobs:
+                    yield index, self._one(job)
+                return
+            yield jobs[0][0], self._one(jobs[0][1])  # derives and compiles what all need
+            yield from self._parallel(jobs[1:])
+        except KeyboardInterrupt:
+            return
+
+    def _parallel(self, jobs: list[tuple[int, _Job]]) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        pool = ThreadPoolExecutor(self.threads, thread_name_prefix="sweep")
+        waiting: dict[Future[dict[str, Any] | str], int] = {}
+        rest = iter(jobs)
+        try:
+            while True:
+                while len(waiting) < 4 * self.threads and (item := next(rest, None)) is not None:
+                    waiting[pool.submit(self._one, item[1])] = item[0]
+                if not waiting:
+                    return
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    yield waiting.pop(future), future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _one(self, job: _Job) -> dict[str, Any] | str:
+        own: System | None = getattr(self._own, "system", None)
+        if own is not None:
+            return self._simulate(own, job)
+        with self._first:  # machine code is loaded by one thread at a time
+            self._own.system = self.system.copy()
+            return self._simulate(self._own.system, job)
+
+    def _simulate(self, own: System, job: _Job) -> dict[str, Any] | str:
+        try:
+            own.set_parameters(**dict(zip(self.system.model.parameter_set.names, self.system.parameter_vector, strict=True)) | job.parameters)
+            solution = simulate(own, job.initial, self.t, self.method, inputs=job.inputs, **self.options)
+            return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
+        except (JourdainError, ArithmeticError, np.linalg.LinAlgError) as error:
+            return str(error)
+
+
+def _table(system: System, jobs: list[_Job], names: list[str], outputs: list[str], results: Mapping[int, Any]) -> np.ndarray:
+    example = next((r for r in results.values() if isinstance(r, dict)), {})
+    kinds: list[Any] = [("run", np.int64), *((n, np.float64) for n in names)]
+    for name in outputs:
+        value = np.asarray(example.get(name, np.nan))
+        kind = value.dtype if value.dtype.kind in "US" else np.complex128 if value.dtype.kind == "c" else np.float64
+        kinds.append((name, kind, value.shape) if value.shape else (name, kind))
+    table = np.zeros(len(jobs), dtype=[*kinds, ("status", "U8")])
+    own = system.parameters
+    for i, job in enumerate(jobs):
+        row = table[i]
+        row["run"] = i
+        for name in names:
+            row[name] = job.parameters.get(name, own[name])
+        result = results.get(i)
+        row["status"] = "pending" if result is None else "done" if isinstance(result, dict) else "failed"
+        for name in outputs:
+            if isinstance(result, dict):
+                row[name] = result[name]
+            elif table.dtype[name].base.kind in "fc":
+                row[name] = np.nan
+    return table
+
+
+# -- keeping ----------------------------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """Finished runs in a store, found again by model, parameters and settings."""
+
+    def __init__(self, store: Store | None, system: System, jobs: list[_Job], settings: Any) -> None:
+        self.store, self.found = store, {}  # type: ignore[var-annotated]
+        if store is None:
+            return
+        values = dict(zip(system.model.parameter_set.names, system.parameter_vector.tolist(), strict=True))
+        text = f'name = "{system.model.name}"\nfingerprint = "{system.fingerprint}"\n'
+        self.designs = store.add_designs(store.add_model(system.model.name, text), [values | job.parameters for job in jobs])
+        self.keys = [_key(system, job, settings) for job in jobs]
+        self.method, self.end = settings[1], float(np.ravel(settings[0])[-1])
+        done: dict[tuple[int, str], int] = {}
+        for run in store.query("status = 'done'"):
+            done[run.design, str(run.metadata.get("sweep", ""))] = run.id
+        for i, pair in enumerate(zip(self.designs, self.keys, strict=True)):
+            if pair in done:
+                solution = store.load(done[pair])
+                self.found[i] = {name: np.asarray(solution[name][0]) for name in solution.names}
+
+    def save(self, index: int, result: dict[str, Any] | str) -> None:
+        """Writes one finished run."""
+        if self.store is None:
+            return
+        run = self.store.start_run(self.designs[index], self.method, metadata={"sweep": self.keys[index]})
+        if isinstance(result, dict):
+            run.append(self.end, result)
+            run.finish()
+        else:
+            run.finish("failed", {"error": result})
+
+
+def _key(system: System, job: _Job, settings: Any) -> str:
+    """Hash of all that decides a run's outcome besides model and parameters; functions count by their names."""
+    state = system.state(job.initial) if not isinstance(job.initial, Solution) else job.initial.final_state()
+    inputs = {n: getattr(v, "__qualname__", repr(v)) for n, v in job.inputs.items()}
+    text = repr((state.x.tolist(), state.t, sorted(inputs.items()), settings))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@contextmanager
+def _bar(wanted: bool, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """A progress bar in runs."""
+    if not wanted:
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bars:
+        task = bars.add_task("", total=total, completed=done)
+        yield lambda: bars.update(task, advance=1)
