@@ -19,10 +19,10 @@ from exudyn import itemInterface as items  # noqa: E402
 from jourdain.library.mechanisms import ANDREWS  # noqa: E402
 
 Columns = dict[str, float]
-Points = Sequence[tuple[int, int, Sequence[float]]]
-SIDES = {"x": exu.JointType.RevoluteX, "y": exu.JointType.RevoluteY, "z": exu.JointType.RevoluteZ}
-EXPLICIT = ("RK44", "RK67", "DOPRI5", "DVERK6")
-ADAPTIVE = ("DOPRI5", "DVERK6")
+JOINTS = {
+    "x": exu.JointType.RevoluteX, "y": exu.JointType.RevoluteY, "z": exu.JointType.RevoluteZ, "slide": exu.JointType.PrismaticX,
+}  # fmt: skip
+EXPLICIT = ("RK44", "RK67", "DOPRI5")
 
 
 @dataclass
@@ -52,7 +52,7 @@ class ExudynModel:
             t.automaticStepSize, t.relativeTolerance, t.absoluteTolerance = True, setting, setting
             t.numberOfSteps, t.minimumStepSize, t.initialStepSize = 1, 1e-12, 1e-4 * self.end
         else:
-            t.automaticStepSize, t.numberOfSteps = False, int(setting)
+            t.automaticStepSize, t.numberOfSteps, t.minimumStepSize = False, int(setting), self.end / setting / 10
         return s
 
     def prepare(self, method: str, setting: float) -> tuple[Callable[[], Any], Callable[[], Columns]]:
@@ -151,13 +151,12 @@ def n_four_bar(n: int) -> ExudynModel:
     for i, rod in enumerate(across):
         p.pin(uprights[i], rod, (i, 1))
         p.pin(rod, uprights[i + 1], (i + 1, 1))
+    return p.finish(10.0, lambda q, v: _four_bar_columns(-q[0, 2], -v[0, 2]), "EXUdense" if n < 10 else "EigenSparse")
 
-    def read(q: np.ndarray, v: np.ndarray) -> Columns:
-        angle, rate = -q[0, 2], -v[0, 2]
-        ends = {"B0_x": np.sin(angle), "B0_y": np.cos(angle), "B0_vx": rate * np.cos(angle), "B0_vy": -rate * np.sin(angle)}
-        return ends | {"theta": angle, "theta_dot": rate}
 
-    return p.finish(10.0, read, "EXUdense" if n < 10 else "EigenSparse")
+def _four_bar_columns(angle: float, rate: float) -> Columns:
+    s, c = np.sin(angle), np.cos(angle)
+    return {"B0_x": s, "B0_y": c, "B0_vx": rate * c, "B0_vy": -rate * s, "theta": angle, "theta_dot": rate}
 
 
 def andrews(start: dict[str, float]) -> ExudynModel:
@@ -246,56 +245,139 @@ def chain_columns(angles: np.ndarray, rates: np.ndarray) -> Columns:
 # -- kinematic trees (minimal coordinates) ----------------------------------------------------------------------------
 
 
-def _tree(
-    axes: str, offsets: Sequence[Sequence[float]], masses: Sequence[float], coms: Sequence[Sequence[float]],
-    inertias: Sequence[Sequence[float]], start: Sequence[float],
-) -> tuple[Any, Any, int]:  # fmt: skip
-    container, mbs = _system()
-    n = len(axes)
-    node = mbs.AddNode(
-        items.NodeGenericODE2(
-            referenceCoordinates=[0.0] * n, initialCoordinates=list(start), initialCoordinates_t=[0.0] * n, numberOfODE2Coordinates=n
-        )
-    )
-    vectors, matrices = exu.Vector3DList, exu.Matrix3DList
-    tree = mbs.AddObject(
-        items.ObjectKinematicTree(
-            nodeNumber=node, gravity=[0, -9.81, 0], jointTypes=[SIDES[a] for a in axes], linkParents=list(range(-1, n - 1)),
-            jointTransformations=matrices([np.eye(3)] * n), jointOffsets=vectors([list(map(float, o)) for o in offsets]),
-            linkInertiasCOM=matrices([np.diag(i) for i in inertias]), linkCOMs=vectors([list(map(float, c)) for c in coms]),
-            linkMasses=list(masses),
-        )
-    )  # fmt: skip
-    return container, mbs, tree
+@dataclass
+class Link:
+    """A link of a kinematic tree: axis, parent, joint in the parent, mass, centre of mass and principal inertias, start."""
+
+    axis: str
+    parent: int
+    offset: Sequence[float]
+    mass: float
+    com: Sequence[float]
+    inertia: Sequence[float]
+    angle: float = 0.0
+    rate: float = 0.0
+
+
+class Tree:
+    """Links in minimal coordinates; loops are closed by constraints between markers."""
+
+    def __init__(self, links: Sequence[Link], gravity: float = 9.81, forces: Sequence[float] = ()) -> None:
+        self.container, self.mbs = _system()
+        n = len(links)
+        node = self.mbs.AddNode(
+            items.NodeGenericODE2(
+                referenceCoordinates=[0.0] * n, initialCoordinates=[k.angle for k in links],
+                initialCoordinates_t=[k.rate for k in links], numberOfODE2Coordinates=n,
+            )
+        )  # fmt: skip
+        vectors, matrices = exu.Vector3DList, exu.Matrix3DList
+        self.tree = self.mbs.AddObject(
+            items.ObjectKinematicTree(
+                nodeNumber=node, gravity=[0, -gravity, 0], jointTypes=[JOINTS[k.axis] for k in links],
+                linkParents=[k.parent for k in links], jointTransformations=matrices([np.eye(3)] * n),
+                jointOffsets=vectors([np.array(k.offset, dtype=float) for k in links]),
+                linkInertiasCOM=matrices([np.diag(np.array(k.inertia, dtype=float)) for k in links]),
+                linkCOMs=vectors([np.array(k.com, dtype=float) for k in links]), linkMasses=[k.mass for k in links],
+                jointForceVector=list(forces),
+            )
+        )  # fmt: skip
+        self.ground = self.mbs.AddObject(items.ObjectGround())
+
+    def marker(self, link: int | None, point: Sequence[float]) -> int:
+        """A marker at a point of a link, or of the ground for None."""
+        place = [float(x) for x in point] + [0.0] * (3 - len(point))
+        if link is None:
+            made = items.MarkerBodyRigid(bodyNumber=self.ground, localPosition=place)
+        else:
+            made = items.MarkerKinematicTreeRigid(objectNumber=self.tree, linkNumber=link, localPosition=place)
+        found: int = self.mbs.AddMarker(made)
+        return found
+
+    def pin(self, a: int, b: int) -> None:
+        """Closes a planar loop between two markers."""
+        self.mbs.AddObject(items.ObjectJointRevolute2D(markerNumbers=[a, b]))
+
+    def finish(self, end: float, read: Callable[[np.ndarray, np.ndarray], Columns], linear_solver: str = "EXUdense") -> ExudynModel:
+        """The assembled system."""
+        self.mbs.Assemble()
+        return ExudynModel(self.mbs, end, read, "tree", self.container, linear_solver)
 
 
 def pendulum_tree() -> ExudynModel:
     """A01 as a kinematic tree of one link."""
-    container, mbs, _ = _tree("z", [(0, 0, 0)], [1.0], [(0, -1, 0)], [(0, 0, 0)], [-np.pi / 2])
-    mbs.Assemble()
 
     def read(q: np.ndarray, v: np.ndarray) -> Columns:
         s, c = np.sin(q[0]), np.cos(q[0])
         return {"x": s, "y": -c, "vx": v[0] * c, "vy": v[0] * s}
 
-    return ExudynModel(mbs, 10.0, read, "tree", container)
+    return Tree([Link("z", -1, (0, 0, 0), 1.0, (0, -1, 0), (0, 0, 0), -np.pi / 2)]).finish(10.0, read)
+
+
+def n_four_bar_tree(n: int) -> ExudynModel:
+    """A02 as a tree of uprights and horizontal rods with N pins to close the loops."""
+    i12 = 1 / 12
+    links = [Link("z", -1, (i, 0, 0), 1.0, (0, 0.5, 0), (i12, 0, i12), rate=-1.0) for i in range(n + 1)]
+    links += [Link("z", i, (0, 1, 0), 1.0, (0.5, 0, 0), (0, i12, i12), rate=1.0) for i in range(n)]
+    tree = Tree(links)
+    for i in range(n):
+        tree.pin(tree.marker(n + 1 + i, (1, 0)), tree.marker(i + 1, (0, 1)))
+    return tree.finish(10.0, lambda q, v: _four_bar_columns(-q[0], -v[0]), "EXUdense" if n < 10 else "EigenSparse")
+
+
+def andrews_tree(start: dict[str, float]) -> ExudynModel:
+    """A03 in its seven joint angles, closed by three pins at E."""
+    d = ANDREWS
+    A, B = (d["xa"], d["ya"], 0), (d["xb"], d["yb"], 0)
+    places = {
+        "beta": (-1, (0, 0, 0), (d["ra"], 0, 0)), "Theta": (0, (d["rr"], 0, 0), (-d["da"], 0, 0)), "gamma": (-1, B, (d["sb"], -d["sa"], 0)),
+        "delta": (-1, A, (d["ta"], d["tb"], 0)), "Phi": (3, (d["zt"], 0, 0), (0, d["ea"] - d["e"], 0)),
+        "epsilon": (-1, A, (-d["ub"], -d["ua"], 0)), "Omega": (5, (0, -d["u"], 0), (d["zf"] - d["fa"], 0, 0)),
+    }  # fmt: skip
+    links = [
+        Link("z", parent, offset, d[f"m{k}"], com, (d[f"I{k}"],) * 3, start.get(name, 0.0))
+        for (name, (parent, offset, com)), k in zip(places.items(), (1, 2, 3, 5, 4, 7, 6), strict=True)
+    ]
+    tree = Tree(links, 0.0, [0.033, 0, 0, 0, 0, 0, 0])
+    E = tree.marker(1, (-d["d"], 0))
+    for link, point in ((2, (0, -d["ss"])), (4, (0, -d["e"])), (6, (d["zf"], 0))):
+        tree.pin(E, tree.marker(link, point))
+    spring = [tree.marker(2, (d["sd"], -d["sc"])), tree.marker(None, (d["xc"], d["yc"]))]
+    tree.mbs.AddObject(items.ObjectConnectorSpringDamper(markerNumbers=spring, stiffness=d["c0"], referenceLength=d["l0"]))
+    names = list(places)
+
+    def read(q: np.ndarray, v: np.ndarray) -> Columns:
+        return dict(zip(names, q, strict=True)) | {f"d_{n}": x for n, x in zip(names, v, strict=True)}
+
+    return tree.finish(0.03, read)
+
+
+def slider_crank_tree(crank: float, rod: float, masses: Sequence[float], speed: float, end: float) -> ExudynModel:
+    """Crank and rod as a tree, the piston sliding from the ground, closed by a pin."""
+    m1, m2, m3 = masses
+    tree = Tree([
+        Link("z", -1, (0, 0, 0), m1, (crank / 2, 0, 0), (0, m1 * crank**2 / 12, m1 * crank**2 / 12), rate=speed),
+        Link("z", 0, (crank, 0, 0), m2, (rod / 2, 0, 0), (0, m2 * rod**2 / 12, m2 * rod**2 / 12), rate=-speed * (1 + crank / rod)),
+        Link("slide", -1, (0, 0, 0), m3, (0, 0, 0), (1.0, 1.0, 1.0), angle=crank + rod),
+    ], 0.0)  # fmt: skip
+    tree.pin(tree.marker(1, (rod, 0)), tree.marker(2, (0, 0)))
+    return tree.finish(end, lambda q, v: {"angle": q[0], "rate": v[0], "piston": q[2], "speed": v[2]})
 
 
 def chain_tree(n: int, length: float, mass: float, angle: float, end: float) -> ExudynModel:
     """The chain as a kinematic tree."""
-    across = mass * length**2 / 12
-    container, mbs, _ = _tree(
-        "z" * n, [(0, 0, 0)] + [(0, -length, 0)] * (n - 1), [mass] * n, [(0, -length / 2, 0)] * n, [(across, 0, across)] * n,
-        [angle] + [0.0] * (n - 1),
-    )  # fmt: skip
-    mbs.Assemble()
-    return ExudynModel(mbs, end, lambda q, v: chain_columns(np.cumsum(q), np.cumsum(v)), "tree", container)
+    i = mass * length**2 / 12
+    links = [
+        Link("z", k - 1, (0, -length if k else 0, 0), mass, (0, -length / 2, 0), (i, 0, i), 0.0 if k else angle) for k in range(n)
+    ]
+    return Tree(links).finish(end, lambda q, v: chain_columns(np.cumsum(q), np.cumsum(v)))
 
 
 # -- Bricard ----------------------------------------------------------------------------------------------------------
 
 BRICARD_POINTS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
 BRICARD_AXES = "yzxyzx"
+P3 = ("P3_x", "P3_y", "P3_z", "P3_vx", "P3_vy", "P3_vz")
 
 
 def _bar_inertia(step: np.ndarray) -> np.ndarray:
@@ -307,7 +389,7 @@ def _free(axis: str) -> list[int]:
     return [1, 1, 1, *(int(c != axis) for c in "xyz")]
 
 
-def bricard_bodies(node_type: str = "NodeRigidBodyRxyz") -> ExudynModel:
+def bricard_bodies(node_type: str = "NodeRigidBodyEP") -> ExudynModel:
     """A04 as five free bodies; the closing joint has one equation fewer, so that none is redundant."""
     container, mbs = _system()
     ground = mbs.AddObject(items.ObjectGround())
@@ -335,32 +417,26 @@ def bricard_bodies(node_type: str = "NodeRigidBodyRxyz") -> ExudynModel:
         at = {"localPosition": [0.0, -0.5, 0.0]}
         p = mbs.GetObjectOutputBody(bodies[1], exu.OutputVariableType.Position, **at)
         w = mbs.GetObjectOutputBody(bodies[1], exu.OutputVariableType.Velocity, **at)
-        return {f"P3_{c}": x for c, x in zip("xyz", p, strict=True)} | {f"P3_v{c}": x for c, x in zip("xyz", w, strict=True)}
+        return dict(zip(P3, (*p, *w), strict=True))
 
-    return ExudynModel(mbs, 10.0, read, f"bodies, {node_type}", container)
+    return ExudynModel(mbs, 10.0, read, "bodies", container)
 
 
 def bricard_tree() -> ExudynModel:
     """A04 as a kinematic tree of five links closed by a joint with one equation fewer."""
     steps = np.diff(BRICARD_POINTS, axis=0)
-    container, mbs, tree = _tree(
-        BRICARD_AXES[:5], [(0, 0, 0), *steps[:4]], [1.0] * 5, [s / 2 for s in steps], [_bar_inertia(s) for s in steps], [0.0] * 5
-    )
-    ground = mbs.AddObject(items.ObjectGround())
-    end = mbs.AddMarker(items.MarkerKinematicTreeRigid(objectNumber=tree, linkNumber=4, localPosition=list(steps[4])))
-    anchor = mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=ground, localPosition=list(BRICARD_POINTS[5])))
-    mbs.AddObject(items.ObjectJointGeneric(markerNumbers=[end, anchor], constrainedAxes=[1, 1, 1, 0, 1, 0]))
-    mbs.Assemble()
+    tree = Tree([
+        Link(BRICARD_AXES[k], k - 1, steps[k - 1] if k else np.zeros(3), 1.0, steps[k] / 2, _bar_inertia(steps[k])) for k in range(5)
+    ])  # fmt: skip
+    markers = [tree.marker(4, steps[4]), tree.marker(None, BRICARD_POINTS[5])]
+    tree.mbs.AddObject(items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=[1, 1, 1, 0, 1, 0]))
 
     def read(q: np.ndarray, v: np.ndarray) -> Columns:
         # P3 = R1 (x̂ − R2 ŷ), R1 about y, R2 about z
-        def point(q: np.ndarray) -> np.ndarray:
-            c1, s1, c2, s2 = np.cos(q[0]), np.sin(q[0]), np.cos(q[1]), np.sin(q[1])
-            x, y = 1 + s2, -c2
-            return np.array([c1 * x, y, -s1 * x]), c1, s1, c2, s2, x  # type: ignore[return-value]
+        c1, s1, c2, s2 = np.cos(q[0]), np.sin(q[0]), np.cos(q[1]), np.sin(q[1])
+        r = 1 + s2
+        place = (c1 * r, -c2, -s1 * r)
+        velocity = (-s1 * v[0] * r + c1 * c2 * v[1], s2 * v[1], -c1 * v[0] * r - s1 * c2 * v[1])
+        return dict(zip(P3, (*place, *velocity), strict=True))
 
-        p, c1, s1, c2, s2, x = point(q)
-        w = [-s1 * v[0] * x + c1 * c2 * v[1], s2 * v[1], -c1 * v[0] * x - s1 * c2 * v[1]]
-        return {f"P3_{c}": y for c, y in zip("xyz", p, strict=True)} | {f"P3_v{c}": y for c, y in zip("xyz", w, strict=True)}
-
-    return ExudynModel(mbs, 10.0, read, "tree", container)
+    return tree.finish(10.0, read)

@@ -20,7 +20,8 @@ def governor() -> jd.Model:
     """Two balls on arms, links of the same length down to a sleeve on the shaft; the links are massless rods that close loops."""
     m = jd.Model("governor", gravity=(0, 0, -GRAVITY))
     ball, sleeve, l, k, d = m.parameters(ball=BALL, sleeve=SLEEVE, arm=ARM, stiffness=0.0, damping=8.0)
-    post = [cylinder(0.008, 0.5, axis="z").at(0, 0, -0.19), box(0.05, 0.03, 0.02), cylinder(0.05, 0.02, axis="z").at(0, 0, -0.44)]
+    m.ground.shapes += [cylinder(0.1, 0.02, axis="z").at(0, 0, -0.48), cylinder(0.03, 0.05, axis="z").at(0, 0, -0.45)]
+    post = [cylinder(0.008, 0.5, axis="z").at(0, 0, -0.19), box(0.05, 0.03, 0.02)]
     shaft = m.body("shaft", mass=1.0, inertia=(0.01, 0.01, 0.005), shape=post, colour="#7d8797")
     collar = m.body("sleeve", mass=sleeve, inertia=(1e-3, 1e-3, 1e-3), shape=tube(0.028, 0.009, 0.04, axis="z"), colour="#4269d0")
     turn = m.revolute("shaft", m.ground, shaft, axis="z")

@@ -10,7 +10,6 @@ import numpy as np
 
 import jourdain as jd
 from jourdain.io import read_urdf
-from jourdain.model.shapes import box
 
 POSE = {"left_shoulder": -0.5, "right_shoulder": 0.3, "left_elbow": -1.2, "right_elbow": -0.6}
 
@@ -18,7 +17,6 @@ POSE = {"left_shoulder": -0.5, "right_shoulder": 0.3, "left_elbow": -1.2, "right
 def humanoid() -> jd.Model:
     """Pelvis, trunk, head, arms and legs: 20 freedoms; corners of the feet touch the floor."""
     m = read_urdf(Path(__file__).parent / "data" / "humanoid.urdf", base="free")
-    m.ground.shapes.append(box(1.6, 1.6, 0.02).at(0, 0, -0.01))
     k, d = m.parameters(joint_stiffness=400.0, joint_damping=25.0)
     for name, joint in m.joints.items():
         if joint.kind == "revolute":

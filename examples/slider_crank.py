@@ -14,6 +14,9 @@ def engine() -> jd.Model:
     """Crank with flywheel, connecting rod and piston; one joint more than a tree can have closes the loop."""
     m = jd.Model("engine", gravity=(0, 0, -9.81))
     r, l = m.parameters(r=0.04, l=0.13)
+    block, shaft = box(0.06, 0.03, 0.16).at(0, 0.075, -0.06), cylinder(0.012, 0.07, axis="y").at(0, 0.06, 0)
+    m.ground.shapes += [block, shaft, box(0.15, 0.05, 0.012).at(0.145, 0, -0.04), box(0.33, 0.2, 0.012).at(0.07, 0.0, -0.14)]
+    m.ground.shapes += [box(0.01, 0.05, 0.095).at(x, 0, -0.09) for x in (0.09, 0.2)]
     flywheel = tube(outer=0.085, inner=0.06, length=0.022, density=7800, axis="y").at(0, 0.035, 0)
     disk = cylinder(radius=0.06, length=0.008, density=7800, axis="y").at(0, 0.035, 0)
     web = box(r + 0.02, 0.012, 0.03, density=7800).at(r / 2, 0.014, 0)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("c", "python", "matlab", "julia", "fortran", "rust", "jax", "latex")
 PICTURES = (".png", ".svg", ".pdf")
+TABLES = (".npz", ".csv", ".parquet", ".h5", ".mat")
+#: What ``jourdain run`` writes into its folder.
+RUN_FILES = ("run.npz", "run.png", "run.html")
 #: Functions whose operations ``jourdain info`` counts.
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "forward_dynamics")
 #: Above so many velocities operations are not counted: deriving would take longer than reading.
@@ -91,14 +94,31 @@ def build_parser() -> argparse.ArgumentParser:
 
     p = verb(verbs, "simulate", simulate, "motion from a start, as a summary, tables, plots and pages")
     add_start(p, None)
-    p.add_argument("--method", default="dopri5", help="method of integration (default: dopri5)")
-    p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s")
-    p.add_argument("--rtol", type=positive, default=1e-8, help="relative tolerance of a step (default: 1e-8)")
-    p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
+    add_method(p)
     p.add_argument(
         "-o", "--output", action="append", default=[], metavar="FILE",
         help="table (.npz .csv .parquet .h5 .mat), plot (.png .svg .pdf) or 3-D page (.html); may be repeated",
     )  # fmt: skip
+
+    p = verb(verbs, "run", run, "motion from a start, kept in a folder as table, plot and page")
+    add_start(p, None)
+    add_method(p)
+    p.add_argument("-o", "--output", default="run", metavar="RUN", help="folder (default: run)")
+
+    p = verb(verbs, "view", view, "a model, or the motion of a run, in the browser")
+    add_start(p, 0.0)
+    add_method(p)
+    p.add_argument("--model", dest="model_of_run", metavar="MODEL", help="the model that a table of results belongs to")
+    p.add_argument("--trace", action="append", default=[], metavar="FRAME", help="draw the path of a frame; may be repeated")
+    p.add_argument("-o", "--output", metavar="FILE", help="write a page (.html), picture (.png .jpg) or movie (.mp4 .gif) instead")
+
+    p = verbs.add_parser("plot", help="channels of a run over time", description="Channels of a run over time.")
+    p.add_argument("run_file", metavar="RUN", help="table of results, or folder of `jourdain run`")
+    p.add_argument("channels", metavar="CHANNEL", nargs="+", help="names or patterns such as 'crank.*'")
+    p.add_argument("--unit", help="unit of the channels that it fits, such as deg")
+    p.add_argument("-o", "--output", default="plot.png", metavar="FILE", help=".png, .svg or .pdf (default: plot.png)")
+    p.add_argument("--debug", action="store_true", help="show where an error happened")
+    p.set_defaults(run=plot)
 
     p = verbs.add_parser("demo", help="derive, compile and simulate an engine, and draw it")
     p.add_argument("-o", "--output", default="out", metavar="FOLDER", help="folder of the pictures (default: out)")
@@ -118,9 +138,17 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     return p
 
 
+def add_method(p: argparse.ArgumentParser) -> None:
+    """Options that say how a motion is integrated."""
+    p.add_argument("--method", default="dopri5", help="method of integration (default: dopri5)")
+    p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s")
+    p.add_argument("--rtol", type=positive, default=1e-8, help="relative tolerance of a step (default: 1e-8)")
+    p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
+
+
 def add_start(p: argparse.ArgumentParser, duration: float | None) -> None:
     """Options that say where a motion begins and how long it lasts."""
-    default = "" if duration is None else f" (default: {duration:g})"
+    default = f" (default: {duration:g})" if duration else "" if duration is None else " (default: the model at rest)"
     time = {"default": duration, "required": duration is None, "help": f"duration in s{default}"}
     p.add_argument("-t", "--time", type=positive, metavar="S", **time)  # type: ignore[arg-type]
     p.add_argument(
@@ -221,15 +249,47 @@ def simulate(options: argparse.Namespace) -> None:
 
     for path in options.output:
         check_output(Path(path))
-    system, start = starting(load(options), options.set)
-    sol = system.simulate(
-        start, options.time, options.method, rtol=options.rtol, step=options.step, outputs=options.outputs,
-        progress=sys.stderr.isatty(),
-    )  # fmt: skip
+    sol = motion(options)
     Console(highlight=False).print(sol) if sys.stdout.isatty() else print(sol)
     for path in options.output:
         save(sol, Path(path))
         print(path)
+
+
+def run(options: argparse.Namespace) -> None:
+    """``jourdain run``."""
+    options.output = [str(Path(options.output) / name) for name in RUN_FILES]
+    simulate(options)
+
+
+def view(options: argparse.Namespace) -> None:
+    """``jourdain view``."""
+    path = run_table(options.model)
+    if path.suffix.lower() == ".html" and not options.output:
+        open_page(path)
+        return
+    scene = scene_to_view(options, path)
+    if options.output:
+        save_view(scene, Path(options.output))
+        print(options.output)
+        return
+    from .view import serve
+
+    with serve(scene) as server:
+        print(f"{server.url} (Ctrl-C ends)")
+        wait_for_interrupt()
+
+
+def plot(options: argparse.Namespace) -> None:
+    """``jourdain plot``."""
+    from .results import load_solution
+
+    target = Path(options.output)
+    if target.suffix.lower() not in PICTURES:
+        raise InputError(f"plot '{target}': the ending '{target.suffix}' is unknown; use one of {' '.join(PICTURES)}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    load_solution(run_table(options.run_file)).plot(*options.channels, unit=options.unit, file=target)
+    print(options.output)
 
 
 def demo(options: argparse.Namespace) -> None:
@@ -247,6 +307,65 @@ def load(options: argparse.Namespace) -> Model:
     from .io.model_reference import load_model
 
     return load_model(options.model, options.base, options.parameters)
+
+
+def motion(options: argparse.Namespace) -> Any:
+    """The solution that the options of a start and a method describe."""
+    system, start = starting(load(options), options.set)
+    return system.simulate(
+        start, options.time, options.method, rtol=options.rtol, step=options.step, outputs=options.outputs,
+        progress=sys.stderr.isatty(),
+    )  # fmt: skip
+
+
+def run_table(given: str) -> Path:
+    """The file of results meant by a path: itself, or the table in a folder of ``jourdain run``."""
+    path = Path(given)
+    return path / RUN_FILES[0] if path.is_dir() else path
+
+
+def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
+    """The scene of a table of results with its model, of a motion, or of a model at its start."""
+    if path.suffix.lower() in TABLES:
+        if options.model_of_run is None:
+            raise InputError(f"'{path}' holds numbers and no model; name it: jourdain view {path} --model MODEL")
+        from .results import load_solution
+
+        options.model = options.model_of_run
+        return load_solution(path).scene(system=load(options).compile(), trace=options.trace)
+    if options.time:
+        return motion(options).scene(trace=options.trace)
+    from .view import state_scene
+
+    return state_scene(*starting(load(options), options.set))
+
+
+def save_view(scene: Any, path: Path) -> None:
+    """Writes a scene as a page, picture or movie by the ending of the file."""
+    from .view import save_movie, save_page, save_picture
+
+    writers = {".html": save_page, ".mp4": save_movie, ".gif": save_movie}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writers.get(path.suffix.lower(), save_picture)(scene, path)
+
+
+def open_page(path: Path) -> None:
+    """Shows a saved page in the browser."""
+    import webbrowser
+
+    if not path.is_file():
+        raise InputError(f"there is no page '{path}'")
+    webbrowser.open(path.resolve().as_uri())
+
+
+def wait_for_interrupt() -> None:
+    """Returns when the user presses Ctrl-C."""
+    import threading
+
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        print()
 
 
 def starting(model: Model, settings: Sequence[str]) -> tuple[System, State]:
@@ -284,7 +403,7 @@ def _number(given: float | str, name: str) -> float:
 
 def check_output(path: Path) -> None:
     """Refuses an unknown ending before anything is computed."""
-    known = (".npz", ".csv", ".parquet", ".h5", ".mat", *PICTURES, ".html")
+    known = (*TABLES, *PICTURES, ".html")
     if path.suffix.lower() not in known:
         raise InputError(f"output '{path}': the ending '{path.suffix}' is unknown; use one of {' '.join(known)}")
 

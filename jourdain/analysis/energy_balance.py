@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..results.channel import Channel
+from ..symbolic.expr import KINDS
 from .reactions import constrained_accelerations, reactions_along
 
 if TYPE_CHECKING:
-    from ..model.joints import Joint
     from .system import System
 
 States = Callable[[np.ndarray], np.ndarray]
@@ -34,36 +34,52 @@ def powers(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple
     """Powers (W) dissipated and supplied at states in rows."""
     table = system.function("load_powers")(t[:, None], x, u)
     dissipated, supplied = table[:, 0], table[:, 1].copy()
-    driven = _driven_joints(system)
-    if system.equations_of_motion.rows:
+    across = _driven_joints(system) + _moving_closures(system)
+    if _moving_rows(system):
         supplied += _constraint_power(system, t, x, u)
-    if driven:
+    if across:
         wrenches = reactions_along(system, t, x, u)
-        for joint in driven:
-            supplied += _drive_power(system, joint, wrenches[joint.name], t, x, u)
+        for name in across:
+            supplied += _power_across(system, name, wrenches[name], t, x, u)
     return dissipated, supplied
 
 
-def _driven_joints(system: System) -> list[Joint]:
+def _driven_joints(system: System) -> list[str]:
     """Joints of the tree with a prescribed motion that moves."""
     cut = {id(j) for j in system.equations_of_motion.tree.cuts}
     joints = system.model.joints.values()
-    return [j for j in joints if id(j) not in cut and any(c.motion is not None and not c.motion.is_number for c in j.coordinates)]
+    return [j.name for j in joints if id(j) not in cut and any(c.motion is not None and not c.motion.is_number for c in j.coordinates)]
+
+
+def _moving_closures(system: System) -> list[str]:
+    """Closures whose constraints depend on time (a rod that changes its length, or a driven joint in the loop)."""
+    eq = system.equations_of_motion
+    moving = {row.name.rpartition("[")[0] for row in eq.rows if row.expression.deps & KINDS["time"]}
+    return [c.name for c in eq.closures if c.name in moving]
+
+
+def _moving_rows(system: System) -> list[int]:
+    """The user's own constraints that depend on time."""
+    eq = system.equations_of_motion
+    closures = {c.name for c in eq.closures}
+    own = [i for i, row in enumerate(eq.rows) if row.name.rpartition("[")[0] not in closures]
+    return [i for i in own if eq.rows[i].nonholonomic or eq.rows[i].expression.deps & KINDS["time"]]
 
 
 def _constraint_power(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """λᵀJ v: zero unless constraints move with time."""
+    """λᵀJ v of the user's own constraints: zero unless they move."""
+    rows = _moving_rows(system)
     _, lam = constrained_accelerations(system, t, x, u)
     _, _, J, *_ = system.function("descriptor")(t[:, None], x, u)
     v = x[:, system.nq : system.nq + system.nv]
-    result: np.ndarray = np.einsum("ti,tij,tj->t", lam, J, v)
+    result: np.ndarray = np.einsum("ti,tij,tj->t", lam[:, rows], J[:, rows], v)
     return result
 
 
-def _drive_power(system: System, joint: Joint, wrench: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Power through a driven joint: its wrench on the child times the relative motion, less what laws do at its other coordinates."""
+def _power_across(system: System, name: str, wrench: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Wrench on the child times the relative motion, less what laws do at a joint's other coordinates."""
     nq, nv = system.nq, system.nv
-    f = system.function("joint_motion", joint=joint.name)
+    f = system.function("relative_motion", across=name)
     extra = {"t": t[:, None], "z": x[:, nq + nv :], "u": u}
     motion = f(x[:, :nq], x[:, nq : nq + nv], *(extra[n] for n in list(f.inputs)[2:]))
     result: np.ndarray = np.einsum("ti,ti->t", wrench, motion[:, :6]) - motion[:, 6]

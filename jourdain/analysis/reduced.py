@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Closed forms: a step that ends nearer to a dead point (square of the sine of the angle that vanishes there) is the last one
 #: for given independent coordinates, and the reason to take others when they are chosen by the program.
-LEAST_MARGIN, GOOD_MARGIN = 1e-6, 1e-2
+LEAST_MARGIN, GOOD_MARGIN = 1e-4, 1e-2
 
 
 class IndependentSystem(NativeSystem):
@@ -160,7 +160,7 @@ class ReducedSystem(IndependentSystem):
         if self.u.size == 0:
             self.u = np.zeros(1)
         self.plan = self._make_plan(start)
-        self.plan[r.EVERY] = 0 if isinstance(repartition, bool) else int(repartition)
+        self.plan[r.EVERY] = (0 if repartition else -1) if isinstance(repartition, bool) else int(repartition)
         work, ints, memory = r.room(self.plan)
         self._work, self._ints, self._memory_space = np.zeros(work), np.zeros(ints, dtype=np.int64), np.zeros(memory)
         self._keep: list[object] = []
@@ -170,7 +170,7 @@ class ReducedSystem(IndependentSystem):
         self.rhs = NativeFunction(r.reduced_state_derivative.address, self._args, keep)
         self.full = NativeFunction(r.full_state.address, self._args, keep)
         watched = NativeFunction(r.decide.address, self._args, keep), NativeFunction(r.remap.address, self._args, keep)
-        self.switch = Switch(*watched) if repartition is not False else None
+        self.switch = Switch(*watched)
         self.positions = int(self.plan[r.NQU])
         self.x0 = self.restrict(start.x)
         full = self.expand(start.t, self.x0)
@@ -221,7 +221,7 @@ class ReducedSystem(IndependentSystem):
         size = int(plan[r.CHOICE])
         self._choice = self._ints[:size]
         marks = np.zeros(int(plan[r.M]) + nv, dtype=np.int64)
-        room = np.zeros(max(1, J.size))
+        room = np.zeros(J.size + int(plan[r.M]) + 1)
         if r.choose(J, plan, scale.copy(), allowed, allowed, self._choice, room, marks) < 0:
             raise SolverError(
                 f"simulate '{s.model.name}': the start is a singular position (or {', '.join(names_of(s, independent))} cannot be "

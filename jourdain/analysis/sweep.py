@@ -110,7 +110,7 @@ def sweep(
     >>> s = pendulum().compile()
     >>> r = s.sweep({"hinge.angle": 0.1}, 1.0, parameters={"length": [0.5, 1.0, 2.0]}, outputs=["hinge.angle"])
     >>> r["hinge.angle"].round(6)
-    array([-0.027886, -0.099996, -0.059778])
+    array([-0.028189, -0.099993, -0.059931])
     """
     readers = _readers(system, outputs)
     jobs = _jobs(system, x0, parameters, initial, inputs, grid)

@@ -83,21 +83,24 @@ def load_powers(eq: Equations) -> SymbolicFunction:
 
 
 @builder
-def joint_motion(eq: Equations, joint: str) -> SymbolicFunction:
-    """Velocity and angular velocity of a joint's child against its parent (world axes, at the child frame's origin), and the power of
-    laws at the joint's free coordinates (W)."""
-    k, item = eq.kinematics, eq.model.joints[joint]
-    a, b = item.parent, item.child
+def relative_motion(eq: Equations, across: str) -> SymbolicFunction:
+    """Motion across a joint or closure: velocity and angular velocity of its second frame as carried by the first one's body (world
+    axes, at the second frame's origin), and the power of laws at a joint's free coordinates (W)."""
+    k = eq.kinematics
+    item = eq.model.joints.get(across)
+    cut = {j.name for j in eq.tree.cuts}
+    closure = next((c for c in eq.closures if c.name == across), None) if item is None or across in cut else None
+    a, b = (closure.a, closure.b) if closure is not None else (item.parent, item.child)  # type: ignore[union-attr]
     w_a = k.angular_velocity(a)
     v = k.velocity(b) - k.velocity(a) - w_a.cross(k.position(b) - k.position(a))
     w = k.angular_velocity(b) - w_a
     power = ZERO
-    for c in item.coordinates:
-        for i, s in enumerate(c.v):
-            index = eq.tree._velocity_index.get(id(c))
-            if index is not None:
+    for c in item.coordinates if closure is None and item is not None else ():
+        index = eq.tree._velocity_index.get(id(c))
+        if index is not None:
+            for i, s in enumerate(c.v):
                 power = add(power, mul(eq.joint_forces[index + i], s))
-    return assemble(eq, "joint_motion", "q v", [vector_result("motion", [*v, *w, power])])
+    return assemble(eq, "relative_motion", "q v", [vector_result("motion", [*v, *w, power])])
 
 
-__all__ = ["joint_motion", "load_powers"]
+__all__ = ["load_powers", "relative_motion"]

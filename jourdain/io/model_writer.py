@@ -20,6 +20,7 @@ from ..symbolic.graph import topological
 from ..symbolic.tables import Table, table
 from ..symbolic.vectors import Matrix
 from .creation_order import misplaced, symbol_entries
+from .expression_language import spelled
 from .expression_writer import ExpressionWriter, shared_expressions
 from .model_names import ModelNames
 from .schema import FORMAT, VERSION
@@ -82,7 +83,8 @@ class ModelWriter:
         tables = _table_names(nodes)
         scope = ModelNames(self.model)
         scope.texts = dict.fromkeys(named.values(), "")
-        writer = ExpressionWriter(scope.speller(), named, tables)
+        spelling = {e: spelled(n) if scope._kinds(n) == ["expression"] else f"expression:{spelled(n)}" for e, n in named.items()}
+        writer = ExpressionWriter(scope.speller(), spelling, tables)
         return writer, {named[e]: e for e in nodes if e in named}, {name: _table_data(t) for t, name in tables.items()}
 
     def _order(self, writer: ExpressionWriter) -> list[str]:

@@ -8,8 +8,8 @@ bars, preloads, tyre damping, drive and aerodynamics chosen here.  Axes x forwar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..model.joints import Joint
@@ -19,10 +19,16 @@ from ..symbolic.expr import Expr
 from ..symbolic.functions import atan2, sqrt, tanh
 from .suspensions import Corner, FiveLink, McPherson, Placed, Point, Side, Solid, add_five_link, add_mcpherson
 
+if TYPE_CHECKING:
+    from ..analysis.equilibrium import Equilibrium
+    from ..analysis.system import System
+
 #: Density of air, kg/m³.
 AIR_DENSITY = 1.225
 #: Motions of the chassis joint by the name of the path.
 PATHS = {"free": ("Tx", "Ty", "Tz", "Rz", "Ry", "Rx"), "circle": ("Rz", "Ty", "Tz", "Rz", "Ry", "Rx")}
+#: Velocities of the chassis on a circle.
+STEADY = tuple(f"chassis.{c}_rate" for c in ("rz", "y", "z", "rz2", "ry", "rx"))
 #: Corners in order: front left, front right, rear left, rear right.
 CORNERS = ("FL", "FR", "RL", "RR")
 
@@ -38,8 +44,8 @@ class CarData:
     rear: FiveLink = field(default_factory=lambda: FiveLink(free_length=0.56034))
     rack_mass: float = 3.0
     #: stiffness and damping that hold a free rack at the input's position
-    rack_stiffness: float = 4e5
-    rack_damping: float = 3e3
+    rack_stiffness: float = 1e7
+    rack_damping: float = 3e4
     front_bar: float = 1800.0
     rear_bar: float = 6000.0
     tyre_radius: float = 0.3179
@@ -198,6 +204,16 @@ def rolling(speed: float, data: CarData | None = None) -> dict[str, float]:
     return {"chassis.x": speed} | {f"{name}.spin.angle": turning for name in CORNERS}
 
 
+def steady_turn(system: System, radius: float, speed: float) -> Equilibrium:
+    """A steady left turn (radius > 0) at a speed, with the rack position and the drive torque it needs (parameter ``steering``,
+    input ``drive``); the system is a car with ``path="circle"`` and a number as ``steering``.
+    """
+    held = {"chassis.rz": "drive", "chassis.y": "steering"} | {f"{c}.spin.angle": f"{c}.spin.angle_rate" for c in CORNERS}
+    rates = {f"{c}.spin.angle_rate": speed / (system.parameters["tyre.radius"] - 0.006) for c in CORNERS}
+    start = {"chassis.y": -radius, "chassis.rz_rate": speed / radius, **rates}
+    return system.equilibrium(start, kind="dynamic", exchange=held, steady=[*STEADY, *rates])
+
+
 def bicycle_estimate(mass: float, front: float, rear: float, cornering: tuple[float, float], speed: float, angle: float) -> dict[str, float]:
     """Steady turn of the linear bicycle model: yaw rate (rad/s), sideslip (rad) and lateral acceleration (m/s²).
 
@@ -214,4 +230,4 @@ def bicycle_estimate(mass: float, front: float, rear: float, cornering: tuple[fl
     return {"yaw_rate": rate, "sideslip": sideslip, "lateral_acceleration": rate * speed}
 
 
-__all__ = ["AIR_DENSITY", "CORNERS", "PATHS", "Car", "CarData", "anti_roll_bar", "bicycle_estimate", "build_car", "car", "replace", "rolling"]
+__all__ = ["AIR_DENSITY", "CORNERS", "PATHS", "STEADY", "Car", "CarData", "anti_roll_bar", "bicycle_estimate", "build_car", "car", "rolling", "steady_turn"]

@@ -7,9 +7,9 @@ are chosen here.  Every corner is described for the left side; ``side=-1`` mirro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from ..model.bodies import Body, Frame
 from ..model.joints import Coordinate, Joint
 from ..model.model import Model
 from ..symbolic.expr import Expr
-from ..symbolic.functions import maximum
+from ..symbolic.functions import asin, atan2, maximum
+
+if TYPE_CHECKING:
+    from ..analysis.system import System
 
 Point = tuple[float, float, float]
 
@@ -248,7 +251,8 @@ def add_mcpherson(
     k, c, preload = m.parameters(
         **{f"{name}.stiffness": data.stiffness, f"{name}.damping": data.damping, f"{name}.preload": data.preload}
     )
-    m.joint_spring(slide, k, rest=-preload / k, damping=c, name=f"{name}.spring")
+    spring = m.force(slide, lambda x, v, t: -preload - k * x - c * v, name=f"{name}.spring")
+    spring.potential = preload * slide.position + 0.5 * k * slide.position**2
     wheel, spin = _wheel(m, name, data.wheel, carrier)
     return Corner(name, carrier, wheel, spin, hinge.coordinates[0], float(side.sign), slide)
 
@@ -306,14 +310,30 @@ def _stand(m: Model, corner: Corner, radius: float, road: Any) -> None:
 
 def outputs(m: Model, corner: Corner) -> None:
     """Camber −asin a_z and heading atan2(−a_x, a_y) of the spin axis a as outputs (rad), with the wheel centre's place."""
-    from ..symbolic.functions import asin, atan2
-
     s = m.sensor(f"{corner.name}.axis", corner.wheel)
     a = s.rotation.column(1)
     m.output(f"{corner.name}.camber", -asin(a.z), unit="rad")
     m.output(f"{corner.name}.heading", atan2(-a.x, a.y), unit="rad")
     for c, e in zip("xyz", s.position, strict=True):
         m.output(f"{corner.name}.centre.{c}", e, unit="m")
+
+
+def curves(system: System, name: str, coordinate: str, values: Sequence[float], fixed: Mapping[str, float] | None = None) -> dict[str, np.ndarray]:
+    """Kinematics of a corner over a coordinate of its travel, other coordinates ``fixed``: camber, heading (rad), x, y, z (m).
+
+    >>> s = five_link_suspension().compile()
+    >>> c = curves(s, "rear", "rear.float.z", [-0.04, 0.04], {"frame.displacement": 0.0})
+    >>> np.degrees(c["camber"]).round(4)
+    array([ 0.9132, -1.3984])
+    """
+    outputs_of = system.function("outputs")
+    names = list(system.model.outputs)
+    columns = {c: names.index(f"{name}.{c}") for c in ("camber", "heading", "centre.x", "centre.y", "centre.z")}
+    rows, guess = [], None
+    for x in values:
+        guess = system.assemble({coordinate: x, **(fixed or {})}, guess=guess)
+        rows.append(outputs_of(np.array([0.0]), guess.x, system.input_values()))
+    return {c.removeprefix("centre."): np.array([row[i] for row in rows]) for c, i in columns.items()}
 
 
 def five_link_suspension(
@@ -326,7 +346,7 @@ def five_link_suspension(
     the "ground" or the "frame" (``carried_by``).  ``road`` is the road's height (m), a number or a function of time.
 
     >>> print(five_link_suspension().compile())
-    <System five-link suspension: 8 velocities, 5 constraints, 8 parameters>
+    <System five-link suspension: 8 velocities, 5 constraints, 7 parameters>
     """
     m, frame = _rig("five-link suspension", mass)
     if carried_by not in ("ground", "frame"):
@@ -341,7 +361,7 @@ def mcpherson_suspension(rods: str = "removed", road: Any = None, data: McPherso
     """A McPherson suspension with its frame, wheel and tyre spring: 7 coordinates, 4 constraints, three freedoms.
 
     >>> print(mcpherson_suspension().compile())
-    <System McPherson suspension: 8 velocities, 4 constraints, 7 parameters>
+    <System McPherson suspension: 7 velocities, 4 constraints, 7 parameters>
     """
     m, frame = _rig("McPherson suspension", mass)
     corner = add_mcpherson(m, "front", frame, data, rods=rods)
@@ -359,6 +379,6 @@ def double_wishbone_suspension(rods: str = "removed", road: Any = None, data: Do
 
 __all__ = [
     "RODS", "WHEEL", "Corner", "DoubleWishbone", "FiveLink", "McPherson", "Placed", "Rod", "Side", "Solid", "add_double_wishbone",
-    "add_five_link", "add_mcpherson", "add_rod", "along", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension",
-    "outputs", "replace",
+    "add_five_link", "add_mcpherson", "add_rod", "along", "curves", "double_wishbone_suspension", "five_link_suspension",
+    "mcpherson_suspension", "outputs",
 ]  # fmt: skip

@@ -27,10 +27,11 @@ PROJECTION_TOLERANCE = 1e-3
 #: Entries of the plan (int64): sizes, addresses, then the blocks.
 NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH, HEAD = range(13)
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+# compiled with the functions below that have an address: those are kept on disk, and nothing is compiled twice
+_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@njit("int64(float64[::1], int64, int64, int64[::1])", **_OPTIONS)
+@_jit
 def _factor(a: Any, m: int, n: int, permutation: Any) -> int:
     """Full-pivot elimination of an m × n block; the next pivot is sought while the rest is updated. Returns the rank."""
     best, p, q = 0.0, 0, 0
@@ -67,7 +68,7 @@ def _factor(a: Any, m: int, n: int, permutation: Any) -> int:
     return min(m, n)
 
 
-@njit("int64(float64[::1], int64, int64[::1], int64, float64[::1], int64[::1])", **_OPTIONS)
+@_jit
 def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) -> int:
     """Full-pivot factors of one block of J (its rows and columns are listed from ``plan[at]``); returns the rank.
 
@@ -82,7 +83,7 @@ def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) 
     return _factor(lu, rows, columns, permutation)
 
 
-@njit("void(int64[::1], int64, int64[::1], int64, float64[::1], int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: int, g: Any, Z: Any, a0: Any) -> None:
     """Listed rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
     n = plan[NV]
@@ -113,7 +114,7 @@ def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: 
         a0[dependent] = right * inverse
 
 
-@njit("int64(float64[::1], int64[::1], int64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def _factor_blocks(J: Any, plan: Any, helper: Any, lu: Any) -> int:
     """Factors of all blocks; numbers the independent velocities in ``helper[:nv]`` and returns how many there are."""
     n = plan[NV]
@@ -137,7 +138,7 @@ def _factor_blocks(J: Any, plan: Any, helper: Any, lu: Any) -> int:
     return free
 
 
-@njit("int64(float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
     """The null space of J by lists, and a particular solution a0 of J a = g; returns how many velocities are free.
 
@@ -172,7 +173,7 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
     return free
 
 
-@njit("int64(float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
     """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
 
@@ -198,7 +199,7 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
     return free
 
 
-@njit("void(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], int64, float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any) -> None:
     """ZᵀM Z and, behind it, Zᵀ(f − M a₀): whole rows of M are added up first, then the columns of ZᵀM."""
     n = plan[NV]
@@ -235,7 +236,7 @@ def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: in
                     reduced[u * free + w] += ZM[u * n + j] * z
 
 
-@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> int:
     """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
     n = plan[NV]
@@ -255,7 +256,7 @@ def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: 
     return 0
 
 
-@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64, int64, float64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int, MZ: Any, reduced: Any, a: Any) -> int:
     """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀; 0 when the reduced mass matrix is positive definite."""
     for i in range(n):
@@ -293,7 +294,7 @@ def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int,
     return 0
 
 
-@njit("int64(float64[::1], float64[::1], float64[::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, plan: Any, helper: Any, scratch: Any, a: Any) -> int:
     """a with M a = f + Jᵀλ, J a = g; J and g are changed where constraints are redundant.  0 when the solution exists."""
     n, m = plan[NV], plan[M]
@@ -311,7 +312,7 @@ def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, plan: Any, helper: A
     return listed_accelerations(Mass, f, Z, a0, plan, helper, free, MZ, rest, a)
 
 
-@njit("int64(int64, int64, float64[::1], int64, int64[::1], float64[::1], float64[::1], int64[::1])", **_OPTIONS)
+@_jit
 def ideal_impulse(t: int, x: int, w: Any, descriptor: int, plan: Any, v: Any, scratch: Any, helper: Any) -> int:
     """Moves v (with the residual w of its constraints) onto them by impulses Jᵀμ, which do no work to first order."""
     n, m = plan[NV], plan[M]
@@ -357,7 +358,7 @@ def constrained_state_derivative(args: int) -> int:
     return 0
 
 
-@njit("int64(float64[::1], float64[::1], int64, int64, float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     """Shortest d with J d = h by Gram–Schmidt on the rows with pivoting; (nearly) dependent rows are skipped."""
     right = gram[m * n : m * n + m]
@@ -400,7 +401,7 @@ def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     return m
 
 
-@njit("void(float64[::1], float64[::1], int64, int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@_jit
 def least_norm_by_blocks(J: Any, h: Any, m: int, plan: Any, work: Any, d: Any) -> None:
     """Shortest d with J d = h for the first m rows, each block by itself (see :func:`least_norm`)."""
     n = plan[NV]
@@ -429,7 +430,7 @@ def least_norm_by_blocks(J: Any, h: Any, m: int, plan: Any, work: Any, d: Any) -
         at = first + columns
 
 
-@njit("void(float64[::1], float64[::1], int64, int64, int64[::1], int64)", **_OPTIONS)
+@_jit
 def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> None:
     """Moves q by the small displacement −d; ``quaternions`` lists (index in q, index in v) of quaternion blocks."""
     iq, iv, k = 0, 0, 0

@@ -25,6 +25,7 @@ from jourdain.solvers.frame import (
     H_USED,
     OUTPUT,
     OWNERS,
+    PAST,
     PAUSED,
     PROBE,
     PROGRESS,
@@ -126,8 +127,12 @@ def _begin(frame: Any, clock: Any, count: Any, progress: Any) -> int:
         status = _write_until(frame, clock, count, progress, clock[T])
     if status == 0 and progress[EVERY_STEP] == 1:
         status = _write_row(frame, clock, count, progress, clock[T], frame[X])
-    if status == 0 and clock[H] == 0.0:
+    proposed = clock[H]
+    if status == 0 and (proposed == 0.0 or (count[RESTART] == 1 and count[PAST] > 0)):
+        # a multistep method starts again at order 1, where the step of its old order is far too long
         status = call(frame[FIRST], frame[SELF])
+        if proposed != 0.0 and abs(clock[H]) > abs(proposed):
+            clock[H] = proposed
     if count[RESTART] == 1:
         clock[ERROR_OLD] = 1e-4
     count[BEGIN] = 0

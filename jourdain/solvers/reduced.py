@@ -38,6 +38,8 @@ FAR = 0.7
 RANK_TOLERANCE = 1e-7
 #: Ratio of pivots above which the choice is never questioned, and how much worse than the best one it may become.
 GOOD, WORSE = 0.2, 0.3
+#: A choice that must not change ends the motion when it has become this much worse than the best one.
+DEAD = 1e-2
 #: Worst choice that a forced switch may take, relative to the best one.
 BEARABLE = 0.05
 
@@ -94,6 +96,7 @@ def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any,
     for _ in range(plan[BLOCKS]):
         rows = plan[at]
         columns = plan[at + 1 + rows]
+        longest, lengths = 0.0, work[m * n :]
         for i in range(rows):
             source = plan[at + 1 + i] * n
             norm = 0.0
@@ -101,9 +104,12 @@ def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any,
                 c = plan[at + 2 + rows + j]
                 work[i * columns + j] = J[source + c] * scale[c]
                 norm = max(norm, abs(work[i * columns + j]))
-            for j in range(columns):
-                work[i * columns + j] *= 1.0 / norm if norm > 0.0 else 0.0
+            lengths[i] = norm
+            longest = max(longest, norm)
             row_used[i] = 0
+        for i in range(rows):
+            for j in range(columns):
+                work[i * columns + j] *= 1.0 / lengths[i] if lengths[i] > RANK_TOLERANCE * longest else 0.0
         for j in range(columns):
             column_used[j] = 0
         count = count_h = 0
@@ -246,7 +252,7 @@ def _more(address: int, plan: Any) -> Any:
     a0, at = doubles(at, n), at + 8 * n
     a, at = doubles(at, n), at + 8 * n
     MZ, at = doubles(at, n * nvu + n), at + 8 * (n * nvu + n)
-    return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n))
+    return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n + m))
 
 
 @njit(**_OPTIONS)
@@ -439,9 +445,9 @@ def decide(args: int) -> int:
     for j in range(n):
         dependent[j] = 1 if place[j] < 0 else 0
         independent[j] = 1 - dependent[j]
+    if every > 0 and counters[STEPS] % every != 0:
+        return 0
     if every > 0:
-        if counters[STEPS] % every != 0:
-            return 0
         best = choose(J, plan, scale, eligible, eligible, trial, copy, marks)
         wanted = choose(J, plan, scale, eligible, independent, trial, copy, marks)
         if wanted < BEARABLE * best:
@@ -451,7 +457,9 @@ def decide(args: int) -> int:
         if now >= GOOD:
             return 0
         best = choose(J, plan, scale, eligible, eligible, trial, copy, marks)
-        if now >= WORSE * best:
+        if every < 0 and now < DEAD * best:
+            return NEAR_DEAD_POINT
+        if every < 0 or now >= WORSE * best:
             return 0
     same = True
     for k in range(plan[NVU]):
@@ -588,5 +596,5 @@ def make_plan(
 def room(plan: np.ndarray) -> tuple[int, int, int]:
     """Sizes of the work space, of the integers and of the memory that a plan asks for."""
     nq, nv, nz, m, nvu = (int(plan[i]) for i in (NQ, NV, NZ, M, NVU))
-    work = nq + nv + nz + m * m + 1 + nv + m + 1 + 2 * nv + nv * nvu + nv + max(nvu * nvu + nvu, m * nv)
+    work = nq + nv + nz + m * m + 1 + nv + m + 1 + 2 * nv + nv * nvu + nv + max(nvu * nvu + nvu, m * nv + m)
     return work, int(3 * plan[CHOICE]) + COUNTERS + m + 1 + m + 3 * nv, 1 + nq + nv * nvu + nv + RING * (nq + 1)

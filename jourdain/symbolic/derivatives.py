@@ -15,6 +15,15 @@ def _of_sqrt(e: Expr, a: Expr) -> Partials:
     return (div(HALF, e),)
 
 
+def _of_mul(e: Expr, a: Expr, b: Expr) -> Partials:
+    for root, base, order in ((a, b, (0, 1)), (b, a, (1, 0))):
+        if root.op == "sqrt" and base is root.args[0]:
+            # u^1.5: the chain through √u would give 0·∞ at u = 0, where the derivative is 0 (Hertz's contact law)
+            whole = (ZERO, mul(constant(1.5), root))
+            return whole[order[0]], whole[order[1]]
+    return b, a
+
+
 def _of_pow(e: Expr, a: Expr, b: Expr) -> Partials:
     by_base = mul(b, power(a, sub(b, ONE)))
     return by_base, (mul(e, unary("log", a)) if b.op != "const" else ZERO)
@@ -50,7 +59,7 @@ def _one_minus_square(a: Expr) -> Expr:
 PARTIALS: dict[str, Callable[..., Partials]] = {
     "add": lambda e, a, b: (ONE, ONE),
     "sub": lambda e, a, b: (ONE, constant(-1.0)),
-    "mul": lambda e, a, b: (b, a),
+    "mul": _of_mul,
     "div": lambda e, a, b: (div(ONE, b), neg(div(e, b))),
     "neg": lambda e, a: (constant(-1.0),),
     "pow": _of_pow,

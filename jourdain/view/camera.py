@@ -26,6 +26,8 @@ class Extent:
     high: Array
     model_low: Array
     model_high: Array
+    #: points (n, 3) of the motion that reach furthest in many directions
+    outline: Array
 
     @property
     def size(self) -> float:
@@ -77,7 +79,8 @@ def extent(scene: Scene) -> Extent:
     if not start:
         start = [np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])]
     first, every = np.concatenate(start), np.concatenate(start + motion)
-    return Extent(every.min(axis=0), every.max(axis=0), first.min(axis=0), first.max(axis=0))
+    outline = every[np.unique(np.argmax(every @ DIRECTIONS.T, axis=0))]
+    return Extent(every.min(axis=0), every.max(axis=0), first.min(axis=0), first.max(axis=0), outline)
 
 
 def ground_height(scene: Scene, space: Extent) -> float:
@@ -116,11 +119,12 @@ def default_camera(scene: Scene, aspect: float = 16 / 9) -> Camera:
     right /= np.linalg.norm(right)
     above = np.cross(view, right)
     target = 0.5 * (low + high)
-    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T - target
+    box = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
+    corners = (box if space.is_journey else space.outline) - target
     tangent = np.tan(np.radians(FOV) / 2)
     across, over, toward = corners @ right, corners @ above, corners @ view
     distance = float(np.max(toward + np.maximum(np.abs(across) / aspect, np.abs(over)) / tangent))
-    margin = 1.12 if not space.is_journey else 1.9
+    margin = 1.08 if not space.is_journey else 1.5
     return Camera(target + max(margin * distance, 1e-6) * view, target, FOV)
 
 

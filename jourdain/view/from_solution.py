@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..model.model import Model
 from ..symbolic.expr import ZERO
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
-from .scene import Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
+from .scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
 from .shape import Shape
 
 #: Colours of bodies in order, calm and distinguishable.
@@ -280,6 +281,13 @@ def _supports(model: Model, number: Numbers, size: float, up: str, tracks: Mappi
         elif len(distinct([*taken, p])) > len(taken):
             taken.append(p)
             shapes += bearing(p, axis, upwards, size, below=not _hangs(joint.child.body, p, number, upwards, tracks))
+    for c in model.constraints.values():
+        for frame in (c.a, c.b) if isinstance(c, Closure) and c.kind in ("revolute", "ball", "spherical", "rod") else ():
+            p = number.vector(frame.position)
+            if frame.body.is_ground and len(distinct([*taken, p])) > len(taken):
+                taken.append(p)
+                axis = number.matrix(frame.rotation) @ number.vector(c.data) if c.kind == "revolute" else None
+                shapes += bearing(p, axis, upwards, size, below=True)
     return shapes
 
 
@@ -316,7 +324,8 @@ def _name(body: ModelBody) -> str | None:
 def _joints(model: Model, number: Numbers, size: float) -> list[Joint]:
     found = []
     for joint in model.joints.values():
-        if not joint.motions:
+        drawn = all(f.body.shapes for f in (joint.parent, joint.child))
+        if not joint.motions or drawn:  # who draws both bodies draws the hinge between them, too
             continue
         frame = joint.parent
         axis = number.matrix(frame.rotation) @ number.vector(joint.motions[-1].axis)
@@ -345,8 +354,8 @@ def _links(model: Model, number: Numbers) -> list[Link]:
     for load in model.loads.values():
         if isinstance(load, LinkForce):
             ends = [anchor(f) for f in load.points]
-            kind = {"spring": "spring", "damper": "damper"}.get(load.kind, "line")
-            for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False)):
+            kind = load.kind if load.kind in LINK_KINDS else "line"
+            for i, (a, b) in enumerate(pairwise(ends)):
                 found.append(Link(load.name if len(ends) == 2 else f"{load.name}.{i + 1}", kind, a, b))
         elif isinstance(load, JointForce) and load.joint.kind == "prismatic" and load.potential is not ZERO:
             found.append(Link(load.name, "spring", anchor(load.joint.parent), anchor(load.joint.child)))

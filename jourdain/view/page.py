@@ -207,6 +207,7 @@ def _still(scene: Scene, space: Extent) -> dict[str, Any]:
         "modelSize": min(space.model_size, space.size),
         "low": space.low,
         "high": space.high,
+        "outline": space.outline,
         "modelLow": space.model_low,
         "modelHigh": space.model_high,
         "camera": {"position": camera.position, "target": camera.target, "fov": camera.fov},

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jourdain.solvers import constrained as c
+
+
+def _callable(kernel):  # the kernels have no wrappers for Python: they are called by compiled code
+    return njit(lambda *arguments: kernel(*arguments))
+
+
+eliminate, null_space = _callable(c.eliminate), _callable(c.null_space)
+listed_accelerations, reduced_accelerations = _callable(c.listed_accelerations), _callable(c.reduced_accelerations)
+least_norm_by_blocks = _callable(c.least_norm_by_blocks)
 
 
 def random_system(seed: int, sizes: list[tuple[int, int]], alone: int, redundant: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -46,9 +56,9 @@ def test_accelerations_by_lists_solve_the_augmented_system(given_system):
     plan = c.make_plan(n, n, 0, m, 0, J != 0)
     helper, lu, Z, a0, MZ, reduced = arrays(plan, n)
     a = np.zeros(n)
-    free = c.eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
+    free = eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
     assert free == n - np.linalg.matrix_rank(J)
-    assert c.listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, a) == 0
+    assert listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, a) == 0
     augmented = np.block([[M, J.T], [J, np.zeros((m, m))]])
     expected = np.linalg.lstsq(augmented, np.concatenate([f, g]), rcond=1e-12)[0][:n]
     np.testing.assert_allclose(a, expected, rtol=1e-6, atol=1e-8)
@@ -62,7 +72,7 @@ def test_full_null_space_and_lists_say_the_same(given_system):
     m, n = J.shape
     plan = c.make_plan(n, n, 0, m, 0, J != 0)
     helper, lu, Z, a0, MZ, reduced = arrays(plan, n)
-    free = c.null_space(J.ravel(), g, plan, helper, lu, Z, a0)
+    free = null_space(J.ravel(), g, plan, helper, lu, Z, a0)
     basis = Z[: n * free].reshape(n, free)
     scale = 1.0 + np.abs(basis).max(initial=0.0)
     assert np.abs(J @ basis).max(initial=0.0) < 1e-12 * scale * n
@@ -70,9 +80,9 @@ def test_full_null_space_and_lists_say_the_same(given_system):
     independent = np.flatnonzero(helper[:n] >= 0)
     np.testing.assert_array_equal(basis[independent], np.eye(free))
     a, b = np.zeros(n), np.zeros(n)
-    assert c.reduced_accelerations(M.ravel(), f, Z, a0, n, free, MZ, reduced, a) == 0
-    c.eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
-    assert c.listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, b) == 0
+    assert reduced_accelerations(M.ravel(), f, Z, a0, n, free, MZ, reduced, a) == 0
+    eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
+    assert listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, b) == 0
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * scale)
 
 
@@ -87,7 +97,7 @@ def test_least_norm_by_blocks_is_the_pseudoinverse(given_system):
     plan = c.make_plan(n, n, 0, m, 0, J != 0)
     work, d = np.zeros(plan[c.SCRATCH]), np.zeros(n)
     for rows in (m, m - 1):
-        c.least_norm_by_blocks(J.ravel(), g, rows, plan, work, d)
+        least_norm_by_blocks(J.ravel(), g, rows, plan, work, d)
         np.testing.assert_allclose(d, np.linalg.pinv(J[:rows]) @ g[:rows], rtol=1e-9, atol=1e-10)
 
 
@@ -96,8 +106,8 @@ def test_a_singular_reduced_mass_matrix_is_reported():
     plan = c.make_plan(3, 3, 0, 1, 0, J != 0)
     helper, lu, Z, a0, MZ, reduced = arrays(plan, 3)
     M = np.diag([1.0, 1.0, 0.0])
-    free = c.eliminate(J.ravel(), np.zeros(1), plan, helper, lu, Z, a0)
-    assert c.listed_accelerations(M.ravel(), np.ones(3), Z, a0, plan, helper, free, MZ, reduced, np.zeros(3)) != 0
+    free = eliminate(J.ravel(), np.zeros(1), plan, helper, lu, Z, a0)
+    assert listed_accelerations(M.ravel(), np.ones(3), Z, a0, plan, helper, free, MZ, reduced, np.zeros(3)) != 0
 
 
 @pytest.mark.parametrize("pattern", [np.eye(3, dtype=bool), np.ones((2, 4), dtype=bool)])

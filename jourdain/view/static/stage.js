@@ -201,13 +201,16 @@ export class Stage {
     const view = offset.clone().normalize(), right = new THREE.Vector3().crossVectors(this.up, view).normalize();
     const above = new THREE.Vector3().crossVectors(view, right), corner = new THREE.Vector3();
     const tangent = Math.tan(this.camera.fov * Math.PI / 360);
+    const box = Array.from({ length: 8 }, (_, k) => [k & 1 ? high.x : low.x, k & 2 ? high.y : low.y, k & 4 ? high.z : low.z]);
+    // the bar below needs room, except in pictures
+    const room = document.body.classList.contains("picture") ? 1.0 : 1.2;
     let distance = 1e-6;
-    for (let k = 0; k < 8; k++) {
-      corner.set(k & 1 ? high.x : low.x, k & 2 ? high.y : low.y, k & 4 ? high.z : low.z).sub(target);
-      const across = Math.abs(corner.dot(right)) / this.camera.aspect, over = 1.25 * Math.abs(corner.dot(above));
+    for (const point of this.data.follow ? box : this.data.outline) {
+      corner.set(...point).sub(target);
+      const across = Math.abs(corner.dot(right)) / this.camera.aspect, over = room * Math.abs(corner.dot(above));
       distance = Math.max(distance, corner.dot(view) + 1.1 * Math.max(across, over) / tangent);
     }
-    const change = view.multiplyScalar(distance * (this.data.follow ? 1.5 : 1)).sub(offset);
+    const change = view.multiplyScalar(distance * (this.data.follow ? 1.2 : 1)).sub(offset);
     offset.add(change);
     this.camera.position.add(change);
     this.controls.update();

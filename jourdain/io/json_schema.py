@@ -1,0 +1,150 @@
+"""The JSON schema of model files, made from the same description that checks them; editors complete and check by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .schema import _SHAPE_COMMON, FORMAT, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERSION, Kind, Section, _BODY
+
+#: The published schema.
+SCHEMA_FILE = Path(__file__).with_name("model.schema.json")
+
+_NUMBER: dict[str, Any] = {"type": "number"}
+_VALUE: dict[str, Any] = {"type": ["number", "string"]}
+
+
+def _array(items: Any, least: int | None = None, most: int | None = None) -> dict[str, Any]:
+    found = {"type": "array", "items": items}
+    if least is not None:
+        found["minItems"] = least
+    return found if most is None else found | {"maxItems": most}
+
+
+def _exactly(items: Any, n: int) -> dict[str, Any]:
+    return _array(items, n, n)
+
+
+_AXIS = {"anyOf": [{"type": "string", "enum": ["x", "y", "z", "-x", "-y", "-z"]}, _exactly(_VALUE, 3)]}
+_MATRIX = _exactly(_exactly(_VALUE, 3), 3)
+_TURN = {"type": "array", "prefixItems": [_AXIS, _VALUE], "minItems": 2, "maxItems": 2}
+_MAPPING = {"type": "object", "additionalProperties": _VALUE}
+
+_TYPES: dict[str, Any] = {
+    "text": {"type": "string", "minLength": 1},
+    "file": {"type": "string", "minLength": 1},
+    "texts": _array({"type": "string"}),
+    "bool": {"type": "boolean"},
+    "integer": {"type": "integer"},
+    "quantity": _VALUE,
+    "value": _VALUE,
+    "vector": _exactly(_VALUE, 3),
+    "value6": {"anyOf": [_VALUE, _exactly(_VALUE, 6)]},
+    "force": {"anyOf": [_VALUE, _exactly(_VALUE, 3)]},
+    "axis": _AXIS,
+    "axes": _exactly(_AXIS, 2),
+    "rotation": {"$ref": "#/$defs/rotation"},
+    "about": {"enum": ["com", "origin"]},
+    "inertia": {"anyOf": [_exactly(_VALUE, 3), _exactly(_VALUE, 6), _MATRIX]},
+    "limits": _exactly(_VALUE, 2),
+    "numbers": _array(_NUMBER),
+    "rows": _array(_array(_NUMBER)),
+    "nested": {"type": "array"},
+    "points2": _array(_exactly(_VALUE, 2)),
+    "frame": {"$ref": "#/$defs/frame"},
+    "points": _array({"$ref": "#/$defs/frame"}, 2),
+    "frames": {"type": "object", "additionalProperties": {"$ref": "#/$defs/placement"}},
+    "masses": _array({"$ref": "#/$defs/mass"}),
+    "shape": {"$ref": "#/$defs/shape"},
+    "shapes": _array({"$ref": "#/$defs/shape"}),
+    "mimic": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/mimic"}]},
+    "values": _MAPPING,
+    "quantities": _MAPPING,
+    "ground": {"$ref": "#/$defs/body"},
+    "variants": {"type": "object", "additionalProperties": {"type": "object"}},
+    "includes": _array({"$ref": "#/$defs/include"}),
+    "creation": {"type": "object", "properties": {"order": _array({"type": "string"})}, "additionalProperties": False},
+}
+
+
+def _typed(kind: str, text: str) -> dict[str, Any]:
+    return {**_TYPES[kind], "description": text} if text else dict(_TYPES[kind])
+
+
+def _object(keys: Mapping[str, tuple[str, str]], required: tuple[str, ...] = (), kinds: Mapping[str, Kind] | None = None, common: tuple[str, ...] = ()) -> dict[str, Any]:
+    properties = {name: _typed(*entry) for name, entry in keys.items()}
+    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        found["required"] = list(required)
+    if kinds:
+        properties["kind"] = {"enum": list(kinds), "description": keys["kind"][1]}
+        found["allOf"] = [
+            {
+                "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+                "then": {
+                    "required": ["kind", *(k for k in kind.required if k != "kind")],
+                    "propertyNames": {"enum": list(dict.fromkeys(("kind", *kind.required, *kind.optional, *common)))},
+                },
+            }
+            for name, kind in kinds.items()
+        ]
+    return found
+
+
+def _section(section: Section) -> dict[str, Any]:
+    if section.one == "analysis":
+        item: dict[str, Any] = {"type": "object", "properties": {"verb": _typed(*section.keys["verb"])}, "required": ["verb"]}
+    else:
+        item = _object(section.keys, section.required, section.kinds)
+    if section.short is not None:
+        item = {"anyOf": [_typed(section.short[1], ""), item]}
+    return {"type": "object", "description": section.text, "additionalProperties": item}
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema as data.
+
+    >>> json_schema()["properties"]["version"]
+    {'const': 1, 'description': 'version of the format: 1'}
+    """
+    properties: dict[str, Any] = {name: _typed(*entry) for name, entry in TOP.items()}
+    properties["format"] = {"const": FORMAT, "description": TOP["format"][1]}
+    properties["version"] = {"const": VERSION, "description": TOP["version"][1]}
+    properties |= {name: _section(section) for name, section in SECTIONS.items()}
+    placement = {"position": ("vector", "position in m"), "rotation": ("rotation", "rotation")}
+    rotation = {"anyOf": [
+        _TURN, _array(_TURN, 1), _MATRIX,
+        *({"type": "object", "properties": {k: t}, "required": [k], "additionalProperties": False}
+          for k, t in (("rpy", _exactly(_VALUE, 3)), ("quaternion", _exactly(_VALUE, 4)), ("matrix", _MATRIX))),
+    ]}  # fmt: skip
+    frame = _object({"body": ("text", "body"), "frame": ("text", "named frame on it"), **placement}, ("body",))
+    mass = {k: _BODY[k] for k in ("mass", "com", "inertia", "about", "axes")}
+    mimic = {"joint": ("text", "joint followed"), "ratio": ("value", "factor"), "offset": ("value", "offset")}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Jourdain model file",
+        "type": "object",
+        "required": ["format", "version"],
+        "properties": properties,
+        "additionalProperties": False,
+        "$defs": {
+            "rotation": rotation,
+            "frame": {"anyOf": [{"type": "string"}, frame]},
+            "placement": _object(placement),
+            "mass": _object(mass),
+            "body": _object(_BODY),
+            "mimic": _object(mimic, ("joint",)),
+            "include": _object(INCLUDE, ("file", "prefix")),
+            "shape": _object({"kind": ("text", "kind of shape"), **SHAPE_KEYS}, ("kind",), SHAPES, _SHAPE_COMMON),
+        },
+    }
+
+
+def schema_text() -> str:
+    """The schema as the published file has it."""
+    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+__all__ = ["SCHEMA_FILE", "json_schema", "schema_text"]
