@@ -18,7 +18,7 @@ help:
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     speed against peers, as a table and JSON"
 	@echo "make validate  the slow tests and the validation table"
-	@echo "make gallery   the examples as a static site in out/gallery"
+	@echo "make gallery   the examples as a static site in out/site"
 	@echo "make docs      the documentation in out/docs"
 	@echo "make clean     remove everything built, except $(VENV)"
 	@echo "Variables: PYTHON=python3.12  VENV=$(VENV)  WORKERS=$(WORKERS)  PYTEST_ARGS='-k pendulum'"

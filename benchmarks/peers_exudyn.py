@@ -19,6 +19,7 @@ from exudyn import itemInterface as items  # noqa: E402
 from jourdain.library.mechanisms import ANDREWS  # noqa: E402
 
 Columns = dict[str, float]
+Vector = Sequence[float] | np.ndarray
 JOINTS = {
     "x": exu.JointType.RevoluteX, "y": exu.JointType.RevoluteY, "z": exu.JointType.RevoluteZ, "slide": exu.JointType.PrismaticX,
 }  # fmt: skip
@@ -61,7 +62,7 @@ class ExudynModel:
         explicit = method.split()[0] in EXPLICIT
 
         def loop() -> None:
-            solver = exu.MainSolverExplicit() if explicit else exu.MainSolverImplicitSecondOrder()
+            solver: Any = exu.MainSolverExplicit() if explicit else exu.MainSolverImplicitSecondOrder()
             if method.startswith("TrapezoidalIndex2"):
                 settings.timeIntegration.generalizedAlpha.useNewmark = True
                 settings.timeIntegration.generalizedAlpha.useIndex2Constraints = True
@@ -93,7 +94,7 @@ class Planar:
         self.centres: dict[int, np.ndarray] = {self.ground: np.zeros(2)}
         self.nodes: list[int] = []
 
-    def body(self, mass: float, inertia: float, centre: Sequence[float], velocity: Sequence[float] = (0, 0, 0)) -> int:
+    def body(self, mass: float, inertia: float, centre: Vector, velocity: Vector = (0, 0, 0)) -> int:
         """A body by mass, inertia about its centre of mass, and the centre's place and velocity."""
         m = self.mbs
         node = m.AddNode(items.NodeRigidBody2D(referenceCoordinates=[*centre, 0.0], initialVelocities=list(velocity)))
@@ -105,22 +106,20 @@ class Planar:
         self.nodes.append(node)
         return body
 
-    def marker(self, body: int, point: Sequence[float], rigid: bool = False) -> int:
+    def marker(self, body: int, point: Vector, rigid: bool = False) -> int:
         """A marker of a body at a point given in world coordinates."""
         kind = items.MarkerBodyRigid if rigid else items.MarkerBodyPosition
         found: int = self.mbs.AddMarker(kind(bodyNumber=body, localPosition=[*(np.array(point) - self.centres[body]), 0.0]))
         return found
 
-    def pin(self, a: int, b: int, point: Sequence[float]) -> None:
+    def pin(self, a: int, b: int, point: Vector) -> None:
         """A revolute joint."""
         self.mbs.AddObject(items.ObjectJointRevolute2D(markerNumbers=[self.marker(a, point), self.marker(b, point)]))
 
     def finish(self, end: float, read: Callable[[np.ndarray, np.ndarray], Columns], linear_solver: str = "EXUdense") -> ExudynModel:
         """The assembled system; ``read`` gets coordinates and velocities with one row (x, y, angle) a body."""
         self.mbs.Assemble()
-        return ExudynModel(
-            self.mbs, end, lambda q, v: read(q.reshape(-1, 3), v.reshape(-1, 3)), "bodies", self.container, linear_solver
-        )
+        return ExudynModel(self.mbs, end, lambda q, v: read(q.reshape(-1, 3), v.reshape(-1, 3)), "bodies", self.container, linear_solver)
 
 
 def pendulum() -> ExudynModel:
@@ -251,10 +250,10 @@ class Link:
 
     axis: str
     parent: int
-    offset: Sequence[float]
+    offset: Vector
     mass: float
-    com: Sequence[float]
-    inertia: Sequence[float]
+    com: Vector
+    inertia: Vector
     angle: float = 0.0
     rate: float = 0.0
 
@@ -271,7 +270,8 @@ class Tree:
                 initialCoordinates_t=[k.rate for k in links], numberOfODE2Coordinates=n,
             )
         )  # fmt: skip
-        vectors, matrices = exu.Vector3DList, exu.Matrix3DList
+        vectors: Any = exu.Vector3DList
+        matrices: Any = exu.Matrix3DList
         self.tree = self.mbs.AddObject(
             items.ObjectKinematicTree(
                 nodeNumber=node, gravity=[0, -gravity, 0], jointTypes=[JOINTS[k.axis] for k in links],
@@ -284,7 +284,7 @@ class Tree:
         )  # fmt: skip
         self.ground = self.mbs.AddObject(items.ObjectGround())
 
-    def marker(self, link: int | None, point: Sequence[float]) -> int:
+    def marker(self, link: int | None, point: Vector) -> int:
         """A marker at a point of a link, or of the ground for None."""
         place = [float(x) for x in point] + [0.0] * (3 - len(point))
         if link is None:
@@ -367,9 +367,7 @@ def slider_crank_tree(crank: float, rod: float, masses: Sequence[float], speed: 
 def chain_tree(n: int, length: float, mass: float, angle: float, end: float) -> ExudynModel:
     """The chain as a kinematic tree."""
     i = mass * length**2 / 12
-    links = [
-        Link("z", k - 1, (0, -length if k else 0, 0), mass, (0, -length / 2, 0), (i, 0, i), 0.0 if k else angle) for k in range(n)
-    ]
+    links = [Link("z", k - 1, (0, -length if k else 0, 0), mass, (0, -length / 2, 0), (i, 0, i), 0.0 if k else angle) for k in range(n)]
     return Tree(links).finish(end, lambda q, v: chain_columns(np.cumsum(q), np.cumsum(v)))
 
 
@@ -380,8 +378,8 @@ BRICARD_AXES = "yzxyzx"
 P3 = ("P3_x", "P3_y", "P3_z", "P3_vx", "P3_vy", "P3_vz")
 
 
-def _bar_inertia(step: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(step) > 0.5, 0.01 / 6, 1.01 / 12)
+def _bar_inertia(step: np.ndarray) -> list[float]:
+    return [0.01 / 6 if abs(x) > 0.5 else 1.01 / 12 for x in step]
 
 
 def _free(axis: str) -> list[int]:
@@ -408,7 +406,10 @@ def bricard_bodies(node_type: str = "NodeRigidBodyEP") -> ExudynModel:
         bodies.append(body)
         centres.append(centre)
     for i, (point, axis) in enumerate(zip(BRICARD_POINTS, BRICARD_AXES, strict=True)):
-        pair = [(bodies[i - 1], centres[i - 1]) if i else (ground, np.zeros(3)), (bodies[i], centres[i]) if i < 5 else (ground, np.zeros(3))]
+        pair = [
+            (bodies[i - 1], centres[i - 1]) if i else (ground, np.zeros(3)),
+            (bodies[i], centres[i]) if i < 5 else (ground, np.zeros(3)),
+        ]
         markers = [mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=b, localPosition=list(point - c))) for b, c in pair]
         mbs.AddObject(items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=_free(axis) if i < 5 else [1, 1, 1, 0, 1, 0]))
     mbs.Assemble()

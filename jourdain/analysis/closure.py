@@ -76,7 +76,7 @@ def closure_report(system: System, independent: Sequence[str] | None = None, sta
     ]
     if not form.complete:
         return ClosureReport(system.model.name, names, "Newton", form.reason, steps, [])
-    reach = "no dead point found over a full turn" if margin > 1e-3 else "dead points limit the independent coordinates"
+    reach = "no dead point found in a sweep of the independent coordinates" if margin > 1e-3 else "dead points limit the independent coordinates"
     return ClosureReport(
         system.model.name, names, "closed form", f"{reach} (smallest margin {margin:.3g})", steps,
         [eq.rows[i].name for i in form.redundant], margin,
@@ -194,7 +194,7 @@ def references(system: System, form: ClosedForm, state: State) -> np.ndarray:
 
 
 def sweep_margin(system: System, form: ClosedForm, state: State) -> float:
-    """Smallest margin of the roots while independent angles turn fully (all at once and differently); displacements rest."""
+    """Smallest margin of the roots while independent angles turn fully and displacements go to zero and to twice their value."""
     margins = form.margins()
     if not margins:
         return 1.0
@@ -202,8 +202,13 @@ def sweep_margin(system: System, form: ClosedForm, state: State) -> float:
     owners = [c for c in system.configuration.coordinates for _ in c.v]
     s = np.linspace(0.0, 1.0, SWEEP)
     for k, j in enumerate(form.independent):
-        if owners[j].unit == "rad" and not owners[j].is_quaternion:
-            known[owners[j].q[0]] = known[owners[j].q[0]] + 2.0 * np.pi * (2 * k + 1) * s
+        q, turns = owners[j].q[0], 2 * k + 1
+        if owners[j].is_quaternion:
+            continue
+        if owners[j].unit == "rad":
+            known[q] = known[q] + 2.0 * np.pi * turns * s
+        else:
+            known[q] = known[q] + (abs(known[q]) or 1.0) * np.sin(2.0 * np.pi * turns * s)
     known |= dict(zip(form.branches, branches(system, form, state), strict=True))
     known |= dict(zip(form.references, references(system, form, state), strict=True))
     found = [np.nan_to_num(np.asarray(m), nan=-1.0) for m in evaluate(margins, known)]

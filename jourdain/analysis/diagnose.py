@@ -24,12 +24,24 @@ def explain_failure(native: NativeSystem, trajectory: Trajectory) -> str:
     system = native.system
     message = named(system, trajectory.message)
     t, x = trajectory.restart.t, trajectory.restart.x[: native.n]
+    if "returned status 3" in message:
+        return lock_up(system, t, x)
     cause = singular_mass(system, t, x, native._parameters)
     if cause is None and ("not finite" in message or "status" in message):
         cause = bad_law(native, t, x, _time_of(trajectory.message, t))
     if cause is None and "status 2" in message:
         cause = "the mechanism locks there: its constraints leave a motion without inertia"
     return f"{message}: {cause}" if cause else message
+
+
+def lock_up(system: System, t: float, x: np.ndarray) -> str:
+    """Where and in which joint the loops can no longer be closed."""
+    v = x[system.nq : system.nq + system.nv]
+    joint = system.velocity_names[int(np.argmax(np.abs(v)))].removesuffix("_rate")
+    return (
+        f"the loops cannot be kept closed at t = {t:.9g} s: the mechanism locks at a dead point, where '{joint}' would have to jump "
+        f"({_state_text(system, x)}); drive or start it so that it does not get there"
+    )
 
 
 def named(system: System, message: str) -> str:

@@ -155,6 +155,7 @@ class ReducedSystem(IndependentSystem):
         parameters: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         from ..solvers import reduced as r
+        from ..solvers.repartition import decide, remap
 
         super().__init__(system, start, u, signals, parameters)
         if self.u.size == 0:
@@ -169,7 +170,7 @@ class ReducedSystem(IndependentSystem):
         keep = (self.plan, self._work, self._ints, self._memory_space, self._keep, self.u)
         self.rhs = NativeFunction(r.reduced_state_derivative.address, self._args, keep)
         self.full = NativeFunction(r.full_state.address, self._args, keep)
-        watched = NativeFunction(r.decide.address, self._args, keep), NativeFunction(r.remap.address, self._args, keep)
+        watched = NativeFunction(decide.address, self._args, keep), NativeFunction(remap.address, self._args, keep)
         self.switch = Switch(*watched)
         self.positions = int(self.plan[r.NQU])
         self.x0 = self.restrict(start.x)
@@ -209,6 +210,7 @@ class ReducedSystem(IndependentSystem):
     def _begin(self, start: State, independent: Sequence[int]) -> None:
         """The first choice, and the first closed position to remember."""
         from ..solvers import reduced as r
+        from ..solvers.repartition import choose
 
         s, plan = self.system, self.plan
         nq, nv, nvu = s.nq, s.nv, int(plan[r.NVU])
@@ -222,7 +224,7 @@ class ReducedSystem(IndependentSystem):
         self._choice = self._ints[:size]
         marks = np.zeros(int(plan[r.M]) + nv, dtype=np.int64)
         room = np.zeros(J.size + int(plan[r.M]) + 1)
-        if r.choose(J, plan, scale.copy(), allowed, allowed, self._choice, room, marks) < 0:
+        if choose(J, plan, scale.copy(), allowed, allowed, self._choice, room, marks) < 0:
             raise SolverError(
                 f"simulate '{s.model.name}': the start is a singular position (or {', '.join(names_of(s, independent))} cannot be "
                 "independent there); start elsewhere or use formulation='projected'"
@@ -314,7 +316,7 @@ class ClosedFormSystem(IndependentSystem):
         if not form.complete:
             raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use formulation='reduced'")
         self.independent, self.form = names, form
-        self._key = {"independent": tuple(names)}
+        self._key: dict[str, Any] = {"independent": tuple(names)}
         choices = np.concatenate([branches(system, form, start), references(system, form, start)])
         self.u = np.concatenate([self.u, choices])
         if self.u.size == 0:
@@ -336,7 +338,7 @@ class ClosedFormSystem(IndependentSystem):
 
     def _follow(self) -> Switch:
         """After each step the solved angles become the references of the next one, so that they run on over whole turns."""
-        from ..solvers.reduced import follow
+        from ..solvers.repartition import follow
 
         f = self._function("closed_angles", **self._key)
         k, work = self._memory(f)
@@ -410,7 +412,7 @@ def simulate_independent(
     if formulation == "closed" and {"criterion", "repartition"} & set(given):
         raise InputError("formulation='closed' chooses anew at dead points only: criterion= and repartition= are for 'reduced'")
     runs: list[Trajectory] = []
-    switches, held = 0, []
+    switches, held = 0, list[tuple[float, np.ndarray]]()
     while True:
         native: Any = FORMULATIONS[formulation](system, start, u, signals, **given)
         if len(native.x0) == 0:
@@ -440,7 +442,9 @@ def simulate_independent(
     return solution
 
 
-def _integrate(native: Any, span: tuple[float, float], method: str, samples: Sequence[Samples], options: Mapping[str, Any], again: bool) -> Trajectory:
+def _integrate(
+    native: Any, span: tuple[float, float], method: str, samples: Sequence[Samples], options: Mapping[str, Any], again: bool
+) -> Trajectory:
     """One run with the same independent coordinates; times already passed are left out."""
     times = options.get("t_eval")
     if times is not None and again:

@@ -16,7 +16,7 @@ from ..solvers import STIFF
 from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
-from .diagnose import explain_failure
+from .diagnose import explain_failure, singular_mass
 from .energy_balance import BOOKS, energy_channels
 from .implicit import ALPHA_METHODS, alpha_channels, integrate_alpha
 from .native_system import NativeSystem
@@ -68,7 +68,13 @@ def simulate(
             progress=progress, max_steps=max_steps,
         )  # fmt: skip
     constants, signals, controllers = sort_inputs(system, inputs or {})
-    native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
+    try:
+        native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
+    except InputError:
+        cause = singular_mass(system, start.t, start.x)
+        if cause is None:
+            raise
+        raise SolverError(f"simulate '{system.model.name}': {cause}") from None
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     options: dict[str, Any] = {
         "rtol": rtol, "atol": atol, "step": step, "t_eval": times, "events": native.events(), "samples": samples,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, ModelError
 from ..symbolic.expr import KINDS, ZERO, Expr, add, neg, sub, symbol
 from ..symbolic.function import Argument, Result, SymbolicFunction
 from ..symbolic.vectors import Vector
@@ -140,6 +140,7 @@ def forward_dynamics_function(eq: Equations) -> SymbolicFunction:
 def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> list[Expr]:
     """Accelerations by the cheaper of two ways: articulated bodies for deep trees, factored mass matrix for flat ones."""
     wrenches = eq.wrenches if loads else None
+    check_inertia(eq)
     if shares_coordinates(eq.tree) or average_depth(eq) < DEEP:
         return accelerations_by_factor(eq.tree, forces, wrenches)
     return articulated_accelerations(eq.tree, forces, wrenches)
@@ -157,6 +158,27 @@ def choose_form(eq: Equations, wanted: str) -> str:
         raise InputError(f"model '{eq.model.name}': the looped form serves trees without constraints and user states; use form='straight'")
     large = len(eq.tree.links) * OPERATIONS_OF_A_LINK > STRAIGHT_LINE_LIMIT
     return wanted if wanted != "auto" else ("looped" if large and possible else "straight")
+
+
+def check_inertia(eq: Equations) -> None:
+    """Refuses a joint that moves no inertia at all: its acceleration would be 0/0."""
+    massive = [False] * len(eq.tree.links)
+    driven = {id(c) for j in eq.model.joints.values() if j.drive.reflected_inertia is not ZERO for c in j.coordinates}
+    for link in reversed(eq.tree.links):
+        own = link.mass is not ZERO or any(e is not ZERO for e in link.inertia.entries)
+        massive[link.index] |= own
+        if link.parent >= 0:
+            massive[link.parent] |= massive[link.index]
+    for joint in eq.model.joints.values():
+        for c in joint.coordinates:
+            index = eq.tree._velocity_index.get(id(c))
+            moved = [k for k in eq.tree.links if any(f.index == index for f in k.freedoms)]
+            if index is not None and moved and id(c) not in driven and not any(massive[k.index] for k in moved):
+                body = joint.child.body.name
+                raise ModelError(
+                    f"the mass matrix is singular: joint '{joint.name}' moves body '{body}' without mass (its '{c.names[0]}' meets no inertia); "
+                    f"give '{body}' mass or inertia, or lock the joint"
+                )
 
 
 def average_depth(eq: Equations) -> float:

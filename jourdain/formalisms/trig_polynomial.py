@@ -196,7 +196,7 @@ class Expansion:
 
     def _variable(self, unknown: dict[Expr, float], known: Form | None) -> Variable:
         key = tuple(sorted((s.id, k) for s, k in unknown.items()))
-        lookup = key if known is not None else (("bare", 0.0), *key)  # type: ignore[assignment]
+        lookup = key if known is not None else ((-1, 0.0), *key)
         if lookup not in self.variables:
             offset = known if known is not None else Form({}, ZERO)
             self.variables[lookup] = Variable(key, known is not None, Form(dict(unknown), ZERO).plus(offset))

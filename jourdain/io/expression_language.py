@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import InputError
 from ..model.units import unit
 from ..symbolic import functions
-from ..symbolic.expr import Expr, add, binary, constant, div, mul, neg, power, sub, unary, where
 from ..symbolic.expr import UNARY as _UNARY
+from ..symbolic.expr import Expr, add, binary, constant, div, mul, neg, power, sub, unary, where
 
 #: Longest text of one expression, in characters.
 MAX_LENGTH = 20_000
@@ -118,7 +118,9 @@ def spelled(name: str) -> str:
 class _Parser:
     def __init__(self, text: str, scope: Scope) -> None:
         if len(text) > MAX_LENGTH:
-            raise ExpressionError(f"the expression {text[:30]!r}… has {len(text)} characters, more than {MAX_LENGTH}; name parts of it under [expressions]")
+            raise ExpressionError(
+                f"the expression {text[:30]!r}… has {len(text)} characters, more than {MAX_LENGTH}; name parts of it under [expressions]"
+            )
         self.text = text
         self.scope = scope
         self.tokens = self._split(text)
@@ -132,7 +134,9 @@ class _Parser:
             if match is None or match.lastgroup is None:
                 place += len(text[place:]) - len(text[place:].lstrip())
                 remedy = "; compare with <, <=, > or >=" if text[place] in "=!" else ""
-                raise ExpressionError(f"expression {_short(text)}: cannot read {text[place : place + 10]!r} at position {place + 1}{remedy}")
+                raise ExpressionError(
+                    f"expression {_short(text)}: cannot read {text[place : place + 10]!r} at position {place + 1}{remedy}"
+                )
             tokens.append(_Token(match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
             place = match.end()
         tokens.append(_Token("end", "the end", len(text)))

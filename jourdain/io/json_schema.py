@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .schema import _SHAPE_COMMON, FORMAT, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERSION, Kind, Section, _BODY
+from .schema import _BODY, _SHAPE_COMMON, FORMAT, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERSION, Kind, Section
 
 #: The published schema.
 SCHEMA_FILE = Path(__file__).with_name("model.schema.json")
@@ -73,7 +73,12 @@ def _typed(kind: str, text: str) -> dict[str, Any]:
     return {**_TYPES[kind], "description": text} if text else dict(_TYPES[kind])
 
 
-def _object(keys: Mapping[str, tuple[str, str]], required: tuple[str, ...] = (), kinds: Mapping[str, Kind] | None = None, common: tuple[str, ...] = ()) -> dict[str, Any]:
+def _object(
+    keys: Mapping[str, tuple[str, str]],
+    required: tuple[str, ...] = (),
+    kinds: Mapping[str, Kind] | None = None,
+    common: tuple[str, ...] = (),
+) -> dict[str, Any]:
     properties = {name: _typed(*entry) for name, entry in keys.items()}
     found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:

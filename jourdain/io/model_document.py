@@ -30,9 +30,7 @@ class TextEditor:
         """Whether there is something at a path."""
         data: Any = self.source.data
         for key in path:
-            if isinstance(data, dict) and key in data:
-                data = data[key]
-            elif isinstance(data, list) and isinstance(key, int) and key < len(data):
+            if (isinstance(data, dict) and key in data) or (isinstance(data, list) and isinstance(key, int) and key < len(data)):
                 data = data[key]
             else:
                 return False

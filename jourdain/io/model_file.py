@@ -75,7 +75,9 @@ def dumps_model(model: Model, folder: str | os.PathLike[str] | None = None) -> s
         text = ModelWriter(model, root, order, general).text()
         if fingerprint(loads_model(text, name=f"model '{model.name}'", folder=root)) == wanted:
             return text
-    raise ModelError(f"model '{model.name}': its text does not give the same equations again; a law was changed by hand in a way a file cannot hold")
+    raise ModelError(
+        f"model '{model.name}': its text does not give the same equations again; a law was changed by hand in a way a file cannot hold"
+    )
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -138,7 +140,9 @@ def with_variant(source: Source, variant: str | None) -> dict[str, Any]:
         return data
     if not isinstance(variants, dict) or variant not in variants:
         near = get_close_matches(variant, variants, 3) or list(variants)[:5]
-        raise source.error(("variant",), f"there is no variant '{variant}'" + (f"; there is {', '.join(near)}" if near else " in this file"))
+        raise source.error(
+            ("variant",), f"there is no variant '{variant}'" + (f"; there is {', '.join(near)}" if near else " in this file")
+        )
     changes = variants[variant]
     if not isinstance(changes, dict):
         raise source.error(("variant", variant), f"variant '{variant}' is not a table")

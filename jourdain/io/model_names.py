@@ -195,9 +195,12 @@ class ModelNames:
                 names[load.length] = (f"{load.name}.length", "link")
                 names[load.rate] = (f"{load.name}.rate", "link")
         names.update((reading, (reading_name(*place), "sensor")) for reading, place in model._readings.items())
+
         def spell(symbol: Expr) -> str:
             if symbol not in names:
-                raise ExpressionError(f"the symbol '{symbol.name}' does not belong to the model '{model.name}'; only its own symbols can be written")
+                raise ExpressionError(
+                    f"the symbol '{symbol.name}' does not belong to the model '{model.name}'; only its own symbols can be written"
+                )
             name, kind = names[symbol]
             if self._kinds(name) == [kind]:
                 return spelled(name)

@@ -28,7 +28,11 @@ from .schema import SECTIONS
 from .toml_source import Source
 
 #: Classes of objects, as commands call them, with their sections.
-CLASSES: dict[str, str] = {section.one: key for key, section in SECTIONS.items()} | {"frame": "frames", "include": "include", "initial": "initial"}
+CLASSES: dict[str, str] = {section.one: key for key, section in SECTIONS.items()} | {
+    "frame": "frames",
+    "include": "include",
+    "initial": "initial",
+}
 _LINE_SECTIONS = ("parameters", "tables", "expressions", "inputs", "states", "drives", "locks", "outputs", "initial")
 
 
@@ -41,6 +45,10 @@ class ObjectName:
 
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
+
+
+Objects = list[ObjectName]
+Names = list[str]
 
 
 class ModelDocument:
@@ -75,9 +83,14 @@ class ModelDocument:
         """The model the document describes."""
         return loads_model(self.text, variant, self.name, self.folder)
 
+    @property
+    def variants(self) -> Names:
+        """Names of the variants."""
+        return [*self._source.data.get("variant", {})]
+
     # -- operations -----------------------------------------------------------------------------------------------
 
-    def list(self, kind: str | None = None) -> list[ObjectName]:
+    def list(self, kind: str | None = None) -> Objects:
         """All objects, or those of one class, in the order of the file."""
         if kind is not None:
             _section(kind)
@@ -87,7 +100,7 @@ class ModelDocument:
         """What the file says about an object."""
         return TextEditor(self._source).get(self._path(kind, name))
 
-    def references(self, kind: str, name: str) -> list[ObjectName]:
+    def references(self, kind: str, name: str) -> Objects:
         """The objects that need the one named."""
         self._path(kind, name)
         return _dependents(self._source.data, {ObjectName(kind, name)})[1:]
@@ -116,7 +129,7 @@ class ModelDocument:
             self._set(before)
             raise
 
-    def delete(self, kind: str, name: str, cascade: bool = False) -> list[ObjectName]:
+    def delete(self, kind: str, name: str, cascade: bool = False) -> Objects:
         """Takes an object away; objects that need it prevent that, or go with it when ``cascade`` is set.
 
         Returns everything that was deleted.
@@ -350,7 +363,9 @@ class _Index:
     def channel(self, name: str) -> set[ObjectName]:
         """The objects a name in an expression belongs to."""
         found = {
-            ObjectName(SECTIONS[key].one, name) for key in ("parameters", "inputs", "states", "expressions") if name in self.data.get(key, {})
+            ObjectName(SECTIONS[key].one, name)
+            for key in ("parameters", "inputs", "states", "expressions")
+            if name in self.data.get(key, {})
         }
         tests: dict[str, Callable[[str], bool]] = {
             "joints": lambda j: name == j or name.startswith(j + "."),

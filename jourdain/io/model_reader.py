@@ -86,9 +86,9 @@ class ModelReader:
         for name in self.names.texts:
             with self.at(("expressions", name), f"expression '{name}'"):
                 self.names.find(name, "expression")
-        model.notes = list(data.get("notes", []))
-        model.keep = list(data.get("keep", []))
-        model.initial = dict(data.get("initial", {}))
+        model.notes += data.get("notes", [])
+        model.keep += data.get("keep", [])
+        model.initial |= data.get("initial", {})
         model.analyses = {n: dict(item) for n, item in data.get("analyses", {}).items()}
         return model
 
@@ -273,7 +273,11 @@ class ModelReader:
         if inertia is not None:
             inertia = [self.vector(row) for row in inertia] if isinstance(inertia[0], list) else self.vector(inertia)
         body.add_mass(
-            self.value(item.get("mass", 0.0)), self.vector(item.get("com", (0, 0, 0))), inertia, item.get("about", "com"), self.rotation(item.get("axes"))
+            self.value(item.get("mass", 0.0)),
+            self.vector(item.get("com", (0, 0, 0))),
+            inertia,
+            item.get("about", "com"),
+            self.rotation(item.get("axes")),
         )
 
     def _raw_mass(self, body: Body, item: Mapping[str, Any]) -> None:

@@ -131,7 +131,11 @@ class ModelWriter:
                 numbers.append(p.value)
             elif e is ZERO:
                 numbers.append(0.0)
-        if len(numbers) == 3 and all(numbers[i] or m.gravity[i] is ZERO for i in range(3)) and m.parameter_set.names[: len(standard)] == standard:
+        if (
+            len(numbers) == 3
+            and all(numbers[i] or m.gravity[i] is ZERO for i in range(3))
+            and m.parameter_set.names[: len(standard)] == standard
+        ):
             return numbers, set(standard)
         return [self.value(e) for e in m.gravity], set()
 
@@ -400,7 +404,11 @@ def _table_data(t: Table) -> dict[str, Any]:
         grid, pieces = t.breaks[0], t.coefficients
         h = grid[-1] - grid[-2]
         last = float(((pieces[-1, 3] * h + pieces[-1, 2]) * h + pieces[-1, 1]) * h + pieces[-1, 0])
-        near = [float(f"{last:.{n}g}") for n in (6, 9, 12, 15)] + [last, float(np.nextafter(last, np.inf)), float(np.nextafter(last, -np.inf))]
+        near = [float(f"{last:.{n}g}") for n in (6, 9, 12, 15)] + [
+            last,
+            float(np.nextafter(last, np.inf)),
+            float(np.nextafter(last, -np.inf)),
+        ]
         for kind in ("spline", "linear"):
             for end in near:
                 values = [*map(float, pieces[:, 0]), end]

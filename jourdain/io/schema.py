@@ -79,7 +79,10 @@ SHAPES: dict[str, Kind] = {
     "mesh": Kind((), ("file", "vertices", "faces", "scale", "repair", "display_only", "note")),
 }
 SHAPE_KEYS: dict[str, tuple[str, str]] = {
-    **{n: ("value", "dimension in m") for n in ("lx", "ly", "lz", "radius", "length", "outer", "inner", "r1", "r2", "ring_radius", "tube_radius")},
+    **{
+        n: ("value", "dimension in m")
+        for n in ("lx", "ly", "lz", "radius", "length", "outer", "inner", "r1", "r2", "ring_radius", "tube_radius")
+    },
     "axis": ("text", "axis of the solid: x, y or z"),
     "anchor": ("text", "centre (default) or start"),
     "polygon": ("points2", "corners (x, y) in m"),
@@ -279,7 +282,7 @@ class _Checker:
 
     def document(self, data: Mapping[str, Any]) -> None:
         if data.get("format") != FORMAT:
-            raise self.source.error(("format",), f"format is {data.get('format')!r}; a model file begins with format = \"{FORMAT}\"")
+            raise self.source.error(("format",), f'format is {data.get("format")!r}; a model file begins with format = "{FORMAT}"')
         version = data.get("version")
         if type(version) is not int or version != VERSION:
             raise self.source.error(("version",), f"version is {version!r}; this program reads version {VERSION} of the format")
@@ -344,7 +347,7 @@ class _Checker:
 
     def analysis(self, path: Path, item: Mapping[str, Any], what: str) -> None:
         if not isinstance(item.get("verb"), str):
-            raise self.source.error(path, f"{what} lacks its verb, such as verb = \"simulate\"")
+            raise self.source.error(path, f'{what} lacks its verb, such as verb = "simulate"')
         for key, value in item.items():
             self.plain((*path, key), value, f"{what}: {key}")
 
@@ -385,8 +388,17 @@ class _Checker:
         if isinstance(value, str):
             return
         if not isinstance(value, dict) or not isinstance(value.get("body"), str):
-            raise self.source.error(path, f"{what} is {_shown(value)}; give \"body\", \"body.frame\" or {{body = \"…\", position = […], rotation = …}}")
-        self.keys(path, value, {"body": ("text", ""), "frame": ("text", ""), "position": ("vector", ""), "rotation": ("rotation", "")}, (), {}, what)
+            raise self.source.error(
+                path, f'{what} is {_shown(value)}; give "body", "body.frame" or {{body = "…", position = […], rotation = …}}'
+            )
+        self.keys(
+            path,
+            value,
+            {"body": ("text", ""), "frame": ("text", ""), "position": ("vector", ""), "rotation": ("rotation", "")},
+            (),
+            {},
+            what,
+        )
 
     def _frames(self, path: Path, value: Any, what: str) -> None:
         self.table(path, value, what)

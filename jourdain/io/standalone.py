@@ -149,14 +149,24 @@ static int derivative(double t, const double *x, double *xdot)
         xdot[NQ + NV + i] = rates[NQ + i];
     return accelerations(M, f, J, g, xdot + NQ);
 }
+"""
 
+_LEAST_NORM = """
 /* Shortest d with J d = h: rows are made orthogonal, the longest first; dependent ones are skipped. */
 static void least_norm(double *J, double *h, int rows, double *d)
 {
-    double largest = 0.0;
     int i, j, k;
     for (j = 0; j < NV; j++)
         d[j] = 0.0;
+    for (i = 0; i < rows; i++) {
+        double norm = 0.0, unit;
+        for (j = 0; j < NV; j++)
+            norm += J[i*NV + j]*J[i*NV + j];
+        unit = norm > 0.0 ? 1.0/sqrt(norm) : 0.0;
+        for (j = 0; j < NV; j++)
+            J[i*NV + j] *= unit;
+        h[i] *= unit;
+    }
     for (k = 0; k < rows; k++) {
         double best = 0.0, scale;
         int p = -1;
@@ -169,9 +179,7 @@ static void least_norm(double *J, double *h, int rows, double *d)
                 p = i;
             }
         }
-        if (k == 0)
-            largest = best;
-        if (p < 0 || best <= 1e-20*largest)
+        if (p < 0 || best <= 1e-6)
             return;
         for (j = 0; j < NV; j++) {
             scale = J[k*NV + j];
@@ -229,16 +237,25 @@ _PROJECT_POSITIONS = """    for (n = 0; n < 3; n++) {
         @CONSTRAINTS@
         for (i = 0; i < HOLONOMIC; i++)
             worst = fmax(worst, fabs(h[i]));
-        if (worst < 1e-14)
+        if (worst < 1e-16 || (n > 0 && worst < 1e-13))
             break;
         least_norm(J, h, HOLONOMIC, d);
         displace(x, d);
     }"""
 
 _PROJECT_VELOCITIES = """    @VELOCITIES@
-    least_norm(J, h, ROWS, d);
-    for (i = 0; i < NV; i++)
-        x[NQ + i] -= d[i];"""
+    @DESCRIPTOR@
+    for (i = 0; i < NV; i++) {              /* ideal impulses: M v = M v + J' mu with J v free of the residual */
+        f[i] = 0.0;
+        for (j = 0; j < NV; j++)
+            f[i] += M[i*NV + j]*x[NQ + j];
+    }
+    for (i = 0; i < ROWS; i++) {
+        g[i] = -h[i];
+        for (j = 0; j < NV; j++)
+            g[i] += J[i*NV + j]*x[NQ + j];
+    }
+    accelerations(M, f, J, g, x + NQ);"""
 
 _MAIN = """
 static int step(double t, double h, double *x)
@@ -369,17 +386,22 @@ def _projection(system: System, functions: dict[str, SymbolicFunction]) -> str:
     quaternions, rows = system.configuration.quaternions, system.equations_of_motion.rows
     if not quaternions and not rows:
         return ""
-    local = ["    double d[NV + 1]" + (", J[ROWS*NV + 1], h[ROWS + 1];" if rows else ";"), "    int i;"]
-    text = ["    for (i = 0; i < NV; i++)", "        d[i] = 0.0;"]
+    moves = bool(quaternions) or "constraints" in functions
+    arrays = (["d[NV + 1]"] if moves else []) + (["J[ROWS*NV + 1]", "h[ROWS + 1]"] if rows else [])
+    local = [f"    double {', '.join(arrays)};", "    int i;"]
+    text = ["    for (i = 0; i < NV; i++)", "        d[i] = 0.0;"] if moves else []
     if quaternions:
         text.append("    displace(x, d);")
     displace = _DISPLACE if quaternions else ""
     if "constraints" in functions:
-        displace = displace or _DISPLACE_NUMBERS
+        displace = _LEAST_NORM + (displace or _DISPLACE_NUMBERS)
         local[-1] = "    int i, n;"
         text.append(_filled(_PROJECT_POSITIONS, {"CONSTRAINTS": _call(functions["constraints"])}))
     if "constraint_velocities" in functions:
-        text.append(_filled(_PROJECT_VELOCITIES, {"VELOCITIES": _call(functions["constraint_velocities"])}))
+        calls = {"VELOCITIES": _call(functions["constraint_velocities"]), "DESCRIPTOR": _call(functions["descriptor"])}
+        text.append(_filled(_PROJECT_VELOCITIES, calls))
+        local[-1] = local[-1].replace("int i", "int i, j")
+        local.insert(0, "    double M[NV*NV + 1], f[NV + 1], g[ROWS + 1], rates[NQ + NZ + 1];")
     head = ["", "static void project(double t, double *x)", "{"]
     silent = [] if rows else ["    (void)t;"]
     return displace + "\n".join([*head, *local, *silent, *text, "}", ""])

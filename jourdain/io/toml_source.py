@@ -5,6 +5,7 @@ The scan is linear, never recurses deeper than :data:`MAX_DEPTH`, and runs first
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Sequence
@@ -61,16 +62,16 @@ class Source:
         #: Headers of tables in order: path and start.
         self.headers: list[tuple[Path_, int]] = []
         if len(text) > MAX_SIZE:
-            raise ModelFileError(f"{name}: the file has {len(text)} characters, more than {MAX_SIZE}; move tables and meshes to files of their own")
+            raise ModelFileError(
+                f"{name}: the file has {len(text)} characters, more than {MAX_SIZE}; move tables and meshes to files of their own"
+            )
         self._arrays: dict[Path_, int] = {}
-        try:
+        with contextlib.suppress(_Stop):
             self._scan()
-        except _Stop:
-            pass
         try:
             self.data: dict[str, Any] = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-            raise ModelFileError(f"{name}: {_decode_message(str(error))}") from None
+            raise ModelFileError(f"{name}{_decode_message(str(error), text)}") from None
 
     @staticmethod
     def read(path: Path) -> Source:
@@ -236,12 +237,14 @@ def _unquoted(text: str) -> str:
         raise _Stop from None
 
 
-def _decode_message(message: str) -> str:
+def _decode_message(message: str, text: str) -> str:
     """The strict reader's message with its line in front."""
-    match = re.match(r"(.*) \(at line (\d+), column (\d+)\)$", message, re.DOTALL)
-    if match:
-        return f"line {match.group(2)}: this is not TOML: {match.group(1)} (column {match.group(3)})"
-    return f"this is not TOML: {message}"
+    match = re.match(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message, re.DOTALL)
+    if match is None:
+        return f": this is not TOML: {message}"
+    if match.group(2) is None:
+        return f", line {text.count(chr(10)) + 1}: this is not TOML: {match.group(1)} (at the end)"
+    return f", line {match.group(2)}: this is not TOML: {match.group(1)} (column {match.group(3)})"
 
 
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "ModelFileError", "Source", "Span"]

@@ -1,8 +1,8 @@
 """A complete passenger car: McPherson front, five-link rear, springs, dampers, anti-roll bars, tyres, steering, drive and brakes.
 
 Topology of the car of García de Jalón et al. (2003): 26 bodies with the ground (12 of them rods), 36 joints (6 revolute, 2 prismatic,
-28 spherical), 14 freedoms.  That source gives no data; those used here are the ones proposed for its test system S3, with anti-roll
-bars, preloads, tyre damping, drive and aerodynamics chosen here.  Axes x forward, y left, z up; SI units.
+28 spherical), 14 freedoms.  That source publishes no data: all numbers here are proposed ones, chosen so that the design position
+is in static equilibrium.  Axes x forward, y left, z up; SI units.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError
 from ..model.joints import Joint
 from ..model.model import Model
+from ..model.shapes import box, cylinder, tube
 from ..model.tyres import Road, Tyre, TyreLaw, linear_tyre, magic_formula, tyre
 from ..symbolic.expr import Expr
 from ..symbolic.functions import atan2, sqrt, tanh
@@ -39,7 +40,7 @@ class CarData:
 
     wheelbase: float = 2.7
     reference: Point = (0.0, 0.0, 0.5)
-    chassis: Solid = Solid(1300.0, inertia=(400.0, 1600.0, 1800.0))
+    chassis: Solid = field(default_factory=lambda: Solid(1300.0, inertia=(400.0, 1600.0, 1800.0)))
     front: McPherson = field(default_factory=lambda: McPherson(preload=3383.4))
     rear: FiveLink = field(default_factory=lambda: FiveLink(free_length=0.56034))
     rack_mass: float = 3.0
@@ -74,12 +75,19 @@ def car(
     steering: Callable[[Expr], Any] | float | str | None = None, tyres: str | None = "magic", road: Road | None = None,
     rods: str = "removed", relaxation: bool = False, cruise: bool = False, data: CarData | None = None, path: str = "free",
 ) -> Model:  # fmt: skip
-    """A car on a road; see :func:`build_car` for the arguments and the parts.
+    """A car on a road with shapes to look at; see :func:`build_car` for the arguments and the parts, without shapes.
 
     >>> print(car(tyres=None).compile())
-    <System car: 32 velocities, 18 constraints, 20 parameters>
+    <System car: 32 velocities, 18 constraints, 16 parameters>
     """
-    return build_car(steering, tyres, road, rods, relaxation, cruise, data, path).model
+    built = build_car(steering, tyres, road, rods, relaxation, cruise, data, path)
+    hull = built.model.bodies["chassis"]
+    hull.shapes += [box(3.6, 0.7, 0.1).at(-0.05, 0, -0.18), box(0.9, 1.1, 0.3).at(1.5, 0, 0.2), box(1.9, 1.3, 0.6).at(-0.1, 0, 0.45)]
+    hull.colour = "#4269d0"
+    radius = built.data.tyre_radius
+    for corner in built.corners.values():
+        corner.wheel.shapes += [tube(outer=radius, inner=0.2, length=0.19, axis="y", colour="#2b2b2b"), cylinder(0.2, 0.05, axis="y")]
+    return built.model
 
 
 def build_car(
@@ -104,7 +112,8 @@ def build_car(
     if path not in PATHS:
         raise ModelError(f"car: path '{path}' is unknown; use {' or '.join(map(repr, PATHS))}")
     m = Model("car")
-    body = m.body("chassis", mass=m.parameter("chassis.mass", data.chassis.mass, unit="kg"), com=data.chassis.com, inertia=data.chassis.inertia)
+    mass = m.parameter("chassis.mass", data.chassis.mass, unit="kg")
+    body = m.body("chassis", mass=mass, com=data.chassis.com, inertia=data.chassis.inertia)
     m.sequence("chassis", m.ground.at(*data.reference), body, PATHS[path])
     chassis = Placed(body, data.reference)
     rack_joint, rack = _rack(m, chassis, data, steering)
@@ -161,7 +170,9 @@ def _tyres(m: Model, corners: dict[str, Corner], data: CarData, kind: str, road:
     if kind not in laws:
         raise ModelError(f"car: tyres '{kind}' are unknown; use 'magic', 'linear' or None")
     law = laws[kind](m)
-    radius, k, d = m.parameters(**{"tyre.radius": data.tyre_radius, "tyre.stiffness": data.tyre_stiffness, "tyre.damping": data.tyre_damping})
+    radius, k, d = m.parameters(
+        **{"tyre.radius": data.tyre_radius, "tyre.stiffness": data.tyre_stiffness, "tyre.damping": data.tyre_damping}
+    )
     resistance = m.parameter("tyre.rolling_resistance", data.rolling_resistance)
     lengths = None
     if relaxation:
@@ -214,7 +225,9 @@ def steady_turn(system: System, radius: float, speed: float) -> Equilibrium:
     return system.equilibrium(start, kind="dynamic", exchange=held, steady=[*STEADY, *rates])
 
 
-def bicycle_estimate(mass: float, front: float, rear: float, cornering: tuple[float, float], speed: float, angle: float) -> dict[str, float]:
+def bicycle_estimate(
+    mass: float, front: float, rear: float, cornering: tuple[float, float], speed: float, angle: float
+) -> dict[str, float]:
     """Steady turn of the linear bicycle model: yaw rate (rad/s), sideslip (rad) and lateral acceleration (m/s²).
 
     r = V δ/(l + K V²) with the understeer coefficient K = m/l·(b/C_f − a/C_r) (s²·rad/m·m), a and b the distances (m) of the axles
@@ -230,4 +243,7 @@ def bicycle_estimate(mass: float, front: float, rear: float, cornering: tuple[fl
     return {"yaw_rate": rate, "sideslip": sideslip, "lateral_acceleration": rate * speed}
 
 
-__all__ = ["AIR_DENSITY", "CORNERS", "PATHS", "STEADY", "Car", "CarData", "anti_roll_bar", "bicycle_estimate", "build_car", "car", "rolling", "steady_turn"]
+__all__ = [
+    "AIR_DENSITY", "CORNERS", "PATHS", "STEADY", "Car", "CarData", "anti_roll_bar", "bicycle_estimate", "build_car", "car", "rolling",
+    "steady_turn",
+]  # fmt: skip

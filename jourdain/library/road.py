@@ -54,7 +54,9 @@ def sinusoidal(amplitude: Any, wavelength: Any, phase: Any = 0.0, warp: Any = 0.
 def profile(x: Sequence[float], z: Sequence[float], right: Sequence[float] | None = None, kind: str = "spline") -> Road:
     """A measured profile z over x, held beyond its ends; with ``right`` the heights for y < 0 (``z`` for y > 0).
 
-    >>> round(float(profile([0.0, 1.0, 2.0], [0.0, 0.1, 0.0])(as_expr(1.0), as_expr(0.5))), 12)
+    >>> import jourdain as jd
+    >>> x, y = jd.symbols("x y")
+    >>> round(float(jd.evaluate(profile([0.0, 1.0, 2.0], [0.0, 0.1, 0.0])(x, y), {x: 1.0, y: 0.5})), 12)
     0.1
     """
     left_table = table(x, z, kind=kind, name="road")

@@ -1,8 +1,8 @@
 """Wheel suspensions with loops: five-link, McPherson and double wishbone, alone on a test rig or as corners of a car.
 
-Design position in axes x forward, y left, z up (m, kg, N).  The five-link and McPherson data are those proposed for the systems S2
-and S3 of a study of García de Jalón's semi-recursive formulation (the published examples come without data); the double wishbone's
-are chosen here.  Every corner is described for the left side; ``side=-1`` mirrors it.
+Design position in axes x forward, y left, z up (m, kg, N).  Topologies of the five-link and McPherson suspensions as in García de
+Jalón et al., *A Fast and Simple Semi-Recursive Formulation for Multi-Rigid-Body Systems* (2003), which publishes no data: all
+numbers here are proposed ones, typical of a middle-class car.  Every corner is described for the left side; ``Side(-1)`` mirrors it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..analysis.system import System
 
 Point = tuple[float, float, float]
+Place = Sequence[float] | np.ndarray
 
 #: How a rod with two ball joints enters: as a body on a universal joint with one ball cut; or removed and replaced by one equation
 #: of constant distance, half of its mass at each end ("removed") or none ("massless").
@@ -136,17 +137,17 @@ class Corner:
 class Side:
     """Points of a corner placed in a model: mirrored for the right side, moved to where the corner sits."""
 
-    def __init__(self, side: int, offset: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, side: int, offset: Place = (0.0, 0.0, 0.0)) -> None:
         if side not in (1, -1):
             raise ModelError(f"a suspension's side is 1 (left) or −1 (right), got {side!r}")
         self.sign = side
         self.offset = np.asarray(offset, dtype=float)
 
-    def world(self, p: Sequence[float]) -> np.ndarray:
+    def world(self, p: Place) -> np.ndarray:
         """A point of the design position in the world."""
         return np.array([p[0], self.sign * p[1], p[2]]) + self.offset
 
-    def mirror(self, p: Sequence[float]) -> tuple[float, float, float]:
+    def mirror(self, p: Place) -> tuple[float, float, float]:
         """A vector mirrored for this side."""
         return (p[0], self.sign * p[1], p[2])
 
@@ -154,15 +155,16 @@ class Side:
 class Placed:
     """A body whose frame stands parallel to the world's at a known place in the design position."""
 
-    def __init__(self, body: Body, origin: Sequence[float]) -> None:
+    def __init__(self, body: Body, origin: Place) -> None:
         self.body = body
         self.origin = np.asarray(origin, dtype=float)
 
-    def at(self, p: Sequence[float], rotation: Any = None) -> Frame:
+    def at(self, p: Place, rotation: Any = None) -> Frame:
         """The frame at a point given by its place in the world in the design position."""
-        return self.body.at(*(float(x) for x in np.asarray(p) - self.origin), rotation=rotation)
+        x, y, z = (float(e) for e in np.asarray(p) - self.origin)
+        return self.body.at(x, y, z, rotation)
 
-    def add_point_mass(self, mass: float, p: Sequence[float]) -> None:
+    def add_point_mass(self, mass: float, p: Place) -> None:
         """A point mass on the body."""
         self.body.add_mass(mass, tuple(float(x) for x in np.asarray(p) - self.origin))
 
@@ -188,7 +190,7 @@ def add_rod(m: Model, name: str, rod: Rod, inner: Placed, outer: Placed, side: S
     m.close(f"{name}.outer", bar.at(rod.length, 0, 0), outer.at(b), "ball")
 
 
-def along(direction: Sequence[float]) -> list[list[float]]:
+def along(direction: Place) -> list[list[float]]:
     """A rotation whose x axis points along a direction."""
     x = np.asarray(direction, dtype=float)
     x = x / np.linalg.norm(x)
@@ -197,9 +199,9 @@ def along(direction: Sequence[float]) -> list[list[float]]:
     return np.column_stack([x, y, np.cross(x, y)]).tolist()  # type: ignore[no-any-return]
 
 
-def _wheel(m: Model, name: str, data: Solid, carrier: Body) -> tuple[Body, Joint]:
+def _wheel(m: Model, name: str, data: Solid, bearing: Body | Frame) -> tuple[Body, Joint]:
     wheel = m.body(f"{name}.wheel", mass=data.mass, com=data.com, inertia=data.inertia)
-    return wheel, m.revolute(f"{name}.spin", carrier, wheel, axis="y")
+    return wheel, m.revolute(f"{name}.spin", bearing, wheel, axis="y")
 
 
 def add_five_link(
@@ -248,9 +250,7 @@ def add_mcpherson(
     placed = Placed(carrier, centre)
     m.close(f"{name}.ball", Placed(arm, pivot).at(ball), placed.at(ball), "ball")
     add_rod(m, f"{name}.{data.tie_rod.name}", data.tie_rod, rack or chassis, placed, side, rods)
-    k, c, preload = m.parameters(
-        **{f"{name}.stiffness": data.stiffness, f"{name}.damping": data.damping, f"{name}.preload": data.preload}
-    )
+    k, c, preload = m.parameters(**{f"{name}.stiffness": data.stiffness, f"{name}.damping": data.damping, f"{name}.preload": data.preload})
     spring = m.force(slide, lambda x, v, t: -preload - k * x - c * v, name=f"{name}.spring")
     spring.potential = preload * slide.position + 0.5 * k * slide.position**2
     wheel, spin = _wheel(m, name, data.wheel, carrier)
@@ -281,8 +281,7 @@ def add_double_wishbone(
     )
     a, b = (side.world(p) for p in data.spring)
     m.spring(f"{name}.spring", chassis.at(a), Placed(lower, low).at(b), stiffness=k, damping=c, length=length)
-    wheel = m.body(f"{name}.wheel", mass=data.wheel.mass, com=data.wheel.com, inertia=data.wheel.inertia)
-    spin = m.revolute(f"{name}.spin", placed.at(centre), wheel, axis="y")
+    wheel, spin = _wheel(m, name, data.wheel, placed.at(centre))
     return Corner(name, carrier, wheel, spin, hinge.coordinates[0], float(side.sign))
 
 
@@ -318,7 +317,9 @@ def outputs(m: Model, corner: Corner) -> None:
         m.output(f"{corner.name}.centre.{c}", e, unit="m")
 
 
-def curves(system: System, name: str, coordinate: str, values: Sequence[float], fixed: Mapping[str, float] | None = None) -> dict[str, np.ndarray]:
+def curves(
+    system: System, name: str, coordinate: str, values: Sequence[float], fixed: Mapping[str, float] | None = None
+) -> dict[str, np.ndarray]:
     """Kinematics of a corner over a coordinate of its travel, other coordinates ``fixed``: camber, heading (rad), x, y, z (m).
 
     >>> s = five_link_suspension().compile()

@@ -39,7 +39,9 @@ def include(
     if other is model:
         raise ModelError(f"sub-model '{prefix}': a model cannot include itself; make a copy of it")
     if other.callbacks:
-        raise ModelError(f"sub-model '{prefix}': its callback '{next(iter(other.callbacks))}' cannot be copied; write the law as an expression")
+        raise ModelError(
+            f"sub-model '{prefix}': its callback '{next(iter(other.callbacks))}' cannot be copied; write the law as an expression"
+        )
     if not prefix or not isinstance(prefix, str):
         raise ModelError(f"sub-model '{other.name}' needs a prefix for its names, got {prefix!r}")
     frame = model.ground.origin if attach is None else model._frame(attach, f"sub-model '{prefix}'")

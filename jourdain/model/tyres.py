@@ -193,7 +193,9 @@ def _cos_atan(x: Expr) -> Expr:
     return ONE / sqrt(1.0 + x * x)
 
 
-def magic_formula(model: Model, name: str = "tyre", data: Mapping[str, float] = PASSENGER_205_60R15, symmetric: bool = True) -> MagicFormula:
+def magic_formula(
+    model: Model, name: str = "tyre", data: Mapping[str, float] = PASSENGER_205_60R15, symmetric: bool = True
+) -> MagicFormula:
     """A Magic-Formula law whose coefficients are parameters ``name.pCx1`` … of the model, with ``name.grip`` (λ_μ).
 
     ``symmetric`` leaves out the coefficients of :data:`ASYMMETRIES`, so that a car on four equal tyres runs straight.
@@ -206,7 +208,9 @@ def magic_formula(model: Model, name: str = "tyre", data: Mapping[str, float] = 
     """
     missing = sorted(set(PASSENGER_205_60R15) - set(data))
     if missing:
-        raise ModelError(f"tyre '{name}': the Magic Formula's coefficient '{missing[0]}' is missing; give all of {', '.join(PASSENGER_205_60R15)}")
+        raise ModelError(
+            f"tyre '{name}': the Magic Formula's coefficient '{missing[0]}' is missing; give all of {', '.join(PASSENGER_205_60R15)}"
+        )
     given = {n: 0.0 if symmetric and n in ASYMMETRIES else data[n] for n in PASSENGER_205_60R15}
     p = {n: model.parameter(f"{name}.{n}", x) if x != 0.0 else ZERO for n, x in given.items()}
     return MagicFormula(p, model.parameter(f"{name}.grip", 1.0))
@@ -242,7 +246,9 @@ class Contact:
     slip_y: Expr
 
 
-def contact(model: Model, name: str, wheel: Body | Frame, radius: Any, road: Road | None = None, crown: Any = 0.0, roll: Any = 1.0 / 3.0) -> Contact:
+def contact(
+    model: Model, name: str, wheel: Body | Frame, radius: Any, road: Road | None = None, crown: Any = 0.0, roll: Any = 1.0 / 3.0
+) -> Contact:
     """Contact of a wheel that turns about the y axis of its frame with the road z = road(x, y) (None: the plane z = 0).
 
     The wheel is a torus of outer ``radius`` and tube radius ``crown`` (0: a disk) against the plane that touches the road below
@@ -266,9 +272,7 @@ def contact(model: Model, name: str, wheel: Body | Frame, radius: Any, road: Roa
     arm = -lever.dot(up)
     Re = R0 - share * maximum(depth, 0.0)
     slip_x = slip.dot(e_x) + spin * (arm - Re)
-    return Contact(
-        P + lever, e_x, e_y, n, depth, -slip.dot(n), axis.dot(n), Re, arm, spin, slip_x + spin * Re, slip_x, slip.dot(e_y)
-    )
+    return Contact(P + lever, e_x, e_y, n, depth, -slip.dot(n), axis.dot(n), Re, arm, spin, slip_x + spin * Re, slip_x, slip.dot(e_y))
 
 
 def _plane(P: Vector, road: Road | None, what: str) -> tuple[Expr, Vector]:

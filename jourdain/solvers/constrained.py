@@ -24,6 +24,9 @@ RANK_TOLERANCE = 1e-5
 #: Directions below this fraction of a row's length are left alone by the projection: correcting them would amplify noise.
 PROJECTION_TOLERANCE = 1e-3
 
+#: A residual of position (m, rad) above this after projection means that the loops cannot be closed: status LOCKED.
+OPEN, LOCKED = 1e-6, 3
+
 #: Entries of the plan (int64): sizes, addresses, then the blocks.
 NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH, HEAD = range(13)
 
@@ -473,7 +476,8 @@ def project(args: int) -> int:
         pointers = words(a[6], 6)
         pointers[0], pointers[1] = a[0], a[1]
         h, J = doubles(pointers[2], mh), doubles(pointers[3], mh * n)
-        for iteration in range(3):
+        worst = 0.0
+        for iteration in range(8):
             call(plan[ADDRESS_POSITION], a[6])
             worst = 0.0
             for i in range(mh):
@@ -483,6 +487,8 @@ def project(args: int) -> int:
                 break
             least_norm_by_blocks(J, h, mh, plan, gram, d)
             displace(x[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
+        if not worst < OPEN:
+            return LOCKED
     if m > 0:
         pointers = words(a[7], 8)
         pointers[0], pointers[1], pointers[2] = a[0], a[1], a[1] + 8 * nq

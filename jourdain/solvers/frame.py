@@ -140,7 +140,11 @@ def fixed_step(clock: Any, count: Any) -> Any:
         clock[T_BASE] = clock[T]
         count[SINCE_BASE] = 0
     count[SINCE_BASE] += 1
-    return clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T], False
+    h = clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T]
+    if abs(h) < 1e-9 * abs(clock[H]):  # this point of the grid was the end of an earlier run
+        count[SINCE_BASE] += 1
+        h = clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T]
+    return h, False
 
 
 @hot

@@ -220,31 +220,20 @@ def _tangent_column(theta: Any, iv: int, j: int) -> Any:
 
 @jit
 def _column(frame: Any, plan: Any, column: int, h: float, by_v: float) -> int:
-    """Writes a column of the iteration matrix from the direction in DX and DA.
-
-    Where a law has no derivative (√x at 0) the part along positions, then that along velocities, is left out: Newton's method is
-    then approximate there, not lost.
-    """
-    nq, nv, nz, m, mh = plan[NQ], plan[NV], plan[NZ], plan[M], plan[HOLONOMIC]
+    """Writes a column of the iteration matrix from the direction in DX and DA."""
+    nv, nz, m, mh = plan[NV], plan[NZ], plan[M], plan[HOLONOMIC]
     size = nv + nz + m
-    c, matrix, dx = doubles(frame[CONST], CONSTANTS), _array(frame, plan, MATRIX), _array(frame, plan, DX)
+    c, matrix = doubles(frame[CONST], CONSTANTS), _array(frame, plan, MATRIX)
     args = words(frame[JAC_ARGS], ARGUMENTS)
     slots = words(args[TANGENT], 11)
+    status = call(plan[TANGENT_ADDRESS], args[TANGENT])
     dr, de, df = doubles(slots[8], nv), doubles(slots[9], m), doubles(slots[10], nz)
-    status = 0
-    for attempt in range(3):
-        status = call(plan[TANGENT_ADDRESS], args[TANGENT])
-        if attempt == 0:
-            for i in range(m):
-                matrix[(nv + nz + i) * size + column] = de[i] if i < mh else de[i] / by_v
-        if first_not_finite(dr) < 0 and first_not_finite(df) < 0:
-            break
-        for i in range(nq if attempt == 0 else dx.size):
-            dx[i] = 0.0
     for i in range(nv):
         matrix[i * size + column] = c[BETA] * h * h * dr[i]
     for i in range(nz):
         matrix[(nv + i) * size + column] = -h * c[GAMMA] * df[i]
+    for i in range(m):
+        matrix[(nv + nz + i) * size + column] = de[i] if i < mh else de[i] / by_v
     return status
 
 

@@ -131,31 +131,48 @@ def _compiled() -> tuple[Any, Any]:
 
 
 def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step: float, dense: bool) -> Trajectory:
-    """Integrates with equal steps (the given one, shortened so that a whole number fits)."""
-    kernel, _ = _compiled()
-    n = x0.size
+    """Integrates with equal steps, and a shorter one at the end where the span is not a multiple of the step."""
     t0, t1 = t_span
-    steps = max(1, int(np.ceil(abs(t1 - t0) / step - 1e-9)))
-    h = (t1 - t0) / steps
-    x = np.array(x0, dtype=np.float64)
+    h = float(np.copysign(step, t1 - t0))
+    whole = int((t1 - t0) / h * (1.0 + 1e-12))
+    rest = t1 - (t0 + whole * h)
+    begun = time.perf_counter()
+    times, tables, ok = [], [], True
+    start, x = t0, np.array(x0, dtype=np.float64)
+    for steps, size in ((whole, h), (1, rest)):
+        if not steps or abs(size) <= 1e-12 * abs(h) or not ok:
+            continue
+        table, done = _march(rhs, start, x, size, steps)
+        ok = done == steps
+        times.append(start + size * np.arange(done + 1))
+        tables.append(table[: done + 1])
+        start = float(times[-1][-1])
+    # the last row of a part is the first of the next
+    t = np.concatenate([part[:-1] for part in times[:-1]] + [times[-1]])
+    both = np.concatenate([part[:-1] for part in tables[:-1]] + [tables[-1]])
+    rows, slopes = both[:, 0].copy(), both[:, 1]
+    if ok:
+        t[-1] = t1
+    message = "" if ok else _failure(rhs, float(t[-1]), rows[-1], h)
+    done = len(t) - 1
+    statistics = Statistics(done, 0, 4 * done + len(times), 0, 0, 0, time.perf_counter() - begun)
+    segments = _hermite(t, rows, slopes) if dense and done else None
+    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1], {})
+    return Trajectory(t, rows, np.zeros((done + 1, 0)), "finished" if ok else "failed", message, statistics, (), checkpoint, segments)
+
+
+def _march(rhs: NativeFunction, t0: float, x: Array, h: float, steps: int) -> tuple[Array, int]:
+    """Table of states and slopes and the steps done; x is moved on in place."""
+    kernel, _ = _compiled()
+    n = x.size
     clock, work, table = np.zeros(1), np.zeros(3 * n), np.zeros((steps + 1, 2, n))
     args = np.zeros(max(3, rhs.args.size), dtype=np.uintp)
     args[: rhs.args.size] = rhs.args
     args[:3] = clock.ctypes.data, work.ctypes.data, work.ctypes.data + 8 * n
-    begun = time.perf_counter()
     reached = kernel(
         rhs.address, args.ctypes.data, clock.ctypes.data, x.ctypes.data, work.ctypes.data, n, t0, h, steps, table.ctypes.data
     )
-    wall = time.perf_counter() - begun
-    done = reached if reached >= 0 else -1 - reached
-    t = t0 + h * np.arange(done + 1)
-    rows, slopes = table[: done + 1, 0].copy(), table[: done + 1, 1]
-    status, message = ("finished", "") if reached >= 0 else ("failed", _failure(rhs, t[-1], rows[-1], h))
-    if reached >= 0:
-        t[-1] = t1
-    statistics = Statistics(done, 0, 4 * done + 1, 0, 0, 0, wall)
-    segments = _hermite(t, rows, slopes, h) if dense and done else None
-    return Trajectory(t, rows, np.zeros((done + 1, 0)), status, message, statistics, (), Checkpoint("rk4", float(t[-1]), rows[-1], {}), segments)
+    return table, int(reached if reached >= 0 else -1 - reached)
 
 
 def _failure(rhs: NativeFunction, t: float, x: Array, h: float) -> str:
@@ -169,10 +186,9 @@ def _failure(rhs: NativeFunction, t: float, x: Array, h: float) -> str:
     return f"the state grew beyond all bounds in the step after t = {t:.9g} s: take a smaller step than {abs(h):g} s, or method='radau'"
 
 
-def _hermite(t: Array, x: Array, f: Array, h: float) -> Segments:
+def _hermite(t: Array, x: Array, f: Array) -> Segments:
     """Cubic interpolants x = Σ cₖ sᵏ of every step, s = (t − t_n)/h."""
-    dx = x[1:] - x[:-1]
-    c2 = 3.0 * dx - h * (2.0 * f[:-1] + f[1:])
-    c3 = -2.0 * dx + h * (f[:-1] + f[1:])
-    coefficients = np.stack([x[:-1], h * f[:-1], c2, c3], axis=1)
-    return Segments(t[:-1], t[1:], t[:-1], np.full(len(t) - 1, h), coefficients)
+    h = np.diff(t)
+    dx, left, right = x[1:] - x[:-1], h[:, None] * f[:-1], h[:, None] * f[1:]
+    coefficients = np.stack([x[:-1], left, 3.0 * dx - 2.0 * left - right, -2.0 * dx + left + right], axis=1)
+    return Segments(t[:-1], t[1:], t[:-1], h, coefficients)

@@ -1,9 +1,8 @@
 """The reduced equations of a system with loops in native code: x = (q_u, v_u, z) with independent q_u and v_u.
 
 A right-hand side closes the positions by Newton (started from the last closed position moved along its tangent), then
-the velocities, then takes the accelerations from the reduced mass matrix.  The choice of independent coordinates is
-watched after each accepted step by pivots of J in the metric of the masses; where it becomes bad another is taken and the
-method's history is carried over to the new coordinates without evaluating the dynamics again (Schiehlen, §5; N8).
+the velocities, then takes the accelerations from the reduced mass matrix.  Which coordinates are independent may change
+in flight: see :mod:`jourdain.solvers.repartition`.
 """
 
 from __future__ import annotations
@@ -36,120 +35,48 @@ SMALL = 1e-8
 #: The largest correction of an angle that still counts as the same position (rad).
 FAR = 0.7
 RANK_TOLERANCE = 1e-7
-#: Ratio of pivots above which the choice is never questioned, and how much worse than the best one it may become.
-GOOD, WORSE = 0.2, 0.3
-#: A choice that must not change ends the motion when it has become this much worse than the best one.
-DEAD = 1e-2
-#: Worst choice that a forced switch may take, relative to the best one.
-BEARABLE = 0.05
 
 NOT_CLOSED, SINGULAR, MASSLESS, NEAR_DEAD_POINT = 3, 4, 2, -7
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
 
 # A choice: q_u (NQU), v_u (NVU), the place of each velocity among v_u or −1 (NV), then for each block how many holonomic
 # and how many rows it uses, those rows, and the columns they give.
 
 
-@njit("void(int64[::1], int64[::1])", **_OPTIONS)
-def _list_independent(plan: Any, choice: Any) -> None:
-    """Write the independent velocities and positions of a choice from the marks of its dependent columns."""
-    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
-    place = choice[nqu + nvu : nqu + nvu + n]
-    k = 0
-    for j in range(n):
-        if place[j] >= 0:
-            place[j] = k
-            choice[nqu + k] = j
-            k += 1
-    k = 0
-    for i in range(nq):
-        closed = False
-        at, store = HEAD + 3 * n, nqu + nvu + n
-        for _ in range(plan[BLOCKS]):
-            rows = plan[at]
-            for d in range(choice[store]):
-                if plan[HEAD + choice[store + 2 + rows + d]] == i:
-                    closed = True
-            at, store = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows
-        if not closed:
-            choice[k] = i
-            k += 1
+@njit(**OPTIONS)
+def _invert(a: Any, at: int, d: int) -> int:
+    """The inverse of a block of one or two in place (most loops are such); 1 for a larger or singular one."""
+    if d == 1:
+        if a[at] == 0.0:
+            return 1
+        a[at] = 1.0 / a[at]
+        return 0
+    if d == 2:
+        p, q, r, s = a[at], a[at + 1], a[at + 2], a[at + 3]
+        det = p * s - q * r
+        if not abs(det) > 0.0:
+            return 1
+        over = 1.0 / det
+        a[at], a[at + 1], a[at + 2], a[at + 3] = s * over, -q * over, -r * over, p * over
+        return 0
+    return 0 if d == 0 else 1
 
 
-@njit(
-    "float64(float64[::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64[::1])", **_OPTIONS
-)
-def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any, work: Any, marks: Any) -> float:
-    """Choose dependent columns among the ``allowed`` ones, those marked in ``first`` before others; return the ratio of pivots.
-
-    Columns are weighted by ``scale``, rows taken at unit length.  −1 when the rank is not that of the plan.
-    """
-    n, m, mh = plan[NV], plan[M], plan[HOLONOMIC]
-    nqu, nvu = plan[NQU], plan[NVU]
-    place = choice[nqu + nvu : nqu + nvu + n]
-    for j in range(n):
-        place[j] = 0
-    at, store = HEAD + 3 * n, nqu + nvu + n
-    least, most, total, total_h = 1e300, 0.0, 0, 0
-    row_used, column_used = marks[:m], marks[m : m + n]
-    for _ in range(plan[BLOCKS]):
-        rows = plan[at]
-        columns = plan[at + 1 + rows]
-        longest, lengths = 0.0, work[m * n :]
-        for i in range(rows):
-            source = plan[at + 1 + i] * n
-            norm = 0.0
-            for j in range(columns):
-                c = plan[at + 2 + rows + j]
-                work[i * columns + j] = J[source + c] * scale[c]
-                norm = max(norm, abs(work[i * columns + j]))
-            lengths[i] = norm
-            longest = max(longest, norm)
-            row_used[i] = 0
-        for i in range(rows):
-            for j in range(columns):
-                work[i * columns + j] *= 1.0 / lengths[i] if lengths[i] > RANK_TOLERANCE * longest else 0.0
-        for j in range(columns):
-            column_used[j] = 0
-        count = count_h = 0
-        for stage in range(4):
-            while True:
-                best, p, q = 0.0, -1, -1
-                for i in range(rows):
-                    if row_used[i] == 1 or (plan[at + 1 + i] < mh) != (stage < 2):
-                        continue
-                    for j in range(columns):
-                        c = plan[at + 2 + rows + j]
-                        if column_used[j] == 0 and allowed[c] == 1 and (stage % 2 == 1 or first[c] == 1):
-                            if abs(work[i * columns + j]) > best:
-                                best, p, q = abs(work[i * columns + j]), i, j
-                if p < 0 or best <= RANK_TOLERANCE:
-                    break
-                row_used[p] = column_used[q] = 1
-                choice[store + 2 + count] = plan[at + 1 + p]
-                choice[store + 2 + rows + count] = plan[at + 2 + rows + q]
-                place[plan[at + 2 + rows + q]] = -1
-                count += 1
-                count_h += 1 if stage < 2 else 0
-                least, most = min(least, best), max(most, best)
-                for i in range(rows):
-                    if row_used[i] == 0:
-                        factor = work[i * columns + q] / work[p * columns + q]
-                        if factor != 0.0:
-                            for j in range(columns):
-                                work[i * columns + j] -= factor * work[p * columns + j]
-        choice[store], choice[store + 1] = count_h, count
-        total += count
-        total_h += count_h
-        at, store = at + 2 + rows + columns, store + 2 + 2 * rows
-    if total != plan[ND] or total_h != plan[NDH]:
-        return -1.0
-    _list_independent(plan, choice)
-    return least / most if most > 0.0 else 1.0
+@njit(**OPTIONS)
+def _substitute(lu: Any, at: int, d: int, pivots: Any, first: int, b: Any) -> None:
+    """Solve one block in place."""
+    if d == 2:
+        x, y = b[0], b[1]
+        b[0] = lu[at] * x + lu[at + 1] * y
+        b[1] = lu[at + 2] * x + lu[at + 3] * y
+    elif d == 1:
+        b[0] *= lu[at]
+    elif d > 2:
+        lu_solve(lu[at : at + d * d], d, pivots[first : first + d], b)
 
 
-@njit("int64(float64[::1], int64[::1], int64[::1], int64, float64[::1], int64[::1])", **_OPTIONS)
+@njit("int64(float64[::1], int64[::1], int64[::1], int64, float64[::1], int64[::1])", **OPTIONS)
 def _factor(J: Any, plan: Any, choice: Any, level: int, lu: Any, pivots: Any) -> int:
     """LU factors of J_D block by block (level 0: holonomic rows alone, 1: all)."""
     n = plan[NV]
@@ -160,14 +87,15 @@ def _factor(J: Any, plan: Any, choice: Any, level: int, lu: Any, pivots: Any) ->
             source = choice[store + 2 + i] * n
             for j in range(d):
                 lu[room + i * d + j] = J[source + choice[store + 2 + rows + j]]
-        if lu_factor(lu[room : room + d * d], d, pivots[line : line + d]) != 0:
-            return SINGULAR
+        if _invert(lu, room, d) != 0:
+            if d <= 2 or lu_factor(lu[room : room + d * d], d, pivots[line : line + d]) != 0:
+                return SINGULAR
         at, store, room, line = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows, room + d * d, line + d
     return 0
 
 
-@njit("void(int64[::1], int64[::1], int64, float64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **_OPTIONS)
-def _solve(plan: Any, choice: Any, level: int, lu: Any, pivots: Any, right: Any, line: Any, d: Any) -> None:
+@njit("void(int64[::1], int64[::1], int64, float64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **OPTIONS)
+def solve_dependent(plan: Any, choice: Any, level: int, lu: Any, pivots: Any, right: Any, line: Any, d: Any) -> None:
     """d[column] of J_D d = right[row] for all blocks."""
     n = plan[NV]
     at, store, room, first = HEAD + 3 * n, plan[NQU] + plan[NVU] + n, 0, 0
@@ -175,13 +103,13 @@ def _solve(plan: Any, choice: Any, level: int, lu: Any, pivots: Any, right: Any,
         rows, size = plan[at], choice[store + level]
         for i in range(size):
             line[i] = right[choice[store + 2 + i]]
-        lu_solve(lu[room : room + size * size], size, pivots[first : first + size], line)
+        _substitute(lu, room, size, pivots, first, line)
         for i in range(size):
             d[choice[store + 2 + rows + i]] = line[i]
         at, store, room, first = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows, room + size * size, first + size
 
 
-@njit("void(int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@njit("void(int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])", **OPTIONS)
 def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z: Any) -> None:
     """Z with v = Z v_u + …: identity for independent velocities, −J_D⁻¹J_U for dependent ones."""
     n, nvu = plan[NV], plan[NVU]
@@ -200,13 +128,13 @@ def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z:
             if place[c] >= 0:
                 for i in range(size):
                     line[i] = -J[choice[store + 2 + i] * n + c]
-                lu_solve(lu[room : room + size * size], size, pivots[first : first + size], line)
+                _substitute(lu, room, size, pivots, first, line)
                 for i in range(size):
                     Z[choice[store + 2 + rows + i] * nvu + place[c]] = line[i]
         at, store, room, first = at + 2 + rows + columns, store + 2 + 2 * rows, room + size * size, first + size
 
 
-@njit("int64(int64[::1], int64[::1], intp, float64[::1], int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@njit("int64(int64[::1], int64[::1], intp, float64[::1], int64[::1], float64[::1], float64[::1])", **OPTIONS)
 def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d: Any, X: Any) -> int:
     """Newton for the dependent positions in X; quadratic, and refused when it leaves the neighbourhood."""
     n, nq, mh = plan[NV], plan[NQ], plan[HOLONOMIC]
@@ -222,7 +150,7 @@ def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d:
             return SINGULAR
         for j in range(n):
             d[j] = 0.0
-        _solve(plan, choice, 0, lu, pivots, h, line, d)
+        solve_dependent(plan, choice, 0, lu, pivots, h, line, d)
         size = 0.0
         for j in range(n):
             if not abs(d[j]) < 1e10:
@@ -237,15 +165,15 @@ def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d:
     return NOT_CLOSED
 
 
-@njit(**_OPTIONS)
-def _space(address: int, plan: Any) -> Any:
+@njit(**OPTIONS)
+def first_space(address: int, plan: Any) -> Any:
     """The first parts of the work space: X, factors, and two lines."""
     size, m = plan[NQ] + plan[NV] + plan[NZ], plan[M]
     return doubles(address, size), doubles(address + 8 * size, m * m + 1), doubles(address + 8 * (size + m * m + 1), plan[NV] + m + 1)
 
 
-@njit(**_OPTIONS)
-def _more(address: int, plan: Any) -> Any:
+@njit(**OPTIONS)
+def later_space(address: int, plan: Any) -> Any:
     """The later parts of the work space: a₀, a, M Z, and the reduced mass matrix (or a copy of J)."""
     n, nvu, m = plan[NV], plan[NVU], plan[M]
     at = address + 8 * (plan[NQ] + n + plan[NZ] + m * m + 1 + n + m + 1)
@@ -255,8 +183,8 @@ def _more(address: int, plan: Any) -> Any:
     return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n + m))
 
 
-@njit(**_OPTIONS)
-def _memory(address: int, plan: Any) -> Any:
+@njit(**OPTIONS)
+def memory(address: int, plan: Any) -> Any:
     """What is remembered: whether Z is valid, the last closed position, its Z, the weights, and past positions with times."""
     n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
     valid, q = doubles(address, 1), doubles(address + 8, nq)
@@ -264,7 +192,7 @@ def _memory(address: int, plan: Any) -> Any:
     return valid, q, Z, scale, doubles(address + 8 * (1 + nq + n * nvu + n), RING * (nq + 1))
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
     """Dependent positions moved along the tangent by as much as the independent ones have moved."""
     n, nqu, nvu = plan[NV], plan[NQU], plan[NVU]
@@ -277,7 +205,7 @@ def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
                     X[plan[HEAD + j]] += Z[j * nvu + k] * (X[c] - start[c])
 
 
-@njit("int64(intp, int64[::1], float64[::1], float64[::1])", **_OPTIONS)
+@njit("int64(intp, int64[::1], float64[::1], float64[::1])", **OPTIONS)
 def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
     """Write the whole state X from the independent one at the beginning of the work space; J and its factors stay in place.
 
@@ -289,7 +217,7 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
     n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
     nqu, nvu = plan[NQU], plan[NVU]
     x = doubles(a[1], nqu + nvu + nz)
-    X, lu, d = _space(a[WORK], plan)
+    X, lu, d = first_space(a[WORK], plan)
     pivots = integers(a[CHOICES] + 8 * (3 * plan[CHOICE] + COUNTERS), m + 1)
     for i in range(nq):
         X[i] = start[i]
@@ -319,19 +247,19 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
             return SINGULAR
         for j in range(n):
             d[j] = 0.0
-        _solve(plan, choice, 1, lu, pivots, w, d[n:], d)
+        solve_dependent(plan, choice, 1, lu, pivots, w, d[n:], d)
         for j in range(n):
             X[nq + j] -= d[j]
     return 0
 
 
-@njit("int64(intp)", **_OPTIONS)
+@njit("int64(intp)", **OPTIONS)
 def expand_here(args: int) -> int:
     """Expand the state in the present coordinates, starting from the position remembered, and remember the new one."""
     a = words(args, SLOTS)
     plan = integers(a[PLAN], HEAD)
     choice = integers(a[CHOICES], plan[CHOICE])
-    valid, q, Z, _, _ = _memory(a[MEMORY], plan)
+    valid, q, Z, _, _ = memory(a[MEMORY], plan)
     status = expand(args, choice, q, Z if valid[0] == 1.0 else Z[:0])
     if status == 0:
         X = doubles(a[WORK], plan[NQ])
@@ -353,9 +281,9 @@ def reduced_state_derivative(args: int) -> int:
     n, nq, nz, m, nqu, nvu = plan[NV], plan[NQ], plan[NZ], plan[M], plan[NQU], plan[NVU]
     choice = integers(a[CHOICES], plan[CHOICE])
     pivots = integers(a[CHOICES] + 8 * (3 * plan[CHOICE] + COUNTERS), m + 1)
-    X, lu, d = _space(a[WORK], plan)
-    a0, acceleration, MZ, reduced = _more(a[WORK], plan)
-    valid, _, Z, _, _ = _memory(a[MEMORY], plan)
+    _, lu, d = first_space(a[WORK], plan)
+    a0, acceleration, MZ, reduced = later_space(a[WORK], plan)
+    valid, _, Z, _, _ = memory(a[MEMORY], plan)
     pointers = words(a[VELOCITY], 8)
     J = doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
     _tangent(plan, choice, J, lu, pivots, d[n:], Z)
@@ -368,7 +296,7 @@ def reduced_state_derivative(args: int) -> int:
     g, rates = doubles(pointers[5], m), doubles(pointers[6], nq + nz)
     for j in range(n):
         a0[j] = 0.0
-    _solve(plan, choice, 1, lu, pivots, g, d[n:], a0)
+    solve_dependent(plan, choice, 1, lu, pivots, g, d[n:], a0)
     if reduced_accelerations(Mass, f, Z, a0, n, nvu, MZ, reduced, acceleration) != 0:
         return MASSLESS
     xdot = doubles(a[2], nqu + nvu + nz)
@@ -406,166 +334,6 @@ def of_full_state(args: int) -> int:
     outer = words(a[7], a[8] + 1)
     outer[0], outer[1], outer[a[8]] = a[0], a[5], a[2]
     return call(a[6], a[7])
-
-
-@njit(**_OPTIONS)
-def _remember(plan: Any, counters: Any, ring: Any, t: float, X: Any) -> None:
-    """Keep a closed position with its time."""
-    nq = plan[NQ]
-    k = counters[STEPS] % RING
-    ring[k * (nq + 1)] = t
-    for i in range(nq):
-        ring[k * (nq + 1) + 1 + i] = X[i]
-    counters[STEPS] += 1
-
-
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
-def decide(args: int) -> int:
-    """After each step: remember the position, judge the choice of coordinates, and take another one if that pays."""
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    plan = integers(a[PLAN], plan[LENGTH])
-    status = expand_here(args)
-    if status != 0:
-        return status
-    n, m, size = plan[NV], plan[M], plan[CHOICE]
-    every, flag = plan[EVERY], doubles(a[2], 1)
-    choice, old = integers(a[CHOICES], size), integers(a[CHOICES] + 8 * size, size)
-    trial = integers(a[CHOICES] + 16 * size, size)
-    counters = integers(a[CHOICES] + 24 * size, COUNTERS)
-    marks = integers(a[CHOICES] + 8 * (3 * size + COUNTERS + m + 1), m + 3 * n)
-    valid, _, _, scale, ring = _memory(a[MEMORY], plan)
-    _remember(plan, counters, ring, doubles(a[0], 1)[0], doubles(a[WORK], plan[NQ]))
-    pointers = words(a[VELOCITY], 8)
-    J = doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
-    _, _, _, copy = _more(a[WORK], plan)
-    place = choice[plan[NQU] + plan[NVU] :]
-    dependent, independent = marks[m + n : m + 2 * n], marks[m + 2 * n : m + 3 * n]
-    eligible = plan[HEAD + 2 * n : HEAD + 3 * n]
-    for j in range(n):
-        dependent[j] = 1 if place[j] < 0 else 0
-        independent[j] = 1 - dependent[j]
-    if every > 0 and counters[STEPS] % every != 0:
-        return 0
-    if every > 0:
-        best = choose(J, plan, scale, eligible, eligible, trial, copy, marks)
-        wanted = choose(J, plan, scale, eligible, independent, trial, copy, marks)
-        if wanted < BEARABLE * best:
-            return 0
-    else:
-        now = choose(J, plan, scale, dependent, dependent, trial, copy, marks)
-        if now >= GOOD:
-            return 0
-        best = choose(J, plan, scale, eligible, eligible, trial, copy, marks)
-        if every < 0 and now < DEAD * best:
-            return NEAR_DEAD_POINT
-        if every < 0 or now >= WORSE * best:
-            return 0
-    same = True
-    for k in range(plan[NVU]):
-        if trial[plan[NQU] + k] != choice[plan[NQU] + k]:
-            same = False
-    if same:
-        return 0
-    for i in range(size):
-        old[i], choice[i] = choice[i], trial[i]
-    counters[SWITCHES] += 1
-    valid[0] = 0.0
-    flag[0] = 1.0
-    return 0
-
-
-@njit(**_OPTIONS)
-def _carry(plan: Any, old: Any, choice: Any, X: Any, rates: Any, acceleration: Any, x: Any, f: Any, d: Any) -> None:
-    """x and ẋ in the new coordinates; entries of quaternions, independent in both, keep their rates."""
-    n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
-    for i in range(nqu):
-        x[i] = f[i]
-    for i in range(nqu):
-        d[0] = 0.0
-        found = False
-        for j in range(n):
-            if plan[HEAD + j] == choice[i]:
-                d[0] = rates[j]
-                found = True
-        if not found:
-            for k in range(nqu):
-                if old[k] == choice[i]:
-                    d[0] = x[k]
-        f[i] = d[0]
-    for i in range(nqu):
-        x[i] = X[choice[i]]
-    for k in range(nvu):
-        x[nqu + k] = X[nq + choice[nqu + k]]
-        f[nqu + k] = acceleration[choice[nqu + k]]
-
-
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
-def remap(args: int) -> int:
-    """Carry x and ẋ of a present or past point from the old to the new coordinates by kinematics alone."""
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    n, nq, nz, m, size = plan[NV], plan[NQ], plan[NZ], plan[M], plan[CHOICE]
-    nqu, nvu = plan[NQU], plan[NVU]
-    plan = integers(a[PLAN], plan[LENGTH])
-    choice, old = integers(a[CHOICES], size), integers(a[CHOICES] + 8 * size, size)
-    counters = integers(a[CHOICES] + 24 * size, COUNTERS)
-    pivots = integers(a[CHOICES] + 8 * (3 * size + COUNTERS), m + 1)
-    _, q, Z, _, ring = _memory(a[MEMORY], plan)
-    t, nearest, near = doubles(a[0], 1)[0], 1e300, 0
-    for k in range(min(counters[STEPS], RING)):
-        if abs(ring[k * (nq + 1)] - t) < nearest:
-            nearest, near = abs(ring[k * (nq + 1)] - t), k
-    start = ring[near * (nq + 1) + 1 : (near + 1) * (nq + 1)]
-    status = expand(args, old, start, Z[:0])
-    if status != 0:
-        return status
-    X, lu, d = _space(a[WORK], plan)
-    a0, acceleration, _, _ = _more(a[WORK], plan)
-    pointers = words(a[DRIFT], 8)
-    pointers[0], pointers[1] = a[0], a[WORK]
-    if call(plan[ADDRESS_DRIFT], a[DRIFT]) != 0:
-        return -1
-    g = doubles(pointers[3], m)
-    inner = words(a[VELOCITY], 8)
-    J = doubles(inner[plan[VELOCITY_RESULT] + 1], m * n)
-    x, f = doubles(a[1], nqu + nvu + nz), doubles(a[2], nqu + nvu + nz)
-    for j in range(n):
-        acceleration[j] = 0.0
-    for k in range(nvu):
-        acceleration[old[nqu + k]] = f[nqu + k]
-    for i in range(m):
-        total = g[i]
-        for k in range(nvu):
-            total -= J[i * n + old[nqu + k]] * f[nqu + k]
-        g[i] = total
-    _solve(plan, old, 1, lu, pivots, g, d[n:], acceleration)
-    rates = a0
-    for j in range(n):
-        rates[j] = X[nq + j]
-    _carry(plan, old, choice, X, rates, acceleration, x, f, d)
-    return 0
-
-
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
-def follow(args: int) -> int:
-    """After each step make the solved angles the references of the next one; NEAR_DEAD_POINT when a root is about to vanish.
-
-    args = t, x, –, address, pointers, angles, references, how many, margins, how many, least margin.
-    """
-    a = words(args, 11)
-    inner = words(a[4], 2)
-    inner[0], inner[1] = a[0], a[1]
-    status = call(a[3], a[4])
-    angles, references = doubles(a[5], a[7]), doubles(a[6], a[7])
-    margins, least = doubles(a[8], a[9]), doubles(a[10], 1)[0]
-    for i in range(a[7]):
-        if np.isfinite(angles[i]):
-            references[i] = angles[i]
-    for i in range(a[9]):
-        if not margins[i] >= least:
-            return NEAR_DEAD_POINT
-    return status
 
 
 def make_plan(

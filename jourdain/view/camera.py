@@ -67,8 +67,9 @@ def extent(scene: Scene) -> Extent:
             if k == 0:
                 start.append(placed[0])
         if not tracks:
-            start.append(rest[0])
             motion.append(rest[0])
+            if scene.follow is None:  # a followed body is looked at, not the landscape it travels through
+                start.append(rest[0])
     for run in scene.runs:
         for line in (*run.links.values(), *run.points.values()):
             points = np.asarray(line)
@@ -112,7 +113,8 @@ def default_camera(scene: Scene, aspect: float = 16 / 9) -> Camera:
     if scene.camera is not None:
         return scene.camera
     space = extent(scene)
-    low, high = (space.model_low, space.model_high) if space.is_journey else (space.low, space.high)
+    closely = space.is_journey or scene.follow is not None
+    low, high = (space.model_low, space.model_high) if closely else (space.low, space.high)
     up = up_vector(scene)
     view = _direction(high - low, up)
     right = np.cross(up, view)
@@ -120,11 +122,11 @@ def default_camera(scene: Scene, aspect: float = 16 / 9) -> Camera:
     above = np.cross(view, right)
     target = 0.5 * (low + high)
     box = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
-    corners = (box if space.is_journey else space.outline) - target
+    corners = (box if closely else space.outline) - target
     tangent = np.tan(np.radians(FOV) / 2)
     across, over, toward = corners @ right, corners @ above, corners @ view
     distance = float(np.max(toward + np.maximum(np.abs(across) / aspect, np.abs(over)) / tangent))
-    margin = 1.08 if not space.is_journey else 1.5
+    margin = 1.5 if closely else 1.08
     return Camera(target + max(margin * distance, 1e-6) * view, target, FOV)
 
 

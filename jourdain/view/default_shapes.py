@@ -112,7 +112,11 @@ def invented_shapes(model: Model, body: ModelBody, number: Numbers, size: float)
     if len(points) > 1 and _in_line([*points, c]):
         ends = _ends(points)
         shapes = [rod(*ends, ROD * size)]
-        return shapes if not heavy or _near_segment(c, *ends) else [*shapes, rod(ends[0], c, 0.6 * ROD * size)]
+        if heavy and not _near_segment(c, *ends):
+            shapes.append(rod(ends[0], c, 0.6 * ROD * size))
+        if heavy and equivalent_box(body, number)[0].max() < 0.05 * np.linalg.norm(ends[1] - ends[0]):
+            shapes.append(sphere(0.13 * size, p=c))
+        return shapes
     if 1 < len(points) < 4:
         return _frame_of_rods(points, size)
     solid = _solid(body, number, size, points)

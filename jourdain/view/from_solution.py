@@ -80,7 +80,7 @@ def model_scene(model: Model, parameters: Mapping[str, float] | None = None) -> 
         system.set_parameters(**parameters)
     try:
         return state_scene(system, system.assemble({}) if system.equations_of_motion.rows else None)
-    except SolverError:
+    except (SolverError, np.linalg.LinAlgError):  # all zero may be a singular position
         return state_scene(system)
 
 

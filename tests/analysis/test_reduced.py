@@ -10,8 +10,8 @@ import pytest
 
 import jourdain as jd
 from jourdain.analysis.partition import normal_criterion, projective_criterion
-from jourdain.analysis.reduced import ReducedSystem
 from jourdain.analysis.reactions import constrained_accelerations
+from jourdain.analysis.reduced import ReducedSystem
 from jourdain.library import mechanisms, nonholonomic
 from jourdain.solvers.ode import integrate
 
@@ -244,7 +244,11 @@ def test_sampled_controller_sees_the_full_state(formulation: str) -> None:
 
 def test_rolling_has_more_positions_than_velocities() -> None:
     s = nonholonomic.rolling_disk().compile()
-    x = s.assemble({"disk.rx": 1.2, "disk.rz": 0.3}, guess={"disk.z": 0.1}, velocities={"disk.rz_rate": 1.0, "disk.rx_rate": 0.2, "spin.angle_rate": -8.0})
+    x = s.assemble(
+        {"disk.rx": 1.2, "disk.rz": 0.3},
+        guess={"disk.z": 0.1},
+        velocities={"disk.rz_rate": 1.0, "disk.rx_rate": 0.2, "spin.angle_rate": -8.0},
+    )
     expected = table(s, s.simulate(x, 1.0, "dop853", outputs=11, **TIGHT))
     for every in (True, 5):
         sol = s.simulate(x, 1.0, "dop853", formulation="reduced", repartition=every, outputs=11, **TIGHT)

@@ -67,7 +67,12 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
             pool.append(z)
             m.rate(z, random_law(rng, pool))
         elif what == "link":
-            link = m.link(f"link{i}", *pair(), law=lambda z, v, t: 3.0 * (z - 1.0) + random_law(rng, [z, v, t, *pool]), kind=rng.choice(["link", "muscle"]))
+            link = m.link(
+                f"link{i}",
+                *pair(),
+                law=lambda z, v, t: 3.0 * (z - 1.0) + random_law(rng, [z, v, t, *pool]),
+                kind=rng.choice(["link", "muscle"]),
+            )
             pool += [link.length, link.rate]
         elif what == "spring":
             m.spring(f"spring{i}", *pair(), stiffness=rng.choice([100.0, *pool[:3]]), length=1.0, damping=rng.choice([0.0, 2.0]))
@@ -94,10 +99,10 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
         elif what == "close":
             m.close(f"loop{i}", *pair(), rng.choice(["ball", "revolute", "universal", "parallel"]), axis=(1.0, 2.0, rng.random()))
         elif what == "equation":
-            m.constraint(f"eq{i}", random_law(rng, pool) + pool[-1] * m.time)
+            m.constraint(f"eq{i}", jd.sin(random_law(rng, pool)) + pool[-1] * m.time)
         elif what == "event":
             jump = {joints[0].coordinates[0].v[0]: random_law(rng, pool)} if joints and rng.random() < 0.5 else {}
-            m.event(f"event{i}", random_law(rng, pool) + m.time, rng.choice([-1, 0, 1]), rng.random() < 0.3, jump)
+            m.event(f"event{i}", jd.cos(random_law(rng, pool)) + m.time, rng.choice([-1, 0, 1]), rng.random() < 0.3, jump)
         elif what == "output":
             m.output(f"out{i}", random_law(rng, pool), rng.choice(["", "N"]))
         elif what == "bushing":
@@ -139,7 +144,9 @@ def test_the_published_schema_is_the_one_in_the_code() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
 
 
-LIBRARY = [f for n, f in inspect.getmembers(mechanisms, inspect.isfunction) if f.__module__ == mechanisms.__name__ and not n.startswith("_")]
+LIBRARY = [
+    f for n, f in inspect.getmembers(mechanisms, inspect.isfunction) if f.__module__ == mechanisms.__name__ and not n.startswith("_")
+]
 
 
 @pytest.mark.parametrize("build", LIBRARY, ids=lambda f: f.__name__)
@@ -149,10 +156,11 @@ def test_library_models(build: Any) -> None:
     assert "[creation]" not in text  # built in the usual order: nothing to say about it
 
 
-def test_same_motion() -> None:
+def test_same_compiled_dynamics() -> None:
     m = mechanisms.double_pendulum()
-    runs = [x.compile().simulate({"shoulder.angle": 1.0}, 0.3) for x in (m, loads_model(dumps_model(m)))]
-    assert np.array_equal(runs[0]["elbow.angle"], runs[1]["elbow.angle"])
+    q, v, tau = np.array([0.3, -1.2]), np.array([2.0, 0.7]), np.array([0.1, 0.2])
+    found = [x.compile().forward_dynamics(q, v, tau) for x in (m, loads_model(dumps_model(m)))]
+    assert np.array_equal(found[0], found[1]) and np.all(np.abs(found[0]) > 0.1)
 
 
 def test_a_compiled_model_can_be_saved(tmp_path: Path) -> None:
@@ -188,9 +196,11 @@ def test_an_unusual_order_of_making_is_kept() -> None:
 
 def test_everything_else_a_model_holds(tmp_path: Path) -> None:
     m = jd.Model("all kinds – été", gravity=(0, -9.81, 0))
-    l = m.parameter("l", 0.5, "m", ("100 mm", 2.0), "length of the \"arm\"")
+    l = m.parameter("l", 0.5, "m", ("100 mm", 2.0), 'length of the "arm"')
     m.parameter("odd name", -0.0)
-    a = m.body("a", shape=[jd.box(l, 0.1, 0.2, 7800.0).at(0, 0, 0.1), jd.box(0.3, 0.3, 0.3, 500.0) - jd.cylinder(0.05, 0.3)], colour="#112233")
+    a = m.body(
+        "a", shape=[jd.box(l, 0.1, 0.2, 7800.0).at(0, 0, 0.1), jd.box(0.3, 0.3, 0.3, 500.0) - jd.cylinder(0.05, 0.3)], colour="#112233"
+    )
     a.shapes.append(jd.sphere(0.1))
     b = m.body("b.c", mass=1.0, com=(0.1, 0, 0), inertia=(1, 2, 2.5))
     b.add_mass(0.5, (0, 0, 1), [[2, 0.1, 0], [0.1, 2, 0], [0, 0, 3]], about="origin", axes=("z", "30 deg"))
@@ -229,7 +239,12 @@ def test_everything_else_a_model_holds(tmp_path: Path) -> None:
     assert again.bodies["b.c"].shapes[-1] == b.shapes[-1] and again.bodies["b.c"].shapes[2] == b.shapes[2]
     assert again.joints["j"].limits == j.limits and again.joints["j"].drive.gear_ratio == 3.0
     text = dumps_model(m)
-    assert 'axes = ["z", "30 deg"]' in text and 'limits = ["-30 deg", inf]' in text and "'sum of all'" in text and "[bodies.\"b.c\".frames]" in text
+    assert (
+        'axes = ["z", "30 deg"]' in text
+        and 'limits = ["-30 deg", inf]' in text
+        and "'sum of all'" in text
+        and '[bodies."b.c".frames]' in text
+    )
 
 
 def test_a_mesh_in_the_folder_is_named_by_its_file(tmp_path: Path) -> None:
@@ -267,7 +282,9 @@ def test_names_that_mean_several_things_are_told_apart() -> None:
     hub = m.body("hub", mass=1.0)
     m.free("hub", m.ground, hub)
     s = m.sensor("hub", hub)
-    m.output("o", s.x * m.joints["hub"].coordinates[0].q[0] + m.parameter("and", 1.0) * m.parameter("self.x", 2.0) * m.parameter("it's", 3.0))
+    m.output(
+        "o", s.x * m.joints["hub"].coordinates[0].q[0] + m.parameter("and", 1.0) * m.parameter("self.x", 2.0) * m.parameter("it's", 3.0)
+    )
     again = check_round_trip(m)
     assert {e.name for e in jd.symbolic.graph.free_symbols([again.states["x"].rate])} == {"x", "t"}
 
@@ -294,7 +311,9 @@ HEAD = 'format = "jourdain"\nversion = 1\nname = "hand"\n'
 
 
 def test_written_by_hand() -> None:
-    m = loads_model(HEAD + """
+    m = loads_model(
+        HEAD
+        + """
 gravity = [0, 0, "-g"]
 [parameters]
 g = "9.81 m/s^2"
@@ -341,7 +360,8 @@ terminal = true
 jump = {"ride.x_rate" = 0}
 [outputs]
 speed = "speed"
-""")
+"""
+    )
     assert m.parameter_set["k"].value == pytest.approx(1000.0) and float(m.bodies["wheel"].mass) == 1.2
     assert [float(e) for e in m.bodies["wheel"].moment] == pytest.approx([0.006, 0.0, 0.0072])
     strut = m.loads["strut"]
@@ -352,7 +372,9 @@ speed = "speed"
 
 
 def test_scan_and_strict_reader_agree_on_every_place() -> None:
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 keep = [ # comment ] "
   "a#b", 'c"d', # another
 ]
@@ -369,8 +391,16 @@ file = "b\\u0041\\""
 [include.parameters]
 k = 3
 """
+    )
     source = Source(text)
-    lines = {(): 1, ("keep", 1): 6, ("bodies", "a.b"): 9, ("bodies", "a.b", "description"): 11, ("include", 1): 16, ("include", 1, "parameters", "k"): 19}
+    lines = {
+        (): 1,
+        ("keep", 1): 6,
+        ("bodies", "a.b"): 9,
+        ("bodies", "a.b", "description"): 11,
+        ("include", 1): 16,
+        ("include", 1, "parameters", "k"): 19,
+    }
     for path, line in lines.items():
         assert source.line(path) == line, path
 

@@ -1,4 +1,4 @@
-"""Suspensions: counts, kinematics under different topologies, dynamics against the numbers of spec system S2."""
+"""Suspensions: counts, kinematics under different topologies, dynamics against numbers of an independent Cartesian model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def front(kind: str, rods: str):
 
 
 def rank(system, state) -> int:
-    h, J = system.function("constraints")(np.array([0.0]), state.q)
+    _, J = system.function("constraints")(np.array([0.0]), state.q)
     return int(np.linalg.matrix_rank(J, tol=1e-8))
 
 
@@ -67,7 +67,7 @@ TABLE = np.array(
 
 
 @pytest.mark.parametrize(("rods", "carried_by"), TOPOLOGIES)
-def test_five_link_kinematics_are_the_table_of_the_specification(rods, carried_by):
+def test_five_link_kinematics_are_those_of_the_table(rods, carried_by):
     found = lib.curves(five_link(rods, carried_by), "rear", "rear.float.z", TABLE[:, 0], {"frame.displacement": 0.0})
     np.testing.assert_allclose(1e3 * found["x"], TABLE[:, 1], atol=6e-5)
     np.testing.assert_allclose(1e3 * (found["y"] - 0.74), TABLE[:, 2], atol=6e-5)
@@ -128,7 +128,9 @@ def test_five_link_design_position_is_in_equilibrium(rods):
 
 def test_five_link_eigenvalues():
     found = np.sort_complex(np.asarray(five_link("bodies").equilibrium().eigenvalues, dtype=complex))
-    expected = np.sort_complex(np.array([-1.5768489 + 6.8600394j, -1.5768489 - 6.8600394j, -21.4831693 + 76.5438122j, -21.4831693 - 76.5438122j, 0, 0]))
+    expected = np.sort_complex(
+        np.array([-1.5768489 + 6.8600394j, -1.5768489 - 6.8600394j, -21.4831693 + 76.5438122j, -21.4831693 - 76.5438122j, 0, 0])
+    )
     np.testing.assert_allclose(found, expected, atol=5e-7)
 
 
@@ -180,7 +182,7 @@ def test_mirrored_corner_moves_as_the_mirror_image():
 def test_bad_choices_are_named():
     with pytest.raises(jd.ModelError, match="'welded' is unknown; use one of removed"):
         lib.five_link_suspension("welded")
-    with pytest.raises(jd.ModelError, match="side is 1 .* got 0"):
+    with pytest.raises(jd.ModelError, match=r"side is 1 .* got 0"):
         lib.Side(0)
     with pytest.raises(jd.ModelError, match="carried_by 'sky' is unknown"):
         lib.five_link_suspension(carried_by="sky")

@@ -164,7 +164,7 @@ def reading(m, j, expressions, q, v):
 
 @given(
     st.floats(-3, 3), st.floats(-0.25, 0.25), st.floats(0.25, 0.35), st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.sampled_from([0.0, 0.05])
-)
+)  # fmt: skip
 @settings(max_examples=25, deadline=None)
 def test_deflection_is_the_deepest_point_of_the_wheel_below_the_plane(yaw, lean, z, slope, bank, crown):
     m, j, t = wheel(None, road=roads.flat(0.02, slope, bank), crown=crown)
@@ -188,7 +188,9 @@ def test_rolling_sliding_and_turning_give_the_slips_of_their_definition():
     z, V, yaw = 0.295, 20.0, 0.1
     Re = 0.313 - (0.313 - z) / 3
     rate = 1.05 * V * math.cos(yaw) / Re
-    found = reading(m, j, [t.slip.kappa, t.slip.tan_alpha, t.slip.load, t.contact.effective_radius], [0, 0, z, yaw, 0, 3.0], [V, 0, 0, 0, 0, rate])
+    found = reading(
+        m, j, [t.slip.kappa, t.slip.tan_alpha, t.slip.load, t.contact.effective_radius], [0, 0, z, yaw, 0, 3.0], [V, 0, 0, 0, 0, rate]
+    )
     np.testing.assert_allclose(found, [0.05, -math.tan(yaw), 2e5 * (0.313 - z), Re], rtol=1e-3)
     still = wheel()
     found = reading(*still[:2], [still[2].slip.kappa, still[2].slip.tan_alpha], [0, 0, z, 0, 0, 0], [0] * 6)
@@ -221,10 +223,8 @@ def test_power_of_the_wrench_is_slip_power_and_work_of_the_normal_force(state, l
 
 
 def test_normal_force_never_pulls_and_ends_with_contact():
-    m, j, t = wheel(None, damping=3000.0)
-    s = None
-    for i, e in enumerate([t.slip.load]):
-        m.output(f"e{i}", e)
+    m, _, t = wheel(None, damping=3000.0)
+    m.output("load", t.slip.load)
     s = m.compile()
     f = s.function("outputs")
     at = lambda z, vz: f(np.array([0.0]), np.array([0, 0, z, 0, 0, 0, 0, 0, vz, 0, 0, 0], dtype=float), s.input_values())[0]
@@ -233,7 +233,7 @@ def test_normal_force_never_pulls_and_ends_with_contact():
 
 
 def test_a_wheel_at_rest_stays_at_rest_and_a_rolling_one_slows_down_by_its_resistance():
-    m, j, t = wheel("magic", ("Tx", "Tz", "Ry"), rolling_resistance=0.015)
+    m, _, _ = wheel("magic", ("Tx", "Tz", "Ry"), rolling_resistance=0.015)
     s = m.compile()
     e = s.equilibrium({"hub.z": 0.3})
     assert set(e.held) == {"hub.x", "hub.ry"} and e["hub.z"] == pytest.approx(0.313 - 400 * 9.81 / 2e5, abs=1e-12)
@@ -245,7 +245,7 @@ def test_a_wheel_at_rest_stays_at_rest_and_a_rolling_one_slows_down_by_its_resis
 
 
 def test_relaxation_is_an_exponential_in_the_distance():
-    m, j, t = wheel("linear", ("Tx", "Ty", "Tz", "Ry"), relaxation=(0.2, 0.6))
+    m, j, _ = wheel("linear", ("Tx", "Ty", "Tz", "Ry"), relaxation=(0.2, 0.6))
     m.body("mass", mass=1.0)
     m.fixed("together", m.bodies["wheel"], m.bodies["mass"])
     for name, law in (("x", lambda t: 12.0 * t), ("y", lambda t: 0.3 * t), ("z", lambda t: 0.3 + 0.0 * t)):

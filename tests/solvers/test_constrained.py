@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from jourdain.solvers import constrained as c
 
@@ -20,7 +20,9 @@ listed_accelerations, reduced_accelerations = _callable(c.listed_accelerations),
 least_norm_by_blocks = _callable(c.least_norm_by_blocks)
 
 
-def random_system(seed: int, sizes: list[tuple[int, int]], alone: int, redundant: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def random_system(
+    seed: int, sizes: list[tuple[int, int]], alone: int, redundant: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """J with blocks of (rows, columns) on scattered velocities, right-hand side g, mass matrix, force."""
     rng = np.random.default_rng(seed)
     n, m = sum(k for _, k in sizes) + alone, sum(k for k, _ in sizes)
@@ -43,7 +45,10 @@ def arrays(plan: np.ndarray, n: int) -> tuple[np.ndarray, ...]:
 
 
 systems = st.tuples(
-    st.integers(0, 10_000), st.lists(st.tuples(st.integers(1, 4), st.integers(4, 6)), min_size=1, max_size=4), st.integers(0, 5), st.booleans()
+    st.integers(0, 10_000),
+    st.lists(st.tuples(st.integers(1, 4), st.integers(4, 6)), min_size=1, max_size=4),
+    st.integers(0, 5),
+    st.booleans(),
 )
 
 

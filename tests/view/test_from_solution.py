@@ -41,7 +41,7 @@ def four_bar() -> jd.Model:
 
 
 def spatial_run() -> jd.Solution:
-    return double_pendulum().compile().simulate({"shoulder.angle1": 0.8, "shoulder.angle2": -0.5, "elbow.omega_x": 3.0}, t=2.0)
+    return double_pendulum().compile().simulate({"shoulder.angle1": 0.8, "shoulder.angle2": -0.5, "elbow.orientation.omega_x": 3.0}, t=2.0)
 
 
 # --- tracks ------------------------------------------------------------------------------------------------------

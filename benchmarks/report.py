@@ -1,0 +1,199 @@
+"""Puts the stored figures into docs/benchmarks.md and draws the work–precision picture.
+
+python -m benchmarks.report
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.mechanisms import PEERS
+from benchmarks.run import RESULTS
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE = DOCS / "benchmarks.md"
+PICTURE = DOCS / "pictures" / "benchmark-mechanisms.png"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def milliseconds(seconds: float) -> str:
+    """Three significant digits, plain."""
+    value = 1e3 * seconds
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def conditions(record: dict[str, Any]) -> str:
+    """Machine and versions in one line."""
+    m = record["machine"]
+    names = {"exudyn": "Exudyn", "mujoco": "MuJoCo", "pin": "Pinocchio"}
+    versions = ", ".join(f"{names[n]} {m[n]}" for n in names if m.get(n, "not installed") != "not installed")
+    return f"CPU {m['cpu']}, {m['system']}, Python {m['python']}, {versions}."
+
+
+def mechanisms(record: dict[str, Any]) -> str:
+    """Times at equal error, ratios, and the costs around them."""
+    figures = record["figures"]
+    parts = [conditions(record)]
+    if figures["clock"] == "cpu":
+        parts.append(
+            f"**Preliminary**: the machine was busy (load average {figures['load']:.1f}), so processor times are compared instead of wall times."
+        )
+    rows = []
+    for case in figures["cases"]:
+        for level, row in case["levels"].items():
+            if any("ratio" in row.get(peer, {}) for peer in PEERS):
+                rows.append([case["title"], level, *(_cell(row.get(tool)) for tool in ("Jourdain", *PEERS))])
+    parts.append("Time for the same error, ms, with the method that was fastest there (ratio to Jourdain):")
+    parts.append(table(["problem", "error", "Jourdain", *PEERS], rows))
+    parts.append("The ratio at the error nearest to 1e-5 that both reach, and the smallest ratio over all errors in the table:")
+    parts.append(table(["problem", "peer", "at error", "ratio", "smallest", "target"], [r for c in figures["cases"] for r in _summary(c)]))
+    parts.append(
+        "What a call of `simulate` costs before it integrates, one evaluation of the right-hand side (dop853 at rtol 1e-8, with all of the "
+        "method's own work), the smallest error each tool reached, and model, equations, machine code, assembly and a first step in a "
+        "fresh process, from nothing and from the cache:"
+    )
+    parts.append(
+        table(
+            ["problem", "call, ms", "evaluation, µs", "smallest errors", "from nothing, s", "from cache, s"],
+            [_costs(c, figures["compile"].get(c["name"]), figures["clock"]) for c in figures["cases"]],
+        )
+    )
+    return "\n\n".join(parts)
+
+
+def _cell(entry: dict[str, Any] | None) -> str:
+    if entry is None:
+        return "–"
+    ratio = f" (**{entry['ratio']:.1f}×**)" if "ratio" in entry else ""
+    return f"{milliseconds(entry['seconds'])}{ratio} {entry['method']}"
+
+
+def _summary(case: dict[str, Any]) -> list[list[str]]:
+    rows = []
+    for peer, s in case["summary"].items():
+        target = "–" if s["target"] is None else f"≥ {s['target']:.0f}×: {'reached' if s['ratio'] >= s['target'] else 'missed'}"
+        rows.append([case["title"], peer, s["level"], f"{s['ratio']:.1f}×", f"{s['smallest']:.1f}×", target])
+    return rows
+
+
+def _costs(case: dict[str, Any], compiled: dict[str, float] | None, clock: str) -> list[str]:
+    run = next(r for r in case["runs"] if r["method"].startswith("dop853") and r["setting"] == 1e-8)
+    one = 1e6 * max(run[clock] - case["overhead_s"], 0.0) / run["evaluations"]
+    errors = ", ".join(f"{t} {e:.0e}" for t, e in case["agreement"].items())
+    times = [f"{compiled['cold_s']:.2f}", f"{compiled['cached_s']:.2f}"] if compiled else ["–", "–"]
+    return [case["title"], milliseconds(case["overhead_s"]), f"{one:.2f}", errors, *times]
+
+
+def dynamics(record: dict[str, Any]) -> str:
+    """Tree dynamics against Pinocchio."""
+    rows = []
+    for robot in record["figures"]["robots"]:
+        for name, d in robot.items():
+            if isinstance(d, dict):
+                ratios = [f"{d[f'{k}_us']:.3f} (**{d[f'{k}_ratio']:.1f}×**)" for k in ("batch", "loop", "single")]
+                rows.append([robot["robot"], name.replace("_", " "), str(d["operations"]), f"{d['pinocchio_us']:.2f}", *ratios])
+    header = ["robot", "function", "+ and ×", "Pinocchio, µs", "batch, µs", "native loop, µs", "single call, µs"]
+    return f"{conditions(record)}\n\n{table(header, rows)}"
+
+
+def coman(record: dict[str, Any]) -> str:
+    """Operation counts of the humanoid."""
+    f = record["figures"]
+    counts = {n: d for n, d in f.items() if isinstance(d, dict)}
+    rows = [[n.replace("_", " "), str(d["operations"]), f"≤ {d['target']}", str(d["robotran"])] for n, d in counts.items()]
+    return table(["function", "+ and ×", "target", "ROBOTRAN"], rows) + f"\n\nBoth derived in {1e3 * f['derive_s']:.0f} ms of pure Python."
+
+
+def start(record: dict[str, Any]) -> str:
+    """Import and first result."""
+    f = record["figures"]
+    rows = [
+        ["`import jourdain`", f"{f['import_s']:.2f}", "< 0.3"],
+        ["fresh process to the first simulated second, empty caches", f"{f['first_second_cold_s']:.2f}", "< 3"],
+        ["the same, cached", f"{f['first_second_cached_s']:.2f}", "< 1"],
+    ]
+    return table(["", "s", "target"], rows)
+
+
+def compile_time(record: dict[str, Any]) -> str:
+    """Growth of the compile time."""
+    f = record["figures"]
+    rows = [[str(n), f"{s:.2f}", str(u)] for n, s, u in zip(f["operations"], f["seconds"], f["microseconds per operation"], strict=True)]
+    return (
+        table(["operations", "s", "µs an operation"], rows)
+        + f"\n\nTime grows as size to the power {f['exponent']} (target ≤ {f['target']})."
+    )
+
+
+SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
+}  # fmt: skip
+
+
+def insert(page: str, name: str, text: str) -> str:
+    """Replaces what stands between the markers of a section."""
+    pattern = re.compile(rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
+    if not pattern.search(page):
+        raise KeyError(f"{PAGE.name} has no markers '<!-- {name}: begin -->' and '<!-- {name}: end -->'")
+    return pattern.sub(lambda m: f"{m[1]}\n{text}\n\n{m[2]}", page)
+
+
+def draw(figures: dict[str, Any], file: Path = PICTURE) -> None:
+    """Time over error, one field a problem, one line a method, one colour a tool."""
+    from jourdain.results.style import COLOURS, PALE, house_style, new_figure
+
+    colours = dict(zip(("Jourdain", *PEERS), COLOURS, strict=False))
+    cases = figures["cases"]
+    columns = min(4, len(cases))
+    lines = -(-len(cases) // columns)
+    with house_style():
+        figure = new_figure(3.3 * columns, 2.9 * lines + 0.5)
+        axes = figure.subplots(lines, columns, squeeze=False)
+        for ax in axes.flat[len(cases) :]:
+            ax.set_visible(False)
+        for ax, case in zip(axes.flat, cases, strict=False):
+            for tool, colour in colours.items():
+                runs = [r for r in case["runs"] if r["tool"] == tool and r["error"] < 0.3]
+                for i, method in enumerate(dict.fromkeys(r["method"] for r in runs)):
+                    points = [(r[figures["clock"]], r["error"]) for r in runs if r["method"] == method]
+                    label = tool if i == 0 else None
+                    ax.plot([e for _, e in points], [1e3 * t for t, _ in points], "o-", ms=3, lw=1, color=colour, label=label)
+            ax.set(xscale="log", yscale="log", title=case["title"], xlim=(0.5, 1e-12))
+            ax.grid(True, color=PALE)
+        for ax in axes[:, 0]:
+            ax.set_ylabel("time, ms")
+        for ax in axes[-1]:
+            ax.set_xlabel("error at the end (finer →)")
+        shown: dict[str, Any] = {}
+        for ax in axes.flat:
+            handles, labels = ax.get_legend_handles_labels()
+            shown |= dict(zip(labels, handles, strict=True))
+        figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=len(shown))
+        file.parent.mkdir(exist_ok=True)
+        figure.savefig(file, dpi=130)
+
+
+def main() -> None:
+    """Updates the page with every result file that exists."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, write in SECTIONS.items():
+        file = RESULTS / f"{name}.json"
+        if file.exists():
+            record = json.loads(file.read_text(encoding="utf-8"))
+            page = insert(page, name, write(record))
+            if name == "mechanisms":
+                draw(record["figures"])
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
