@@ -20,10 +20,11 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
 
+from site_parts import broken_links, equation, highlight, shell
+
 import jourdain as jd
 from jourdain.errors import JourdainError
 from jourdain.formalisms.explicit import explicit_equations
-from site_parts import broken_links, equation, highlight, shell
 
 ROOT = Path(__file__).resolve().parents[1]
 #: From easy to large.

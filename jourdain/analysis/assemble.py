@@ -90,7 +90,7 @@ def _velocity_column(system: System, name: str) -> int:
     """Index of the velocity that belongs to a position."""
     c = system.configuration
     i = c.index(name)
-    for iq, iv in c.quaternions:
+    for iq, _ in c.quaternions:
         if iq <= i < iq + 4:
             raise InputError(f"'{name}' is part of a quaternion and cannot be fixed alone; use an orientation sequence such as 'xyz'")
     return i - sum(iq < i for iq, _ in c.quaternions)

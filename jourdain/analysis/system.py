@@ -23,7 +23,6 @@ from .configuration import Configuration
 from .state import State
 
 if TYPE_CHECKING:
-    from .sweep import SweepResult
     from ..results.solution import Solution
     from ..solvers.looped_tree import LoopedTree
     from ..symbolic.expr import Expr
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from .kinematics import Motion
     from .linearise import LinearSystem
     from .modal import FrequencyResponse, Modes, RootLocus
+    from .sweep import SweepResult
 
 
 @contextmanager

@@ -130,10 +130,10 @@ class ModelNames:
         if found is not None:
             return found
         head, _, tail = name.rpartition(".")
-        joint = self.model.joints.get(head)
-        if joint is None or tail not in ("position", "velocity", "acceleration") or len(joint.coordinates) != 1:
+        owner = self.model.joints.get(head)
+        if owner is None or tail not in ("position", "velocity", "acceleration") or len(owner.coordinates) != 1:
             return None
-        c = joint.coordinates[0]
+        c = owner.coordinates[0]
         return None if c.is_quaternion else {"position": c.q, "velocity": c.v, "acceleration": c.a}[tail][0]
 
     def _place(self, name: str) -> tuple[Sensor, str, int] | None:

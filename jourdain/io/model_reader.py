@@ -151,7 +151,8 @@ class ModelReader:
             base = base.body.frames[given["frame"]]
         if "position" not in given and "rotation" not in given:
             return base
-        return base.at(*self.vector(given.get("position", (0, 0, 0))), rotation=self.rotation(given.get("rotation")))
+        x, y, z = self.vector(given.get("position", (0, 0, 0)))
+        return base.at(x, y, z, self.rotation(given.get("rotation")))
 
     def joint(self, name: Any) -> Joint:
         """A joint by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
@@ -132,7 +133,7 @@ class ConstraintMethods:
         if len(frames) < 2:
             raise ModelError(f"pulley '{name}' needs at least two points")
         total: Any = -value(length, f"pulley '{name}'")
-        for i, (a, b) in enumerate(zip(frames, frames[1:], strict=False)):
+        for i, (a, b) in enumerate(pairwise(frames)):
             d = self.sensor(f"{name}.segment{i + 1}", b, a).position
             total = total + sqrt(d.dot(d))
         return self.constraint(name, total)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError
 from ..symbolic.expr import HALF, ZERO, Expr, mul, neg
 from ..symbolic.functions import sqrt
-from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
 from .joints import Joint
 from .values import unit_axis, value, vector

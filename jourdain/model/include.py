@@ -205,9 +205,9 @@ class _Copy:
                     self._become(old, now, sign)
                 continue
             turning = self.mirror.turning_signs
-            for group, now, s in ((c.q, new.q, (1, *turning)), (c.v, new.v, turning), (c.a, new.a, turning)):
-                for a, b, sign in zip(group, now, s, strict=True):
-                    self._become(a, b, sign)
+            signs_of = (1, *turning, *turning, *turning)
+            for old, now, sign_of in zip((*c.q, *c.v, *c.a), (*new.q, *new.v, *new.a), signs_of, strict=True):
+                self._become(old, now, sign_of)
 
     def _mimic(self, given: Any, own: int) -> Any:
         leader, ratio, offset = (*(given if isinstance(given, tuple) else (given,)), 1.0, 0.0)[:3]

@@ -253,7 +253,7 @@ class LoopedTree:
     array([-20.])
     """
 
-    def __init__(self, model: Model | Tree, parameters: Mapping[str, float] | Sequence[float] | None = None) -> None:
+    def __init__(self, model: Model | Tree, parameters: Mapping[str, float] | Sequence[float] | Array | None = None) -> None:
         tree = model if isinstance(model, Tree) else Tree(model, regroup=False, share=False)
         self.name = tree.model.name
         self.arrays = LinkArrays(tree)
