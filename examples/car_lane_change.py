@@ -38,9 +38,10 @@ if __name__ == "__main__":
         print(f"{corner}: load {sol[f'{corner}.tyre.Fz'].min():.0f} … {sol[f'{corner}.tyre.Fz'].max():.0f} N")
     Path("out").mkdir(exist_ok=True)
     sol.plot("chassis.y", "chassis.rz_rate", "sideslip", "chassis.rx", file="out/car_lane_change_plot.png")
-    shown = sol.resample(401)
-    shown.save_picture("out/car_lane_change.png", t=1.5, follow="chassis")
-    shown.save_page("out/car_lane_change.html", plots=["chassis.y", ["chassis.rz_rate"], ["FL.tyre.Fz", "FR.tyre.Fz"]], follow="chassis")
+    sol.resample([1.49, 1.5]).save_picture("out/car_lane_change.png", t=1.5)
+    sol.resample(401).save_page(
+        "out/car_lane_change.html", plots=["chassis.y", ["chassis.rz_rate"], ["FL.tyre.Fz", "FR.tyre.Fz"]], follow="chassis"
+    )
     print("wrote out/car_lane_change.png, out/car_lane_change_plot.png and out/car_lane_change.html")
 
     circle = car(steering=0.002, path="circle").compile()

@@ -37,6 +37,7 @@ def full_car() -> jd.Model:
 
 if __name__ == "__main__":
     system = full_car().compile()
+    system.set_parameters(**{"cruise.speed": SPEED})
     print(system)
     start = system.assemble({}, velocities=rolling(SPEED))
     print(start.report)

@@ -43,7 +43,8 @@ _LATER = {
     "System": "analysis.system", "read_urdf": "io", "read_mjcf": "io", "read_mbs": "io", "write_mbs": "io", "box": "model.shapes",
     "cylinder": "model.shapes", "tube": "model.shapes", "sphere": "model.shapes", "capsule": "model.shapes", "cone": "model.shapes",
     "torus": "model.shapes", "prism": "model.shapes", "revolved": "model.shapes", "mesh": "model.shapes", "union": "model.shapes",
-    "difference": "model.shapes", "intersection": "model.shapes",
+    "difference": "model.shapes", "intersection": "model.shapes", "load_model": "io.model_file", "loads_model": "io.model_file",
+    "dumps_model": "io.model_file", "ModelDocument": "io.model_operations",
 }  # fmt: skip
 
 

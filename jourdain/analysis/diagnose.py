@@ -18,17 +18,22 @@ if TYPE_CHECKING:
 #: How far beyond the last good state, in units of the failed look-ahead, laws are tried.
 LOOK_AHEAD = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
+#: A state beyond this is no motion but a numerical instability.
+BLOWN_UP = 1e30
 
-def explain_failure(native: NativeSystem, trajectory: Trajectory) -> str:
+
+def explain_failure(native: NativeSystem, trajectory: Trajectory, step: float = 0.0) -> str:
     """The solver's message in the words of the model, with the cause when it can be found."""
     system = native.system
     message = named(system, trajectory.message)
     t, x = trajectory.restart.t, trajectory.restart.x[: native.n]
     if "returned status 3" in message:
         return lock_up(system, t, x)
+    if "not finite" in message and np.abs(x).max() > BLOWN_UP:
+        return f"{message.split(';')[0]}: the motion grew without bounds, as a stiff system does when the step is too long; use method='radau' or 'rosenbrock', or a smaller step"
     cause = singular_mass(system, t, x, native._parameters)
-    if cause is None and ("not finite" in message or "status" in message):
-        cause = bad_law(native, t, x, _time_of(trajectory.message, t))
+    if cause is None:
+        cause = bad_law(native, t, x, max(_time_of(trajectory.message, t), t + step))
     if cause is None and "status 2" in message:
         cause = "the mechanism locks there: its constraints leave a motion without inertia"
     return f"{message}: {cause}" if cause else message

@@ -12,11 +12,11 @@ from ..errors import InputError, SolverError
 from ..model.values import number
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
-from ..solvers import STIFF
+from ..solvers import METHODS, STIFF
 from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
-from .diagnose import explain_failure, singular_mass
+from .diagnose import explain_failure
 from .energy_balance import BOOKS, energy_channels
 from .implicit import ALPHA_METHODS, alpha_channels, integrate_alpha
 from .native_system import NativeSystem
@@ -50,10 +50,12 @@ def simulate(
 
     A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.
     """
+    if isinstance(method, str) and method not in METHODS and method not in ALPHA_METHODS:
+        raise InputError(f"simulate '{system.model.name}': method '{method}' is unknown; choose one of {', '.join([*METHODS, *ALPHA_METHODS])}")
     if parameters is not None:
         system = system.copy(parameters)
     restart = x0.restart if isinstance(x0, Solution) else None
-    start = x0.final_state() if isinstance(x0, Solution) else system.state(x0)
+    start: State = x0.final_state() if isinstance(x0, Solution) else system.state(x0)
     span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
     if not span[1] > span[0]:
         raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
@@ -68,13 +70,7 @@ def simulate(
             progress=progress, max_steps=max_steps,
         )  # fmt: skip
     constants, signals, controllers = sort_inputs(system, inputs or {})
-    try:
-        native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
-    except InputError:
-        cause = singular_mass(system, start.t, start.x)
-        if cause is None:
-            raise
-        raise SolverError(f"simulate '{system.model.name}': {cause}") from None
+    native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     options: dict[str, Any] = {
         "rtol": rtol, "atol": atol, "step": step, "t_eval": times, "events": native.events(), "samples": samples,
@@ -85,7 +81,7 @@ def simulate(
     if method in ALPHA_METHODS:
         trajectory = integrate_alpha(native, span, first, method, rho, **options)
     else:
-        derivatives = native.derivatives() if method in STIFF else {}
+        derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
         trajectory = integrate(native.rhs, span, first, method, project=native.project, positions=system.nq, **derivatives, **options)
     if native.callbacks is not None and native.callbacks.error is not None:
         raise native.callbacks.error
@@ -96,7 +92,7 @@ def simulate(
     solution = solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
     solution.restart = trajectory.restart
     if trajectory.status in ("failed", "max_steps"):
-        message = explain_failure(native, trajectory) if trajectory.status == "failed" else trajectory.message
+        message = explain_failure(native, trajectory, step or 0.0) if trajectory.status == "failed" else trajectory.message
         raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
     return solution
 

@@ -30,10 +30,10 @@ class TextEditor:
         """Whether there is something at a path."""
         data: Any = self.source.data
         for key in path:
-            if (isinstance(data, dict) and key in data) or (isinstance(data, list) and isinstance(key, int) and key < len(data)):
-                data = data[key]
-            else:
+            inside = key in data if isinstance(data, dict) else isinstance(data, list) and isinstance(key, int) and key < len(data)
+            if not inside:
                 return False
+            data = data[key]
         return True
 
     def put(self, path: Path, value: Any) -> str:
@@ -96,8 +96,6 @@ class TextEditor:
         if self._has_header(path):
             raise self._by_hand(path)
         span = self._span(path)
-        if isinstance(path[-1], int) and span.value == span.start and self.text[span.start] == "[" and self._has_header(path):
-            raise self._by_hand(path)
         return self.text[: span.value] + value_text(value) + self.text[span.end :]
 
     def _insert_line(self, table: Path, key: str, value: Any) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from .schema_types import SIMPLE, is_number, shown
 from .toml_source import Source
 
 FORMAT = "jourdain"
@@ -343,7 +343,7 @@ class _Checker:
 
     def table(self, path: Path, item: Any, what: str) -> None:
         if not isinstance(item, dict):
-            raise self.source.error(path, f"{what} is {_shown(item)}; a table of keys is needed")
+            raise self.source.error(path, f"{what} is {shown(item)}; a table of keys is needed")
 
     def analysis(self, path: Path, item: Mapping[str, Any], what: str) -> None:
         if not isinstance(item.get("verb"), str):
@@ -358,24 +358,24 @@ class _Checker:
         elif isinstance(value, list):
             for i, entry in enumerate(value):
                 self.plain((*path, i), entry, what)
-        elif not isinstance(value, (str, bool)) and not _is_number(value):
-            raise self.source.error(path, f"{what} is {_shown(value)}; give a number, a text, true or false, or lists of them")
+        elif not isinstance(value, (str, bool)) and not is_number(value):
+            raise self.source.error(path, f"{what} is {shown(value)}; give a number, a text, true or false, or lists of them")
 
     # -- types ----------------------------------------------------------------------------------------------------
 
     def type(self, path: Path, kind: str, value: Any, what: str) -> None:
         """Checks one value against a type by name."""
-        simple = _SIMPLE.get(kind)
+        simple = SIMPLE.get(kind)
         if simple is not None:
             test, text = simple
             if not test(value):
-                raise self.source.error(path, f"{what} is {_shown(value)}; {text} is needed")
+                raise self.source.error(path, f"{what} is {shown(value)}; {text} is needed")
             return
         getattr(self, f"_{kind}")(path, value, what)
 
     def _list(self, path: Path, kind: str, value: Any, what: str) -> None:
         if not isinstance(value, list):
-            raise self.source.error(path, f"{what} is {_shown(value)}; a list is needed")
+            raise self.source.error(path, f"{what} is {shown(value)}; a list is needed")
         for i, entry in enumerate(value):
             self.type((*path, i), kind, entry, what)
 
@@ -389,7 +389,7 @@ class _Checker:
             return
         if not isinstance(value, dict) or not isinstance(value.get("body"), str):
             raise self.source.error(
-                path, f'{what} is {_shown(value)}; give "body", "body.frame" or {{body = "…", position = […], rotation = …}}'
+                path, f'{what} is {shown(value)}; give "body", "body.frame" or {{body = "…", position = […], rotation = …}}'
             )
         self.keys(
             path,
@@ -408,7 +408,7 @@ class _Checker:
 
     def _masses(self, path: Path, value: Any, what: str) -> None:
         if not isinstance(value, list):
-            raise self.source.error(path, f"{what} is {_shown(value)}; a list of tables is needed")
+            raise self.source.error(path, f"{what} is {shown(value)}; a list of tables is needed")
         keys = {k: _BODY[k] for k in ("mass", "com", "inertia", "about", "axes")}
         for i, item in enumerate(value):
             self.table((*path, i), item, what)
@@ -456,83 +456,6 @@ class _Checker:
         for i, item in enumerate(value):
             self.table((*path, i), item, "include")
             self.keys((*path, i), item, INCLUDE, ("file", "prefix"), {}, "include")
-
-
-def _is_number(value: Any) -> bool:
-    """A finite number; whole ones must fit a float."""
-    return type(value) in (int, float) and abs(value) < 1.7e308
-
-
-def _is_value(value: Any) -> bool:
-    return isinstance(value, str) or _is_number(value)
-
-
-def _is_values(value: Any, *lengths: int) -> bool:
-    return isinstance(value, list) and len(value) in lengths and all(map(_is_value, value))
-
-
-def _is_axis(value: Any) -> bool:
-    return isinstance(value, str) or _is_values(value, 3)
-
-
-def _is_turn(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and _is_axis(value[0]) and _is_value(value[1])
-
-
-def _is_matrix(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(_is_values(row, 3) for row in value)
-
-
-def _is_rotation(value: Any) -> bool:
-    if isinstance(value, dict):
-        return (set(value) == {"rpy"} and _is_values(value["rpy"], 3)) or (set(value) == {"quaternion"} and _is_values(value["quaternion"], 4)) or (
-            set(value) == {"matrix"} and _is_matrix(value["matrix"])
-        )  # fmt: skip
-    return _is_turn(value) or _is_matrix(value) or (isinstance(value, list) and len(value) > 0 and all(map(_is_turn, value)))
-
-
-def _is_limit(value: Any) -> bool:
-    return isinstance(value, str) or _is_number(value) or (isinstance(value, float) and math.isinf(value))
-
-
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_number, value))
-
-
-def _is_nested(value: Any, depth: int = 6) -> bool:
-    if isinstance(value, list):
-        return depth > 0 and all(_is_nested(entry, depth - 1) for entry in value)
-    return _is_number(value)
-
-
-_ROTATION = '["z", angle], a list of such pairs, a 3×3 matrix, {rpy = […]} or {quaternion = […]}'
-_SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "text": (lambda v: isinstance(v, str) and v != "", "a text"),
-    "file": (lambda v: isinstance(v, str) and v != "", "the name of a file"),
-    "texts": (lambda v: isinstance(v, list) and all(isinstance(e, str) for e in v), "a list of texts"),
-    "bool": (lambda v: isinstance(v, bool), "true or false"),
-    "integer": (lambda v: type(v) is int and abs(v) < 2**31, "a whole number"),
-    "quantity": (_is_value, 'a number or a text with a unit such as "5 mm"'),
-    "value": (_is_value, 'a number, a text with a unit such as "5 mm" or an expression'),
-    "vector": (lambda v: _is_values(v, 3), "a list of three values"),
-    "value6": (lambda v: _is_value(v) or _is_values(v, 6), "a value, or six of a bushing"),
-    "force": (lambda v: _is_value(v) or _is_values(v, 3), "an expression, or three components"),
-    "axis": (_is_axis, "x, y, z, -x, … or three components"),
-    "axes": (lambda v: isinstance(v, list) and len(v) == 2 and all(map(_is_axis, v)), "a list of two axes"),
-    "rotation": (_is_rotation, _ROTATION),
-    "about": (lambda v: v in ("com", "origin"), '"com" or "origin"'),
-    "inertia": (lambda v: _is_values(v, 3, 6) or _is_matrix(v), "three or six values or a 3×3 matrix"),
-    "limits": (lambda v: isinstance(v, list) and len(v) == 2 and all(map(_is_limit, v)), "a pair [lower, upper], -inf or inf for none"),
-    "numbers": (_is_numbers, "a list of numbers"),
-    "rows": (lambda v: isinstance(v, list) and all(map(_is_numbers, v)), "a list of rows of numbers"),
-    "nested": (_is_nested, "nested lists of numbers"),
-    "points2": (lambda v: isinstance(v, list) and all(_is_values(row, 2) for row in v), "a list of pairs"),
-}  # fmt: skip
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 __all__ = ["FORMAT", "INCLUDE", "SECTIONS", "SHAPES", "SHAPE_KEYS", "TOP", "VERSION", "Kind", "Section", "check_document"]

@@ -67,6 +67,7 @@ from jourdain.solvers.frame import (
     weight,
 )
 from jourdain.solvers.method import Method
+from jourdain.solvers.rotation import position_rates, quaternion_rate, tangent_column, turn
 
 NAMES = ("generalized_alpha", "hht", "newmark", "trapezoidal")
 
@@ -113,46 +114,6 @@ def _plan(frame: Any) -> Any:
 
 
 @jit
-def _turn(q: Any, iq: int, x: float, y: float, z: float, out: Any) -> None:
-    """out = q ∘ exp(rotation vector), normalised."""
-    half = 0.5 * math.sqrt(x * x + y * y + z * z)
-    c = math.cos(half)
-    s = 0.5 * (math.sin(half) / half if half > 1e-8 else 1.0 - half * half / 6.0)
-    x, y, z = s * x, s * y, s * z
-    e0, e1, e2, e3 = q[iq], q[iq + 1], q[iq + 2], q[iq + 3]
-    n0 = e0 * c - (e1 * x + e2 * y + e3 * z)
-    n1 = e1 * c + e0 * x + e2 * z - e3 * y
-    n2 = e2 * c + e0 * y + e3 * x - e1 * z
-    n3 = e3 * c + e0 * z + e1 * y - e2 * x
-    scale = 1.0 / math.sqrt(n0 * n0 + n1 * n1 + n2 * n2 + n3 * n3)
-    out[iq], out[iq + 1], out[iq + 2], out[iq + 3] = scale * n0, scale * n1, scale * n2, scale * n3
-
-
-@jit
-def _quaternion_rate(q: Any, iq: int, x: float, y: float, z: float, out: Any) -> None:
-    """out = ½ q ∘ (0, ω)."""
-    e0, e1, e2, e3 = q[iq], q[iq + 1], q[iq + 2], q[iq + 3]
-    x, y, z = 0.5 * x, 0.5 * y, 0.5 * z
-    out[iq] = -(e1 * x + e2 * y + e3 * z)
-    out[iq + 1] = e0 * x + e2 * z - e3 * y
-    out[iq + 2] = e0 * y + e3 * x - e1 * z
-    out[iq + 3] = e0 * z + e1 * y - e2 * x
-
-
-@jit
-def _position_rates(plan: Any, turns: Any, q: Any, v: Any, out: Any) -> None:
-    """q̇ = N(q) v."""
-    iq, iv, k = 0, 0, 0
-    while iq < plan[NQ]:
-        if k < plan[TURNS] and turns[2 * k] == iq:
-            _quaternion_rate(q, iq, v[iv], v[iv + 1], v[iv + 2], out)
-            iq, iv, k = iq + 4, iv + 3, k + 1
-        else:
-            out[iq] = v[iv]
-            iq, iv = iq + 1, iv + 1
-
-
-@jit
 def _trial(frame: Any, plan: Any, turns: Any, h: float) -> None:
     """The point (q₁, v₁, z₁) that belongs to the present v̇₁ and ż₁."""
     nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
@@ -170,7 +131,7 @@ def _trial(frame: Any, plan: Any, turns: Any, h: float) -> None:
     iq, iv, k = 0, 0, 0
     while iq < nq:
         if k < plan[TURNS] and turns[2 * k] == iq:
-            _turn(x, iq, theta[iv], theta[iv + 1], theta[iv + 2], x1)
+            turn(x, iq, theta[iv], theta[iv + 1], theta[iv + 2], x1)
             iq, iv, k = iq + 4, iv + 3, k + 1
         else:
             x1[iq] = x[iq] + theta[iv]
@@ -200,22 +161,6 @@ def _evaluate(frame: Any, clock: Any, count: Any, plan: Any, t: float) -> int:
         count[BAD] = plan[NQ] + plan[NV] + bad
         return NOT_FINITE
     return 0
-
-
-@jit
-def _tangent_column(theta: Any, iv: int, j: int) -> Any:
-    """Column j of T(θ): the rotation increment (body axes) of exp(θ) for a change of θ."""
-    x, y, z = theta[iv], theta[iv + 1], theta[iv + 2]
-    square = x * x + y * y + z * z
-    angle = math.sqrt(square)
-    if angle > 1e-4:
-        b, c = (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
-    else:
-        b, c = 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0
-    d = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-    c1 = (y * d[2] - z * d[1], z * d[0] - x * d[2], x * d[1] - y * d[0])
-    c2 = (y * c1[2] - z * c1[1], z * c1[0] - x * c1[2], x * c1[1] - y * c1[0])
-    return d[0] - b * c1[0] + c * c2[0], d[1] - b * c1[1] + c * c2[1], d[2] - b * c1[2] + c * c2[2]
 
 
 @jit
@@ -261,8 +206,8 @@ def _assemble(frame: Any, plan: Any, turns: Any, h: float) -> int:
         turned = k < plan[TURNS] and turns[2 * k] == iq
         for j in range(3 if turned else 1):
             if turned:
-                wx, wy, wz = _tangent_column(theta, iv, j)
-                _quaternion_rate(x1, iq, wx, wy, wz, dx)
+                wx, wy, wz = tangent_column(theta, iv, j)
+                quaternion_rate(x1, iq, wx, wy, wz, dx)
             else:
                 dx[iq] = 1.0
             dx[nq + iv + j], da[iv + j] = by_v, by_a
@@ -521,8 +466,8 @@ def dense(address: int) -> int:
     x, x_old = _whole(frame, plan, X), _whole(frame, plan, X_OLD)
     old, new = _array(frame, plan, SLOPE_OLD), _array(frame, plan, SLOPE)
     rate_old, rate = _array(frame, plan, RATE_OLD), _array(frame, plan, RATE)
-    _position_rates(plan, turns, x_old, x_old[nq:], old)
-    _position_rates(plan, turns, x, x[nq:], new)
+    position_rates(nq, plan[TURNS], turns, x_old, x_old[nq:], old)
+    position_rates(nq, plan[TURNS], turns, x, x[nq:], new)
     for i in range(nv):
         old[nq + i], new[nq + i] = x_old[nq + nv + nz + i], x[nq + nv + nz + i]
     for i in range(nz):

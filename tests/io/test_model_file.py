@@ -70,7 +70,7 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
             link = m.link(
                 f"link{i}",
                 *pair(),
-                law=lambda z, v, t: 3.0 * (z - 1.0) + random_law(rng, [z, v, t, *pool]),
+                law=lambda z, v, t, known=tuple(pool): 3.0 * (z - 1.0) + random_law(rng, [z, v, t, *known]),
                 kind=rng.choice(["link", "muscle"]),
             )
             pool += [link.length, link.rate]

@@ -115,7 +115,7 @@ def test_files_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_windows_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     path.write_bytes((BODY + "[joints.j]\nkind = 3\nparent = 'b'\nchild = 'c'\n").replace("\n", "\r\n").encode())
-    with pytest.raises(ModelFileError, match="line 8: joint 'j': kind is 3|line 8: joint 'j': kind 3 is unknown"):
+    with pytest.raises(ModelFileError, match=r"line 8: joint 'j': kind is 3|line 8: joint 'j': kind 3 is unknown"):
         load_model(path)
 
 

@@ -203,7 +203,7 @@ def test_include_in_python_says_what_is_wrong() -> None:
     with pytest.raises(ModelError, match="needs a prefix"):
         m.include(part, "")
     m.include(part, "x", parameters={"mass": 3.0})
-    with pytest.raises(ModelError, match="declared twice|already"):
+    with pytest.raises(ModelError, match=r"declared twice|already"):
         m.include(part, "x")
 
 
@@ -236,7 +236,7 @@ def test_variants() -> None:
     assert fingerprint(plain) == fingerprint(loads_model(ARM))
     with pytest.raises(JourdainError, match="no variant 'hevy'; there is heavy"):
         loads_model(VARIED, "hevy")
-    with pytest.raises(JourdainError, match="line .*nonsense"):
+    with pytest.raises(JourdainError, match=r"line .*nonsense"):
         loads_model(VARIED, "broken")
 
 

@@ -173,7 +173,7 @@ def test_create_every_class() -> None:
     d.create("analysis", "run", {"verb": "simulate", "t": 2})
     present = {o.kind for o in d.list()}
     assert present == set(CLASSES) - {"include"}
-    with pytest.raises(ModelError, match="there is a body 'a.b' already"):
+    with pytest.raises(ModelError, match=r"there is a body 'a\.b' already"):
         d.create("body", "a.b", {"mass": 2})
     for o in reversed(d.list()):
         if o in d.list():
@@ -196,11 +196,11 @@ def test_what_fails_changes_nothing(tmp_path: Path) -> None:
         d.delete("body", "crnk")
     with pytest.raises(ModelError, match="no class 'bodies'; did you mean body"):
         d.list("bodies")
-    with pytest.raises(ModelError, match="no frame 'crank.tap'; did you mean crank.tip"):
+    with pytest.raises(ModelError, match=r"no frame 'crank.tap'; did you mean crank.tip"):
         d.show("frame", "crank.tap")
     with pytest.raises(JourdainError, match="there is no body or frame"):
         d.create("joint", "new", {"kind": "fixed", "parent": "ground", "child": "nobody"})
-    with pytest.raises(ModelError, match="write it as body.frame"):
+    with pytest.raises(ModelError, match=r"write it as body.frame"):
         d.create("frame", "nobody.tip", {})
     assert d.text == TEXT
 
