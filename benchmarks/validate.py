@@ -1,6 +1,6 @@
 """Reference problems against their certain digits: error, work and time of several methods; writes docs/validation.md.
 
-    python benchmarks/validate.py [A01 B3 ...] [--quick]
+python benchmarks/validate.py [A01 B3 ...] [--quick]
 """
 
 from __future__ import annotations
@@ -197,12 +197,19 @@ def plot(runs: Sequence[Run], quantity: str, label: str, file: Path) -> None:
             for number, method in enumerate(methods):
                 some = [r for r in runs if r.problem == name and r.method == method and math.isfinite(r.error)]
                 if some:
-                    panel.loglog([r.error for r in some], [getattr(r, quantity) for r in some], marker="o", markersize=3.5, label=method, **line_style(number))
+                    panel.loglog(
+                        [r.error for r in some],
+                        [getattr(r, quantity) for r in some],
+                        marker="o",
+                        markersize=3.5,
+                        label=method,
+                        **line_style(number),
+                    )
             panel.set_title(f"{name}  {PROBLEMS[name].title}", fontsize=8.5)
             panel.invert_xaxis()
             panel.tick_params(labelsize=8)
             panel.minorticks_off()
-        for panel in panels[:: columns][:lines]:
+        for panel in panels[::columns][:lines]:
             panel.set_ylabel(label)
         for panel in panels[max(0, len(names) - columns) : len(names)]:
             panel.set_xlabel("error (relative to the largest value)")

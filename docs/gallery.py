@@ -163,7 +163,9 @@ def build(folder: Path, only: list[str]) -> list[str]:
         thumbnail(place / f"{example.name}.png", place / "small.png")
         (place / "index.html").write_text(example_page(example, printed), encoding="utf-8")
         print(f"{example.name}: {time.perf_counter() - start:.1f} s", flush=True)
-    intro = "<h1>Jourdain: gallery</h1><p>Every picture is made by a short script; open one to see it move, with its equations and plots.</p>"
+    intro = (
+        "<h1>Jourdain: gallery</h1><p>Every picture is made by a short script; open one to see it move, with its equations and plots.</p>"
+    )
     grid = "\n".join(card(e) for e in chosen)
     (folder / "index.html").write_text(shell("Jourdain: gallery", f'{intro}<div class="grid">{grid}</div>'), encoding="utf-8")
     return broken_links(folder)

@@ -344,9 +344,10 @@ def save_view(scene: Any, path: Path) -> None:
     """Writes a scene as a page, picture or movie by the ending of the file."""
     from .view import save_movie, save_page, save_picture
 
-    writers = {".html": save_page, ".mp4": save_movie, ".gif": save_movie}
     path.parent.mkdir(parents=True, exist_ok=True)
-    writers.get(path.suffix.lower(), save_picture)(scene, path)
+    suffix = path.suffix.lower()
+    write: Any = save_page if suffix == ".html" else save_movie if suffix in (".mp4", ".gif") else save_picture
+    write(scene, path)
 
 
 def open_page(path: Path) -> None:

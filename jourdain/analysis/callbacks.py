@@ -49,7 +49,7 @@ class Callbacks:
         try:
             slots = (ctypes.c_uint64 * 3).from_address(pointer)
             t = ctypes.c_double.from_address(slots[0]).value
-            x = np.frombuffer((ctypes.c_double * self.native.n).from_address(slots[1]), dtype=np.float64)
+            x = np.ctypeslib.as_array((ctypes.c_double * self.native.n).from_address(slots[1]))
             self.update(t, x, self.native.u)
             self._args[:3] = slots
             return int(self._inner(self._args.ctypes.data))

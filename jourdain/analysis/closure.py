@@ -76,7 +76,11 @@ def closure_report(system: System, independent: Sequence[str] | None = None, sta
     ]
     if not form.complete:
         return ClosureReport(system.model.name, names, "Newton", form.reason, steps, [])
-    reach = "no dead point found in a sweep of the independent coordinates" if margin > 1e-3 else "dead points limit the independent coordinates"
+    reach = (
+        "no dead point found in a sweep of the independent coordinates"
+        if margin > 1e-3
+        else "dead points limit the independent coordinates"
+    )
     return ClosureReport(
         system.model.name, names, "closed form", f"{reach} (smallest margin {margin:.3g})", steps,
         [eq.rows[i].name for i in form.redundant], margin,
@@ -175,22 +179,23 @@ def _least_singular(rows: np.ndarray) -> float:
     return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size else 0.0
 
 
-def values_at(system: System, state: State) -> dict:
+def values_at(system: System, state: State, parameters: np.ndarray | None = None) -> dict:
     """Values of all symbols in a state."""
     eq = system.equations_of_motion
-    known = dict(zip(eq.q, state.q, strict=True)) | dict(zip(eq.p, system.parameter_vector, strict=True)) | {eq.t: state.t}
+    p = system.parameter_vector if parameters is None else parameters
+    known = dict(zip(eq.q, state.q, strict=True)) | dict(zip(eq.p, p, strict=True)) | {eq.t: state.t}
     return known | dict(zip(eq.u, system.input_values(), strict=True)) | dict(zip(eq.z, state.z, strict=True))
 
 
-def branches(system: System, form: ClosedForm, state: State) -> np.ndarray:
+def branches(system: System, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
     """Signs of the roots of a closed form in an assembled state."""
-    signs = evaluate(form.branch_signs(), values_at(system, state))
+    signs = evaluate(form.branch_signs(), values_at(system, state, parameters))
     return np.array([1.0 if float(s) >= 0.0 else -1.0 for s in signs])
 
 
-def references(system: System, form: ClosedForm, state: State) -> np.ndarray:
+def references(system: System, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
     """The solved angles in an assembled state."""
-    return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state))])
+    return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state, parameters))])
 
 
 def sweep_margin(system: System, form: ClosedForm, state: State) -> float:

@@ -88,8 +88,9 @@ class _Consistent:
         clock, lam = np.array([t]), np.zeros(max(1, len(self.system.equations_of_motion.rows)))
         self._pointers[[0, 1, 3, 4]] = clock.ctypes.data, x.ctypes.data, a.ctypes.data, lam.ctypes.data
         self._call(self._pointers.ctypes.data)
-        r, _, _, J = self._keep[2]  # type: ignore[misc]
-        return r[: self.system.nv], J[: self.system.nv * len(self.system.equations_of_motion.rows)].reshape(-1, self.system.nv)
+        nv, rows = self.system.nv, len(self.system.equations_of_motion.rows)
+        results: list[np.ndarray] = self._keep[2]  # type: ignore[assignment]
+        return results[0][:nv], results[3][: nv * rows].reshape(rows, nv)
 
     def extended(self, t: float, x: np.ndarray) -> np.ndarray:
         """The state followed by accelerations and multipliers (least norm where constraints repeat one another)."""
@@ -156,12 +157,8 @@ def constrained_derivatives(native: NativeSystem) -> dict[str, NativeFunction]:
     first, second = _pointers(native, descriptor, keep), _pointers(native, tangent, keep)
     scratch = np.zeros(cj.scratch_size(plan))
     helper = np.zeros(plan[c.LENGTH] + native.system.nv + 8, dtype=np.int64)
-    args = np.array(
-        [0, 0, 0, plan.ctypes.data, scratch.ctypes.data, helper.ctypes.data, first.ctypes.data, second.ctypes.data, tangent.address],
-        dtype=np.uintp,
-    )
+    places = [plan.ctypes.data, scratch.ctypes.data, helper.ctypes.data, first.ctypes.data, second.ctypes.data, tangent.address]
     keep += [first, second, scratch, helper]
-    return {
-        "jacobian": NativeFunction(cj.state_jacobian.address, args, tuple(keep)),
-        "time_derivative": NativeFunction(cj.state_time_derivative.address, args, tuple(keep)),
-    }
+    by_state, by_time = (np.array([0, 0, 0, *places, by], dtype=np.uintp) for by in (cj.BY_STATE, cj.BY_TIME))
+    address = cj.state_derivatives.address
+    return {"jacobian": NativeFunction(address, by_state, tuple(keep)), "time_derivative": NativeFunction(address, by_time, tuple(keep))}

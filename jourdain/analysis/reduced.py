@@ -317,7 +317,7 @@ class ClosedFormSystem(IndependentSystem):
             raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use formulation='reduced'")
         self.independent, self.form = names, form
         self._key: dict[str, Any] = {"independent": tuple(names)}
-        choices = np.concatenate([branches(system, form, start), references(system, form, start)])
+        choices = np.concatenate([branches(system, form, start, parameters), references(system, form, start, parameters)])
         self.u = np.concatenate([self.u, choices])
         if self.u.size == 0:
             self.u = np.zeros(1)
@@ -373,7 +373,7 @@ class ClosedFormSystem(IndependentSystem):
         """Takes the branches and reference angles of another closed position."""
         s = self.system
         state = State(s, X[: s.nq], X[s.nq : s.nq + s.nv], X[s.nq + s.nv :], t)
-        choices = np.concatenate([branches(s, self.form, state), references(s, self.form, state)])
+        choices = np.concatenate([branches(s, self.form, state, self._parameters), references(s, self.form, state, self._parameters)])
         if len(choices):
             self.u[len(self.u) - len(choices) :] = choices
 

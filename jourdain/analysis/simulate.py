@@ -55,7 +55,7 @@ def simulate(
     if parameters is not None:
         system = system.copy(parameters)
     restart = x0.restart if isinstance(x0, Solution) else None
-    start: State = x0.final_state() if isinstance(x0, Solution) else system.state(x0)
+    start: State = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
     span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
     if not span[1] > span[0]:
         raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
@@ -95,6 +95,15 @@ def simulate(
         message = explain_failure(native, trajectory, step or 0.0) if trajectory.status == "failed" else trajectory.message
         raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
     return solution
+
+
+def end_of(system: System, solution: Solution) -> State:
+    """The state at the end of a run, whichever samples of it were kept."""
+    if solution.restart is None:
+        state: State = solution.final_state()
+        return state
+    q, v, z = np.split(solution.restart.x[: system.nq + system.nv + system.nz], [system.nq, system.nq + system.nv])
+    return State(system, q.copy(), v.copy(), z.copy(), solution.restart.t)
 
 
 class SimulationError(SolverError):

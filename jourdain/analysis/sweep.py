@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,7 +96,7 @@ class _Job:
 def sweep(
     system: System, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
-    method: str = "dopri5", grid: bool = False, threads: int | None = None, progress: bool = False, store: Store | None = None,
+    method: str = "dopri5", grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
     **options: Any,
 ) -> SweepResult:  # fmt: skip
     """Simulates once for each parameter set (and initial state, and set of inputs) and gathers outputs in one table.
@@ -317,12 +318,14 @@ def _key(system: System, job: _Job, settings: Any) -> str:
 
 @contextmanager
 def _bar(wanted: bool, total: int, done: int) -> Iterator[Callable[[], None]]:
-    """A progress bar in runs."""
-    if not wanted:
+    """A progress bar in runs, where there is a terminal to show it."""
+    if not (wanted and sys.stderr.isatty()):
         yield lambda: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Progress(TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bars:
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
         task = bars.add_task("", total=total, completed=done)
         yield lambda: bars.update(task, advance=1)

@@ -11,7 +11,7 @@ or ``hub.position.z``; any other name stands in single quotes.  Nothing is ever 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, Protocol
@@ -113,6 +113,21 @@ def spelled(name: str) -> str:
     if _PLAIN_NAME.match(name) and name not in KEYWORDS and not name.startswith("self."):
         return name
     return "'" + name.replace("'", "''") + "'"
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Every name in a text, also of functions and kinds.
+
+    >>> list(names_in("k*'left wheel' + sin(state:x)"))
+    ['k', 'left wheel', 'sin', 'state', 'x']
+    """
+    place = 0
+    while (match := _TOKEN.match(text, place)) is not None:
+        place = match.end()
+        if match.lastgroup == "name":
+            yield match.group("name")
+        elif match.lastgroup == "quoted":
+            yield match.group("quoted")[1:-1].replace("''", "'")
 
 
 class _Parser:
@@ -317,4 +332,4 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "…")
 
 
-__all__ = ["FUNCTIONS", "MAX_DEPTH", "MAX_LENGTH", "ExpressionError", "Scope", "parse_expression", "spelled"]
+__all__ = ["FUNCTIONS", "MAX_DEPTH", "MAX_LENGTH", "ExpressionError", "Scope", "names_in", "parse_expression", "spelled"]

@@ -12,7 +12,7 @@ from ..symbolic.tables import Table
 SHARED_SIZE = 12
 #: No text is longer (in nodes) or nested deeper than this; larger expressions are cut into named pieces.
 LARGEST = 150
-DEEPEST = 24
+DEEPEST = 12
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(1, 10)
 _INFIX = {"or": (" or ", _OR), "and": (" and ", _AND), "lt": (" < ", _COMPARE), "le": (" <= ", _COMPARE)}

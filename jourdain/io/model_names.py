@@ -10,10 +10,10 @@ from ..model.model import Model
 from ..model.sensors import QUANTITIES, Sensor
 from ..symbolic.expr import Expr, nary
 from ..symbolic.tables import Table
-from .expression_language import ExpressionError, parse_expression, spelled
+from .expression_language import ExpressionError, names_in, parse_expression, spelled
 
-#: Named expressions that refer to each other are followed this far.
-MAX_CHAIN = 200
+#: Named expressions that refer to each other are read when met down to this depth, and one after the other below it.
+MAX_CHAIN = 3
 
 _COMPONENTS = ("x", "y", "z")
 _ENTRIES = tuple(a + b for a in _COMPONENTS for b in _COMPONENTS)
@@ -155,8 +155,8 @@ class ModelNames:
             return None
         if name in self._chain:
             raise ExpressionError(f"the expressions {' → '.join([*self._chain, name])} refer to each other in a circle")
-        if len(self._chain) >= MAX_CHAIN:
-            raise ExpressionError(f"expression '{name}': more than {MAX_CHAIN} expressions refer to each other in a row")
+        if len(self._chain) == MAX_CHAIN:
+            self._read_before(name)
         self._chain.append(name)
         local, self.local = self.local, {}
         try:
@@ -168,6 +168,25 @@ class ModelNames:
             self.local = local
         self.model.expressions[name] = found
         return found
+
+    def _read_before(self, name: str) -> None:
+        """Reads all that a named expression needs, innermost first, without recursion."""
+        stack, opened = [name], {*self._chain}
+        while stack:
+            top = stack[-1]
+            if top in self.model.expressions:
+                stack.pop()
+            elif top in opened:
+                if top != name:
+                    self._expression(top)
+                stack.pop()
+            else:
+                opened.add(top)
+                needed = [n for n in dict.fromkeys(names_in(self.texts[top])) if n in self.texts and n not in self.model.expressions]
+                circle = next((n for n in needed if n in opened), None)
+                if circle is not None:
+                    raise ExpressionError(f"the expressions {circle} and {top} refer to each other in a circle")
+                stack += reversed(needed)
 
     def _near(self, name: str) -> str:
         model = self.model

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..model.model import Model
-from .expression_language import _TOKEN
+from .expression_language import names_in
 from .model_document import TextEditor
 from .model_file import dumps_model, loads_model, write_whole
 from .schema import SECTIONS
@@ -349,16 +349,11 @@ class _Index:
 
     def expression(self, text: str) -> Iterator[ObjectName]:
         """The objects an expression names."""
-        place = 0
-        while (match := _TOKEN.match(text, place)) is not None:
-            place = match.end()
-            if match.lastgroup == "name":
-                name = match.group("name")
-                if name.partition(".")[0] in self.data.get("tables", {}) and text[place:].lstrip().startswith("("):
-                    yield ObjectName("table", name.partition(".")[0])
-                yield from self.channel(name)
-            elif match.lastgroup == "quoted":
-                yield from self.channel(match.group("quoted")[1:-1].replace("''", "'"))
+        for name in names_in(text):
+            table = name.partition(".")[0]
+            if table in self.data.get("tables", {}) and f"{name}(" in text.replace(" ", ""):
+                yield ObjectName("table", table)
+            yield from self.channel(name)
 
     def channel(self, name: str) -> set[ObjectName]:
         """The objects a name in an expression belongs to."""

@@ -139,12 +139,11 @@ class ModelReader:
 
     def frame(self, given: Any) -> Frame:
         """A frame by its path, or on a body at a position."""
-        if isinstance(given, str):
-            return self.model.frame(given)
-        bodies = {b.name: b for b in self.model.all_bodies}
-        if given["body"] not in bodies:
-            return self.model.frame(given["body"])  # a frame's path, or an error that suggests names
-        base = bodies[given["body"]].origin
+        name = given if isinstance(given, str) else given["body"]
+        body = self.model.ground if name == "ground" else self.model.bodies.get(name)
+        if body is None or isinstance(given, str):
+            return self.model.frame(name) if body is None else body.origin
+        base = body.origin
         if "frame" in given:
             if given["frame"] not in base.body.frames:
                 raise ModelError(f"body '{base.body.name}' has no frame '{given['frame']}'")

@@ -248,9 +248,7 @@ def bricard(mass: float = 1.0, length: float = 1.0, section: float = 0.1, gravit
     before: Any = m.ground
     for i in range(5):
         step = [b - a for a, b in zip(points[i], points[i + 1], strict=True)]
-        body = m.body(
-            f"rod{i + 1}", mass=M, com=[0.5 * s * L for s in step], inertia=[along if s else across for s in step]
-        )
+        body = m.body(f"rod{i + 1}", mass=M, com=[0.5 * s * L for s in step], inertia=[along if s else across for s in step])
         m.revolute(f"P{i + 1}", before, body, axis=axes[i])
         before = body.frame("end", [s * L for s in step])
     m.close("P6", before, m.ground.at(0, 0, L), "revolute", axis=axes[5])

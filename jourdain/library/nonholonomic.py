@@ -83,9 +83,7 @@ BICYCLE: dict[str, float] = {
 
 def _bicycle_bodies(m: Model, p: Mapping[str, Expr]) -> tuple[Body, Body, Body, Body]:
     """Rear frame, front frame and wheels; z is up here, so products of inertia xz change their sign."""
-    frame = m.body(
-        "frame", mass=p["mB"], com=(p["xB"], 0, -p["zB"]), inertia=(p["IBxx"], p["IByy"], p["IBzz"], 0.0, -p["IBxz"], 0.0)
-    )
+    frame = m.body("frame", mass=p["mB"], com=(p["xB"], 0, -p["zB"]), inertia=(p["IBxx"], p["IByy"], p["IBzz"], 0.0, -p["IBxz"], 0.0))
     fork = m.body(
         "fork", mass=p["mH"], com=(p["xH"] - p["w"] - p["c"], 0, -p["zH"]),
         inertia=(p["IHxx"], p["IHyy"], p["IHzz"], 0.0, -p["IHxz"], 0.0),

@@ -14,8 +14,9 @@ from ..native.call import call, doubles, integers, words
 from .constrained import ADDRESS_DESCRIPTOR, HEAD, LENGTH, NQ, NV, NZ, SCRATCH, M, null_space, reduced_accelerations
 from .dense import cholesky, cholesky_solve
 
-# Arguments after t, x and the result: plan, scratch, integers, pointers of descriptor and tangent, address of the tangent.
-PLAN, MEMORY, HELPER, DESCRIPTOR, TANGENT, TANGENT_ADDRESS, ARGUMENTS = range(3, 10)
+# Arguments after t, x and the result: plan, scratch, integers, pointers of descriptor and tangent, address of the tangent, what by.
+PLAN, MEMORY, HELPER, DESCRIPTOR, TANGENT, TANGENT_ADDRESS, BY, ARGUMENTS = range(3, 11)
+BY_STATE, BY_TIME = 0, 1
 
 _jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -112,12 +113,7 @@ def _columns(args: Any, time: bool) -> int:
 
 
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
-def state_jacobian(args: int) -> int:
-    """∂ẋ/∂x, row by row."""
-    return _columns(words(args, ARGUMENTS), False)
-
-
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
-def state_time_derivative(args: int) -> int:
-    """∂ẋ/∂t."""
-    return _columns(words(args, ARGUMENTS), True)
+def state_derivatives(args: int) -> int:
+    """∂ẋ/∂x, row by row, or ∂ẋ/∂t, as the arguments say."""
+    slots = words(args, ARGUMENTS)
+    return _columns(slots, slots[BY] == BY_TIME)

@@ -29,7 +29,7 @@ def integrate(
     rhs: NativeFunction,
     t_span: tuple[float, float],
     x0: ArrayLike | Checkpoint,
-    method: str | Tableau = "dopri5",
+    method: str | Tableau | Method = "dopri5",
     *,
     rtol: float = 1e-6,
     atol: ArrayLike = 1e-9,

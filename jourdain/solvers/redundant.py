@@ -37,7 +37,13 @@ def orthonormalise(Y: Any, count: int, rows: int) -> None:
             Y[c * rows + i] *= scale
 
 
-@njit("int64(float64[::1], float64[::1], int64, int64[::1], int64, int64, float64[::1])", nogil=True, cache=True, error_model="numpy", boundscheck=False)
+@njit(
+    "int64(float64[::1], float64[::1], int64, int64[::1], int64, int64, float64[::1])",
+    nogil=True,
+    cache=True,
+    error_model="numpy",
+    boundscheck=False,
+)
 def drop_redundant(J: Any, g: Any, n: int, plan: Any, at: int, excess: int, work: Any) -> int:
     """Removes from a block of J (rows listed from ``plan[at]``) and of g its ``excess`` vanishing combinations, in place."""
     rows = plan[at]

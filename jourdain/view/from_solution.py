@@ -201,7 +201,7 @@ def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joi
             origin = np.tile(at, (len(index), 1))
             if body is not None:
                 track = run.bodies[body]
-                origin = np.asarray(track.positions) + matrix_from_quaternion(track.quaternions) @ at
+                origin = np.asarray(track.positions) + matrix_from_quaternion(np.asarray(track.quaternions)) @ at
             run.arrows[f"{name}.reaction"] = (origin, s[f"{name}.reaction"][index])
 
 
@@ -281,13 +281,13 @@ def _supports(model: Model, number: Numbers, size: float, up: str, tracks: Mappi
         elif len(distinct([*taken, p])) > len(taken):
             taken.append(p)
             shapes += bearing(p, axis, upwards, size, below=not _hangs(joint.child.body, p, number, upwards, tracks))
-    for c in model.constraints.values():
-        for frame in (c.a, c.b) if isinstance(c, Closure) and c.kind in ("revolute", "ball", "spherical", "rod") else ():
-            p = number.vector(frame.position)
-            if frame.body.is_ground and len(distinct([*taken, p])) > len(taken):
-                taken.append(p)
-                axis = number.matrix(frame.rotation) @ number.vector(c.data) if c.kind == "revolute" else None
-                shapes += bearing(p, axis, upwards, size, below=True)
+    closures = [c for c in model.constraints.values() if isinstance(c, Closure) and c.kind in ("revolute", "ball", "spherical", "rod")]
+    for c, frame in [(closure, f) for closure in closures for f in (closure.a, closure.b) if f.body.is_ground]:
+        p = number.vector(frame.position)
+        if len(distinct([*taken, p])) > len(taken):
+            taken.append(p)
+            turn = np.asarray(number.matrix(frame.rotation) @ number.vector(c.data)) if c.kind == "revolute" else None
+            shapes += bearing(p, turn, upwards, size, below=True)
     return shapes
 
 
@@ -303,7 +303,7 @@ def _hangs(body: ModelBody, p: Array, number: Numbers, up: Array, tracks: Mappin
     com = number.com(body)[None]
     if body.name in tracks:
         track = tracks[body.name]
-        com = np.asarray(track.positions) + matrix_from_quaternion(track.quaternions) @ com[0]
+        com = np.asarray(track.positions) + matrix_from_quaternion(np.asarray(track.quaternions)) @ com[0]
     depth = (p - com) @ up
     return bool(np.mean(depth) > 0.35 * np.mean(np.linalg.norm(com - p, axis=1)))
 

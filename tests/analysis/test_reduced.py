@@ -286,6 +286,15 @@ def test_closed_form_serves_implicit_methods(method: str) -> None:
     np.testing.assert_allclose(table(s, sol), table(s, reference())[:11], atol=1e-5)
 
 
+@pytest.mark.parametrize("formulation", ["reduced", "closed"])
+def test_parameters_of_one_run(formulation: str) -> None:
+    s, other = four_bar(), mechanisms.four_bar(density=2.5, gravity=4.0).compile()
+    options: dict[str, Any] = {"formulation": formulation, "outputs": 5, **TIGHT}
+    sol = s.simulate(spinning(), 0.5, "dop853", parameters=other.parameter_vector, **options)
+    start = other.state().with_values(q=spinning().q, v=spinning().v)
+    np.testing.assert_allclose(table(s, sol), table(s, other.simulate(start, 0.5, "dop853", **options)), atol=1e-10)
+
+
 def test_angles_run_on_over_whole_turns_at_rare_outputs() -> None:
     s = four_bar()
     expected = s.simulate(spinning(40.0), 3.0, "dop853", times=[0.0, 3.0], rtol=1e-12)

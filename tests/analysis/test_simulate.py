@@ -77,6 +77,14 @@ def test_going_on_from_a_solution(pendulum, method, options):
     assert joined.t[-1] == 1.0
 
 
+def test_going_on_begins_where_the_run_ended_not_at_the_last_sample(pendulum):
+    first = pendulum.simulate(LEVEL, 0.5, times=[0.1, 0.3])
+    second = pendulum.simulate(first, 0.5, outputs=2)
+    assert second.t.tolist() == [0.5, 1.0]
+    whole = pendulum.simulate(LEVEL, 1.0)
+    assert second["elbow.angle"][-1] == pytest.approx(whole["elbow.angle"][-1], abs=1e-6)
+
+
 def test_going_on_with_another_method_from_the_final_state(pendulum):
     first = pendulum.simulate(LEVEL, 0.5, **TIGHT)
     state = first.final_state()

@@ -416,6 +416,22 @@ k = 3
     walk(source.data, ())
 
 
+def test_deep_laws_need_no_deep_recursion() -> None:
+    m = jd.Model("deep")
+    x = m.revolute("j", m.ground, m.body("b", mass=1.0)).position
+    law = x
+    for i in range(3000):
+        law = jd.sin(law) * x + float(i)
+    m.output("deep", law)
+    again = check_round_trip(m)
+    values = [jd.evaluate(n.outputs["deep"].expression, {n.joints["j"].position: 0.3}) for n in (m, again)]
+    assert float(values[0]) == float(values[1])
+    names = [f"a{i}" for i in range(60)]
+    circle = "\n".join(f'{a} = "{b} + 1"' for a, b in zip(names, [*names[1:], names[0]], strict=True))
+    with pytest.raises(ModelError, match="in a circle"):
+        loads_model(HEAD + "[expressions]\n" + circle)
+
+
 def test_save_replaces_the_file_whole(tmp_path: Path) -> None:
     target = tmp_path / "m.toml"
     save_model(mechanisms.pendulum(), target)

@@ -52,7 +52,9 @@ def test_lock_up_is_reported_with_time_place_and_joint() -> None:
     m = four_bar()
     m.drive(m.joints["rocker"], lambda t: 2.0 - t)
     system = m.compile()
-    with pytest.raises(SolverError, match=r"t = 0\.309\d* s.*dead point, where '(crank|coupler)\.angle' would have to jump \(crank\.angle = "):
+    with pytest.raises(
+        SolverError, match=r"t = 0\.309\d* s.*dead point, where '(crank|coupler)\.angle' would have to jump \(crank\.angle = "
+    ):
         system.simulate(system.assemble({}, guess={"crank": 0.5, "coupler": 0.3}), 3.0)
 
 

@@ -119,7 +119,9 @@ def test_rssr_branches_are_found() -> None:
 def test_driven_crank_equals_given_torque() -> None:
     """The crank driven at 5 rad/s needs a torque; the free crank under that torque turns at 5 rad/s (joint natures)."""
     driven = rssr(speed=5.0).compile()
-    sol = driven.simulate(driven.assemble(guess={"rocker": 0.66}), 0.4, method="dop853", rtol=1e-12, atol=1e-14, times=np.linspace(0, 0.4, 401))
+    sol = driven.simulate(
+        driven.assemble(guess={"rocker": 0.66}), 0.4, method="dop853", rtol=1e-12, atol=1e-14, times=np.linspace(0, 0.4, 401)
+    )
     torque = sol["crank.reaction_torque"][:, 2]
     model = rssr()
     needed = jd.table(sol.t, torque, kind="spline")

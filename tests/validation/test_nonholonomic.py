@@ -51,7 +51,9 @@ def test_penny_held_upright() -> None:
     """With the ideal constraint θ = 90° the centre runs on a circle of radius r|ω₃|/Ω at the rate Ω."""
     system = rolling_disk(upright=True).compile()
     rates = {"disk.rz": 2.0, "spin": -8.0}
-    start = system.assemble({"disk.x": 0.0, "disk.y": 0.0, "disk.rz": 0.0, "spin": 0.0}, guess={"disk.rx": 1.5, "disk.z": 0.1}, velocities=rates)
+    start = system.assemble(
+        {"disk.x": 0.0, "disk.y": 0.0, "disk.rz": 0.0, "spin": 0.0}, guess={"disk.rx": 1.5, "disk.z": 0.1}, velocities=rates
+    )
     assert start.report.freedoms == 2
     sol = system.simulate(start, 1.5, method="dop853", rtol=1e-12, atol=1e-14)
     radius = 0.1 * 8.0 / 2.0

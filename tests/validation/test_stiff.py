@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -67,5 +69,5 @@ def test_numerical_damping_leaves_the_slow_motion() -> None:
     assert errors[-1]["u2"] < 1e-6
     assert errors[-1]["u3"] < 1e-2
     assert errors[-1]["R"] < 0.1
-    for coarse, fine in zip(errors, errors[1:], strict=False):
+    for coarse, fine in itertools.pairwise(errors):
         assert coarse["u3"] / fine["u3"] == pytest.approx(4.0, rel=0.25)
