@@ -34,7 +34,7 @@ if __name__ == "__main__":
     print(model)
     system = model.compile()
     base = next(n for n in system.coordinate_names if n.endswith(".z"))
-    sol = system.simulate({base: 1.02, **POSE}, t=2.0, method="rosenbrock", rtol=1e-5, atol=1e-6)
+    sol = system.simulate({base: 1.02, **POSE}, t=2.0, rtol=1e-5, atol=1e-6)
     print(f"{system.nv} velocities; pelvis from {sol[base][0]:.3f} m to {sol[base][-1]:.3f} m")
     load = sum(sol[f"{side} sole {i}.load"][-1] for side in ("left", "right") for i in range(1, 5))
     mass = sum(model.parameter_set.evaluate([b.mass for b in model.bodies.values()]))
