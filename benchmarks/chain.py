@@ -1,6 +1,6 @@
 """Chains of N bodies: how building, the time to a first result and one evaluation grow, straight-line against looped.
 
-    python -m benchmarks.chain [--quick]
+python -m benchmarks.chain [--quick]
 """
 
 from __future__ import annotations

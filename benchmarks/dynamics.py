@@ -146,7 +146,10 @@ def compile_times(name: str) -> dict[str, float]:
     folder = tempfile.mkdtemp()
     environment = {**os.environ, "JOURDAIN_CACHE": folder}
     code = _COLD.format(path=str(urdf_path(file)), base=base)
-    times = [float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout) for _ in range(2)]
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout)
+        for _ in range(2)
+    ]
     shutil.rmtree(folder)
     return {"cold_s": times[0], "cached_s": times[1]}
 
@@ -160,7 +163,18 @@ def run(quick: bool = False) -> dict[str, Any]:
     names = ["ur5"] if quick else list(ROBOTS)
     figures: dict[str, Any] = {"robots": [measure(n) for n in names]}
     table = Table(title="Tree dynamics: time a state, µs, SIMD on one thread (ratio to Pinocchio called in a Python loop)")
-    for column in ("robot", "function", "+ and ×", "Pinocchio", "batch of 10 000", "batch of 256", "writing results", "native loop", "single call", "target"):
+    for column in (
+        "robot",
+        "function",
+        "+ and ×",
+        "Pinocchio",
+        "batch of 10 000",
+        "batch of 256",
+        "writing results",
+        "native loop",
+        "single call",
+        "target",
+    ):
         table.add_column(column, justify="right")
     for r in figures["robots"]:
         for function_name, target in TARGETS.items():
@@ -173,7 +187,9 @@ def run(quick: bool = False) -> dict[str, Any]:
     console.print(table)
     figures["compile"] = {n: compile_times(n) for n in names}
     for n, t in figures["compile"].items():
-        console.print(f"{n}: derive and compile φ, M and c, accelerations: {t['cold_s']:.2f} s from nothing, {t['cached_s']:.3f} s from cache")
+        console.print(
+            f"{n}: derive and compile φ, M and c, accelerations: {t['cold_s']:.2f} s from nothing, {t['cached_s']:.3f} s from cache"
+        )
     return figures
 
 

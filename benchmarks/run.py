@@ -1,6 +1,6 @@
 """All benchmarks in one command (``make bench``): prints tables and stores the figures as JSON.
 
-    python -m benchmarks.run [--quick] [NAME …]
+python -m benchmarks.run [--quick] [NAME …]
 """
 
 from __future__ import annotations

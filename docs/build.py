@@ -129,7 +129,8 @@ def entry(name: str, item: Any) -> str:
         parts.append("<dl>")
         for member, value in inspect.getmembers(item):
             inner = value.fget if isinstance(value, property) else value
-            described = inspect.isfunction(inner) and not member.startswith("_") and inspect.getdoc(inner)
+            own = inspect.isfunction(inner) and inner.__module__.startswith("jourdain")
+            described = own and not member.startswith("_") and inspect.getdoc(inner)
             if described and not issubclass(item, BaseException):
                 arguments = "" if isinstance(value, property) else html.escape(signature(inner))
                 parts.append(f'<dt id="{name}.{member}"><code>{member}{arguments}</code></dt><dd>{prose(inner)}</dd>')

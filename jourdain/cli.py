@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cli_model import add_parser as add_model_parser
 from .errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="jourdain", description="Multibody dynamics: equations, source code and motion of a model.",
-        epilog="MODEL is a .urdf, .xml (MJCF) or .mbs file, or your own Python as file.py:name or package.module:name, "
+        epilog="MODEL is a .toml model file, a .urdf, .xml (MJCF) or .mbs file, or your own Python as file.py:name or package.module:name, "
         "where name is a Model or a function that returns one.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"jourdain {__version__}")
@@ -120,6 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--debug", action="store_true", help="show where an error happened")
     p.set_defaults(run=plot)
 
+    add_model_parser(verbs)
     p = verbs.add_parser("demo", help="derive, compile and simulate an engine, and draw it")
     p.add_argument("-o", "--output", default="out", metavar="FOLDER", help="folder of the pictures (default: out)")
     p.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)

@@ -99,9 +99,7 @@ class ReferenceTree:
         self.nq = sum(len(c.q) for c in self.coordinates)
         self.nv = sum(len(c.v) for c in self.coordinates)
         self.gravity = self._numbers(model.gravity)
-        self._fixed = {
-            id(f): Pose(*self._frame_numbers(f)) for b in self.branches for f in (b.joint.parent, b.joint.child)
-        }
+        self._fixed = {id(f): Pose(*self._frame_numbers(f)) for b in self.branches for f in (b.joint.parent, b.joint.child)}
         self._axes = {id(m): self._numbers(m.axis) for b in self.branches for m in b.joint.motions}
         self._lines = {id(m): self._numbers((m.ratio, m.offset)) for b in self.branches for m in b.joint.motions}
         self._mass = {b.name: self._mass_numbers(b) for b in model.bodies.values()}
@@ -123,9 +121,7 @@ class ReferenceTree:
 
     def neutral(self) -> Array:
         """The configuration with every coordinate 0 and every quaternion 1."""
-        return np.concatenate(
-            [np.zeros(0)] + [np.eye(4)[0] if c.is_quaternion else np.zeros(1) for c in self.coordinates]
-        )
+        return np.concatenate([np.zeros(0)] + [np.eye(4)[0] if c.is_quaternion else np.zeros(1) for c in self.coordinates])
 
     def random_state(self, rng: np.random.Generator, scale: float = 1.0) -> tuple[Array, Array, Array]:
         """Random q (unit quaternions), v and a."""
@@ -166,9 +162,7 @@ class ReferenceTree:
         assert theta is not None
         rate = jacobian([theta], [time])[0][0]
         second = jacobian([rate], [time])[0][0]
-        values = dict(
-            zip(self.model.parameter_set.symbols, self.model.parameter_set.values(self.parameters), strict=True)
-        )
+        values = dict(zip(self.model.parameter_set.symbols, self.model.parameter_set.values(self.parameters), strict=True))
         p, r, s = evaluate([theta, rate, second], {**values, time: t})
         return float(p), float(r), float(s)
 
@@ -176,13 +170,9 @@ class ReferenceTree:
 
     def kinematics(self, q: Array, v: Array | None = None, a: Array | None = None, t: float = 0.0) -> State:
         """Poses, twists, acceleration twists d/dt(ω, v_O) and Jacobians of all bodies, from the ground outwards."""
-        q, v, a = (
-            np.zeros(n) if x is None else np.asarray(x, float) for x, n in ((q, self.nq), (v, self.nv), (a, self.nv))
-        )
+        q, v, a = (np.zeros(n) if x is None else np.asarray(x, float) for x, n in ((q, self.nq), (v, self.nv), (a, self.nv)))
         if q.shape != (self.nq,) or v.shape != (self.nv,) or a.shape != (self.nv,):
-            raise ValueError(
-                f"q, v, a of shapes {q.shape}, {v.shape}, {a.shape}; ({self.nq},) and ({self.nv},) are needed"
-            )
+            raise ValueError(f"q, v, a of shapes {q.shape}, {v.shape}, {a.shape}; ({self.nq},) and ({self.nv},) are needed")
         ground = self.model.ground.name
         s = State(
             {ground: Pose(np.eye(3), np.zeros(3))},
@@ -260,9 +250,7 @@ class ReferenceTree:
         V = s.twist[frame.body.name]
         return V[:3], V[3:] + np.cross(V[:3], p)
 
-    def frame_acceleration(
-        self, path: str | Frame | Body, q: Array, v: Array, a: Array, t: float = 0.0
-    ) -> tuple[Array, Array]:
+    def frame_acceleration(self, path: str | Frame | Body, q: Array, v: Array, a: Array, t: float = 0.0) -> tuple[Array, Array]:
         """Angular acceleration and acceleration of the frame's origin (without gravity), world axes."""
         frame = self._frame(path)
         s = self.kinematics(q, v, a, t)
@@ -350,9 +338,7 @@ class ReferenceTree:
     def potential_energy(self, q: Array, t: float = 0.0) -> float:
         """−Σ m g·r of the centres of mass."""
         s = self.kinematics(q, t=t)
-        return -sum(
-            float(self.gravity @ (m * s.pose[n].p + s.pose[n].R @ first)) for n, (m, first, _) in self._mass.items()
-        )
+        return -sum(float(self.gravity @ (m * s.pose[n].p + s.pose[n].R @ first)) for n, (m, first, _) in self._mass.items())
 
     def momentum(self, q: Array, v: Array, t: float = 0.0) -> tuple[Array, Array]:
         """Linear momentum and angular momentum about the world origin."""

@@ -21,9 +21,7 @@ def mechanism(rng: np.random.Generator, driven: bool) -> jd.Model:
 
     b = [body(f"b{i}") for i in range(11)]
     m.free("free", m.ground.at(1, 2, 3, ("x", 0.3)), b[0].at(0.1, 0.2, 0.3, ("y", 0.5)))
-    leader = m.revolute(
-        "turn", b[0].at(0, 1, 0), b[1].at(0.3, 0, 0.1, ("z", 1)), axis=(1, 2, 3), rotor_inertia=0.2, gear_ratio=3
-    )
+    leader = m.revolute("turn", b[0].at(0, 1, 0), b[1].at(0.3, 0, 0.1, ("z", 1)), axis=(1, 2, 3), rotor_inertia=0.2, gear_ratio=3)
     m.helical("screw", b[1], b[2].at(0.3, 0, 0.1, ("z", 1)), pitch=0.7, axis="y")
     m.spherical("ball", b[3].at(0.2, 0.1, 0.4, ("x", 1)), b[1].at(0.2, 0.1, 0.9, ("x", 2)))
     m.universal("cardan", b[3], b[4].at(1, 0, 0))
@@ -79,9 +77,7 @@ def test_external_wrench_does_virtual_work(rng: np.random.Generator) -> None:
     force, torque = rng.normal(size=3), rng.normal(size=3)
     with_it = tree.inverse_dynamics(q, v, a, wrenches={"b5": (force, torque)})
     J = tree.frame_jacobian("b5", q)
-    np.testing.assert_allclose(
-        tree.inverse_dynamics(q, v, a) - with_it, J.T @ np.concatenate([torque, force]), atol=1e-9
-    )
+    np.testing.assert_allclose(tree.inverse_dynamics(q, v, a) - with_it, J.T @ np.concatenate([torque, force]), atol=1e-9)
 
 
 def test_double_pendulum_closed_form() -> None:

@@ -106,9 +106,7 @@ def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
     return scale
 
 
-def close_positions(
-    system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float
-) -> tuple[np.ndarray, float, int]:
+def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float) -> tuple[np.ndarray, float, int]:
     """Gauss–Newton with the shortest (weighted) corrections and a line search; held columns do not move."""
     if not system.equations_of_motion.holonomic:
         return q, 0.0, 0
@@ -164,7 +162,9 @@ def _cannot_close(system: System, h: np.ndarray, J: np.ndarray) -> str:
         if rank < len(h)
         else "the mechanism cannot reach this position with the fixed coordinates"
     )
-    return f"assemble '{system.model.name}': the loops cannot be closed: {listed}; {reason}. Change the fixed values, or give another guess=."
+    return (
+        f"assemble '{system.model.name}': the loops cannot be closed: {listed}; {reason}. Change the fixed values, or give another guess=."
+    )
 
 
 def _check_flips(system: System, q: np.ndarray, t: float) -> None:
@@ -222,7 +222,9 @@ def _verify_choice(system: System, parts: Partition, preferred: Sequence[str]) -
     for name in preferred:
         if _velocity_column(system, name) in parts.dependent:
             good = ", ".join(system.velocity_names[j].removesuffix("_rate") for j in parts.independent)
-            raise SolverError(f"assemble: '{name}' cannot be independent in this position (the others would be singular); independent are {good}")
+            raise SolverError(
+                f"assemble: '{name}' cannot be independent in this position (the others would be singular); independent are {good}"
+            )
 
 
 def report(system: System, parts: Partition, residual: float, iterations: int) -> Assembly:

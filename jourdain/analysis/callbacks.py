@@ -68,5 +68,7 @@ class Callbacks:
 def _checked(item: Callback, t: float, values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, dtype=float).ravel()
     if values.shape != (len(item.inputs),) or not np.isfinite(values).all():
-        raise CallbackError(f"callback '{item.name}' gave {values.tolist()} at t = {t:g} s; it must give {len(item.inputs)} finite number(s)")
+        raise CallbackError(
+            f"callback '{item.name}' gave {values.tolist()} at t = {t:g} s; it must give {len(item.inputs)} finite number(s)"
+        )
     return values

@@ -119,7 +119,9 @@ class Configuration:
         for i, _ in self.quaternions:
             length = np.linalg.norm(q[..., i : i + 4], axis=-1, keepdims=True)
             if not np.all(length > 1e-12):
-                raise InputError(f"the quaternion '{self.position_names[i]}' … has no direction (zero or not finite); give (1, 0, 0, 0) for no rotation")
+                raise InputError(
+                    f"the quaternion '{self.position_names[i]}' … has no direction (zero or not finite); give (1, 0, 0, 0) for no rotation"
+                )
             q[..., i : i + 4] /= length
         return q
 

@@ -198,8 +198,16 @@ class NativeSystem:
         quaternions = np.array([i for pair in s.configuration.quaternions for i in pair] + [0], dtype=np.int64)
         args = np.array(
             [
-                0, 0, 0, plan.ctypes.data, scratch.ctypes.data, quaternions.ctypes.data, position.ctypes.data, velocity.ctypes.data,
-                descriptor.ctypes.data, helper.ctypes.data,
+                0,
+                0,
+                0,
+                plan.ctypes.data,
+                scratch.ctypes.data,
+                quaternions.ctypes.data,
+                position.ctypes.data,
+                velocity.ctypes.data,
+                descriptor.ctypes.data,
+                helper.ctypes.data,
             ],
             dtype=np.uintp,
         )

@@ -28,7 +28,9 @@ class Partition:
     condition: float
 
 
-def partition(J: np.ndarray, preferred: Sequence[int] = (), fixed: Sequence[int] = (), dependable: Sequence[int] | None = None) -> Partition:
+def partition(
+    J: np.ndarray, preferred: Sequence[int] = (), fixed: Sequence[int] = (), dependable: Sequence[int] | None = None
+) -> Partition:
     """Partition by elimination: columns in ``fixed`` are never dependent, those in ``preferred`` only if they must."""
     A = np.array(J, dtype=float)
     m, n = A.shape

@@ -51,7 +51,9 @@ def simulate(
     A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.
     """
     if isinstance(method, str) and method not in METHODS and method not in ALPHA_METHODS:
-        raise InputError(f"simulate '{system.model.name}': method '{method}' is unknown; choose one of {', '.join([*METHODS, *ALPHA_METHODS])}")
+        raise InputError(
+            f"simulate '{system.model.name}': method '{method}' is unknown; choose one of {', '.join([*METHODS, *ALPHA_METHODS])}"
+        )
     if parameters is not None:
         system = system.copy(parameters)
     restart = x0.restart if isinstance(x0, Solution) else None
@@ -192,9 +194,7 @@ def solution_of(
     )  # fmt: skip
 
 
-def _dense(
-    system: System, states: Callable[[np.ndarray], np.ndarray], inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> Dense:
+def _dense(system: System, states: Callable[[np.ndarray], np.ndarray], inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Dense:
     """Every channel at any times from the method's interpolant."""
 
     def dense(times: np.ndarray) -> Mapping[str, np.ndarray]:

@@ -55,7 +55,9 @@ def state_of(solution: Solution, index: int = -1) -> State:
     """The state at a sample of a solution."""
     system = solution.system
     if system is None:
-        raise InputError("this solution does not know its system (it was loaded from a file): build the state with system.state({name: value})")
+        raise InputError(
+            "this solution does not know its system (it was loaded from a file): build the state with system.state({name: value})"
+        )
     if not len(solution):
         raise InputError("the solution is empty; there is no state in it")
     c = system.configuration

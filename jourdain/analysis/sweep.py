@@ -180,7 +180,11 @@ def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:
         outputs = [*c.position_names, *c.velocity_names, *system.model.states]
     if isinstance(outputs, str):
         raise InputError(f"sweep '{system.model.name}': outputs is a list of names or functions; write outputs=['{outputs}']")
-    pairs = outputs.items() if isinstance(outputs, Mapping) else [(o if isinstance(o, str) else getattr(o, "__name__", "output"), o) for o in outputs]
+    pairs = (
+        outputs.items()
+        if isinstance(outputs, Mapping)
+        else [(o if isinstance(o, str) else getattr(o, "__name__", "output"), o) for o in outputs]
+    )
     found: dict[str, Reader] = {}
     for name, reader in pairs:
         label, k = name, 2
@@ -242,7 +246,9 @@ class _Runner:
 
     def _simulate(self, own: System, job: _Job) -> dict[str, Any] | str:
         try:
-            own.set_parameters(**dict(zip(self.system.model.parameter_set.names, self.system.parameter_vector, strict=True)) | job.parameters)
+            own.set_parameters(
+                **dict(zip(self.system.model.parameter_set.names, self.system.parameter_vector, strict=True)) | job.parameters
+            )
             solution = simulate(own, job.initial, self.t, self.method, inputs=job.inputs, **self.options)
             return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
         except (JourdainError, ArithmeticError, np.linalg.LinAlgError) as error:

@@ -203,7 +203,9 @@ class System:
         values = dict(zip(eq.q, q, strict=True)) | dict(zip(eq.p, self._parameters, strict=True)) | {eq.t: t}
         return dict(zip(checks, (float(x) for x in evaluate(list(checks.values()), values)), strict=True))
 
-    def simulate(self, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", **options: Any) -> Solution:
+    def simulate(
+        self, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", **options: Any
+    ) -> Solution:
         """Motion from a state over ``t`` seconds; see :func:`jourdain.analysis.simulate.simulate`."""
         from .simulate import simulate
 

@@ -125,9 +125,7 @@ def _carry(link: Link, body: Articulated, parent: Articulated) -> None:
     parent.force, parent.moment = parent.force + force, parent.moment + moment
 
 
-def _shift(
-    A: Inertia, B: Matrix, C: Inertia, force: Vector, moment: Vector, d: Vector
-) -> tuple[Inertia, Matrix, Inertia, Vector]:
+def _shift(A: Inertia, B: Matrix, C: Inertia, force: Vector, moment: Vector, d: Vector) -> tuple[Inertia, Matrix, Inertia, Vector]:
     """The same inertia about a point −d away: the child's origin accelerates by a + ω̇ × d = a − d̃ω̇."""
     if d.is_zero:
         return A, B, C, moment

@@ -184,9 +184,7 @@ def first_column(link: Link, axis: int, fields: Sequence[Field], composite: tupl
     """What the fields of a freedom ask of all the link carries, about the link's own origin."""
     m, s, I = composite
     P, E, e = momentum.P, momentum.moment, AXES[axis]
-    wrenches = [
-        (k.x.cross(P) + k.alpha.cross(s) + k.a * m, (E @ k.x) + (I @ k.alpha) + s.cross(k.a)) for k in fields
-    ]
+    wrenches = [(k.x.cross(P) + k.alpha.cross(s) + k.a * m, (E @ k.x) + (I @ k.alpha) + s.cross(k.a)) for k in fields]
     return Column(wrenches, P.cross(e) if link.kind == "T" else E.T @ e)
 
 

@@ -42,9 +42,7 @@ def describe(model: Model) -> str:
 def counts(eq: Equations) -> str:
     """Bodies, joints, loops, coordinates and degrees of freedom in one sentence."""
     model, tree = eq.model, eq.tree
-    head = ", ".join(
-        (_number(len(model.bodies), "body"), _number(len(model.joints), "joint"), _number(len(tree.cuts), "loop"))
-    )
+    head = ", ".join((_number(len(model.bodies), "body"), _number(len(model.joints), "joint"), _number(len(tree.cuts), "loop")))
     numbers = [_number(len(tree.q), "position"), _number(tree.nv, "velocity")]
     if eq.rows:
         numbers.append(_number(len(eq.rows), "constraint"))
@@ -61,8 +59,7 @@ def formalism(eq: Equations) -> list[str]:
     sentences = []
     if size <= STRAIGHT_LINE_LIMIT:
         sentences.append(
-            "Joint forces: recursive Newton–Euler as straight-line code, "
-            f"because {how} are below {_grouped(STRAIGHT_LINE_LIMIT)}."
+            f"Joint forces: recursive Newton–Euler as straight-line code, because {how} are below {_grouped(STRAIGHT_LINE_LIMIT)}."
         )
     else:
         sentences.append(

@@ -1,6 +1,6 @@
 """Equations of motion of a whole model: tree, loads, constraints and user states put together.
 
-    q̇ = N(q) v,   M(q) v̇ + c(q, v) = Q(t, q, v, z, u) + Jᵀλ,   h(q, t) = 0,   w(q, v, t) = 0,   ż = f
+q̇ = N(q) v,   M(q) v̇ + c(q, v) = Q(t, q, v, z, u) + Jᵀλ,   h(q, t) = 0,   w(q, v, t) = 0,   ż = f
 """
 
 from __future__ import annotations

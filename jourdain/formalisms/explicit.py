@@ -171,10 +171,7 @@ class ExplicitEquations:
     def coriolis_matrix(self) -> Table:
         """C(q, v) with h = C v, by Christoffel's symbols ½(∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i): Ṁ − 2C is skew."""
         if len(self.q) != len(self.v):
-            raise InputError(
-                f"model '{self.model.name}': Christoffel's symbols need q' = v; "
-                "choose an orientation sequence such as 'zxz'"
-            )
+            raise InputError(f"model '{self.model.name}': Christoffel's symbols need q' = v; choose an orientation sequence such as 'zxz'")
         n = len(self.v)
         slopes = jacobian([e for row in self.mass for e in row], self.q)
 
@@ -209,12 +206,7 @@ class ExplicitEquations:
         """M, h, g and Q apart, entry by entry; what is not listed is zero."""
         write = self.notation.text
         n = len(self.mass)
-        lines = [
-            f"M[{i + 1},{j + 1}] = {write(e)}"
-            for i in range(n)
-            for j in range(i, n)
-            if (e := self.mass[i][j]) is not ZERO
-        ]
+        lines = [f"M[{i + 1},{j + 1}] = {write(e)}" for i in range(n) for j in range(i, n) if (e := self.mass[i][j]) is not ZERO]
         for name, entries in (("h", self.coriolis), ("g", self.gravity), ("Q", self.loads)):
             lines += [f"{name}[{i + 1}] = {write(e)}" for i, e in enumerate(entries) if e is not ZERO]
         return "\n".join(lines)
@@ -442,13 +434,10 @@ def linearised(
     eq = Equations(model)
     if len(eq.q) != len(eq.v):
         raise InputError(
-            f"model '{model.name}': a quaternion has no linear neighbourhood of three numbers; "
-            "choose an orientation sequence such as 'xyz'"
+            f"model '{model.name}': a quaternion has no linear neighbourhood of three numbers; choose an orientation sequence such as 'xyz'"
         )
     if eq.rows:
-        raise InputError(
-            f"model '{model.name}' has the constraint '{eq.rows[0].name}'; closed linear forms are offered for trees"
-        )
+        raise InputError(f"model '{model.name}' has the constraint '{eq.rows[0].name}'; closed linear forms are offered for trees")
     tree = Tree(model, regroup=False)
     _check_size(model, tree, largest)
     nominal = dict.fromkeys((*eq.q, *eq.v, *eq.a), ZERO) | _nominal(eq, at or {})

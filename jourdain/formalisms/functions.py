@@ -147,7 +147,7 @@ def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> li
 
 
 def choose_form(eq: Equations, wanted: str) -> str:
-    """"straight" (line) or "looped" code for the tree's dynamics; "auto" decides by the estimated size.
+    """ "straight" (line) or "looped" code for the tree's dynamics; "auto" decides by the estimated size.
 
     Loops over links serve trees without constraints and user states; others are always written out.
     """
@@ -253,7 +253,9 @@ def constraints_function(eq: Equations) -> SymbolicFunction:
 @builder
 def constraint_velocities_function(eq: Equations) -> SymbolicFunction:
     """Jacobian of all constraints and the velocity residual J v + ∂h/∂t."""
-    return assemble(eq, "constraint_velocities", "t q v", [vector_result("w", eq.constraint_velocities), jacobian_result(eq)], optional="z u")
+    return assemble(
+        eq, "constraint_velocities", "t q v", [vector_result("w", eq.constraint_velocities), jacobian_result(eq)], optional="z u"
+    )
 
 
 @builder
@@ -286,7 +288,9 @@ def jump_function(eq: Equations, event: str) -> SymbolicFunction:
     jump = eq.model.events[event].jump
     missing = [s.name for s in jump if not any(s is e for e in state)]
     if missing:
-        raise InputError(f"event '{event}' sets '{missing[0]}', which is not part of the state (its joint is driven, locked or closes a loop)")
+        raise InputError(
+            f"event '{event}' sets '{missing[0]}', which is not part of the state (its joint is driven, locked or closes a loop)"
+        )
     return assemble(eq, "jump", "t x u", [vector_result("x", eq.resolve([jump.get(s, s) for s in state]))])
 
 
@@ -325,7 +329,9 @@ def frame_function(eq: Equations, path: str, relative_to: str | None = None, axe
         place = k.place(eq.model.frame(relative_to))
         base = place.link
         if base >= 0 and base not in eq.tree.ancestors(k.place(frame).link):
-            raise InputError(f"frame '{path}' is not carried by '{relative_to}'; its Jacobian is offered relative to bodies before it in the tree")
+            raise InputError(
+                f"frame '{path}' is not carried by '{relative_to}'; its Jacobian is offered relative to bodies before it in the tree"
+            )
 
     def turned(w: Vector) -> Vector:
         return w if place is None else place.rotation.T @ w

@@ -39,7 +39,13 @@ class Kinematics:
             found = list(self.link_turns(this.parent, base))
             for turn in this.own_turns:
                 last = found[-1] if found else None
-                if isinstance(last, AxisTurn) and isinstance(turn, AxisTurn) and last.axis == turn.axis and last.angle is not None and turn.angle is not None:
+                if (
+                    isinstance(last, AxisTurn)
+                    and isinstance(turn, AxisTurn)
+                    and last.axis == turn.axis
+                    and last.angle is not None
+                    and turn.angle is not None
+                ):
                     found[-1] = AxisTurn.by(turn.axis, last.angle + turn.angle)
                 else:
                     found.append(turn)

@@ -208,9 +208,7 @@ def _places(coordinates: Sequence[Coordinate]) -> dict[int, tuple[int, Coordinat
     return found
 
 
-def _transmission(
-    link: Link, places: Mapping[int, tuple[int, Coordinate]], rotors: dict[int, Expr]
-) -> tuple[Expr, Expr, Expr]:
+def _transmission(link: Link, places: Mapping[int, tuple[int, Coordinate]], rotors: dict[int, Expr]) -> tuple[Expr, Expr, Expr]:
     """Ratio and offset of a link's displacement, and the rotor inertia (on the first link its coordinate moves)."""
     if not link.freedoms or link.kind == "S":
         return ONE, ZERO, ZERO

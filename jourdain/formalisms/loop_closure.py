@@ -116,7 +116,9 @@ def cut_joint_closure(joint: Joint) -> Closure:
     elif joint.kind == "planar":
         data = axes[2]
     elif joint.kind not in ("fixed", "spherical"):
-        raise ModelError(f"joint '{joint.name}' ({joint.kind}) closes a loop, which is not possible for this kind; cut another joint of the loop with cut=True")
+        raise ModelError(
+            f"joint '{joint.name}' ({joint.kind}) closes a loop, which is not possible for this kind; cut another joint of the loop with cut=True"
+        )
     return Closure(joint.name, joint.kind, joint.parent, joint.child, data)
 
 
@@ -131,7 +133,9 @@ def measured_coordinate(kinematics: Kinematics, joint: Joint) -> tuple[Expr, Vec
         u, w = perpendiculars(motion.axis)
         turned = pose.B @ u
         return atan2((pose.A @ w).dot(turned), (pose.A @ u).dot(turned)), axis
-    raise ModelError(f"the coordinates of joint '{joint.name}' ({joint.kind}) are not available because it closes a loop; pin it to the tree with cut=False")
+    raise ModelError(
+        f"the coordinates of joint '{joint.name}' ({joint.kind}) are not available because it closes a loop; pin it to the tree with cut=False"
+    )
 
 
 __all__ = ["RelativePose", "RowParts", "closure_rows", "cut_joint_closure", "joint_rows", "measured_coordinate", "perpendiculars"]

@@ -41,7 +41,9 @@ class LinkMotion:
         return Vector(a.dot(r), b.dot(r), c.dot(r))
 
 
-def link_motions(tree: Tree, gravity: bool = True, accelerations: Mapping[Expr, Expr] | None = None, acceleration: bool = True) -> list[LinkMotion]:
+def link_motions(
+    tree: Tree, gravity: bool = True, accelerations: Mapping[Expr, Expr] | None = None, acceleration: bool = True
+) -> list[LinkMotion]:
     """Motion of every link; with ``acceleration=False`` the joint accelerations are taken as zero."""
     ground = LinkMotion(NULL, NULL, -tree.model.gravity if gravity else NULL)
     motions: list[LinkMotion] = []

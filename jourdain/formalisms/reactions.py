@@ -60,9 +60,7 @@ def joint_reactions(
     return {name: found[name] for name in model.joints if name in found}
 
 
-def driving_forces(
-    model: Model, external: Mapping[str, tuple[Any, Any]] | None = None, loads: bool = True
-) -> dict[str, Expr]:
+def driving_forces(model: Model, external: Mapping[str, tuple[Any, Any]] | None = None, loads: bool = True) -> dict[str, Expr]:
     """Generalised force (N or N·m) that keeps each driven or locked coordinate on its motion, by coordinate name.
 
     It works on the coordinate as a motor between parent and child would, the rotor's inertia included; what springs and
@@ -114,9 +112,7 @@ def _transmitted(
     return found
 
 
-def _body_wrenches(
-    kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]], acceleration: bool
-) -> dict[str, Wrench]:
+def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any]], acceleration: bool) -> dict[str, Wrench]:
     """Force and moment each body needs for its motion against gravity and outside forces, about its link's origin."""
     tree = kinematics.tree
     motions = link_motions(tree, acceleration=acceleration)

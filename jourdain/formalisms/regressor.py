@@ -170,9 +170,7 @@ def base_parameters(
     return _grouping(W, tuple(standard), numbers, _column_order(tree, len(standard)), tolerance)
 
 
-def sampled(
-    tree: Tree, rows: Sequence[Sequence[Expr]], parameters: Mapping[str, float] | None, samples: int, seed: int
-) -> np.ndarray:
+def sampled(tree: Tree, rows: Sequence[Sequence[Expr]], parameters: Mapping[str, float] | None, samples: int, seed: int) -> np.ndarray:
     """A table of expressions at random states, one block of rows for each state."""
     rng = np.random.default_rng(seed)
     known = {tree.model.time: rng.uniform(0.0, 3.0, samples)}
@@ -192,9 +190,7 @@ def _column_order(tree: Tree, total: int) -> list[int]:
     return order + list(range(10 * len(place), total))
 
 
-def _grouping(
-    W: np.ndarray, names: tuple[str, ...], standard: np.ndarray, order: list[int], tolerance: float
-) -> BaseParameters:
+def _grouping(W: np.ndarray, names: tuple[str, ...], standard: np.ndarray, order: list[int], tolerance: float) -> BaseParameters:
     norms = np.linalg.norm(W, axis=0)
     absent = [j for j in range(W.shape[1]) if norms[j] <= tolerance * norms.max(initial=1e-300)]
     basis = np.zeros((W.shape[0], 0))

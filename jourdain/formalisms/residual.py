@@ -37,7 +37,11 @@ def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
     dx = tuple(symbol(f"dx[{i}]", "input") for i in range(len(state)))
     da = tuple(symbol(f"da[{i}]", "input") for i in range(len(eq.a)))
     dt = symbol("dt", "input")
-    arguments = (Argument("dx", dx, "change of the state"), Argument("da", da, "change of the accelerations"), Argument("dt", (dt,), "change of time"))
+    arguments = (
+        Argument("dx", dx, "change of the state"),
+        Argument("da", da, "change of the accelerations"),
+        Argument("dt", (dt,), "change of time"),
+    )
     return arguments, {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), eq.t: dt}
 
 

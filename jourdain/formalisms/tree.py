@@ -204,7 +204,9 @@ class Tree:
         if reverse:
             a, b = b, a
             if any(m.kind == "S" for m in motions):
-                raise ModelError(f"joint '{name}' is reached from its child '{a.body.name}'; declare it from '{a.body.name}' to '{b.body.name}'")
+                raise ModelError(
+                    f"joint '{name}' is reached from its child '{a.body.name}'; declare it from '{a.body.name}' to '{b.body.name}'"
+                )
             motions = [Motion(m.kind, m.axis, m.coordinate, neg(m.ratio), neg(m.offset)) for m in reversed(motions)]
         place = self.places[a.body.name]
         link, R, p = place.link, _times(place.rotation, a.rotation), place.position + _turned(place.rotation, a.position)

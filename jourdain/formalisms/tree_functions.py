@@ -30,7 +30,9 @@ def inverse_dynamics_derivatives_function(eq: Equations) -> SymbolicFunction:
     """∂φ/∂q, ∂φ/∂v and ∂φ/∂a = M (columns of a quaternion: rotation increments in child axes)."""
     dq, dv, M = inverse_dynamics_derivatives(eq.tree)
     n = eq.tree.nv
-    return assemble(eq, "inverse_dynamics_derivatives", "q v a", [matrix_result("dq", dq, n), matrix_result("dv", dv, n), matrix_result("da", M, n)])
+    return assemble(
+        eq, "inverse_dynamics_derivatives", "q v a", [matrix_result("dq", dq, n), matrix_result("dv", dv, n), matrix_result("da", M, n)]
+    )
 
 
 @builder

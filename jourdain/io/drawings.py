@@ -94,9 +94,7 @@ class MeshFile(Shape):
         return replace(self, colour=colour)
 
     def with_density(self, density: Any) -> Self:
-        raise InputError(
-            f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass"
-        )
+        raise InputError(f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass")
 
 
 class MeshFinder:

@@ -33,9 +33,7 @@ NATURES = ("independent", "dependent", "driven")
 QUANTITIES = ("Pos", "Rot", "Vit", "Om", "Acc", "Omp", "Jac")
 
 
-def read_mbs(
-    source: str | os.PathLike[str], parameters: str = "numbers", driven: str = "locked", name: str | None = None
-) -> Model:
+def read_mbs(source: str | os.PathLike[str], parameters: str = "numbers", driven: str = "locked", name: str | None = None) -> Model:
     """Reads a ROBOTRAN model; joints keep their names and their order, which is ROBOTRAN's order of q.
 
     With ``parameters="symbolic"`` every mass, component of a centre of mass, inertia and component of a point that is
@@ -140,17 +138,13 @@ class _Importer:
                 raise element.error(f"joint '{name}': nature '{nature}' is unknown; use {', '.join(NATURES)}")
         initial = element.first("initialvalue")
         q0, v0, a0 = (_number(initial, tag) if initial is not None else 0.0 for tag in ("q", "qd", "qdd"))
-        self.imported["joints"].append(
-            JointData(name, body, kind, nature, q0, v0, a0, element.first("actuated") is not None)
-        )
+        self.imported["joints"].append(JointData(name, body, kind, nature, q0, v0, a0, element.first("actuated") is not None))
         make = self.model.prismatic if kind[0] == "T" else self.model.revolute
         joint = make(name, parent, child, axis=AXES[kind[1]])
         if nature == "driven" and self.locked:
             self.model.lock(joint, q0)
             if v0 or a0:
-                self.model.notes.append(
-                    f"joint '{name}' is driven: it is held at {q0:g}; give its motion with model.drive"
-                )
+                self.model.notes.append(f"joint '{name}' is driven: it is held at {q0:g}; give its motion with model.drive")
         return joint
 
     def _mass(self, element: Element, body: Body) -> None:
@@ -158,9 +152,7 @@ class _Importer:
         if element.first("mass") is not None and _number(element, "mass") < 0:
             raise element.error(f"the mass of body '{body.name}' is negative")
         com = element.first("com")
-        centre = [
-            self._value(f"{body.name}.L{c}", x, "m") for c, x in zip("xyz", (0.0,) * 3 if com is None else _xyz(com))
-        ]
+        centre = [self._value(f"{body.name}.L{c}", x, "m") for c, x in zip("xyz", (0.0,) * 3 if com is None else _xyz(com))]
         inertia = element.first("inertia")
         entries = [
             self._value(f"{body.name}.I{ij}", 0.0 if inertia is None else _number(inertia, f"I{ij}"), "kg·m²")

@@ -169,14 +169,10 @@ class _Writer:
         if any(m.kind == "S" for m in joint.motions):
             raise ModelError(f"{what}: ROBOTRAN has no quaternions; declare it with orientation='xyz'")
         coordinates = {id(m.coordinate) for m in joint.motions}
-        shared = any(
-            c in coordinates for j in self.model.joints.values() if j is not joint for c in map(id, j.coordinates)
-        )
+        shared = any(c in coordinates for j in self.model.joints.values() if j is not joint for c in map(id, j.coordinates))
         lines = self._numbers([e for m in joint.motions for e in (m.ratio, m.offset)]).reshape(-1, 2)
         if shared or len(coordinates) < len(joint.motions) or np.any(lines != (1.0, 0.0)):
-            raise ModelError(
-                f"{what}: ROBOTRAN has no coupled joints (mimic, screw, offset); use a user constraint there"
-            )
+            raise ModelError(f"{what}: ROBOTRAN has no coupled joints (mimic, screw, offset); use a user constraint there")
 
     def _item(self, name: str, motion: Motion, kind: str) -> _Item:
         coordinate = motion.coordinate
@@ -204,9 +200,7 @@ class _Writer:
     def _cut(self, joint: Joint) -> Cut:
         kind = {"spherical": "ball", "fixed": "solid"}.get(joint.kind)
         if kind is None:
-            raise ModelError(
-                f"joint '{joint.name}': ROBOTRAN cuts loops at balls, rods and bodies, not at a {joint.kind} joint"
-            )
+            raise ModelError(f"joint '{joint.name}': ROBOTRAN cuts loops at balls, rods and bodies, not at a {joint.kind} joint")
         paths = []
         for frame in (joint.parent, joint.child):
             node = self.nodes[frame.body.name]
@@ -214,13 +208,7 @@ class _Writer:
             if kind == "solid" and np.abs((node.pose.inverse @ self._pose(frame)).R - np.eye(3)).max() > ALIGNED:
                 raise ModelError(f"joint '{joint.name}': a body cut of ROBOTRAN needs frames aligned with their bodies")
             named = frame.name is not None and frame.name in frame.body.frames
-            point = (
-                frame.name
-                if named
-                else ""
-                if not position.any()
-                else self._new_point(node, f"{joint.name}_cut", position)
-            )
+            point = frame.name if named else "" if not position.any() else self._new_point(node, f"{joint.name}_cut", position)
             paths.append(f"{frame.body.name}.{point}" if point else frame.body.name)
         return Cut(joint.name, kind, paths[0], paths[1])
 

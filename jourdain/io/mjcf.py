@@ -76,9 +76,7 @@ class _Content:
 
 
 class _Importer:
-    def __init__(
-        self, model: Model, root: Element, settings: Settings, defaults: Defaults, geoms: Geoms, shapes: bool
-    ) -> None:
+    def __init__(self, model: Model, root: Element, settings: Settings, defaults: Defaults, geoms: Geoms, shapes: bool) -> None:
         self.model = model
         self.root = root
         self.settings = settings
@@ -214,13 +212,8 @@ class _Importer:
             name = self._fresh(f"{body.name}:fixed", self.model.joints)
             self.model.fixed(name, parent.at(*pose.position, rotation=pose.matrix), body)
             return
-        items = [
-            self.defaults.apply(j.element, j.childclass) if j.element.tag == "joint" else j.element for j in joints
-        ]
-        kinds = [
-            "free" if e.tag == "freejoint" else choice(e, "type", ("free", "ball", "slide", "hinge"), "hinge")
-            for e in items
-        ]
+        items = [self.defaults.apply(j.element, j.childclass) if j.element.tag == "joint" else j.element for j in joints]
+        kinds = ["free" if e.tag == "freejoint" else choice(e, "type", ("free", "ball", "slide", "hinge"), "hinge") for e in items]
         if "free" in kinds:
             if len(kinds) > 1 or not parent.is_ground:
                 raise items[0].error(f"a free joint must be alone and on a body of the world (body '{body.name}')")

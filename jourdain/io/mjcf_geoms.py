@@ -23,9 +23,7 @@ WITHOUT_MASS = ("plane", "hfield", "sdf")
 class Geoms:
     """Reads geoms; meshes are looked up among the assets, within the folder of the model."""
 
-    def __init__(
-        self, root: Element, settings: Settings, defaults: Defaults, folder: Path | None, notes: list[str]
-    ) -> None:
+    def __init__(self, root: Element, settings: Settings, defaults: Defaults, folder: Path | None, notes: list[str]) -> None:
         self.settings = settings
         self.folder = folder
         self.notes = notes
@@ -56,9 +54,7 @@ class Geoms:
         mass = geom.number("mass") if "mass" in geom.attributes else geom.number("density", 1000.0) * volume
         return self._weighted(geom, mass, unit, pose), shape
 
-    def _weighted(
-        self, geom: Element, mass: float, unit: np.ndarray, pose: Pose, centre: Any = (0, 0, 0)
-    ) -> Inertial | None:
+    def _weighted(self, geom: Element, mass: float, unit: np.ndarray, pose: Pose, centre: Any = (0, 0, 0)) -> Inertial | None:
         if mass < 0:
             raise geom.error(f"its mass {mass:g} kg is negative")
         low, high = self.settings.inertiagrouprange
@@ -87,9 +83,7 @@ class Geoms:
         if "rgba" in geom.attributes:
             return hex_colour(geom.numbers("rgba", 4))
         material = self.materials.get(geom.get("material") or "")
-        return (
-            hex_colour(material.numbers("rgba", 4)) if material is not None and "rgba" in material.attributes else None
-        )
+        return hex_colour(material.numbers("rgba", 4)) if material is not None and "rgba" in material.attributes else None
 
     # ---- meshes ---------------------------------------------------------------------------------------------
 
@@ -142,9 +136,7 @@ class _MeshAsset:
     properties: tuple[float, np.ndarray, np.ndarray]
 
 
-def _mesh_properties(
-    asset: Element, rule: str, vertices: np.ndarray, faces: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
+def _mesh_properties(asset: Element, rule: str, vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Volume, centre and inertia for mass 1 by the rule the file asks for."""
     if rule == "shell":
         raise asset.error("the inertia of a shell is not read; give the body an <inertial>")

@@ -86,9 +86,7 @@ class Settings:
         if "angle" in given:
             self.degrees = choice(element, "angle", ("degree", "radian")) == "degree"
         if "coordinate" in given and given["coordinate"] != "local":
-            raise element.error(
-                f'coordinate="{given["coordinate"]}" is not read; convert the model to local coordinates'
-            )
+            raise element.error(f'coordinate="{given["coordinate"]}" is not read; convert the model to local coordinates')
         if "eulerseq" in given:
             self.eulerseq = given["eulerseq"]
             if len(self.eulerseq) != 3 or any(c not in "xyzXYZ" for c in self.eulerseq):

@@ -1,4 +1,4 @@
-"""A model named by a piece of text: a data file (URDF, MJCF, ROBOTRAN) or a name in the user's own Python.
+"""A model named by a piece of text: a data file (model file, URDF, MJCF, ROBOTRAN) or a name in the user's own Python.
 
 Data files are only read.  Python is run because the user names it as such: ``file.py:name`` or ``package.module:name``.
 """
@@ -23,8 +23,8 @@ from .urdf import read_urdf
 from .xml_reader import read_xml
 
 #: Endings of data files that hold a model.
-DATA_FILES = (".urdf", ".xml", ".mjcf", ".mbs")
-FORMS = "a .urdf, .xml (MJCF) or .mbs file, file.py:name or package.module:name"
+DATA_FILES = (".toml", ".urdf", ".xml", ".mjcf", ".mbs")
+FORMS = "a .toml model file, a .urdf, .xml (MJCF) or .mbs file, file.py:name or package.module:name"
 
 
 def load_model(reference: str, base: str | None = None, parameters: str | None = None) -> Model:
@@ -53,6 +53,12 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
 
 
 def _read_data(path: Path, suffix: str, base: str | None, parameters: str | None) -> Model:
+    if suffix == ".toml":
+        from .model_file import load_model as load_file
+
+        if base is not None or parameters is not None:
+            raise InputError(f"'{path}': the options base and parameters are for URDF and ROBOTRAN files; a model file says it itself")
+        return load_file(path)
     if suffix == ".mbs":
         if base is not None:
             raise InputError(f"'{path}': the option base is for URDF; a .mbs file says itself how its base moves")

@@ -85,9 +85,7 @@ def read_urdf(
 
 
 class _Importer:
-    def __init__(
-        self, robot: Element, name: str | None, base: str, merge_fixed: bool, mimic: bool, finder: MeshFinder | None
-    ) -> None:
+    def __init__(self, robot: Element, name: str | None, base: str, merge_fixed: bool, mimic: bool, finder: MeshFinder | None) -> None:
         self.robot = robot
         self.merge_fixed = merge_fixed
         self.finder = finder
@@ -203,9 +201,7 @@ class _Importer:
     def _check_mimics(self, mimic: bool) -> None:
         for joint in self.joints.values():
             if joint.mimic is not None and mimic and joint.mimic[0] not in self.joints:
-                self.model.notes.append(
-                    f"joint '{joint.name}' mimics '{joint.mimic[0]}', which does not exist: it moves on its own"
-                )
+                self.model.notes.append(f"joint '{joint.name}' mimics '{joint.mimic[0]}', which does not exist: it moves on its own")
                 joint.mimic = None
             if not mimic:
                 joint.mimic = None
@@ -244,9 +240,7 @@ class _Importer:
             if joint.kind == "planar":
                 turned = Pose(clean(z_to(joint.axis)), np.zeros(3))
                 seen = at @ turned
-                return model.planar(
-                    joint.name, body.at(*seen.position, rotation=seen.matrix), child.at(rotation=turned.matrix)
-                )
+                return model.planar(joint.name, body.at(*seen.position, rotation=seen.matrix), child.at(rotation=turned.matrix))
             options = self._options(joint)
             kind = "prismatic" if joint.kind == "prismatic" else "revolute"
             return model.joint(kind, joint.name, parent, child, axis=tuple(joint.axis.tolist()), **options)
@@ -279,11 +273,7 @@ class _Importer:
         massless = [n for n, b in bodies.items() if n != root and b.mass == 0.0 and b.inertia.is_zero]
         if massless:
             self.model.notes.append(f"links without <inertial>, taken as massless: {', '.join(massless)}")
-        odd = [
-            n
-            for n, link in self.links.items()
-            if link.inertial is not None and link.inertial.breaks_triangle_inequality()
-        ]
+        odd = [n for n, link in self.links.items() if link.inertial is not None and link.inertial.breaks_triangle_inequality()]
         if odd:
             self.model.notes.append(f"links whose inertia no distribution of mass can have: {', '.join(odd)}")
         if self.limits:
@@ -335,9 +325,7 @@ def _joints(robot: Element, links: dict[str, _Link]) -> dict[str, _Joint]:
             raise element.error(f"there is a joint '{joint.name}' already, in line {joints[joint.name].element.line}")
         child = links[joint.child]
         if child.joint is not None:
-            raise element.error(
-                f"the link '{joint.child}' is the child of joint '{child.joint.name}' already; URDF has no loops"
-            )
+            raise element.error(f"the link '{joint.child}' is the child of joint '{child.joint.name}' already; URDF has no loops")
         child.joint = joint
         links[joint.parent].children.append(joint)
         joints[joint.name] = joint

@@ -60,7 +60,9 @@ class ConstraintMethods:
         def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
         def sensor(self, name: str, frame: Body | Frame, relative_to: Body | Frame | None = None) -> Sensor: ...
 
-    def close(self, name: str, a: Body | Frame, b: Body | Frame, kind: str = "ball", axis: Any = "z", axes: Any = ("x", "y"), length: Any = None) -> Closure:
+    def close(
+        self, name: str, a: Body | Frame, b: Body | Frame, kind: str = "ball", axis: Any = "z", axes: Any = ("x", "y"), length: Any = None
+    ) -> Closure:
         """Closes a loop between two frames as a joint of the given kind would: "ball" (3 equations; 2 in a plane),
         "body" (6), "rod" of a ``length`` (1), "revolute" (5), "prismatic" (5), "cylindrical" (4), "universal" (4), "planar" (3),
         "parallel" (2).
@@ -138,13 +140,17 @@ class ConstraintMethods:
             total = total + sqrt(d.dot(d))
         return self.constraint(name, total)
 
-    def point_on_curve(self, name: str, frame: Body | Frame, curve: Callable[[Expr], Any], parameter: Joint, on: Body | Frame | None = None) -> list[Equation]:
+    def point_on_curve(
+        self, name: str, frame: Body | Frame, curve: Callable[[Expr], Any], parameter: Joint, on: Body | Frame | None = None
+    ) -> list[Equation]:
         """A point on a curve p(s) fixed on a body; the arc parameter s is the coordinate of an auxiliary joint."""
         target = curve(parameter.position)
         s = self.sensor(f"{name}.sensor", frame, on)
         return [self.constraint(f"{name}.{c}", s.position[i] - target[i]) for i, c in enumerate("xyz") if target[i] is not None]
 
-    def point_on_surface(self, name: str, frame: Body | Frame, surface: Callable[[Expr, Expr, Expr], Any], on: Body | Frame | None = None) -> Equation:
+    def point_on_surface(
+        self, name: str, frame: Body | Frame, surface: Callable[[Expr, Expr, Expr], Any], on: Body | Frame | None = None
+    ) -> Equation:
         """A point on a surface f(x, y, z) = 0 fixed on a body (a cam, a road, a cavity)."""
         s = self.sensor(f"{name}.sensor", frame, on)
         return self.constraint(name, surface(s.x, s.y, s.z))

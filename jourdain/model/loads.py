@@ -282,9 +282,7 @@ class LoadMethods:
         fa, fb = self._frame(a, what), self._frame(b, what)
         s = self.sensor(f"{name}.sensor", fb, fa)
         p, w, v, R = s.position, s.angular_velocity, s.velocity, s.rotation
-        angles = Vector(
-            mul(HALF, R[2, 1] - R[1, 2]), mul(HALF, R[0, 2] - R[2, 0]), mul(HALF, R[1, 0] - R[0, 1])
-        )
+        angles = Vector(mul(HALF, R[2, 1] - R[1, 2]), mul(HALF, R[0, 2] - R[2, 0]), mul(HALF, R[1, 0] - R[0, 1]))
         force = Vector(*(neg(k[i] * p[i] + d[i] * v[i]) for i in range(3)))
         torque = Vector(*(neg(k[3 + i] * angles[i] + d[3 + i] * w[i]) for i in range(3)))
         item = FrameLoad(name, fb, force, torque, fa, fa)

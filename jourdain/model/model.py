@@ -77,9 +77,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
 
     # -- what is declared -----------------------------------------------------------------------------------------
 
-    def parameter(
-        self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = ""
-    ) -> Expr:
+    def parameter(self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = "") -> Expr:
         """A named parameter; the symbol returned may stand wherever a number may."""
         self._unlocked(f"parameter '{name}'")
         return self._parameters.add(name, value, unit, bounds, description)
@@ -131,7 +129,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         motions = joint_motions(name, kind, options)
         unknown = set(options) - _OPTIONS[kind]
         if unknown:
-            raise ModelError(f"{what}: unknown option '{sorted(unknown)[0]}'; a {kind} joint takes {', '.join(sorted(_OPTIONS[kind] | _COMMON))}")
+            raise ModelError(
+                f"{what}: unknown option '{sorted(unknown)[0]}'; a {kind} joint takes {', '.join(sorted(_OPTIONS[kind] | _COMMON))}"
+            )
         if follow is not None:
             motions = self._following(motions, follow, what)
         a, b = self._frame(parent, what), self._frame(child, what)
@@ -212,7 +212,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         only = joint.coordinates[0] if len(joint.coordinates) == 1 else None
         c = (only or joint._single()) if coordinate is None else joint.coordinate(coordinate)
         if c.is_quaternion:
-            raise ModelError(f"joint '{joint.name}': a quaternion cannot be prescribed by a function; use an orientation sequence such as 'xyz'")
+            raise ModelError(
+                f"joint '{joint.name}': a quaternion cannot be prescribed by a function; use an orientation sequence such as 'xyz'"
+            )
         return c
 
     # -- whole model ----------------------------------------------------------------------------------------------
@@ -237,7 +239,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         for body in bodies:
             for s in free_symbols((body.mass, *body.moment, *body.inertia.entries)):
                 if s not in own:
-                    raise ModelError(f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'")
+                    raise ModelError(
+                        f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'"
+                    )
 
     def compile(self, check: bool = True, **options: Any) -> Any:
         """The compiled system, on which every analysis is a verb; the model is locked from now on."""
@@ -331,7 +335,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
 
     def _unlocked(self, what: str) -> None:
         if self._locked:
-            raise ModelError(f"{what}: the model '{self.name}' is compiled and locked; change it before compile(), or change parameter values")
+            raise ModelError(
+                f"{what}: the model '{self.name}' is compiled and locked; change it before compile(), or change parameter values"
+            )
 
 
 _COMMON = {"limits", "rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest", "cut", "mimic"}

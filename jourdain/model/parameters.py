@@ -33,9 +33,7 @@ class Parameters:
     def __init__(self) -> None:
         self._items: dict[str, Parameter] = {}
 
-    def add(
-        self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = ""
-    ) -> Expr:
+    def add(self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = "") -> Expr:
         """Declares a parameter and gives its symbol; ``value`` is SI or text such as "5 mm", ``unit`` says its dimension."""
         if not name or not isinstance(name, str):
             raise ModelError(f"a parameter needs a name, got {name!r}")

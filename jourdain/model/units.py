@@ -60,9 +60,7 @@ def _dimension(text: str) -> tuple[int, ...]:
 def _base_text(dimension: tuple[int, ...]) -> str:
     def part(sign: int) -> list[str]:
         return [
-            name if abs(power) == 1 else f"{name}^{abs(power)}"
-            for name, power in zip(BASE, dimension, strict=True)
-            if power * sign > 0
+            name if abs(power) == 1 else f"{name}^{abs(power)}" for name, power in zip(BASE, dimension, strict=True) if power * sign > 0
         ]
 
     above, below = part(1), part(-1)
@@ -232,9 +230,7 @@ class _UnitParser:
             if kind in ("times", "over"):
                 self.place += 1
             elif divided:
-                raise UnitError(
-                    f"unit {self.text!r}: a product after '/' may be read in two ways; write e.g. 'N/(m s)'"
-                )
+                raise UnitError(f"unit {self.text!r}: a product after '/' may be read in two ways; write e.g. 'N/(m s)'")
             divided = divided or kind == "over"
             unit = self._combine(unit, self._power(depth), -1 if kind == "over" else 1)
         return unit

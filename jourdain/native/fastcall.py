@@ -51,8 +51,12 @@ def _context(*entries: tuple[str, int]) -> list[str]:
 
 def wrapper_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]]) -> str:
     """IR of ``name_fast(self, argv, n)`` and ``name_call(self, argv, n, keywords)`` for input sizes and output shapes."""
-    return _DECLARATIONS + _FINITE + _checked_ir(name, inputs, outputs) + _fast_ir(name, len(inputs) + len(outputs)) + _call_ir(
-        name, len(inputs), outputs
+    return (
+        _DECLARATIONS
+        + _FINITE
+        + _checked_ir(name, inputs, outputs)
+        + _fast_ir(name, len(inputs) + len(outputs))
+        + _call_ir(name, len(inputs), outputs)
     )
 
 

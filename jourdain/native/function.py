@@ -259,7 +259,9 @@ class Function:
     def _check_input(self, name: str, size: int, value: Any) -> np.ndarray:
         array = _real_array(value, f"function '{self.name}': input '{name}'")
         if array.shape[-1] != size:
-            raise InputError(f"function '{self.name}': input '{name}' must have {size} entries in its last dimension, got shape {np.shape(value)}")
+            raise InputError(
+                f"function '{self.name}': input '{name}' must have {size} entries in its last dimension, got shape {np.shape(value)}"
+            )
         bad = np.flatnonzero(~np.isfinite(array.ravel()))
         if len(bad):
             where = np.unravel_index(bad[0], array.shape)
@@ -276,7 +278,9 @@ class Function:
         for (name, _), shape, r in zip(self.signature.outputs, shapes, given, strict=True):
             if not isinstance(r, np.ndarray) or r.shape != shape or r.dtype != np.float64 or not r.flags.writeable:
                 found = f"{r.dtype} of shape {r.shape}" if isinstance(r, np.ndarray) else type(r).__name__
-                raise InputError(f"function '{self.name}': out for '{name}' must be a writeable float64 array of shape {shape}, got {found}")
+                raise InputError(
+                    f"function '{self.name}': out for '{name}' must be a writeable float64 array of shape {shape}, got {found}"
+                )
         for i, r in enumerate(given):
             if any(np.may_share_memory(r, other) for other in given[:i]):
                 raise InputError(f"function '{self.name}': the arrays of out= overlap; give each output its own")

@@ -314,7 +314,9 @@ def prepare_ir(f: SymbolicFunction) -> ModuleText:
     parameters = [s for a in f.inputs if is_parameters(a.symbols) for s in a.symbols]
     mixed = [a.name for a in f.inputs if not is_parameters(a.symbols) and any(s.deps == PARAMETER for s in a.symbols)]
     if mixed:
-        raise InputError(f"function '{f.name}': input '{mixed[0]}' mixes parameters with other symbols; give parameters an input of their own")
+        raise InputError(
+            f"function '{f.name}': input '{mixed[0]}' mixes parameters with other symbols; give parameters an input of their own"
+        )
     slots = {s.id: Slot(0, j) for j, s in enumerate(parameters)}
     places = [(e, Slot(1, i)) for i, e in enumerate(hoisted(f.expressions))]
     return _module(entry_name(f.name) + "_prepare", places, slots, 2, set(), len(places), 1)
@@ -417,9 +419,7 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
         previous = f"after{i}"
     lines += ["  br label %done", "done:", f"  %next = add i64 %row, {lanes}", "  br label %loop", "exit:", "  ret i32 0"]
     body = "\n".join(lines)
-    return (
-        f"define i32 @{entry_name(f.name)}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
-    )
+    return f"define i32 @{entry_name(f.name)}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
 
 
 def _transfer(i: int, size: int, lanes: int, previous: str, inward: bool) -> list[str]:

@@ -106,8 +106,7 @@ zero:
 
 def _loads(prefix: str, base: str) -> str:
     return "".join(
-        f"  %{prefix}p{j} = getelementptr double, ptr {base}, i64 {j}\n  %{prefix}{j} = load double, ptr %{prefix}p{j}\n"
-        for j in range(4)
+        f"  %{prefix}p{j} = getelementptr double, ptr {base}, i64 {j}\n  %{prefix}{j} = load double, ptr %{prefix}p{j}\n" for j in range(4)
     )
 
 

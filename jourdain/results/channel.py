@@ -42,8 +42,7 @@ def check_name(name: str) -> str:
     good = isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
     if not good or _FORBIDDEN & set(name) or not all(name.split(".")):
         raise InputError(
-            f"channel name {name!r} is not a path such as 'rod.com.x': parts joined by dots, printable, "
-            "without / \\ [ ] and quotes"
+            f"channel name {name!r} is not a path such as 'rod.com.x': parts joined by dots, printable, without / \\ [ ] and quotes"
         )
     if name == "t":
         raise InputError("channel name 't' is taken by the time of the solution; choose another name")

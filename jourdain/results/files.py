@@ -63,9 +63,7 @@ def check_header(head: Any) -> Header:
     if not isinstance(head, dict) or head.get("format") != FORMAT or not isinstance(head.get("version"), int):
         raise ResultFileError(f"{_DAMAGED} (no header)")
     if head["version"] > VERSION:
-        raise ResultFileError(
-            f"written in format version {head['version']}, newer than {VERSION}: pip install --upgrade jourdain"
-        )
+        raise ResultFileError(f"written in format version {head['version']}, newer than {VERSION}: pip install --upgrade jourdain")
     for channel in head["channels"]:
         name, kind, shape = channel["name"], channel["type"], channel["shape"]
         if kind not in _TYPES or not all(isinstance(n, int) and 0 <= n < 2**31 for n in shape):

@@ -96,9 +96,7 @@ def root_locus(
     """Eigenvalues (k, n) in 1/s in the complex plane, coloured by a parameter (k,); the unstable half is shaded."""
     values, steps = np.asarray(eigenvalues, complex), np.asarray(parameter, float)
     if values.ndim != 2 or steps.shape != values.shape[:1]:
-        raise InputError(
-            f"root_locus: eigenvalues {values.shape} and parameter {steps.shape} do not match; give (k, n) and (k,)"
-        )
+        raise InputError(f"root_locus: eigenvalues {values.shape} and parameter {steps.shape} do not match; give (k, n) and (k,)")
     with house_style():
         figure = new_figure(6.8, 5.2, show)
         axes = figure.subplots()

@@ -44,9 +44,7 @@ def expand(sol: Solution, names: Sequence[str]) -> list[str]:
             found += vector if shape else [match]
     found = list(dict.fromkeys(found))
     if len(found) > _MOST_LINES:
-        raise InputError(
-            f"{len(found)} lines are too many for one plot (at most {_MOST_LINES}); name the channels to plot"
-        )
+        raise InputError(f"{len(found)} lines are too many for one plot (at most {_MOST_LINES}); name the channels to plot")
     if not found:
         raise unknown("channel", " ".join(names) or "*", sol.names)
     return found
@@ -99,9 +97,7 @@ def place_legend(axes: Axes, count: int) -> None:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 16, fontsize=8)
 
 
-def plot(
-    sol: Solution, *names: str, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False
-) -> Figure:
+def plot(sol: Solution, *names: str, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False) -> Figure:
     """Channels over time: one axis for each unit, one above the other, with a common time axis.
 
     ``names`` may be glob patterns; vector channels give a line for each component. ``unit`` is a unit for all channels
@@ -111,9 +107,7 @@ def plot(
     for name in expand(sol, names):
         groups.setdefault(_shown_unit(sol, name, unit), []).append(name)
     if isinstance(unit, str) and unit not in groups:
-        raise InputError(
-            f"unit {unit!r} fits none of the channels plotted, which are in {', '.join(map(repr, groups))}"
-        )
+        raise InputError(f"unit {unit!r} fits none of the channels plotted, which are in {', '.join(map(repr, groups))}")
     with house_style():
         figure = new_figure(8.0, 1.2 + 2.4 * len(groups), show)
         every = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
@@ -132,14 +126,10 @@ def plot(
         return finish(figure, file, show)
 
 
-def phase(
-    sol: Solution, x: str, y: str, *, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False
-) -> Figure:
+def phase(sol: Solution, x: str, y: str, *, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False) -> Figure:
     """One channel against another, with the start and the end marked."""
     symbols = [_shown_unit(sol, name, unit) for name in (x, y)]
-    values = [
-        sol[name, s] if s != sol.channel(name).unit else sol[name] for name, s in zip((x, y), symbols, strict=True)
-    ]
+    values = [sol[name, s] if s != sol.channel(name).unit else sol[name] for name, s in zip((x, y), symbols, strict=True)]
     if any(v.ndim != 1 for v in values):
         raise InputError(f"phase({x!r}, {y!r}): a vector channel cannot be drawn; name a component such as '{x}.x'")
     with house_style():
@@ -162,9 +152,7 @@ def amplitude_spectrum(sol: Solution, name: str, samples: int | None = None) -> 
     The window's gain is taken out, so a sine of amplitude A on a bin shows A. The mean is removed first.
     """
     if len(sol) < 4 or sol.t[-1] <= sol.t[0]:
-        raise InputError(
-            f"spectrum of {name!r}: the solution has {len(sol)} samples; at least 4 at different times are needed"
-        )
+        raise InputError(f"spectrum of {name!r}: the solution has {len(sol)} samples; at least 4 at different times are needed")
     n = samples or len(sol)
     t = sol.t[0] + (sol.t[-1] - sol.t[0]) * np.arange(n) / n
     values = np.asarray(sol.at(t)[name], float)

@@ -139,8 +139,7 @@ class Solution:
                     raise InputError(f"channel {slope!r} cannot be the derivative of {name!r}: {error}") from None
             if channel.computed and rate.computed and channel.values.shape != rate.values.shape:
                 raise InputError(
-                    f"channel {slope!r} of shape {rate.values.shape} cannot be the derivative of {name!r} "
-                    f"of shape {channel.values.shape}"
+                    f"channel {slope!r} of shape {rate.values.shape} cannot be the derivative of {name!r} of shape {channel.values.shape}"
                 )
         return dict(derivatives)
 
@@ -295,9 +294,7 @@ class Solution:
 
         def frames(name: str) -> FrameMotion:
             edge = ends.frame(name)
-            return self.frame(name).map(
-                lambda field, x: join(getattr(edge, field)[:split], x[low:high], getattr(edge, field)[split:])
-            )
+            return self.frame(name).map(lambda field, x: join(getattr(edge, field)[:split], x[low:high], getattr(edge, field)[split:]))
 
         t = join(np.array(head), self.t[low:high], np.array(tail))
         return self._derive(t, rows, None if self.frame_provider is None else frames)

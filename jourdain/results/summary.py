@@ -58,8 +58,7 @@ def plain_summary(sol: Solution) -> str:
     width = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
     right = (False, False, True, True, True, False)
     lines = [
-        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, width, right, strict=True)).rstrip()
-        for row in table
+        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, width, right, strict=True)).rstrip() for row in table
     ]
     return "\n".join([heading(sol), *lines, *filter(None, [_rest(sol)])])
 

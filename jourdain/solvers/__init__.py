@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     from jourdain.solvers.trajectory import Checkpoint, Statistics, Trajectory
 
 __all__ = [
-    "METHODS", "Checkpoint", "Event", "EventRecord", "NativeFunction", "Samples", "Statistics", "Switch",
-    "Tableau", "Trajectory", "integrate", "load_method",
+    "METHODS",
+    "Checkpoint",
+    "Event",
+    "EventRecord",
+    "NativeFunction",
+    "Samples",
+    "Statistics",
+    "Switch",
+    "Tableau",
+    "Trajectory",
+    "integrate",
+    "load_method",
 ]
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -41,9 +51,16 @@ METHODS: dict[str, tuple[str, str]] = {
 STIFF = ("rosenbrock", "radau")
 
 _HOMES = {
-    "Event": "events", "EventRecord": "events", "Samples": "events", "Switch": "events", "Tableau": "tableaus",
-    "NativeFunction": "native_function", "Checkpoint": "trajectory", "Statistics": "trajectory",
-    "Trajectory": "trajectory", "integrate": "ode",
+    "Event": "events",
+    "EventRecord": "events",
+    "Samples": "events",
+    "Switch": "events",
+    "Tableau": "tableaus",
+    "NativeFunction": "native_function",
+    "Checkpoint": "trajectory",
+    "Statistics": "trajectory",
+    "Trajectory": "trajectory",
+    "integrate": "ode",
 }
 
 

@@ -60,8 +60,22 @@ PAST_ROOM = 14
 # Integers: order, order of the last step, equal steps so far, whether still in the starting phase, newest past point.
 ORDER, LAST_ORDER, EQUAL, STARTING, NEWEST = range(5)
 # Error constants |gamma*_i| of the Adams-Moulton formulas, from i = 0.
-GAMMA_STAR = (1.0, 0.5, 1 / 12, 1 / 24, 19 / 720, 3 / 160, 863 / 60480, 275 / 24192, 33953 / 3628800, 8183 / 1036800,
-              3250433 / 479001600, 4671 / 788480, 13695779093 / 2615348736000, 2224234463 / 475517952000)
+GAMMA_STAR = (
+    1.0,
+    0.5,
+    1 / 12,
+    1 / 24,
+    19 / 720,
+    3 / 160,
+    863 / 60480,
+    275 / 24192,
+    33953 / 3628800,
+    8183 / 1036800,
+    3250433 / 479001600,
+    4671 / 788480,
+    13695779093 / 2615348736000,
+    2224234463 / 475517952000,
+)
 # Rows of the table of coefficients.
 PSI, ALPHA, BETA, SIGMA, V, W, GAMMA, SCRATCH = range(8)
 
@@ -404,7 +418,15 @@ def dense(address: int) -> int:
 def method(name: str = "adams") -> Method:
     """Return the Adams method."""
     return Method(
-        name=name, order=MAX_ORDER, adaptive=True, step=step.address, dense=dense.address, constants=np.array([1.0]),
-        work=lambda n: (ROOM + 1) * n + 8 * ROOM, integer_work=lambda n: 8, degree=MAX_ORDER + 1, past=PAST_ROOM,
+        name=name,
+        order=MAX_ORDER,
+        adaptive=True,
+        step=step.address,
+        dense=dense.address,
+        constants=np.array([1.0]),
+        work=lambda n: (ROOM + 1) * n + 8 * ROOM,
+        integer_work=lambda n: 8,
+        degree=MAX_ORDER + 1,
+        past=PAST_ROOM,
         one_step=False,
     )

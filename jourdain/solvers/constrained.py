@@ -516,7 +516,9 @@ def blocks(pattern: np.ndarray) -> list[tuple[list[int], list[int]]]:
     return groups
 
 
-def make_plan(nq: int, nv: int, nz: int, holonomic: int, quaternions: int, pattern: np.ndarray, redundant: Sequence[int] = ()) -> np.ndarray:
+def make_plan(
+    nq: int, nv: int, nz: int, holonomic: int, quaternions: int, pattern: np.ndarray, redundant: Sequence[int] = ()
+) -> np.ndarray:
     """The integer plan that the kernels read; addresses are filled in by the caller.
 
     ``redundant`` rows follow from the others wherever the mechanism moves: the rank of their block is limited by their number.

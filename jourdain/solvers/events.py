@@ -33,9 +33,7 @@ class Event:
 
     def __post_init__(self) -> None:
         if not set(self.directions) <= {-1, 0, 1} or len(self.directions) != self.size:
-            raise InputError(
-                f"event '{self.name}': direction {self.direction} must be -1, 0 or 1, one or {self.size} of them"
-            )
+            raise InputError(f"event '{self.name}': direction {self.direction} must be -1, 0 or 1, one or {self.size} of them")
         if not self.restart and (self.terminal or self.action is not None):
             raise InputError(f"event '{self.name}': restart=False only records; drop terminal and action")
 

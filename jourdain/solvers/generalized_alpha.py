@@ -86,7 +86,30 @@ ORDER, ALPHA_M, ALPHA_F, BETA, GAMMA, EPSILON, ADAPTS, CONSTANTS = range(8)
 # Integers: matrix usable, method started, differences of the last step known.
 USABLE, STARTED, KNOWN = range(3)
 # Arrays of the workspace, in order: sizes below.
-MEMORY, A, A1, DIFFERENCE, ACC, THETA, DA, W, W1, RATE, RATE1, RATE_OLD, DIFFERENCE_Z, LAM, SOFT, STATE, DX, SLOPE_OLD, SLOPE, B, DT, MATRIX = range(22)
+(
+    MEMORY,
+    A,
+    A1,
+    DIFFERENCE,
+    ACC,
+    THETA,
+    DA,
+    W,
+    W1,
+    RATE,
+    RATE1,
+    RATE_OLD,
+    DIFFERENCE_Z,
+    LAM,
+    SOFT,
+    STATE,
+    DX,
+    SLOPE_OLD,
+    SLOPE,
+    B,
+    DT,
+    MATRIX,
+) = range(22)
 PLAN_SIZE = OFFSETS + MATRIX + 2
 H_FACTORS, H_LAST, MEMORY_SIZE = 0, 1, 2
 
@@ -326,7 +349,11 @@ def _start(frame: Any, clock: Any, count: Any, plan: Any) -> int:
     if status != 0:
         return status
     f, x, a, w, rate = (
-        _whole(frame, plan, F), _whole(frame, plan, X), _array(frame, plan, A), _array(frame, plan, W), _array(frame, plan, RATE),
+        _whole(frame, plan, F),
+        _whole(frame, plan, X),
+        _array(frame, plan, A),
+        _array(frame, plan, W),
+        _array(frame, plan, RATE),
     )
     for i in range(nv):
         x[nq + nv + nz + i] = a[i] = f[nq + i]
@@ -364,7 +391,10 @@ def _error(frame: Any, plan: Any, turns: Any, h: float, known: bool) -> float:
     tol = doubles(frame[TOL], x.size + 1)
     a, a1, old = _array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, DIFFERENCE)
     w, w1, old_z, x1 = (
-        _array(frame, plan, W), _array(frame, plan, W1), _array(frame, plan, DIFFERENCE_Z), _array(frame, plan, STATE),
+        _array(frame, plan, W),
+        _array(frame, plan, W1),
+        _array(frame, plan, DIFFERENCE_Z),
+        _array(frame, plan, STATE),
     )
     shift = c[ALPHA_M] - c[ALPHA_F]
     by_q = abs(0.5 * shift + c[BETA] - 1.0 / 6.0)
@@ -512,7 +542,9 @@ def make_plan(nq: int, nv: int, nz: int, rows: int, holonomic: int, turns: int) 
     return plan
 
 
-def method(name: str = "generalized_alpha", rho: float = 0.8, plan: np.ndarray | None = None, *, adaptive: bool = False, redundant: bool = False) -> Method:
+def method(
+    name: str = "generalized_alpha", rho: float = 0.8, plan: np.ndarray | None = None, *, adaptive: bool = False, redundant: bool = False
+) -> Method:
     """The method for a plan of sizes; ``redundant`` says that some constraints repeat others."""
     if plan is None:
         raise InputError(f"method '{name}' works on the equations of a mechanism: use it through System.simulate")

@@ -37,9 +37,7 @@ INWARDS, OWN_OUT, PARENT_OUT, SWEEP_SIZE = 0, 1, 2, 3
 # Words of the block of constants.
 HEAD, SIZE = HEADER.itemsize // 8, LINK.itemsize // 8
 NQ, NV, MOTIONS, FOLLOWERS, GRAVITY = (word(HEADER, n) for n in ("nq", "nv", "motions", "followers", "gravity"))
-PARENT, KIND, AXIS, PLACE_Q, PLACE_V, MOTION, LEADER = (
-    word(LINK, n) for n in ("parent", "kind", "axis", "q", "v", "motion", "leader")
-)
+PARENT, KIND, AXIS, PLACE_Q, PLACE_V, MOTION, LEADER = (word(LINK, n) for n in ("parent", "kind", "axis", "q", "v", "motion", "leader"))
 RECORD, RATIO, ROTOR = word(LINK, "rotation"), word(LINK, "ratio"), word(LINK, "rotor")
 
 # Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, room for a step that is

@@ -125,9 +125,7 @@ class LoopedFunction:
 
     def __call__(self, *arrays: Any, wrenches: Any = None, out: Any = None) -> Array:
         if len(arrays) != len(self.inputs):
-            raise InputError(
-                f"function '{self.name}' takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), got {len(arrays)}"
-            )
+            raise InputError(f"function '{self.name}' takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), got {len(arrays)}")
         checked = {n: self._check(n, size, a) for (n, size), a in zip(self.inputs.items(), arrays, strict=True)}
         if wrenches is not None:
             checked["wrenches"] = self._check_wrenches(wrenches)

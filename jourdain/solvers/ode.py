@@ -85,8 +85,7 @@ def integrate(
     if step is not None and not isinstance(x0, Checkpoint):
         session.clock[fr.H] = np.copysign(step, t1 - t0)
     session.count[fr.POSITIONS] = _positions(chosen, start.size, positions)
-    for slot, function in ((fr.RHS, rhs), (fr.JAC, jacobian), (fr.DFDT, time_derivative), (fr.PROJECT, project),
-                           (fr.OUTPUT, output)):
+    for slot, function in ((fr.RHS, rhs), (fr.JAC, jacobian), (fr.DFDT, time_derivative), (fr.PROJECT, project), (fr.OUTPUT, output)):
         session.set_hook(slot, function)
     if chosen.needs_time_derivative and time_derivative is None:
         _check_autonomous(chosen, rhs, start, t0, t1)
@@ -101,11 +100,22 @@ def integrate(
         reason = _run(session, interrupted, show)
     status, message = _explain(session, reason, chosen)
     t, x, y = session.output()
-    return Trajectory(t, x, y, status, message, session.statistics(time.perf_counter() - begun),
-                      tuple(session.records), session.save(), session.segments())
+    return Trajectory(
+        t,
+        x,
+        y,
+        status,
+        message,
+        session.statistics(time.perf_counter() - begun),
+        tuple(session.records),
+        session.save(),
+        session.segments(),
+    )
 
 
-def _plain(rhs: NativeFunction, t_span: tuple[float, float], x0: ArrayLike | Checkpoint, step: float, max_steps: int, dense: bool | None) -> Trajectory:
+def _plain(
+    rhs: NativeFunction, t_span: tuple[float, float], x0: ArrayLike | Checkpoint, step: float, max_steps: int, dense: bool | None
+) -> Trajectory:
     """The shortest way: fixed steps of order 4 and nothing else."""
     from jourdain.solvers.plain_rk4 import plain_rk4
 
@@ -166,35 +176,49 @@ def _explain(session: Any, reason: int, method: Method) -> tuple[str, str]:
     if reason == fr.EXHAUSTED:
         advice = hint or "raise max_steps or go on from `restart`"
         return "max_steps", f"{count[fr.STEPS]} steps reached t = {t:.9g} s only; {advice}"
-    remedy = hint or ("a discontinuity without an event, or tolerances too tight" if method.stiff else
-                      "stiff? try method='radau'; or a singularity, or tolerances too tight")
+    remedy = hint or (
+        "a discontinuity without an event, or tolerances too tight"
+        if method.stiff
+        else "stiff? try method='radau'; or a singularity, or tolerances too tight"
+    )
     messages = {
         fr.RHS_FAILED: f"the right-hand side returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
         fr.NOT_FINITE: f"component {count[fr.BAD]} of the right-hand side is not finite at t = {bad_t:.9g} s; "
-                       "look for a division by zero, a root or a logarithm of a negative number in that law",
+        "look for a division by zero, a root or a logarithm of a negative number in that law",
         fr.UNDERFLOW: f"the step size fell below rounding at t = {t:.9g} s: {remedy}",
         fr.JAC_FAILED: f"the Jacobian returned status {count[fr.BAD_STATUS]} or is not finite at t = {bad_t:.9g} s",
         fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
         fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
-        fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count[fr.BAD_STATUS]} "
-                        f"at t = {bad_t:.9g} s",
+        fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
         fr.ZENO: "events accumulate: "
-                 f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
-                 "(Zeno); let its action put the system to rest, or make it terminal",
+        f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
+        "(Zeno); let its action put the system to rest, or make it terminal",
     }
     return "failed", messages[reason]
 
 
-def _check_input(method: Method, t0: float, t1: float, x0: Any, start: Array, rtol: float, step: float | None,
-                 jacobian: NativeFunction | None, output: NativeFunction | None, output_size: int) -> None:
+def _check_input(
+    method: Method,
+    t0: float,
+    t1: float,
+    x0: Any,
+    start: Array,
+    rtol: float,
+    step: float | None,
+    jacobian: NativeFunction | None,
+    output: NativeFunction | None,
+    output_size: int,
+) -> None:
     if not np.isfinite([t0, t1]).all():
         raise InputError(f"integrate: t_span ({t0}, {t1}) must be finite")
     if start.size == 0 or not np.isfinite(start).all():
         where = f"component {int(np.argmin(np.isfinite(start)))} is not finite" if start.size else "it is empty"
         raise InputError(f"integrate: initial state of {start.size} components: {where}")
     if isinstance(x0, Checkpoint) and (x0.method != method.name or x0.t != t0):
-        raise InputError(f"integrate: the restart is of method '{x0.method}' at t = {x0.t!r} s, not of '{method.name}' "
-                         f"at {t0!r} s; start from restart.x to change the method")
+        raise InputError(
+            f"integrate: the restart is of method '{x0.method}' at t = {x0.t!r} s, not of '{method.name}' "
+            f"at {t0!r} s; start from restart.x to change the method"
+        )
     if step is not None and not step > 0:
         raise InputError(f"integrate: step {step} s must be positive")
     if not method.adaptive and step is None and not isinstance(x0, Checkpoint):

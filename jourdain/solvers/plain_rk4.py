@@ -169,9 +169,7 @@ def _march(rhs: NativeFunction, t0: float, x: Array, h: float, steps: int) -> tu
     args = np.zeros(max(3, rhs.args.size), dtype=np.uintp)
     args[: rhs.args.size] = rhs.args
     args[:3] = clock.ctypes.data, work.ctypes.data, work.ctypes.data + 8 * n
-    reached = kernel(
-        rhs.address, args.ctypes.data, clock.ctypes.data, x.ctypes.data, work.ctypes.data, n, t0, h, steps, table.ctypes.data
-    )
+    reached = kernel(rhs.address, args.ctypes.data, clock.ctypes.data, x.ctypes.data, work.ctypes.data, n, t0, h, steps, table.ctypes.data)
     return table, int(reached if reached >= 0 else -1 - reached)
 
 

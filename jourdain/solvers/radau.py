@@ -130,7 +130,7 @@ def _guess(frame: Any, n: int, h: float, h_last: float, known: bool) -> None:
                 z[s * n + i] = x_old[i] - x[i] + theta * (q[i] + theta * (q[n + i] + theta * q[2 * n + i]))
     for s in range(3):
         for i in range(n):
-            w[s * n + i] = (FROM_STAGES[s][0] * z[i] + FROM_STAGES[s][1] * z[n + i] + FROM_STAGES[s][2] * z[2 * n + i])
+            w[s * n + i] = FROM_STAGES[s][0] * z[i] + FROM_STAGES[s][1] * z[n + i] + FROM_STAGES[s][2] * z[2 * n + i]
 
 
 @jit
@@ -248,7 +248,7 @@ def _take(frame: Any, clock: Any, count: Any, memory: Any, ints: Any, h: float, 
     z, q = _rows(frame, n, Z, 3), _rows(frame, n, POLYNOMIAL, 3)
     for i in range(n):
         for m in range(3):
-            q[m * n + i] = (z[i] * INTERPOLANT[0][m] + z[n + i] * INTERPOLANT[1][m] + z[2 * n + i] * INTERPOLANT[2][m])
+            q[m * n + i] = z[i] * INTERPOLANT[0][m] + z[n + i] * INTERPOLANT[1][m] + z[2 * n + i] * INTERPOLANT[2][m]
         x_old[i] = x[i]
         x[i] += z[2 * n + i]
     memory[H_LAST], memory[ERROR_LAST] = h, max(error, 1e-10)
@@ -346,7 +346,15 @@ def dense(address: int) -> int:
 def method(name: str = "radau") -> Method:
     """Return the Radau IIA method."""
     return Method(
-        name=name, order=5, adaptive=True, step=step.address, dense=dense.address, constants=np.array([3.0]),
-        work=lambda n: 4 * n * n + MEMORY_SIZE + ROWS * n, integer_work=lambda n: 2 * n, degree=3, needs_jacobian=True,
+        name=name,
+        order=5,
+        adaptive=True,
+        step=step.address,
+        dense=dense.address,
+        constants=np.array([3.0]),
+        work=lambda n: 4 * n * n + MEMORY_SIZE + ROWS * n,
+        integer_work=lambda n: 2 * n,
+        degree=3,
+        needs_jacobian=True,
         stiff=True,
     )

@@ -211,7 +211,16 @@ def dense(address: int) -> int:
 def method(name: str = "rosenbrock") -> Method:
     """Return the Rosenbrock method."""
     return Method(
-        name=name, order=4, adaptive=True, step=step.address, dense=dense.address, constants=np.array([3.0]),
-        work=lambda n: 2 * n * n + (STAGES + 1) * n, integer_work=lambda n: n, degree=3, needs_jacobian=True,
-        needs_time_derivative=True, stiff=True,
+        name=name,
+        order=4,
+        adaptive=True,
+        step=step.address,
+        dense=dense.address,
+        constants=np.array([3.0]),
+        work=lambda n: 2 * n * n + (STAGES + 1) * n,
+        integer_work=lambda n: n,
+        degree=3,
+        needs_jacobian=True,
+        needs_time_derivative=True,
+        stiff=True,
     )

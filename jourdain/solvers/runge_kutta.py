@@ -230,8 +230,9 @@ def dense(address: int) -> int:
     for e in range(extra):
         _combine(stage, x_old, h, const, row, s + 1 + e, work, n)
         row += s + 1 + e
-        status = rhs(frame, clock, count, clock[T_OLD] + const[after + e] * h, frame[WORK] + 8 * n * rows,
-                     frame[WORK] + 8 * n * (s + 1 + e))
+        status = rhs(
+            frame, clock, count, clock[T_OLD] + const[after + e] * h, frame[WORK] + 8 * n * rows, frame[WORK] + 8 * n * (s + 1 + e)
+        )
         if status != 0:
             return status
     coef = doubles(frame[COEF], (degree + 1) * n)
@@ -252,6 +253,13 @@ def method(tableau: Tableau) -> Method:
     constants, sizes = tableau.pack()
     s, extra = int(sizes[0]), int(sizes[3])
     return Method(
-        name=tableau.name, order=tableau.order, adaptive=tableau.adaptive, step=step.address, dense=dense.address,
-        constants=constants, integers=sizes, work=lambda n: (s + 2 + extra) * n, degree=max(int(sizes[2]), 3),
+        name=tableau.name,
+        order=tableau.order,
+        adaptive=tableau.adaptive,
+        step=step.address,
+        dense=dense.address,
+        constants=constants,
+        integers=sizes,
+        work=lambda n: (s + 2 + extra) * n,
+        degree=max(int(sizes[2]), 3),
     )

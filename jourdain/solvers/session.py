@@ -159,8 +159,7 @@ class Session:
             self.step_room = min(self.room, max(64, LARGEST_BUFFER // max(self.coefs, 1)))
             self.spans_room = np.zeros((self.step_room, 4))
             self.coef_room = np.zeros((self.step_room, self.coefs))
-            self.frame[fr.SEGMENT], self.frame[fr.SEGMENT_COEF] = (
-                self.spans_room.ctypes.data, self.coef_room.ctypes.data)
+            self.frame[fr.SEGMENT], self.frame[fr.SEGMENT_COEF] = (self.spans_room.ctypes.data, self.coef_room.ctypes.data)
 
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""

@@ -150,5 +150,14 @@ def method(name: str) -> Method:
     if name not in kernels:
         raise InputError(f"method '{name}' is unknown; choose one of {', '.join(kernels)}")
     order, step, dense = kernels[name]
-    return Method(name=name, order=order, adaptive=False, step=step.address, dense=dense.address,
-                  constants=np.array([float(order)]), work=lambda n: 2 * n, degree=3, second_order=True)
+    return Method(
+        name=name,
+        order=order,
+        adaptive=False,
+        step=step.address,
+        dense=dense.address,
+        constants=np.array([float(order)]),
+        work=lambda n: 2 * n,
+        degree=3,
+        second_order=True,
+    )

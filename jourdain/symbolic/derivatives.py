@@ -46,9 +46,7 @@ def _of_max(e: Expr, a: Expr, b: Expr) -> Partials:
 
 def _of_table(e: Expr, *x: Expr) -> Partials:
     table, orders = e.data
-    return tuple(
-        nary("table", x, (table, tuple(n + (i == j) for j, n in enumerate(orders)))) for i in range(len(x))
-    )
+    return tuple(nary("table", x, (table, tuple(n + (i == j) for j, n in enumerate(orders)))) for i in range(len(x)))
 
 
 def _one_minus_square(a: Expr) -> Expr:

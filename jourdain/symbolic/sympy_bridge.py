@@ -95,6 +95,7 @@ def _node(sympy: Any, e: Expr, args: list[Any]) -> Any:
 
 # --- from SymPy --------------------------------------------------------------------------------------------------
 
+
 def _fold(function: Callable[[Expr, Expr], Expr]) -> Callable[..., Expr]:
     return lambda *args: reduce(function, args)
 
@@ -194,6 +195,4 @@ def _convert(node: Any, args: list[Expr], symbols: Mapping[Any, Any]) -> Expr:
         return where(args[0] < 0, ZERO, where(args[0] > 0, ONE, at_zero))
     if name in symbols and callable(symbols[name]):
         return as_expr(symbols[name](*args))
-    raise InputError(
-        f"the SymPy function '{name}' in {node} has no counterpart; rewrite it or give it in the table of symbols"
-    )
+    raise InputError(f"the SymPy function '{name}' in {node} has no counterpart; rewrite it or give it in the table of symbols")

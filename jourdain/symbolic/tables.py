@@ -78,9 +78,7 @@ def _polynomial(c: list[Any], s: Any, order: int) -> Any:
     return 6.0 * c[3] + 0.0 * s if order == 3 else 0.0 * s
 
 
-def table(
-    x: Any, y: Any = None, z: Any = None, *, kind: str = "spline", extrapolate: str = "hold", name: str = "table"
-) -> Table:
+def table(x: Any, y: Any = None, z: Any = None, *, kind: str = "spline", extrapolate: str = "hold", name: str = "table") -> Table:
     """A look-up table usable in any law: ``table(x, y)`` of one variable, ``table(x, y, z)`` of two.
 
     ``x`` may also be the path of a CSV file with two columns.  ``kind`` is "linear" or "spline" (natural cubic, twice

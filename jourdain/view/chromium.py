@@ -114,9 +114,7 @@ class Browser:
 
     def resize(self, size: tuple[int, int], ratio: float = 1.0) -> None:
         """Set the page's size in px and the device pixels per px."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=ratio, mobile=False
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=ratio, mobile=False)
 
     def open(self, url: str) -> None:
         """Go to a page with a viewer and wait until it is ready."""

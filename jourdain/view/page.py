@@ -166,14 +166,10 @@ def _pack_run(run: Run, packer: Packer, size: float, bound: float) -> dict[str, 
             for name, track in run.bodies.items()
         },
         "points": {name: packer.add(points, length) for name, points in run.points.items()},
-        "links": {
-            name: packer.add(np.asarray(line).reshape(len(np.asarray(line)), -1), length)
-            for name, line in run.links.items()
-        },
+        "links": {name: packer.add(np.asarray(line).reshape(len(np.asarray(line)), -1), length) for name, line in run.links.items()},
         "arrows": {name: arrows(name) for name in run.arrows},
         "channels": [
-            {"name": c.name, "unit": c.unit, "block": packer.add(np.asarray(c.values)[:, None], _channel_bound(c))}
-            for c in run.channels
+            {"name": c.name, "unit": c.unit, "block": packer.add(np.asarray(c.values)[:, None], _channel_bound(c))} for c in run.channels
         ],
     }
 

@@ -15,9 +15,7 @@ from jourdain.view.still import arrows, links, traces
 LIGHT = np.array([0.35, -0.45, 0.82])
 
 
-def draw_plain(
-    scene: Scene, t: float, camera: Camera | None, size: tuple[int, int], kind: str, theme: str = "light"
-) -> bytes:
+def draw_plain(scene: Scene, t: float, camera: Camera | None, size: tuple[int, int], kind: str, theme: str = "light") -> bytes:
     """The scene at time t as a PNG or JPEG file: flat-shaded triangles, links as lines, traces up to t."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

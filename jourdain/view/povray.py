@@ -184,9 +184,7 @@ def _shape(shape: Shape, colour: str) -> str:
     vertices, faces = shape.triangles()
     points = ", ".join(_vector(v) for v in vertices)
     corners = ", ".join(f"<{a}, {b}, {c}>" for a, b, c in faces)
-    return (
-        f"mesh2 {{ vertex_vectors {{ {len(vertices)}, {points} }} face_indices {{ {len(faces)}, {corners} }} {look} }}"
-    )
+    return f"mesh2 {{ vertex_vectors {{ {len(vertices)}, {points} }} face_indices {{ {len(faces)}, {corners} }} {look} }}"
 
 
 def _pov_cylinder(radius: float, length: float) -> str:

@@ -111,9 +111,7 @@ class Server:
                 yield ": waiting\n\n"
 
 
-def serve(
-    view: Scene | str, open_browser: bool = True, *, live: bool = False, port: int = 0, theme: str = "auto"
-) -> Server:
+def serve(view: Scene | str, open_browser: bool = True, *, live: bool = False, port: int = 0, theme: str = "auto") -> Server:
     """Serve a scene (or a ready page) on 127.0.0.1 and open it in the browser; live lets `append` extend the motion.
 
     >>> from jourdain.view.scene import Body

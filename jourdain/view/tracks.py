@@ -67,9 +67,7 @@ class Packer:
             for k, column in enumerate(chosen):
                 kept[column] = (keys[:, k], corrections[:, k])
         rows = []
-        for (stride, coefficients, fitted), (keys, corrections), offset, error in zip(
-            plan, kept, offsets, tolerances, strict=True
-        ):
+        for (stride, coefficients, fitted), (keys, corrections), offset, error in zip(plan, kept, offsets, tolerances, strict=True):
             if fitted:
                 self._parts.append(coefficients.astype("<f8").tobytes())
             planes = self._push(keys - _predict(keys, coefficients))

@@ -152,7 +152,9 @@ def test_rate_is_that_of_the_compiled_equations() -> None:
     rng = np.random.default_rng(3)
     q, v = s.configuration.random(rng), rng.normal(size=6)
     x = np.concatenate([q, v])
-    got = s.function("state_derivative")(*(np.zeros(1) if n == "t" else x if k == 13 else np.zeros(k) for n, k in s.function("state_derivative").inputs.items()))
+    got = s.function("state_derivative")(
+        *(np.zeros(1) if n == "t" else x if k == 13 else np.zeros(k) for n, k in s.function("state_derivative").inputs.items())
+    )
     np.testing.assert_allclose(got[:7], s.configuration.rate(q, v), atol=1e-15)
 
 
@@ -225,7 +227,9 @@ def test_names_and_units() -> None:
     kept = SPACE.pack({"slider": 1.0}, q)
     assert kept[0] == 1.0
     np.testing.assert_array_equal(kept[1:], q[1:])
-    v = SPACE.pack_velocities({"hinge": "60 rpm", "slider.displacement": "3 km/h", "flying.x_rate": 2.0, "flying.orientation.omega_y": "10 deg/s"})
+    v = SPACE.pack_velocities(
+        {"hinge": "60 rpm", "slider.displacement": "3 km/h", "flying.x_rate": 2.0, "flying.orientation.omega_y": "10 deg/s"}
+    )
     expected = np.zeros(SPACE.nv)
     names = ("hinge.angle_rate", "slider.displacement_rate", "flying.x_rate", "flying.orientation.omega_y")
     expected[[SPACE.velocity_names.index(n) for n in names]] = 2 * np.pi, 3 / 3.6, 2.0, np.deg2rad(10)

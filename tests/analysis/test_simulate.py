@@ -198,7 +198,11 @@ def test_radau_takes_few_steps_on_a_stiff_loop():
     """A slider-crank behind a very stiff spring and damper: explicit steps are bound by stability, implicit ones are not."""
     m = jd.Model("stiff crank", gravity=(0, -9.81, 0))
     crank = m.body("crank", mass=1.0, com=(0.1, 0, 0), inertia=(0, 0.01, 0.01))
-    rod, piston, probe = m.body("rod", mass=1.0, com=(0.25, 0, 0), inertia=(0, 0.02, 0.02)), m.body("piston", mass=2.0), m.body("probe", mass=0.01)
+    rod, piston, probe = (
+        m.body("rod", mass=1.0, com=(0.25, 0, 0), inertia=(0, 0.02, 0.02)),
+        m.body("piston", mass=2.0),
+        m.body("probe", mass=0.01),
+    )
     m.revolute("A", m.ground, crank, axis="z")
     m.revolute("B", crank.at(0.2, 0, 0), rod, axis="z")
     m.prismatic("S", m.ground, piston, axis="x")

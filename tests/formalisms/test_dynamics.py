@@ -431,7 +431,6 @@ def test_operations_of_a_planar_chain_grow_linearly():
 
 def test_sums_of_angles_save_operations_in_the_mass_matrix():
     shared, nested = (
-        operations([e for row in mass_matrix(Tree(planar_chain(20), share=share)) for e in row]).flops
-        for share in (True, False)
+        operations([e for row in mass_matrix(Tree(planar_chain(20), share=share)) for e in row]).flops for share in (True, False)
     )
     assert shared < 0.8 * nested

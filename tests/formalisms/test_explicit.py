@@ -92,9 +92,7 @@ def test_cart_pendulum_is_the_textbooks():
     m, (M, mass, l) = cart_pendulum()
     e = explicit_equations(m, names={"slide.displacement": "x", "hinge.angle": "theta"})
     (_, theta), (_, rate) = e.q, e.v
-    assert all_equal(
-        [x for row in e.mass for x in row], [M + mass, mass * l * cos(theta), mass * l * cos(theta), mass * l**2]
-    )
+    assert all_equal([x for row in e.mass for x in row], [M + mass, mass * l * cos(theta), mass * l * cos(theta), mass * l**2])
     assert all_equal(e.coriolis, [-mass * l * sin(theta) * rate**2, 0 * l])
     assert all_equal(e.gravity, [0 * l, -mass * m.gravity.z * l * sin(theta)])
     assert e.text().splitlines()[0] == "(M + m)*x'' + m*l*cos(theta)*theta'' - m*l*sin(theta)*theta'^2 = 0"
@@ -239,9 +237,7 @@ def test_linear_double_pendulum():
     assert all_equal([x for row in linear.mass for x in row], [m1 * l1**2 + m2 * (l1 + l2) ** 2, M12, M12, m2 * l2**2])
     K = [g * (m1 * l1 + m2 * (l1 + l2)), m2 * g * l2, m2 * g * l2, m2 * g * l2]
     assert all_equal([x for row in linear.stiffness for x in row], K)
-    assert all(
-        x.is_zero for table in (linear.damping, linear.gyroscopic, linear.circulatory) for row in table for x in row
-    )
+    assert all(x.is_zero for table in (linear.damping, linear.gyroscopic, linear.circulatory) for row in table for x in row)
     assert "K[1,2] = m2*g*l2" in str(linear)
 
 
@@ -316,9 +312,7 @@ def test_latex_compiles(tmp_path):
     m, _ = double_pendulum()
     e = explicit_equations(m)
     body = "\n".join((e.latex(), e.latex_matrices(), linearised(m).latex()))
-    (tmp_path / "e.tex").write_text(
-        "\\documentclass{article}\\usepackage{amsmath}\\begin{document}" + body + "\\end{document}"
-    )
+    (tmp_path / "e.tex").write_text("\\documentclass{article}\\usepackage{amsmath}\\begin{document}" + body + "\\end{document}")
     done = subprocess.run(["pdflatex", "-interaction=batchmode", "e.tex"], cwd=tmp_path, capture_output=True)
     assert done.returncode == 0
 

@@ -151,9 +151,7 @@ def test_sign_does_not_depend_on_which_end_is_nearer_to_the_ground(rng):
             m.fixed("foot", table, m.ground)
         else:
             m.fixed("foot", m.ground, table)
-        force, torque = numbers(
-            joint_reactions(m)["foot"], dict(zip(m.parameter_set.symbols, m.parameter_set.values(), strict=True))
-        )
+        force, torque = numbers(joint_reactions(m)["foot"], dict(zip(m.parameter_set.symbols, m.parameter_set.values(), strict=True)))
         sign = -1.0 if reverse else 1.0
         assert force == pytest.approx([0, 0, sign * 30.0])
         assert torque == pytest.approx([0, -sign * 6.0, 0])

@@ -114,9 +114,7 @@ def elbow_arm():
     m = jd.Model("six")
     before, places = m.ground, [(0, 0, 0), (0.1, 0, 0.3), (0, 0, 0.6), (0.5, 0, 0), (0, 0, 0), (0, 0, 0)]
     for i, (axis, place) in enumerate(zip("zyyxyx", places, strict=True)):
-        body = m.body(
-            f"l{i + 1}", mass=1.0 + i, com=(0.1, 0.05, 0.02 * i), inertia=(0.1, 0.11, 0.12, 0.01, 0.005, 0.002)
-        )
+        body = m.body(f"l{i + 1}", mass=1.0 + i, com=(0.1, 0.05, 0.02 * i), inertia=(0.1, 0.11, 0.12, 0.01, 0.005, 0.002))
         m.revolute(f"j{i + 1}", before.at(*place), body, axis=axis)
         before = body
     return m
@@ -133,9 +131,7 @@ def test_six_axis_arm_has_as_many_base_parameters_as_in_the_literature():
 
 def test_parameter_names_and_rotors():
     m = jd.Model("drive")
-    hinge = m.revolute(
-        "hinge", m.ground, m.body("wheel", mass=1.0, inertia=(1, 1, 1)), rotor_inertia=0.01, gear_ratio=5.0
-    )
+    hinge = m.revolute("hinge", m.ground, m.body("wheel", mass=1.0, inertia=(1, 1, 1)), rotor_inertia=0.01, gear_ratio=5.0)
     standard = standard_parameters(m)
     assert list(standard)[:2] == ["wheel.m", "wheel.mcx"] and list(standard)[-1] == "hinge.angle.rotor"
     assert float(standard["hinge.angle.rotor"]) == 0.25

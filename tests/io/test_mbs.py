@@ -81,9 +81,7 @@ def test_parameters_are_what_is_not_zero() -> None:
 def test_everything_else_parses() -> None:
     imported = read_mbs(COMAN).imported
     assert len(imported["sensors"]) == 52 and len(imported["forces"]) == 3
-    assert imported["sensors"][0] == SensorPoint(
-        "RHipSagJ", "Waist.Point_0", ("Pos", "Rot", "Vit", "Om", "Acc", "Omp", "Jac")
-    )
+    assert imported["sensors"][0] == SensorPoint("RHipSagJ", "Waist.Point_0", ("Pos", "Rot", "Vit", "Om", "Acc", "Omp", "Jac"))
     (user,) = imported["user_models"]
     (parameter,) = user.parameters
     assert len(parameter.values) == 46 and user[parameter.name] is parameter

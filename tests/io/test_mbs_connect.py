@@ -64,6 +64,8 @@ def test_the_file_and_the_declared_model_move_alike(rng: np.random.Generator) ->
 
 
 def test_ignored_directions_of_a_cut_are_left_out() -> None:
-    text = FILE.replace("<rod><name>bar</name>", "<ball><name>bar</name>").replace("<length>0.6</length></rod>", "<ignore><y/><z/></ignore></ball>")
+    text = FILE.replace("<rod><name>bar</name>", "<ball><name>bar</name>").replace(
+        "<length>0.6</length></rod>", "<ignore><y/><z/></ignore></ball>"
+    )
     system = jd.read_mbs(text).compile()
     assert [r.name for r in system.equations_of_motion.rows] == ["bar.x"]

@@ -129,9 +129,7 @@ def _new_signature(mujoco: object) -> bool:
 def test_against_mujoco(name: str, rng: np.random.Generator) -> None:
     mujoco = pytest.importorskip("mujoco")
     # MuJoCo holds the vertices of meshes in single precision
-    compare(
-        read_mjcf(MODELS[name]), mujoco.MjModel.from_xml_string(MODELS[name]), rng, 1e-6 if name == "mesh" else 1e-9
-    )
+    compare(read_mjcf(MODELS[name]), mujoco.MjModel.from_xml_string(MODELS[name]), rng, 1e-6 if name == "mesh" else 1e-9)
 
 
 @pytest.mark.peers
@@ -163,9 +161,7 @@ def test_joint_constants() -> None:
     joint = model.joints["j"]
     assert joint.limits == pytest.approx((-np.pi / 2, np.pi / 4))
     drive = joint.drive
-    assert [float(x) for x in (drive.damping, drive.friction, drive.stiffness, drive.rest)] == pytest.approx(
-        [0.3, 0.2, 5, np.pi / 6]
-    )
+    assert [float(x) for x in (drive.damping, drive.friction, drive.stiffness, drive.rest)] == pytest.approx([0.3, 0.2, 5, np.pi / 6])
     unlimited = read_mjcf(SITES.replace("<worldbody>", '<compiler autolimits="false"/><worldbody>'))
     assert unlimited.joints["j"].limits == (None, None)
     assert model.name == "arm"

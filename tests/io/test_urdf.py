@@ -74,9 +74,7 @@ def test_rotated_inertia_frame() -> None:
 
 
 def test_right_angles_are_exact() -> None:
-    model = read_urdf(
-        robot(joint("j", "continuous", "a", "b", f'<origin rpy="{np.pi / 2!r} 0 {np.pi!r}"/>'), links="ab")
-    )
+    model = read_urdf(robot(joint("j", "continuous", "a", "b", f'<origin rpy="{np.pi / 2!r} 0 {np.pi!r}"/>'), links="ab"))
     R = [float(e) for e in model.joints["j"].parent.rotation.entries]
     assert R == [-1, 0, 0, 0, 0, 1, 0, 1, 0]
 
@@ -159,9 +157,7 @@ def test_shapes_are_drawn_and_weigh_nothing() -> None:
         + visual('<cylinder radius="1" length="2"/>', '<material name="x"><color rgba="0 1 0 1"/></material>')
         + visual('<sphere radius="1"/>')
     )
-    text = robot(links="a", inside=inside).replace(
-        "</robot>", '<material name="red"><color rgba="1 0 0 1"/></material></robot>'
-    )
+    text = robot(links="a", inside=inside).replace("</robot>", '<material name="red"><color rgba="1 0 0 1"/></material></robot>')
     model = read_urdf(text)
     a = model.bodies["a"]
     assert [s.kind for s in a.shapes] == ["box", "cylinder", "sphere"]

@@ -115,7 +115,9 @@ def test_every_robot(path: Path, base: str, rng: np.random.Generator) -> None:
         J = flat[24 : 24 + 6 * n].reshape(6, n)
         np.testing.assert_allclose(p, data.oMf[index].translation, atol=1e-10)
         np.testing.assert_allclose(R, data.oMf[index].rotation, atol=1e-10)
-        np.testing.assert_allclose(velocity, pin.getFrameVelocity(theirs, data, index, aligned).vector, atol=1e-10 * (1 + np.abs(velocity).max()))
+        np.testing.assert_allclose(
+            velocity, pin.getFrameVelocity(theirs, data, index, aligned).vector, atol=1e-10 * (1 + np.abs(velocity).max())
+        )
         classical = pin.getFrameClassicalAcceleration(theirs, data, index, aligned).vector
         np.testing.assert_allclose(acceleration, classical, atol=1e-10 * (1 + np.abs(classical).max()))
         J_pin = pin.getFrameJacobian(theirs, data, index, aligned) @ to.turn

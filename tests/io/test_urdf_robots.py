@@ -56,9 +56,7 @@ def test_structure_and_placements(path: Path, merged: bool, rng: np.random.Gener
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize(
-    "stem", ["ur5_robot", "a1", "talos_reduced", "panda", "double_pendulum_continuous", "centauro"]
-)
+@pytest.mark.parametrize("stem", ["ur5_robot", "a1", "talos_reduced", "panda", "double_pendulum_continuous", "centauro"])
 def test_inertias_through_the_mass_matrix(stem: str, base: str, rng: np.random.Generator) -> None:
     """M and φ of both programs: a wrong inertia of any link would show."""
     path = next(p for p in robot_files() if p.stem == stem)

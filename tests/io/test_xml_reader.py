@@ -68,8 +68,7 @@ def test_huge_numbers_of_a_chain_do_not_hang() -> None:
     n = 3000
     links = "".join(f'<link name="l{i}"/>' for i in range(n + 1))
     joints = "".join(
-        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/>'
-        f'<mimic joint="j{(i + 1) % n}"/></joint>'
+        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/><mimic joint="j{(i + 1) % n}"/></joint>'
         for i in range(n)
     )
     with pytest.raises(JourdainError, match="mimic each other in a circle"):

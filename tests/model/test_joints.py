@@ -124,7 +124,9 @@ def test_motion_of_universal_and_planar(x: float, y: float, z: float) -> None:
         np.testing.assert_allclose(got["rotation"], Rotation.from_euler("xyz"[order[2]], z).as_matrix(), atol=1e-15)
 
 
-@given(st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda e: np.linalg.norm(e) > 0.1), st.lists(finite, min_size=6, max_size=6))
+@given(
+    st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda e: np.linalg.norm(e) > 0.1), st.lists(finite, min_size=6, max_size=6)
+)
 def test_motion_of_a_free_body(e: list[float], v: list[float]) -> None:
     m, a, _ = pair()
     m.free("j", m.ground, a)
@@ -190,7 +192,18 @@ def test_mimic_follows_with_ratio_and_offset() -> None:
 def test_drive_constants() -> None:
     m, a, _ = pair()
     n = m.parameter("n", 50.0)
-    j = m.revolute("j", m.ground, a, rotor_inertia=1e-4, gear_ratio=n, damping="0.1 N m s/rad", friction=0.2, stiffness=3, rest="5 deg", limits=("-90 deg", None))
+    j = m.revolute(
+        "j",
+        m.ground,
+        a,
+        rotor_inertia=1e-4,
+        gear_ratio=n,
+        damping="0.1 N m s/rad",
+        friction=0.2,
+        stiffness=3,
+        rest="5 deg",
+        limits=("-90 deg", None),
+    )
     assert float(m.parameter_set.evaluate(j.drive.reflected_inertia)) == pytest.approx(0.25)
     assert float(j.drive.damping) == 0.1
     assert float(j.drive.rest) == pytest.approx(np.deg2rad(5))

@@ -254,7 +254,10 @@ def test_orphans_are_named_and_the_model_can_be_mended() -> None:
         m.compile()
     m.free("base", m.ground, b)
     assert m.compile().nv == 7
-    assert [(branch.joint.name, branch.body.name, branch.reverse) for branch in m.topology.branches] == [("base", "b", False), ("j", "a", True)]
+    assert [(branch.joint.name, branch.body.name, branch.reverse) for branch in m.topology.branches] == [
+        ("base", "b", False),
+        ("j", "a", True),
+    ]
 
 
 def test_many_orphans_are_counted_out() -> None:

@@ -39,7 +39,9 @@ def compare(expressions: Any, symbols: list[S.Expr], points: np.ndarray, ulp: fl
     """Compiled code, one point at a time and as a batch, against the evaluator."""
     f = compiled({"q": symbols}, {"y": expressions})
     with np.errstate(all="ignore"):
-        expected = np.stack([np.broadcast_to(e, len(points)) for e in S.evaluate(list(expressions), dict(zip(symbols, points.T, strict=True)))], 1)
+        expected = np.stack(
+            [np.broadcast_to(e, len(points)) for e in S.evaluate(list(expressions), dict(zip(symbols, points.T, strict=True)))], 1
+        )
     single = np.array([f(np.ascontiguousarray(p)) for p in points])
     batch = f(points)
     np.testing.assert_array_equal(single.view(np.uint64), batch.view(np.uint64))

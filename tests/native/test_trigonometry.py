@@ -104,7 +104,9 @@ RANGES = {
     "many turns": lambda rng: rng.uniform(-LIMIT, LIMIT, 2000),
     "all magnitudes": lambda rng: np.exp(rng.uniform(-40, np.log(LIMIT), 2000)) * rng.choice([-1, 1], 2000),
     "near multiples of pi/2": lambda rng: near_multiples(),
-    "quadrant borders": lambda rng: (np.arange(-300, 300) + 0.5)[:, None].repeat(3, 1).ravel() * np.pi / 2 + np.tile([-1e-15, 0, 1e-15], 600),
+    "quadrant borders": lambda rng: (
+        (np.arange(-300, 300) + 0.5)[:, None].repeat(3, 1).ravel() * np.pi / 2 + np.tile([-1e-15, 0, 1e-15], 600)
+    ),
     "first part of pi/2 alone": lambda rng: rng.integers(1, 524_287, 300) * 1.57079632673412561417,
     "limit": lambda rng: np.array([LIMIT, np.nextafter(LIMIT, 0), np.nextafter(LIMIT, 1e9), -LIMIT, LIMIT + 1]),
     "huge": lambda rng: np.array([1e6, 1e9, 1e16, 1e22, 1e100, 1e300, 1.7976931348623157e308]),

@@ -49,9 +49,7 @@ def requirement_closure(names: list[str]) -> set[str]:
         requirement = pending.pop()
         name = canonicalize_name(requirement.name)
         extras = requirement.extras or {""}
-        if name in closure or not (
-            requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
-        ):
+        if name in closure or not (requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in extras)):
             continue
         closure.add(name)
         pending += [Requirement(line) for line in importlib.metadata.requires(name) or []]
@@ -129,10 +127,7 @@ def test_environment_hides_what_is_not_declared(environment: Path, tmp_path: Pat
 
 
 def test_import_loads_no_heavy_package() -> None:
-    program = (
-        "import sys; before = set(sys.modules); import jourdain; "
-        "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
-    )
+    program = "import sys; before = set(sys.modules); import jourdain; print(*{name.split('.')[0] for name in set(sys.modules) - before})"
     loaded = set(run(sys.executable, "-c", program, cwd=ROOT).split())
     assert "jourdain" in loaded
     assert not loaded & HEAVY

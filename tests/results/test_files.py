@@ -20,9 +20,7 @@ from jourdain.results import metadata as metadata_module
 
 SUFFIXES = (".npz", ".parquet", ".h5", ".csv", ".mat")
 
-part = st.text(string.ascii_letters + string.digits + "_-,;:'#%é °", min_size=1, max_size=8).filter(
-    lambda s: s == s.strip()
-)
+part = st.text(string.ascii_letters + string.digits + "_-,;:'#%é °", min_size=1, max_size=8).filter(lambda s: s == s.strip())
 names = st.lists(part, min_size=1, max_size=3).map(".".join).filter(lambda s: s != "t")
 text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
 numbers = st.floats(width=64)
@@ -64,9 +62,7 @@ def assert_same(a: Solution, b: Solution) -> None:
         assert x.values.dtype == y.values.dtype and x.values.shape == y.values.shape
         np.testing.assert_array_equal(x.values, y.values)
         if x.values.dtype.kind == "f":
-            np.testing.assert_array_equal(
-                np.signbit(x.values[~np.isnan(x.values)]), np.signbit(y.values[~np.isnan(x.values)])
-            )
+            np.testing.assert_array_equal(np.signbit(x.values[~np.isnan(x.values)]), np.signbit(y.values[~np.isnan(x.values)]))
         assert (x.unit, x.description) == (y.unit, y.description)
     assert same(a.metadata, b.metadata) and same(a.statistics, b.statistics) and a.derivatives == b.derivatives
 
@@ -137,9 +133,7 @@ def test_matlab_names_are_unique_and_valid() -> None:
     given = ["a.b", "a_b", "a b", "1x", "_x", "T", "é.x", "x" * 120, "x" * 121, "jourdain_header"]
     short = files_module._matlab_names(given)
     assert len(set(short.values())) == len(given)
-    assert all(
-        name.isidentifier() and name.isascii() and name[0].isalpha() and len(name) <= 63 for name in short.values()
-    )
+    assert all(name.isidentifier() and name.isascii() and name[0].isalpha() and len(name) <= 63 for name in short.values())
     assert "t" not in short.values()
 
 

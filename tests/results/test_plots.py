@@ -100,9 +100,7 @@ def test_phase_plane(sol: Solution) -> None:
 
 def test_spectrum_of_a_sine_shows_its_amplitude() -> None:
     t = np.linspace(0, 2, 401)
-    sol = Solution(
-        t, {"x": 0.5 + 3 * np.sin(2 * np.pi * 5 * t) + 0.2 * np.cos(2 * np.pi * 20 * t), "p": np.zeros((401, 2))}
-    )
+    sol = Solution(t, {"x": 0.5 + 3 * np.sin(2 * np.pi * 5 * t) + 0.2 * np.cos(2 * np.pi * 20 * t), "p": np.zeros((401, 2))})
     frequency, amplitude = plots.amplitude_spectrum(sol, "x", samples=400)
     assert amplitude[np.argmin(abs(frequency - 5))] == pytest.approx(3.0, rel=1e-12)
     assert amplitude[np.argmin(abs(frequency - 20))] == pytest.approx(0.2, rel=1e-11)

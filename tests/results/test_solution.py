@@ -265,9 +265,7 @@ def test_frames_come_from_the_provider() -> None:
     assert isinstance(frame, FrameMotion)
     assert frame.position.shape == (41, 3) and frame.rotation.shape == (41, 3, 3) and frame.velocity.shape == (41, 3)
     half = sol.t  # the angle is 2t, half of it t, past 180 degrees: signs must not flip
-    np.testing.assert_allclose(
-        frame.quaternion, np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], 1), atol=1e-14
-    )
+    np.testing.assert_allclose(frame.quaternion, np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], 1), atol=1e-14)
     with pytest.raises(KeyError, match="'nowhere'"):
         sol.frame("nowhere")
     with pytest.raises(KeyError, match="'a'"):
@@ -341,9 +339,7 @@ def test_long_summary_is_cut() -> None:
 
 
 def test_pickle_computes_what_is_lazy() -> None:
-    sol = Solution(
-        [0.0, 1.0], {"x": lambda: np.arange(2.0)}, {"a": 1}, frame_provider=lambda name: None, system=object()
-    )
+    sol = Solution([0.0, 1.0], {"x": lambda: np.arange(2.0)}, {"a": 1}, frame_provider=lambda name: None, system=object())
     again = pickle.loads(pickle.dumps(sol))
     np.testing.assert_array_equal(again["x"], [0.0, 1.0])
     assert again.metadata == {"a": 1} and again.system is None

@@ -161,9 +161,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Store:
     store = Store(tmp_path_factory.mktemp("study") / "study.db")
     model = store.add_model("car", "x")
     for i in range(20):
-        parameters = {"mass": float(i), "body.k": i % 4, "kind": "odd" if i % 2 else "even"} | (
-            {"c": 1.0} if i > 10 else {}
-        )
+        parameters = {"mass": float(i), "body.k": i % 4, "kind": "odd" if i % 2 else "even"} | ({"c": 1.0} if i > 10 else {})
         with store.start_run(store.add_design(model, parameters), "rk4" if i < 5 else "bdf") as run:
             run.append([0.0], {"x": [float(i)]})
     return store
@@ -196,9 +194,7 @@ _RELATION = {
     "!=": operator.ne,
 }
 _leaf = st.tuples(st.sampled_from(["mass", "body.k"]), st.sampled_from(sorted(_RELATION)), st.integers(-2, 21))
-_tree = st.recursive(
-    _leaf, lambda x: st.tuples(st.sampled_from(["and", "or"]), x, x) | st.tuples(st.just("not"), x), max_leaves=6
-)
+_tree = st.recursive(_leaf, lambda x: st.tuples(st.sampled_from(["and", "or"]), x, x) | st.tuples(st.just("not"), x), max_leaves=6)
 
 
 def as_text(tree) -> str:

@@ -58,8 +58,9 @@ def test_pendulum_crossings_against_elliptic_integral(method):
     quarter = ellipk(np.sin(amplitude / 2) ** 2)
     event = Event(native("f[0]=x[0]\nf[1]=x[1]"), (1, 0), restart=False, size=2)
     rtol = 3e-13 if method != "radau" else 1e-11
-    trajectory = integrate(PENDULUM, (0, 20), [amplitude, 0.0], method, events=[event], rtol=rtol, atol=rtol,
-                           jacobian=PENDULUM_JACOBIAN).check()
+    trajectory = integrate(
+        PENDULUM, (0, 20), [amplitude, 0.0], method, events=[event], rtol=rtol, atol=rtol, jacobian=PENDULUM_JACOBIAN
+    ).check()
     rising = [record.t for record in trajectory.events if record.component == 0]
     turning = [record.t for record in trajectory.events if record.component == 1]
     assert rising == pytest.approx(quarter * np.arange(3, 20 / quarter, 4), abs=1e-10)
@@ -175,8 +176,10 @@ def test_sampled_controller(method):
 
 def test_samples_of_two_rates_meet_in_order():
     seen = []
-    samples = [Samples([0.2, 0.4], lambda t, x: seen.append(("slow", t))),
-               Samples([0.1, 0.2, 0.3, 0.4], lambda t, x: seen.append(("fast", t)))]
+    samples = [
+        Samples([0.2, 0.4], lambda t, x: seen.append(("slow", t))),
+        Samples([0.1, 0.2, 0.3, 0.4], lambda t, x: seen.append(("fast", t))),
+    ]
     trajectory = integrate(FALL, (0, 0.4), [2.0, 0.0], samples=samples)
     assert seen == [("fast", 0.1), ("slow", 0.2), ("fast", 0.2), ("fast", 0.3), ("slow", 0.4), ("fast", 0.4)]
     assert {0.1, 0.2, 0.3, 0.4} <= set(trajectory.t)
@@ -222,14 +225,14 @@ f[1]=x[3]
 f[2]=c*fa+s*fb
 f[3]=-s*fa+c*fb
 """
-TURN = "\n".join(
-    f"a=c*{v}[{i}]+s*{v}[{i + 1}]\n{v}[{i + 1}]=-s*{v}[{i}]+c*{v}[{i + 1}]\n{v}[{i}]=a" for v in "xf" for i in (0, 2))
+TURN = "\n".join(f"a=c*{v}[{i}]+s*{v}[{i + 1}]\n{v}[{i + 1}]=-s*{v}[{i}]+c*{v}[{i + 1}]\n{v}[{i}]=a" for v in "xf" for i in (0, 2))
 
 
 @pytest.mark.parametrize("method", ["adams", "dopri5", "radau"])
 def test_rotation_of_coordinates_in_flight(method):
     """An oscillator seen in axes that turn by 0.7 rad every 0.4 s: same work, same motion, no loss of order."""
-    jacobian = native("""
+    jacobian = native(
+        """
 c=np.cos(p[0])
 s=np.sin(p[0])
 b=s*x[0]+c*x[1]
@@ -241,7 +244,10 @@ f[7]=1.0
 f[8]=-c*c-s*s*k
 f[9]=c*s-s*c*k
 f[12]=s*c-s*c*k
-f[13]=-s*s-c*c*k""", p := np.zeros(16), sizes=(4, 16))
+f[13]=-s*s-c*c*k""",
+        p := np.zeros(16),
+        sizes=(4, 16),
+    )
     rhs = native(ROTATED, p)
     decide = native("f[0]=0.0\nif t>p[1]:\n    f[0]=1.0\n    p[0]+=0.7\n    p[1]+=0.4", p)
     remap = native("c=np.cos(0.7)\ns=np.sin(0.7)\n" + TURN)
@@ -263,7 +269,8 @@ f[13]=-s*s-c*c*k""", p := np.zeros(16), sizes=(4, 16))
 def test_nonlinear_change_of_coordinates_in_flight():
     """A Kepler orbit that changes between Cartesian and polar coordinates every 0.5 s."""
     p = np.zeros(16)
-    rhs = native("""
+    rhs = native(
+        """
 if p[0]==0.0:
     r=(x[0]**2+x[1]**2)**1.5
     f[2]=-x[0]/r
@@ -272,9 +279,12 @@ else:
     f[2]=x[0]*x[3]**2-1/x[0]**2
     f[3]=-2*x[2]*x[3]/x[0]
 f[0]=x[2]
-f[1]=x[3]""", p)
+f[1]=x[3]""",
+        p,
+    )
     decide = native("f[0]=0.0\nif t>p[1]:\n    f[0]=1.0\n    p[0]=1.0-p[0]\n    p[1]+=0.5", p)
-    remap = native("""
+    remap = native(
+        """
 ax=f[2]
 ay=f[3]
 if p[0]==1.0:
@@ -305,19 +315,25 @@ else:
     f[2]=ar*c-at*s
     f[3]=ar*s+at*c
 f[0]=x[2]
-f[1]=x[3]""", p)
+f[1]=x[3]""",
+        p,
+    )
     start, options = [0.7, 0.0, 0.0, np.sqrt(1.3 / 0.7)], {"rtol": 1e-10, "atol": 1e-10}
     plain = integrate(rhs, (0, 20.2), start, "adams", **options).check()
     p[1] = 0.5
-    cartesian = native("""
+    cartesian = native(
+        """
 f[0]=x[0]
 f[1]=x[1]
 if p[0]==1.0:
     f[0]=x[0]*np.cos(x[1])
-    f[1]=x[0]*np.sin(x[1])""", p)
+    f[1]=x[0]*np.sin(x[1])""",
+        p,
+    )
     times = np.linspace(0, 20.2, 300)
-    switched = integrate(rhs, (0, 20.2), start, "adams", switch=Switch(decide, remap), t_eval=times,
-                         output=cartesian, output_size=2, **options).check()
+    switched = integrate(
+        rhs, (0, 20.2), start, "adams", switch=Switch(decide, remap), t_eval=times, output=cartesian, output_size=2, **options
+    ).check()
     assert p[1] > 20
     assert switched.y == pytest.approx(plain.at(times)[:, :2], abs=3e-7)
     assert switched.stats.rhs <= 1.1 * plain.stats.rhs

@@ -241,7 +241,9 @@ def test_nonholonomic_constraint_is_met_at_every_step():
     errors = []
     for h in (0.02, 0.01):
         sol = s.simulate(start, 2.0, method="generalized_alpha", step=h)
-        w, _ = s.function("constraint_velocities")(sol.t[:, None], *(np.column_stack([sol[n] for n in ns]) for ns in (s.coordinate_names, s.velocity_names)))
+        w, _ = s.function("constraint_velocities")(
+            sol.t[:, None], *(np.column_stack([sol[n] for n in ns]) for ns in (s.coordinate_names, s.velocity_names))
+        )
         assert np.abs(w).max() < 1e-10
         errors.append(max(abs(sol[n][-1] - reference[n][-1]) for n in s.coordinate_names))
     assert errors[0] / errors[1] > 3.5

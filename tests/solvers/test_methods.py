@@ -11,8 +11,15 @@ from tests.solvers.native import native
 ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")
 # Order of the method, order of its interpolant, and the first number of steps, large enough to be asymptotic.
 ORDERS = {
-    "euler": (1, 1, 200), "heun": (2, 2, 100), "rk4": (4, 4, 40), "bs32": (3, 3, 80), "dopri5": (5, 5, 40),
-    "dop853": (8, 8, 10), "rosenbrock": (4, 4, 80), "radau": (5, 4, 20), "semi_implicit_euler": (1, 1, 400),
+    "euler": (1, 1, 200),
+    "heun": (2, 2, 100),
+    "rk4": (4, 4, 40),
+    "bs32": (3, 3, 80),
+    "dopri5": (5, 5, 40),
+    "dop853": (8, 8, 10),
+    "rosenbrock": (4, 4, 80),
+    "radau": (5, 4, 20),
+    "semi_implicit_euler": (1, 1, 400),
     "velocity_verlet": (2, 2, 100),
 }
 
@@ -87,8 +94,7 @@ def test_order_on_a_nonlinear_problem():
         errors = []
         for n in (160, 320) if order < 8 else (30, 60):
             h = 3 / n
-            trajectory = solve(method, (0, 3), [1.0], rhs, step=h, max_step=h, rtol=0.5, atol=1e3,
-                               jacobian=jacobian, time_derivative=rate)
+            trajectory = solve(method, (0, 3), [1.0], rhs, step=h, max_step=h, rtol=0.5, atol=1e3, jacobian=jacobian, time_derivative=rate)
             errors.append(abs(trajectory.x[:, 0] - 1 / (1 + trajectory.t**2)).max())
         assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4), method
 
@@ -138,7 +144,8 @@ VAN_DER_POL = (
 )
 ROBERTSON = (
     native("f[0]=-0.04*x[0]+1e4*x[1]*x[2]\nf[2]=3e7*x[1]**2\nf[1]=-f[0]-f[2]"),
-    native("""
+    native(
+        """
 f[0]=-0.04
 f[1]=1e4*x[2]
 f[2]=1e4*x[1]
@@ -147,7 +154,9 @@ f[7]=6e7*x[1]
 f[8]=0
 f[3]=-f[0]
 f[4]=-f[1]-f[7]
-f[5]=-f[2]""", sizes=(3, 9)),
+f[5]=-f[2]""",
+        sizes=(3, 9),
+    ),
 )
 
 
@@ -159,14 +168,26 @@ def peer(problem, span, x0, rtol=1e-9):
         function(t, np.append(x, np.zeros(8)), out)
         return out[:size]
 
-    return solve_ivp(lambda t, x: call(problem[0], t, x, n), span, x0, method="Radau", rtol=rtol, atol=1e-13,
-                     jac=lambda t, x: call(problem[1], t, x, n * n).reshape(n, n)).y[:, -1]
+    return solve_ivp(
+        lambda t, x: call(problem[0], t, x, n),
+        span,
+        x0,
+        method="Radau",
+        rtol=rtol,
+        atol=1e-13,
+        jac=lambda t, x: call(problem[1], t, x, n * n).reshape(n, n),
+    ).y[:, -1]
 
 
 @pytest.mark.parametrize("method", ["rosenbrock", "radau"])
-@pytest.mark.parametrize("problem, span, x0", [
-    (VAN_DER_POL, (0, 2), (2.0, 0.0)), (ROBERTSON, (0, 1e4), (1.0, 0.0, 0.0)),
-], ids=["van_der_pol", "robertson"])
+@pytest.mark.parametrize(
+    "problem, span, x0",
+    [
+        (VAN_DER_POL, (0, 2), (2.0, 0.0)),
+        (ROBERTSON, (0, 1e4), (1.0, 0.0, 0.0)),
+    ],
+    ids=["van_der_pol", "robertson"],
+)
 def test_stiff_problems_against_scipy(method, problem, span, x0):
     reference = peer(problem, span, x0, 1e-7)
     trajectory = integrate(problem[0], span, x0, method, rtol=1e-7, atol=1e-12, jacobian=problem[1]).check()

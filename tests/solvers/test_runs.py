@@ -171,19 +171,22 @@ def test_tolerance_for_each_state():
     assert loose.stats.steps < tight.stats.steps
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"method": "rk4"}, "fixed step"),
-    ({"method": "radau"}, "jacobian"),
-    ({"x0": [1.0, np.nan]}, "component 1"),
-    ({"x0": []}, "empty"),
-    ({"t_span": (0, np.inf)}, "finite"),
-    ({"step": -1.0}, "positive"),
-    ({"rtol": 0.0}, "rtol"),
-    ({"t_eval": [0.0, 2.0, 1.0]}, "turning back"),
-    ({"t_eval": [0.0, 11.0]}, "leaves"),
-    ({"output": PENDULUM}, "output_size"),
-    ({"method": "velocity_verlet", "x0": [1.0, 2.0, 3.0], "step": 0.1}, "positions"),
-])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"method": "rk4"}, "fixed step"),
+        ({"method": "radau"}, "jacobian"),
+        ({"x0": [1.0, np.nan]}, "component 1"),
+        ({"x0": []}, "empty"),
+        ({"t_span": (0, np.inf)}, "finite"),
+        ({"step": -1.0}, "positive"),
+        ({"rtol": 0.0}, "rtol"),
+        ({"t_eval": [0.0, 2.0, 1.0]}, "turning back"),
+        ({"t_eval": [0.0, 11.0]}, "leaves"),
+        ({"output": PENDULUM}, "output_size"),
+        ({"method": "velocity_verlet", "x0": [1.0, 2.0, 3.0], "step": 0.1}, "positions"),
+    ],
+)
 def test_bad_input_is_refused(options, words):
     arguments = {"t_span": (0, 10), "x0": [1.0, 0.0]} | options
     with pytest.raises(InputError, match=words):

@@ -91,9 +91,7 @@ def test_every_function_to_second_order(op, rng):
     at = rng.uniform(*UNARY[op], 20)
     step = at + 1j * H
     np.testing.assert_allclose(S.evaluate(first, {x: at}), S.evaluate(f, {x: step}).imag / H, rtol=2e-14)
-    np.testing.assert_allclose(
-        S.evaluate(second, {x: at}), S.evaluate(first, {x: step}).imag / H, rtol=1e-13, atol=1e-14
-    )
+    np.testing.assert_allclose(S.evaluate(second, {x: at}), S.evaluate(first, {x: step}).imag / H, rtol=1e-13, atol=1e-14)
 
 
 def test_powers_and_two_argument_functions(rng):

@@ -185,9 +185,7 @@ def test_a_function_pickles_with_one_graph():
     for i in range(400):
         e = S.sin(e * x[i % 20] + x[(3 * i) % 20])
         row.append(e)
-    f = SymbolicFunction(
-        "f", (Argument("q", tuple(x), "angles"),), (Result("r", tuple(row), (20, 20)),), "title", ("note",)
-    )
+    f = SymbolicFunction("f", (Argument("q", tuple(x), "angles"),), (Result("r", tuple(row), (20, 20)),), "title", ("note",))
     data = pickle.dumps(f)
     assert len(data) < 100_000
     assert pickle.loads(data) == f

@@ -127,9 +127,7 @@ def lagrange(positions, masses, q, v, a, g):
 @pytest.fixture
 def pendulum():
     m1, m2, l1, l2, g = S.symbols("m1 m2 l1 l2 g")
-    q, v, a = (
-        S.symbols(f"{n}1 {n}2", kind) for n, kind in (("q", "position"), ("w", "velocity"), ("a", "acceleration"))
-    )
+    q, v, a = (S.symbols(f"{n}1 {n}2", kind) for n, kind in (("q", "position"), ("w", "velocity"), ("a", "acceleration")))
     return m1, m2, l1, l2, g, q, v, a
 
 
@@ -138,12 +136,8 @@ def test_double_pendulum_with_absolute_angles(pendulum):
     first = (l1 * sin(q[0]), -l1 * cos(q[0]))
     second = (first[0] + l2 * sin(q[1]), first[1] - l2 * cos(q[1]))
     e1, e2 = lagrange([first, second], [m1, m2], q, v, a, g)
-    assert to_text(readable(e1)) == (
-        "(m1 + m2)*l1^2*a1 + m2*l1*l2*cos(q1 - q2)*a2 + m2*l1*l2*sin(q1 - q2)*w2^2 + (m1 + m2)*g*l1*sin(q1)"
-    )
-    assert to_text(readable(e2)) == (
-        "m2*l1*l2*cos(q1 - q2)*a1 + m2*l2^2*a2 - m2*l1*l2*sin(q1 - q2)*w1^2 + m2*g*l2*sin(q2)"
-    )
+    assert to_text(readable(e1)) == ("(m1 + m2)*l1^2*a1 + m2*l1*l2*cos(q1 - q2)*a2 + m2*l1*l2*sin(q1 - q2)*w2^2 + (m1 + m2)*g*l1*sin(q1)")
+    assert to_text(readable(e2)) == ("m2*l1*l2*cos(q1 - q2)*a1 + m2*l2^2*a2 - m2*l1*l2*sin(q1 - q2)*w1^2 + m2*g*l2*sin(q2)")
     difference = q[0] - q[1]
     closed = (m1 + m2) * l1**2 * a[0] + m2 * l1 * l2 * (cos(difference) * a[1] + sin(difference) * v[1] ** 2)
     assert equal(e1, closed + (m1 + m2) * g * l1 * sin(q[0])) is True
@@ -155,9 +149,7 @@ def test_double_pendulum_with_relative_angles(pendulum):
     first = (l1 * sin(q[0]), -l1 * cos(q[0]))
     second = (first[0] + l2 * sin(q[0] + q[1]), first[1] - l2 * cos(q[0] + q[1]))
     _, e2 = lagrange([first, second], [m1, m2], q, v, a, g)
-    assert to_text(readable(e2)) == (
-        "m2*l1*l2*cos(q2)*a1 + m2*l2^2*a1 + m2*l2^2*a2 + m2*l1*l2*sin(q2)*w1^2 + m2*g*l2*sin(q1 + q2)"
-    )
+    assert to_text(readable(e2)) == ("m2*l1*l2*cos(q2)*a1 + m2*l2^2*a1 + m2*l2^2*a2 + m2*l1*l2*sin(q2)*w1^2 + m2*g*l2*sin(q1 + q2)")
 
 
 def test_triple_pendulum_with_relative_angles():

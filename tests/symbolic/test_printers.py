@@ -379,9 +379,7 @@ def test_each_shared_value_is_assigned_once():
         assert len(names) == len(set(names)) > 100
         f = FUNCTIONS["large"]
         counted = f.operations() + f.prepare_operations()
-        assert (
-            len(re.findall(r"\bsin\(|\.sin\(", text)) + len(re.findall(r"\bcos\(|\.cos\(", text)) == counted.functions
-        )
+        assert len(re.findall(r"\bsin\(|\.sin\(", text)) + len(re.findall(r"\bcos\(|\.cos\(", text)) == counted.functions
 
 
 def test_a_value_used_with_a_changed_sign_is_computed_once():
@@ -532,10 +530,6 @@ def test_latex():
     for e, text in cases.items():
         assert to_latex(e) in (text, text.replace("l_{1} + m", "m + l_{1}"))
     page = print_function(FUNCTIONS["everything"], "latex")
-    assert (
-        page.count("{") == page.count("}")
-        and page.count(r"\left") == page.count(r"\right")
-        and r"\begin{align*}" in page
-    )
+    assert page.count("{") == page.count("}") and page.count(r"\left") == page.count(r"\right") and r"\begin{align*}" in page
     named = print_function(FUNCTIONS["large"], "latex")
     assert "x_{1} &= " in named and len(named) < 200_000

@@ -68,9 +68,7 @@ def _cancelling(args: tuple[Tree, Tree, int]) -> Tree:
 
 def trees(symbols: int, smooth: bool = False) -> st.SearchStrategy[Tree]:
     """Formulas in x0 … with a good share of what the simplification rules look for."""
-    leaves = st.one_of(
-        st.integers(0, symbols - 1).map(lambda i: ("x", i)), st.sampled_from(NUMBERS).map(lambda v: ("number", v))
-    )
+    leaves = st.one_of(st.integers(0, symbols - 1).map(lambda i: ("x", i)), st.sampled_from(NUMBERS).map(lambda v: ("number", v)))
     unary_ops = [op for op in UNARY if not (smooth and op in ("abs", "sign", "floor"))]
     binary_ops = [op for op in BINARY if not (smooth and op in ("min", "max", "atan2"))]
 

@@ -55,9 +55,7 @@ def test_long_tracks_that_were_thinned_are_right_too(browser: Browser, show: Sho
     hop = np.abs(np.sin(2 * t))
     positions = np.column_stack([np.sin(0.9 * t), np.cos(0.31 * t), hop])
     turn = np.column_stack([0.2 * t, np.sin(t), 0 * t])
-    scene = Scene(
-        "long", [Body("ball", [sphere(0.1)])], runs=[Run(t, {"ball": Track(positions, quaternion_from_vector(turn))})]
-    )
+    scene = Scene("long", [Body("ball", [sphere(0.1)])], runs=[Run(t, {"ball": Track(positions, quaternion_from_vector(turn))})])
     show(scene)
     for k in [0, 1, 2, 2997, 2998, 2999, *rng.integers(0, 3000, 25)]:
         browser.evaluate(f"jourdain.time({float(t[k])!r})")
@@ -85,8 +83,7 @@ def test_play_pause_scrub_and_keys(browser: Browser, show: Show, scene: Scene) -
         browser.key(key)
         assert browser.evaluate("jourdain.time()") == times[sample]
     browser.evaluate(
-        "(() => { const s = document.querySelector('#bar input.time'); s.value = 2.5;"
-        "s.dispatchEvent(new Event('input')); })()"
+        "(() => { const s = document.querySelector('#bar input.time'); s.value = 2.5;s.dispatchEvent(new Event('input')); })()"
     )
     assert browser.evaluate("jourdain.time()") == pytest.approx(2.5, abs=1e-9)
     assert_pose(browser, "block", *scene.pose("block", browser.evaluate("jourdain.time()")))
@@ -110,9 +107,7 @@ def test_the_picture_shows_the_scene_and_moves(browser: Browser, show: Show, sce
 
 
 def test_a_click_shows_the_body_and_escape_hides_it(browser: Browser, show: Show) -> None:
-    show(
-        Scene("one", [Body("cube", [box(1, 1, 1)], info={"mass": 12.5, "inertia": [[1, 0, 0], [0, 2, 0], [0, 0, 3]]})])
-    )
+    show(Scene("one", [Body("cube", [box(1, 1, 1)], info={"mass": 12.5, "inertia": [[1, 0, 0], [0, 2, 0], [0, 0, 3]]})]))
     settle(browser)
     browser.click(480, 300)
     card = "document.getElementById('card')"

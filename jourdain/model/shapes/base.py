@@ -200,10 +200,7 @@ class Shape(ABC):
     def _need_numbers(self, what: str) -> None:
         entry = next(_symbolic_entries(self, ""), None)
         if entry is not None:
-            raise InputError(
-                f"{self.kind}: {entry[0]} = {entry[1]} is symbolic; {what} needs numbers: "
-                "call shape.numeric(evaluate) first"
-            )
+            raise InputError(f"{self.kind}: {entry[0]} = {entry[1]} is symbolic; {what} needs numbers: call shape.numeric(evaluate) first")
 
 
 @dataclass(frozen=True)
@@ -256,8 +253,7 @@ class Solid(Shape):
     def _own_mass(self) -> MassProperties:
         if self.density is None:
             raise ModelError(
-                f"{self.kind}: no density given, so it has no mass; pass density= (kg/m³), "
-                "or call .with_density(rho) or .with_mass(m)"
+                f"{self.kind}: no density given, so it has no mass; pass density= (kg/m³), or call .with_density(rho) or .with_mass(m)"
             )
         return self._own_volume().times(self.density)
 

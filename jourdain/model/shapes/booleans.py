@@ -371,9 +371,7 @@ def _manifold(shape: Shape, n: int, outer: Placement | None = None) -> Any:
     except ImportError:
         raise MissingPackageError("manifold3d", "combining shapes by mesh") from None
     vertices, faces = shape.tessellate(n)
-    solid = manifold3d.Manifold(
-        manifold3d.Mesh64(np.ascontiguousarray(outer.outward(vertices)), np.ascontiguousarray(faces, np.uint64))
-    )
+    solid = manifold3d.Manifold(manifold3d.Mesh64(np.ascontiguousarray(outer.outward(vertices)), np.ascontiguousarray(faces, np.uint64)))
     if solid.status() != manifold3d.Error.NoError:
         problem = solid.status().name
         raise ModelError(f"{shape.kind}: its surface is not a manifold ({problem}), so it cannot be combined")

@@ -83,11 +83,7 @@ class Mesh(Solid):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mesh):
             return NotImplemented
-        return (
-            np.array_equal(self.vertices, other.vertices)
-            and np.array_equal(self.faces, other.faces)
-            and self._rest() == other._rest()
-        )
+        return np.array_equal(self.vertices, other.vertices) and np.array_equal(self.faces, other.faces) and self._rest() == other._rest()
 
     def __hash__(self) -> int:
         return hash((self.vertices.tobytes(), self.faces.tobytes(), self._rest()))
@@ -205,8 +201,7 @@ def _arrays(source: Sequence[Any], name: str | None = None) -> Triangulation:
         raise InputError(f"{_named(name)}: vertex {bad} = {vertices[bad]} is not finite; correct or remove it")
     if faces.size and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise InputError(
-            f"{_named(name)}: faces name vertices {faces.min()} … {faces.max()}, but there are {len(vertices)} "
-            "(counted from 0)"
+            f"{_named(name)}: faces name vertices {faces.min()} … {faces.max()}, but there are {len(vertices)} (counted from 0)"
         )
     return vertices, faces.astype(np.int64)
 
@@ -262,8 +257,7 @@ def checked_properties(name: str | None, vertices: np.ndarray, faces: np.ndarray
         raise ModelError(f"{_named(name)}: the surface is closed but encloses no volume; export it as a solid")
     if properties.mass < 0:
         raise ModelError(
-            f"{_named(name)}: the surface is inside out (volume {properties.mass:.6g}); reverse every face or use "
-            "mesh(..., repair=True)"
+            f"{_named(name)}: the surface is inside out (volume {properties.mass:.6g}); reverse every face or use mesh(..., repair=True)"
         )
     _check_shells(name, vertices, faces)
     return properties

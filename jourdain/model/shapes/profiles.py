@@ -146,9 +146,7 @@ class Revolved(Solid):
         profile = as_polygon(self.kind, self.profile)
         for index, (r, _) in enumerate(profile):
             if is_number(r) and r < 0:
-                raise ModelError(
-                    f"revolved: outline point {index} has r = {r} < 0; the profile must lie on one side of the axis"
-                )
+                raise ModelError(f"revolved: outline point {index} has r = {r} < 0; the profile must lie on one side of the axis")
         object.__setattr__(self, "profile", profile)
 
     def numeric(self, evaluate: Callable[[Any], float] = float) -> Self:
@@ -223,9 +221,7 @@ def prism(
     return Prism(tuple(polygon), length, density=density, axis=axis, anchor=anchor, colour=colour)  # type: ignore[arg-type]
 
 
-def revolved(
-    profile: Sequence[Sequence[Scalar]], density: Scalar | None = None, axis: str = "z", *, colour: str | None = None
-) -> Revolved:
+def revolved(profile: Sequence[Sequence[Scalar]], density: Scalar | None = None, axis: str = "z", *, colour: str | None = None) -> Revolved:
     """Return a simple polygon of (r, z) points (m, r ≥ 0) revolved about the axis, z along it (kg/m³).
 
     Numeric profiles may run either way; symbolic ones must run counter-clockwise in the (r, z) plane.

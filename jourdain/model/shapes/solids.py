@@ -132,9 +132,7 @@ class Tube(Axial):
         check_positive(self.kind, "length", self.length)
         check_positive(self.kind, "inner", self.inner)
         if is_number(self.inner) and is_number(self.outer) and self.inner >= self.outer:
-            raise ModelError(
-                f"tube: inner = {self.inner} must be less than outer = {self.outer}; the first radius is the outer one"
-            )
+            raise ModelError(f"tube: inner = {self.inner} must be less than outer = {self.outer}; the first radius is the outer one")
 
     def _extent(self) -> Scalar:
         return self.length

@@ -16,11 +16,13 @@ class C(Language):
 
     name = "c"
     comment = " *"
-    keywords = frozenset(words(
-        "auto break case char const continue default do double else enum extern float for goto if inline int long "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "main j0 j1 jn y0 y1 yn gamma log sin cos tan sqrt exp pow div time abs floor fabs"
-    ))
+    keywords = frozenset(
+        words(
+            "auto break case char const continue default do double else enum extern float for goto if inline int long "
+            "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+            "main j0 j1 jn y0 y1 yn gamma log sin cos tan sqrt exp pow div time abs floor fabs"
+        )
+    )
     calls = {op: op + "({0})" for op in _SAME} | {
         "abs": "fabs({0})", "atan2": "atan2({0}, {1})", "pow": "pow({0}, {1})", "min": "fmin({0}, {1})",
         "max": "fmax({0}, {1})", "sign": "jd_sign({0})", "where": "({0} ? {1} : {2})",

@@ -17,10 +17,12 @@ class Fortran(Language):
     name = "fortran"
     comment = "!"
     case_sensitive = False
-    keywords = frozenset(words(
-        "dp abs acos aint asin atan atan2 cos cosh exp floor log max merge min mod real sign sin sinh sqrt tan tanh if "
-        "then else end do function subroutine module integer"
-    ))
+    keywords = frozenset(
+        words(
+            "dp abs acos aint asin atan atan2 cos cosh exp floor log max merge min mod real sign sin sinh sqrt tan tanh if "
+            "then else end do function subroutine module integer"
+        )
+    )
     conjunction, disjunction, negation, unequal = ".and.", ".or.", ".not. ({0})", "/="
     truth = "merge(1.0_dp, 0.0_dp, {0})"
     calls = {op: op + "({0})" for op in _SAME} | {

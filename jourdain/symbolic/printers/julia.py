@@ -18,11 +18,13 @@ class Julia(Language):
 
     name = "julia"
     comment = "#"
-    keywords = frozenset(words(
-        "baremodule begin break catch const continue do else elseif end export false finally for function global if "
-        "import in isa let local macro module quote return struct true try using where while exp sin cos tan atan sqrt "
-        "log asin acos abs min max zeros pi"
-    ))
+    keywords = frozenset(
+        words(
+            "baremodule begin break catch const continue do else elseif end export false finally for function global if "
+            "import in isa let local macro module quote return struct true try using where while exp sin cos tan atan sqrt "
+            "log asin acos abs min max zeros pi"
+        )
+    )
     calls = {op: op + "({0})" for op in _SAME} | {op: f"jd_{op}({{0}})" for op in _GUARDED} | {
         "atan2": "atan({0}, {1})", "min": "min({0}, {1})", "max": "max({0}, {1})", "pow": "jd_pow({0}, {1})",
         "where": "({0} ? {1} : {2})",

@@ -16,11 +16,13 @@ class Matlab(Language):
 
     name = "matlab"
     comment = "%"
-    keywords = frozenset(words(
-        "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return "
-        "spmd switch try while sqrt exp log sin cos tan asin acos atan sinh cosh tanh sign floor abs min max zeros "
-        "double endfunction endif unwind_protect do until"
-    ))
+    keywords = frozenset(
+        words(
+            "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return "
+            "spmd switch try while sqrt exp log sin cos tan asin acos atan sinh cosh tanh sign floor abs min max zeros "
+            "double endfunction endif unwind_protect do until"
+        )
+    )
     negation, unequal, truth = "~({0})", "~=", "double({0})"
     calls = {op: op + "({0})" for op in _SAME} | {
         "atan2": "atan2({0}, {1})", "min": "min({0}, {1})", "max": "max({0}, {1})", "pow": "power({0}, {1})",

@@ -16,10 +16,12 @@ class Rust(Language):
     """Rust."""
 
     name = "rust"
-    keywords = frozenset(words(
-        "as break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub "
-        "ref return self static struct super trait true type unsafe use where while async await f64"
-    ))
+    keywords = frozenset(
+        words(
+            "as break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub "
+            "ref return self static struct super trait true type unsafe use where while async await f64"
+        )
+    )
     truth = "f64::from(u8::from({0}))"
 
     def call(self, op: str, operands: Sequence[Piece]) -> Piece:
