@@ -209,6 +209,25 @@ def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any]
     return v
 
 
+def check_closed(system: System, state: State, tolerance: float = 1e-6) -> None:
+    """Refuses a state whose loops are open or whose velocities would open them."""
+    rows = system.equations_of_motion.rows
+    if not rows:
+        return
+    advice = "close it first: system.assemble({...}, velocities={...})"
+    if system.equations_of_motion.holonomic:
+        h, _ = system.function("constraints")(np.array([state.t]), state.q)
+        i = int(np.argmax(np.abs(h)))
+        if abs(h[i]) > tolerance:
+            raise InputError(f"'{system.model.name}': the state does not meet the constraint {rows[i].name} (off by {h[i]:.3g}); {advice}")
+    f = system.function("constraint_velocities")
+    extra = {"z": state.z, "u": system.input_values()}
+    w, _ = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
+    i = int(np.argmax(np.abs(w)))
+    if abs(w[i]) > tolerance * (1.0 + float(np.abs(state.v).max(initial=0.0))):
+        raise InputError(f"'{system.model.name}': the velocities break the constraint {rows[i].name} (off by {w[i]:.3g}); {advice}")
+
+
 def _rate_name(system: System, name: str) -> str:
     if name in system.velocity_names:
         return name

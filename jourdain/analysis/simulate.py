@@ -16,6 +16,7 @@ from ..solvers import METHODS, STIFF
 from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
+from .assemble import check_closed
 from .diagnose import explain_failure
 from .energy_balance import BOOKS, energy_channels
 from .implicit import ALPHA_METHODS, alpha_channels, integrate_alpha
@@ -61,6 +62,7 @@ def simulate(
     span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
     if not span[1] > span[0]:
         raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
+    check_closed(system, start)
     if outputs is not None:
         times = np.linspace(span[0], span[1], outputs)
     if formulation != "projected":

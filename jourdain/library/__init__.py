@@ -1,6 +1,5 @@
 """Ready models by field, written with the public interface alone: each function returns a fresh, uncompiled model."""
 
-from .car import car
 from .mechanisms import (
     andrews,
     ball_row,
@@ -21,7 +20,7 @@ from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
 from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
 
 __all__ = [
-    "andrews", "ball_row", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "car", "chaplygin_sleigh", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
+    "andrews", "ball_row", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
     "flyball_governor", "four_bar", "free_body", "half_car", "heavy_top", "n_four_bar", "pendulum", "quarter_car", "rolling_disk",
     "rssr", "slider_crank", "spring_pendulum",
 ]  # fmt: skip

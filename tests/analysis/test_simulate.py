@@ -247,3 +247,13 @@ def test_other_parameters_for_one_run_leave_the_system_alone():
     reference = other.simulate(LEVEL, 1.0, **TIGHT)
     assert sol["elbow.angle"][-1] == pytest.approx(reference["elbow.angle"][-1], abs=1e-12)
     assert np.abs(sol["energy.total"] - sol["energy.total"][0]).max() < 1e-9
+
+
+def test_open_loops_are_refused() -> None:
+    system = slider_crank().compile()
+    with pytest.raises(jd.InputError, match=r"the state does not meet the constraint .* \(off by .*\); close it first: system.assemble"):
+        system.simulate(None, 0.1)
+    closed = system.assemble()
+    moving = closed.with_values(v=np.ones(system.nv))
+    with pytest.raises(jd.InputError, match=r"the velocities break the constraint .* \(off by .*\); close it first"):
+        system.simulate(moving, 0.1)
