@@ -68,13 +68,13 @@ def assemble(
         start, fixed = fixed.q, {}  # type: ignore[union-attr]
     rates, fixed = _split_rates(system, fixed or {})  # type: ignore[arg-type]
     q = c.pack(fixed, start)
-    columns = [_velocity_column(system, n) for n in fixed]
+    columns = [velocity_column(system, n) for n in fixed]
     scale = _scale(system, weights)
     q, residual, iterations = close_positions(system, q, columns, scale, t)
     _check_flips(system, q, t)
     v = assemble_velocities(system, q, {**rates, **dict(velocities or {})}, t)
     J = jacobian(system, q, t)
-    wanted = [_velocity_column(system, n) for n in preferred]
+    wanted = [velocity_column(system, n) for n in preferred]
     parts = partition(J, preferred=sorted({*columns, *wanted}))
     _verify_choice(system, parts, preferred)
     z = np.array([number(s.initial, n) for n, s in system.model.states.items()], dtype=float)
@@ -86,7 +86,7 @@ def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, A
     return {n: x for n, x in values.items() if n in names}, {n: x for n, x in values.items() if n not in names}
 
 
-def _velocity_column(system: System, name: str) -> int:
+def velocity_column(system: System, name: str) -> int:
     """Index of the velocity that belongs to a position."""
     c = system.configuration
     i = c.index(name)
@@ -102,7 +102,7 @@ def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
     for name, weight in (weights or {}).items():
         if not weight > 0:
             raise InputError(f"assemble: the weight of '{name}' must be positive, got {weight}")
-        scale[_velocity_column(system, name)] = 1.0 / weight
+        scale[velocity_column(system, name)] = 1.0 / weight
     return scale
 
 
@@ -233,13 +233,13 @@ def _rate_name(system: System, name: str) -> str:
         return name
     c = system.configuration
     if name in c.position_names or any(n.startswith(name + ".") for n in c.position_names):
-        return c.velocity_names[_velocity_column(system, name)]
+        return c.velocity_names[velocity_column(system, name)]
     return name
 
 
 def _verify_choice(system: System, parts: Partition, preferred: Sequence[str]) -> None:
     for name in preferred:
-        if _velocity_column(system, name) in parts.dependent:
+        if velocity_column(system, name) in parts.dependent:
             good = ", ".join(system.velocity_names[j].removesuffix("_rate") for j in parts.independent)
             raise SolverError(
                 f"assemble: '{name}' cannot be independent in this position (the others would be singular); independent are {good}"
@@ -256,19 +256,11 @@ def report(system: System, parts: Partition, residual: float, iterations: int) -
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Mode:
-    """One way to assemble a mechanism with the same fixed coordinates."""
-
-    name: str
-    state: State
-
-
 def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, seed: int = 0, t: float = 0.0) -> dict[str, State]:
     """Different closed positions with the same fixed coordinates, found from random guesses; named A, B, C, …"""
     rng = np.random.default_rng(seed)
     c = system.configuration
-    columns = [_velocity_column(system, n) for n in fixed]
+    columns = [velocity_column(system, n) for n in fixed]
     found: list[np.ndarray] = []
     for _ in range(tries):
         guess = c.pack(fixed, c.random(rng))

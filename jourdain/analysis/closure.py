@@ -15,7 +15,7 @@ from ..formalisms.elimination import Block, elimination_order
 from ..formalisms.reduced_functions import closed_form
 from ..native.function import Function
 from ..symbolic.graph import evaluate
-from .assemble import _velocity_column, jacobian
+from .assemble import jacobian, velocity_column
 from .partition import null_space, partition, projective_partition
 from .state import State
 
@@ -118,7 +118,7 @@ def independent_columns(system: System, state: State, independent: Sequence[str]
     J = jacobian(system, state.q, state.t)
     held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
     if independent is not None:
-        chosen = sorted({*held, *(_velocity_column(system, n) for n in independent)})
+        chosen = sorted({*held, *(velocity_column(system, n) for n in independent)})
         parts = partition(J, fixed=chosen)
         rank = np.linalg.matrix_rank(J)
         if len(parts.dependent) < rank or len(chosen) > J.shape[1] - rank:

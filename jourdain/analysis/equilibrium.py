@@ -287,10 +287,10 @@ def find_unknown(system: System, name: str) -> Unknown:
     if name in system.velocity_names:
         j = system.velocity_names.index(name)
         return Unknown(name, "v", j, coordinate_unit(system, j) + "/s")
-    from .assemble import _velocity_column
+    from .assemble import velocity_column
 
     try:
-        j = _velocity_column(system, name)
+        j = velocity_column(system, name)
     except InputError as error:
         raise InputError(f"{error} (nor is '{name}' a velocity, user state, input or parameter)") from None
     return Unknown(coordinate_label(system, j), "q", j, coordinate_unit(system, j))

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..model.values import rotation as rotation_value
 from ..model.values import vector
-from .assemble import _velocity_column, close_positions
+from .assemble import close_positions, velocity_column
 from .partition import null_space
 from .residual import close_loops
 from .state import State
@@ -90,7 +90,7 @@ def inverse_kinematics(
         raise InputError("inverse_kinematics: give at least one target, such as {'hand': (x, y, z)}")
     start = x0 if isinstance(x0, State) else system.state(x0)
     start = start.with_values(q=system.configuration.pack(fixed or {}, start.q), v=np.zeros(system.nv))
-    held = {_velocity_column(system, n) for n in fixed or {}}
+    held = {velocity_column(system, n) for n in fixed or {}}
     search = _Search(system, wanted, _limits(system, limits), held, start.t, tolerance, iterations)
     rng = np.random.default_rng(seed)
     best: tuple[float, np.ndarray, int] | None = None
@@ -159,7 +159,7 @@ def _limits(system: System, given: bool | Mapping[str, tuple[float, float]]) -> 
             low[j], high[j] = -np.inf if a is None else a, np.inf if b is None else b
     if isinstance(given, Mapping):
         for name, (a, b) in given.items():
-            j = _velocity_column(system, name)
+            j = velocity_column(system, name)
             low[j], high[j] = float(a), float(b)
     return low, high
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from .assemble import _velocity_column, close_positions
+from .assemble import close_positions, velocity_column
 from .drivers import Driver, driver
 from .partition import partition
 from .residual import Point, Residual
@@ -119,7 +119,7 @@ def kinematics(
     if grid.ndim != 1 or not len(grid) or np.any(np.diff(grid) <= 0):
         raise InputError("kinematics: the times must be a list of increasing numbers")
     start = x0 if isinstance(x0, State) else system.state({**(x0 or {}), **(guess or {})})
-    drivers = {_velocity_column(system, n): driver(system, n, given, grid) for n, given in (motion or {}).items()}
+    drivers = {velocity_column(system, n): driver(system, n, given, grid) for n, given in (motion or {}).items()}
     march = _March(system, drivers, start, float(grid[-1] - grid[0]))
     point = march.first(start, float(grid[0]))
     points = [point]

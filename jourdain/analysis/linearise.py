@@ -146,9 +146,9 @@ def linearise(
 
 
 def _column(system: System, name: str) -> int:
-    from .assemble import _velocity_column
+    from .assemble import velocity_column
 
-    return _velocity_column(system, name)
+    return velocity_column(system, name)
 
 
 def _outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | None) -> dict[str, Expr | None]:
