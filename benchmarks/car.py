@@ -127,7 +127,12 @@ def run(quick: bool = False) -> dict[str, Any]:
         system = make().compile()
         rows[title] = evaluation(system, state(system))
     repeat = 2 if quick else 7
-    result = {"evaluations": rows, "lane_change": manoeuvre(2.0 if quick else 10.0, repeat), "echelon": echelon(repeat), "targets": TARGETS}
+    result: dict[str, Any] = {
+        "evaluations": rows,
+        "lane_change": manoeuvre(2.0 if quick else 10.0, repeat),
+        "echelon": echelon(repeat),
+        "targets": TARGETS,
+    }
     console = Console()
     for table in tables(result):
         console.print(table)

@@ -28,6 +28,8 @@ Prepare = Callable[[str, float], tuple[Callable[[], Any], Callable[[], Columns]]
 LEVELS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 RTOLS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 OURS = ("dopri5", "dop853", "adams")
+#: Our methods where a case asks for others.
+OWN_METHODS = {"A05": ("radau", "rosenbrock")}
 #: Load average above which wall times mislead: then processor time is compared (every tool has one thread).
 BUSY = 0.8
 #: Ratios asked for, by case and peer; the mechanisms not named have 10 against Exudyn.
@@ -140,7 +142,7 @@ def stored(name: str) -> Ours:
     from benchmarks.problems import PROBLEMS
 
     p = PROBLEMS[name]
-    return Ours(p.system, p.start(p.system), float(p.times[-1]), lambda sol: dict(p.measure(sol)))
+    return Ours(p.system, p.system.state(p.start(p.system)), float(p.times[-1]), lambda sol: dict(p.measure(sol)))
 
 
 def stored_reference(name: str) -> Reference:
@@ -247,7 +249,7 @@ def exudyn_plans(name: str) -> list[tuple[Any, list[tuple[str, Sequence[float]]]
 
     Left out after trial: generalised-α without damping (ρ = 1), which diverges or is hardly better; the index-2 trapezoidal rule on
     A02, which does not pass the singular positions; and forms that were slower at the same error (A02 with 40 loops and A03 as
-    trees, the chains as bodies with fine steps).
+    trees, A05 as bodies with joints or by explicit methods, the chains as bodies with fine steps).
     """
     from benchmarks import peers_exudyn as x
     from benchmarks.problems import ANDREWS_START
@@ -266,6 +268,8 @@ def exudyn_plans(name: str) -> list[tuple[Any, list[tuple[str, Sequence[float]]]
         return [(x.andrews(ANDREWS_START), [(alpha, many), (trapezoidal, many)])]
     if name == "A04":
         return [(x.bricard_bodies(), [(trapezoidal, steps(500, 1000, 2000))]), (x.bricard_tree(), [(alpha, many), (trapezoidal, some)])]
+    if name == "A05":
+        return [(x.governor_tree(), [(alpha, some), (trapezoidal, some)])]
     if name == "slider-crank":
         return [
             (x.slider_crank(**SLIDER_CRANK), [(alpha, many), (trapezoidal, many)]),
@@ -293,7 +297,8 @@ def mujoco_plans(name: str) -> list[tuple[Any, list[tuple[str, Sequence[float]]]
 
 TITLES = {
     "A01": "simple pendulum, 10 s", "A02-2": "2 four-bars, 10 s", "A02-40": "40 four-bars, 10 s", "A03": "Andrews' squeezer, 0.03 s",
-    "A04": "Bricard, 10 s", "slider-crank": "slider-crank, 0.3 s", "chain10": "chain of 10 links, 2 s", "chain100": "chain of 100 links, 2 s",
+    "A04": "Bricard, 10 s", "A05": "stiff governor, 10 s", "slider-crank": "slider-crank, 0.3 s", "chain10": "chain of 10 links, 2 s",
+    "chain100": "chain of 100 links, 2 s",
 }  # fmt: skip
 PEERS: dict[str, Callable[[str], list[tuple[Any, list[tuple[str, Sequence[float]]]]]]] = {"Exudyn": exudyn_plans, "MuJoCo": mujoco_plans}
 
@@ -314,7 +319,7 @@ def case(name: str) -> Case:
     else:
         made = Case(name, TITLES[name], lambda: stored_reference(name))
     rtols = (1e-3, 1e-4, 1e-6, 1e-8) if name == "A02-40" else RTOLS
-    made.add("Jourdain", ours(name), [(m, rtols) for m in OURS])
+    made.add("Jourdain", ours(name), [(m, rtols) for m in OWN_METHODS.get(name, OURS)])
     for tool, plans in PEERS.items():
         try:
             for model, plan in plans(name):

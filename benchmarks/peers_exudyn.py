@@ -22,6 +22,7 @@ Columns = dict[str, float]
 Vector = Sequence[float] | np.ndarray
 JOINTS = {
     "x": exu.JointType.RevoluteX, "y": exu.JointType.RevoluteY, "z": exu.JointType.RevoluteZ, "slide": exu.JointType.PrismaticX,
+    "lift": exu.JointType.PrismaticZ,
 }  # fmt: skip
 EXPLICIT = ("RK44", "RK67", "DOPRI5")
 
@@ -265,7 +266,7 @@ class Link:
 class Tree:
     """Links in minimal coordinates; loops are closed by constraints between markers."""
 
-    def __init__(self, links: Sequence[Link], gravity: float = 9.81, forces: Sequence[float] = ()) -> None:
+    def __init__(self, links: Sequence[Link], gravity: float = 9.81, forces: Sequence[float] = (), down: str = "y") -> None:
         self.container, self.mbs = _system()
         n = len(links)
         node = self.mbs.AddNode(
@@ -278,7 +279,7 @@ class Tree:
         matrices: Any = exu.Matrix3DList
         self.tree = self.mbs.AddObject(
             items.ObjectKinematicTree(
-                nodeNumber=node, gravity=[0, -gravity, 0], jointTypes=[JOINTS[k.axis] for k in links],
+                nodeNumber=node, gravity=[-gravity * (c == down) for c in "xyz"], jointTypes=[JOINTS[k.axis] for k in links],
                 linkParents=[k.parent for k in links], jointTransformations=matrices([np.eye(3)] * n),
                 jointOffsets=vectors([np.array(k.offset, dtype=float) for k in links]),
                 linkInertiasCOM=matrices([np.diag(np.array(k.inertia, dtype=float)) for k in links]),
@@ -366,6 +367,34 @@ def slider_crank_tree(crank: float, rod: float, masses: Sequence[float], speed: 
     ], 0.0)  # fmt: skip
     tree.pin(tree.marker(1, (rod, 0)), tree.marker(2, (0, 0)))
     return tree.finish(end, lambda q, v: {"angle": q[0], "rate": v[0], "piston": q[2], "speed": v[2]})
+
+
+def governor_tree() -> ExudynModel:
+    """A05 as a tree of shaft, slider and two rods with balls; the couplers are springs with dampers."""
+    k, c, offset, bar, block, ball = 8e5, 4e4, 0.05, 0.3, 3.0, 5.0
+    across, along, cube = bar * (1 + 1e-4) / 12, bar * 1e-4 / 6, block * 0.01 / 6
+    mass = bar + ball
+    com = (0.5 * bar + ball) / mass
+    about = across + bar * (com - 0.5) ** 2 + ball * (1 - com) ** 2
+    links = [
+        Link("z", -1, (0, 0, 0), bar, (0, 0, 0.5), (across, across, along), rate=2 * np.pi),
+        Link("lift", 0, (0, 0, 0), block, (0, 0, 0), (cube,) * 3, angle=0.5),
+    ]
+    # the left rod points along −x, so that its angle has the other sign
+    links += [Link("y", 0, (s * offset, 0, 1), mass, (s * com, 0, 0), (along, about, about), s * np.pi / 6) for s in (1, -1)]
+    tree = Tree(links, down="z")
+    for link, s in ((2, 1), (3, -1)):
+        markers = [tree.marker(1, (s * offset, 0, 0)), tree.marker(link, (s / 2, 0, 0))]
+        tree.mbs.AddObject(items.ObjectConnectorSpringDamper(markerNumbers=markers, stiffness=k, damping=c, referenceLength=0.5))
+
+    def read(q: np.ndarray, v: np.ndarray) -> Columns:
+        x, z = 0.5 * np.cos(q[2]), 1 - 0.5 * np.sin(q[2]) - q[1]
+        stretched = np.hypot(x, z)
+        rate = (-0.5 * np.sin(q[2]) * v[2] * x + (-0.5 * np.cos(q[2]) * v[2] - v[1]) * z) / stretched
+        force = k * (stretched - 0.5) + c * rate
+        return {"s": q[1], "ds": v[1], "beta": q[2], "dbeta": v[2], "phi": q[0], "omega": v[0], "spring_force": force}
+
+    return tree.finish(10.0, read)
 
 
 def chain_tree(n: int, length: float, mass: float, angle: float, end: float) -> ExudynModel:

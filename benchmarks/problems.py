@@ -127,6 +127,19 @@ def _andrews_columns(sol: Any) -> Columns:
     return angles | {f"d_{n}": sol[f"{n}.angle_rate"] for n in ANDREWS_ANGLES}
 
 
+GOVERNOR_START = {
+    "slide": 0.5, "right": np.pi / 6, "left": np.pi / 6, "shaft.angle_rate": 2.0 * np.pi,
+}  # fmt: skip
+
+
+def _governor_columns(sol: Any) -> Columns:
+    names = {
+        "s": "slide.displacement", "ds": "slide.displacement_rate", "beta": "right.angle", "dbeta": "right.angle_rate",
+        "phi": "shaft.angle", "omega": "shaft.angle_rate", "spring_force": "right force",
+    }  # fmt: skip
+    return {column: sol[name] for column, name in names.items()}
+
+
 def _top_start(system: Any) -> Any:
     half = np.pi / 6
     orientation = {"pivot.orientation.e0": np.cos(half), "pivot.orientation.e1": np.sin(half)}
@@ -209,6 +222,10 @@ EVERY: tuple[Problem, ...] = (
     Problem(
         "A04", "Bricard, over-constrained", "A04_bricard", library.bricard, lambda s: s.assemble(),
         lambda sol: _path(sol, "rod2.end", "P3_x P3_y P3_z P3_vx P3_vy P3_vz"),
+    ),
+    Problem(
+        "A05", "stiff flyball governor", "A05_flyball_governor", library.stiff_governor, lambda s: GOVERNOR_START, _governor_columns,
+        energy=None, methods=("radau", "rosenbrock", "dop853"),
     ),
     Problem("B2", "heavy top", "B02_heavy_top", library.heavy_top, _top_start, _top_columns),
     Problem(

@@ -57,8 +57,8 @@ def mechanisms(record: dict[str, Any]) -> str:
     parts.append("The ratio at the error nearest to 1e-5 that both reach, and the smallest ratio over all errors in the table:")
     parts.append(table(["problem", "peer", "at error", "ratio", "smallest", "target"], [r for c in figures["cases"] for r in _summary(c)]))
     parts.append(
-        "What a call of `simulate` costs before it integrates, one evaluation of the right-hand side (dop853 at rtol 1e-8, with all of the "
-        "method's own work), the smallest error each tool reached, and model, equations, machine code, assembly and a first step in a "
+        "What a call of `simulate` costs before it integrates, one evaluation of the right-hand side (dop853 at rtol 1e-8, radau for the "
+        "stiff governor, with all of the method's own work), the smallest error each tool reached, and model, equations, machine code, assembly and a first step in a "
         "fresh process, from nothing and from the cache:"
     )
     parts.append(
@@ -86,7 +86,8 @@ def _summary(case: dict[str, Any]) -> list[list[str]]:
 
 
 def _costs(case: dict[str, Any], compiled: dict[str, float] | None, clock: str) -> list[str]:
-    run = next(r for r in case["runs"] if r["method"].startswith("dop853") and r["setting"] == 1e-8)
+    own = [r for r in case["runs"] if r["tool"] == "Jourdain" and r["setting"] == 1e-8]
+    run = next((r for r in own if r["method"].startswith("dop853")), own[0])
     one = 1e6 * max(run[clock] - case["overhead_s"], 0.0) / run["evaluations"]
     errors = ", ".join(f"{t} {e:.0e}" for t, e in case["agreement"].items())
     times = [f"{compiled['cold_s']:.2f}", f"{compiled['cached_s']:.2f}"] if compiled else ["–", "–"]
@@ -134,8 +135,42 @@ def compile_time(record: dict[str, Any]) -> str:
     )
 
 
+def car(record: dict[str, Any]) -> str:
+    """Evaluations of vehicles, and a lane change against real time."""
+    f = record["figures"]
+    names = ("coordinates", "constraints", "operations")
+    rows = [
+        [title, *(str(int(row[n])) for n in names), *(f"{row[n]:.2f}" for n in ("evaluation", "terms", "projection"))]
+        for title, row in f["evaluations"].items()
+    ]
+    runs = [
+        [r["method"], f"{r['rtol']:g}", f"{r['real_time']:.0f}×", str(r["evaluations"]), f"{r['microseconds']:.2f}", f"{r['error']:.0e}"]
+        for r in f["lane_change"]
+    ]
+    first = table(["model", "coordinates", "constraints", "operations", "evaluation, µs", "of it terms, µs", "projection, µs"], rows)
+    second = table(["method", "rtol", "real time", "evaluations", "µs each", "error, m"], runs)
+    return f"{conditions(record)}\n\n{first}\n\nThe lane change of 10 s (target: 50 times real time):\n\n{second}"
+
+
+def sweep(record: dict[str, Any]) -> str:
+    """Many runs in one call."""
+    f = record["figures"]
+    rows = [
+        [
+            f"{f['runs']} × {f['seconds']:g} s", str(f["threads"]), f"{f['wall']:.0f}", f"{f['cpu']:.0f}", f"{100 * f['efficiency']:.0f} %",
+            f"{100 * f['cpu_efficiency']:.0f} %", f"≥ {100 * f['target']:.0f} %",
+        ]
+    ]  # fmt: skip
+    header = ["runs", "threads", "wall, s", "processor, s", "efficiency by the clock", "by processor time", "target"]
+    busy = ""
+    if f["load"] > f["threads"] + 0.8:
+        busy = f"\n\nThe machine was busy (load average {f['load']:.1f}): the efficiency by the clock says little here."
+    return table(header, rows) + busy
+
+
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
+    "car": car, "sweep": sweep,
 }  # fmt: skip
 
 

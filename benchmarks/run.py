@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 #: Modules with a function ``run(quick) -> dict``.
-BENCHMARKS = ("start", "coman", "dynamics", "compile_time", "chain", "mechanisms", "car")
+BENCHMARKS = ("start", "coman", "dynamics", "compile_time", "chain", "mechanisms", "car", "sweep", "semi_recursive", "conserving")
 RESULTS = Path(__file__).parent / "results"
 
 

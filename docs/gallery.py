@@ -151,7 +151,7 @@ def thumbnail(picture: Path, small: Path) -> None:
         shutil.copy(picture, small)
         return
     with Image.open(picture) as image:
-        image.convert("RGB").resize(THUMBNAIL).quantize(128).save(small, optimize=True)
+        image.convert("RGB").resize(THUMBNAIL).quantize(256, kmeans=3).save(small, optimize=True)
 
 
 def build(folder: Path, only: list[str]) -> list[str]:

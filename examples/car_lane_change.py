@@ -5,8 +5,11 @@ python examples/car_lane_change.py
 
 from pathlib import Path
 
+import numpy as np
+
 import jourdain as jd
 from jourdain.library.car import CORNERS, car, rolling, steady_turn
+from jourdain.model.shapes import prism
 
 
 def rack(t: jd.Expr) -> jd.Expr:
@@ -20,7 +23,15 @@ def rack(t: jd.Expr) -> jd.Expr:
 
 def lane_change() -> jd.Model:
     """The car with a driven rack and a speed controller that holds 25 m/s."""
-    return car(steering=rack, cruise=True)
+    m = car(steering=rack, cruise=True)
+    arches = [(x - 0.38 * np.cos(a), -0.2 + 0.38 * np.sin(a)) for x in (-1.35, 1.35) for a in np.linspace(-0.15, np.pi + 0.15, 21)]
+    hull = [*arches, (2.0, -0.26), (2.18, -0.1), (2.06, 0.26), (1.0, 0.46), (-1.3, 0.47), (-2.0, 0.45), (-2.06, -0.26)]
+    cabin, roof = [(1.05, 0.43), (0.2, 0.8), (-0.7, 0.82), (-1.75, 0.45)], [(0.25, 0.78), (0.15, 0.83), (-0.75, 0.85), (-0.85, 0.79)]
+    parts = ((hull, 1.6, "#2f6fb5"), (cabin, 1.3, "#26303b"), (roof, 1.32, "#2f6fb5"))
+    m.bodies["chassis"].shapes[:] = [prism([(z, x) for x, z in outline], width, axis="y", colour=c) for outline, width, c in parts]
+    for body in m.bodies.values():
+        body.colour = "#aeb4bc"
+    return m
 
 
 if __name__ == "__main__":

@@ -12,10 +12,45 @@ import numpy as np
 import jourdain as jd
 from jourdain.library.car import build_car, rolling
 from jourdain.library.road import bump
-from jourdain.model.shapes import box, cylinder, prism
+from jourdain.model.shapes import Shape, box, cylinder, prism, tube
+from jourdain.view import Camera
 
 SPEED, HEIGHT, START, LENGTH = 8.0, 0.08, 24.0, 1.0
-PROFILE = [(-2.0, -0.2), (2.05, -0.2), (2.05, 0.1), (1.75, 0.25), (0.95, 0.33), (0.25, 0.75), (-1.1, 0.75), (-1.75, 0.35), (-2.05, 0.3)]
+PAINT, GLASS, TRIM, LAMP = "#b3262e", "#2a3440", "#3a424c", "#fff3c4"
+
+
+def side_view(points: list[tuple[float, float]], width: float, colour: str) -> Shape:
+    """A part of the body by its outline seen from the side (x forward, z up), as wide as said."""
+    return prism([(z, x) for x, z in points], width, axis="y", colour=colour)
+
+
+def coachwork() -> list[Shape]:
+    """Hull with wheel arches, windows, roof, pillars and lamps, relative to the chassis (0.5 m above the road)."""
+
+    def arch(x: float) -> list[tuple[float, float]]:
+        return [(x - 0.4 * np.cos(a), -0.2 + 0.4 * np.sin(a)) for a in np.linspace(-0.15, pi + 0.15, 21)]
+
+    nose = [(2.04, -0.26), (2.14, -0.12), (2.13, 0.12), (2.0, 0.31), (1.0, 0.46)]
+    tail = [(-1.5, 0.46), (-2.0, 0.42), (-2.1, 0.2), (-2.05, -0.26)]
+    hull = side_view([*arch(-1.35), *arch(1.35), *nose, *tail], 1.62, PAINT)
+    cabin = side_view([(1.0, 0.43), (0.32, 0.86), (-0.9, 0.9), (-1.6, 0.44)], 1.4, GLASS)
+    roof = side_view([(0.42, 0.84), (0.3, 0.91), (-0.9, 0.95), (-1.1, 0.89), (-0.9, 0.89), (0.3, 0.85)], 1.43, PAINT)
+    posts = (
+        [(1.0, 0.44), (0.4, 0.86), (0.3, 0.86), (0.9, 0.44)], [(-0.28, 0.4), (-0.3, 0.9), (-0.38, 0.9), (-0.38, 0.4)],
+        [(-1.25, 0.4), (-0.85, 0.9), (-1.0, 0.9), (-1.65, 0.44)],
+    )  # fmt: skip
+    pillars = [side_view(post, 0.06, PAINT).at(0, y, 0) for post in posts for y in (-0.69, 0.69)]
+    lamps = [box(0.06, 0.3, 0.11, colour=LAMP).at(2.11, y, 0.07) for y in (-0.6, 0.6)]
+    lamps += [box(0.06, 0.3, 0.1, colour="#7c1016").at(-2.07, y, 0.26) for y in (-0.6, 0.6)]
+    bumpers = [box(0.1, 1.5, 0.1, colour=TRIM).at(x, 0, -0.17) for x in (-2.04, 2.1)]
+    return [hull, cabin, roof, *pillars, *lamps, *bumpers]
+
+
+def wheel() -> list[Shape]:
+    """A tyre on a rim with five spokes."""
+    spokes = [box(0.06, 0.13, 0.36, colour="#c8ccd2").rotated("y", k * pi / 5) for k in range(5)]
+    return [tube(0.31, 0.2, 0.2, axis="y", colour="#23282e"), tube(0.205, 0.18, 0.17, axis="y", colour="#c8ccd2"), *spokes,
+            cylinder(0.05, 0.15, axis="y", colour="#c8ccd2")]  # fmt: skip
 
 
 def full_car() -> jd.Model:
@@ -25,13 +60,10 @@ def full_car() -> jd.Model:
     hump = [(START + LENGTH * s, HEIGHT * sin(pi * s) ** 2) for s in np.linspace(1.0, 0.0, 25)]
     m.ground.shapes.append(prism(hump, 4.0, colour="#b9bec6").rotated("x", pi / 2))
     for corner in car.corners.values():
-        rim = [box(0.4, 0.205, 0.05, colour="#c8ccd2"), box(0.05, 0.205, 0.4, colour="#c8ccd2")]
-        corner.wheel.shapes += [cylinder(0.31, 0.2, axis="y"), *rim]
-        corner.wheel.colour = "#3d444d"
-    side = prism(PROFILE, 0.06).rotated("x", pi / 2)
-    plates = [side.at(0, y, 0.05) for y in (-0.55, 0.55)]
-    m.bodies["chassis"].shapes += [*plates, box(3.6, 1.0, 0.06).at(0, 0, -0.12), box(1.3, 1.1, 0.05).at(-0.42, 0, 0.8)]
-    m.bodies["chassis"].colour = "#c94f4f"
+        corner.wheel.shapes += wheel()
+    m.bodies["chassis"].shapes += coachwork()
+    for body in m.bodies.values():
+        body.colour = "#69737f"
     return m
 
 
@@ -48,6 +80,8 @@ if __name__ == "__main__":
 
     Path("out").mkdir(exist_ok=True)
     sol.plot("chassis.z", "chassis.ry", "FL.tyre.Fz", "RL.tyre.Fz", file="out/full_car_plot.png")
-    sol.save_picture("out/full_car.png", t=2.9, follow="chassis", trace=["FR.wheel"], ground=0.0)
+    x = sol.at(2.92)["chassis.x"]
+    camera = Camera((x + 4.6, -5.6, 1.9), (x + 0.25, 0.0, 0.5), fov=30.0)
+    sol.save_picture("out/full_car.png", t=2.92, camera=camera, trace=["FR.wheel"], ground=0.0)
     sol.save_page("out/full_car.html", plots=["chassis.z", ["FL.tyre.Fz", "RL.tyre.Fz"]], follow="chassis", trace=["FR.wheel"], ground=0.0)
     print("wrote out/full_car.png, out/full_car_plot.png and out/full_car.html")

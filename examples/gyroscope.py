@@ -24,6 +24,7 @@ def top() -> jd.Model:
         "body", mass=MASS, com=(0, 0, ARM), inertia=(2.5e-4, 2.5e-4, SPIN_INERTIA), shape=[disk, stem, tip, mark], colour="#4269d0"
     )
     body.frame("end", (0, 0, ARM + 0.06))
+    m.ground.shapes += [cone(0.012, 0.003, 0.09, axis="z").at(0, 0, -0.045), cylinder(0.045, 0.008, axis="z").at(0, 0, -0.094)]
     m.spherical("tip", m.ground, body, orientation="zxz")
     return m
 

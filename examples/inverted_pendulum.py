@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_continuous_are
 
 import jourdain as jd
-from jourdain.model.shapes import box, cylinder
+from jourdain.model.shapes import box, cylinder, sphere
 
 PERIOD = 0.02
 
@@ -19,10 +19,11 @@ def cart_pole() -> jd.Model:
     """A cart on a rail, pushed by the input, with a pole that would fall."""
     m = jd.Model("cart and pole")
     l = m.parameter("l", 0.6, unit="m")
-    m.ground.shapes.append(box(2.4, 0.04, 0.02).at(0, 0, -0.07))
-    wheels = [cylinder(0.03, 0.02, axis="y", colour="#3d444d").at(x, y, -0.03) for x in (-0.07, 0.07) for y in (-0.06, 0.06)]
-    cart = m.body("cart", mass=1.0, shape=[box(0.24, 0.1, 0.06).at(0, 0, 0.02), *wheels], colour="#4269d0")
-    stick = box(0.02, 0.02, 0.6).at(0, 0, 0.3)
+    m.ground.shapes += [box(1.9, 0.03, 0.02).at(0, y, -0.07) for y in (-0.07, 0.07)]
+    m.ground.shapes += [box(0.05, 0.24, 0.03).at(x, 0, -0.095) for x in (-0.9, -0.45, 0.0, 0.45, 0.9)]
+    wheels = [cylinder(0.035, 0.025, axis="y", colour="#3d444d").at(x, y, -0.025) for x in (-0.09, 0.09) for y in (-0.07, 0.07)]
+    cart = m.body("cart", mass=1.0, shape=[box(0.3, 0.12, 0.07).at(0, 0, 0.025), *wheels], colour="#4269d0")
+    stick = [cylinder(0.014, 0.6, axis="z").at(0, 0, 0.3), cylinder(0.03, 0.06, axis="y", colour="#3d444d"), sphere(0.03).at(0, 0, 0.6)]
     pole = m.body("pole", mass=0.3, com=(0, 0, l / 2), inertia=(0.3 * l**2 / 12, 0.3 * l**2 / 12, 0), shape=stick, colour="#efb118")
     rail = m.prismatic("rail", m.ground, cart, axis="x")
     m.revolute("hinge", cart.at(0, 0, 0.06), pole, axis="y")

@@ -44,7 +44,8 @@ _LATER = {
     "cylinder": "model.shapes", "tube": "model.shapes", "sphere": "model.shapes", "capsule": "model.shapes", "cone": "model.shapes",
     "torus": "model.shapes", "prism": "model.shapes", "revolved": "model.shapes", "mesh": "model.shapes", "union": "model.shapes",
     "difference": "model.shapes", "intersection": "model.shapes", "load_model": "io.model_file", "loads_model": "io.model_file",
-    "dumps_model": "io.model_file", "ModelDocument": "io.model_operations",
+    "dumps_model": "io.model_file", "ModelDocument": "io.model_operations", "compare": "analysis.compare", "AssembledSystem": "analysis.assembled_system",
+    "derive": "formalisms.principles", "run": "io.analyses",
 }  # fmt: skip
 
 

@@ -13,15 +13,13 @@ from .cli_model import add_parser as add_model_parser
 from .errors import InputError
 
 if TYPE_CHECKING:
-    from .analysis.state import State
     from .analysis.system import System
     from .model import Model
 
+PRINCIPLES = ("newton-euler", "virtual-work", "lagrange", "gauss", "jourdain", "gibbs-appell", "kane")
 LANGUAGES = ("c", "python", "matlab", "julia", "fortran", "rust", "jax", "latex")
 PICTURES = (".png", ".svg", ".pdf")
 TABLES = (".npz", ".csv", ".parquet", ".h5", ".mat")
-#: What ``jourdain run`` writes into its folder.
-RUN_FILES = ("run.npz", "run.png", "run.html")
 #: Functions whose operations ``jourdain info`` counts.
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "forward_dynamics")
 #: Above so many velocities operations are not counted: deriving would take longer than reading.
@@ -85,6 +83,15 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--latex", action="store_true", help="as LaTeX instead of text")
     p.add_argument("--recursive", action="store_true", help="the recursive form also for a small model")
 
+    p = verb(verbs, "derive", derive, "the equations of motion step by step, from one of the principles of dynamics")
+    p.add_argument("--principle", choices=PRINCIPLES, default="lagrange", help="the principle to start from (default: lagrange)")
+    p.add_argument("--latex", action="store_true", help="as LaTeX instead of text")
+    p.add_argument("--markdown", action="store_true", help="as Markdown instead of text")
+
+    p = verb(verbs, "compare", compare, "all formulations of the model side by side: size, cost, agreement, drift")
+    add_start(p, 1.0)
+    p.add_argument("-o", "--output", metavar="FILE", help="also as bars (.png .svg .pdf)")
+
     p = verb(verbs, "export", export, "source code of the model's functions")
     p.add_argument("--to", choices=LANGUAGES, default="c", help="language (default: c)")
     p.add_argument("--functions", metavar="NAMES", help="names separated by commas (default: dynamics, energy, reactions …)")
@@ -101,8 +108,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="table (.npz .csv .parquet .h5 .mat), plot (.png .svg .pdf) or 3-D page (.html); may be repeated",
     )  # fmt: skip
 
-    p = verb(verbs, "run", run, "motion from a start, kept in a folder as table, plot and page")
-    add_start(p, None)
+    p = verb(verbs, "run", run, "the analyses a model names, or a motion (-t), kept in a folder as tables, plots and pages")
+    p.add_argument("analyses", metavar="ANALYSIS", nargs="*", help="analyses of the model (default: all)")
+    add_start(p, 0.0, "the analyses of the model")
     add_method(p)
     p.add_argument("-o", "--output", default="run", metavar="RUN", help="folder (default: run)")
 
@@ -111,7 +119,17 @@ def build_parser() -> argparse.ArgumentParser:
     add_method(p)
     p.add_argument("--model", dest="model_of_run", metavar="MODEL", help="the model that a table of results belongs to")
     p.add_argument("--trace", action="append", default=[], metavar="FRAME", help="draw the path of a frame; may be repeated")
-    p.add_argument("-o", "--output", metavar="FILE", help="write a page (.html), picture (.png .jpg) or movie (.mp4 .gif) instead")
+    p.add_argument("--forces", action="append", default=[], metavar="JOINT", help="draw the reaction of a joint; may be repeated")
+    p.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="a diagram beside the motion; may be repeated")
+    p.add_argument("--follow", metavar="BODY", help="the body the camera follows")
+    p.add_argument("--live", action="store_true", help="show the motion of -t while it is computed, in real time")
+    p.add_argument("--mode", type=int, metavar="N", help="modes about the equilibrium near the start; N is shown in pictures and movies")
+    p.add_argument(
+        "-o", "--output", metavar="FILE", help="write a page (.html), picture (.png .jpg), movie (.mp4 .gif) or POV-Ray scene (.pov)"
+    )
+    p.add_argument("--at", type=float, metavar="S", help="time of a picture in s (default: the start)")
+    p.add_argument("--speed", type=positive, default=1.0, help="speed of a movie (default: 1, real time)")
+    p.add_argument("--size", type=picture_size, default=(1280, 720), metavar="WxH", help="size of a picture or movie (default: 1280x720)")
 
     p = verbs.add_parser("plot", help="channels of a run over time", description="Channels of a run over time.")
     p.add_argument("run_file", metavar="RUN", help="table of results, or folder of `jourdain run`")
@@ -135,6 +153,7 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     p.add_argument("model", metavar="MODEL", help="file or Python name of the model")
     p.add_argument("--base", choices=("free", "fixed"), help="URDF: does the root link fly? (default: fixed)")
     p.add_argument("--parameters", choices=("symbolic", "numbers"), help=".mbs: masses and lengths (default: numbers)")
+    p.add_argument("--variant", metavar="NAME", help="model file: the variant to lay over it")
     p.add_argument("--debug", action="store_true", help="show where an error happened")
     p.set_defaults(run=run)
     return p
@@ -148,9 +167,9 @@ def add_method(p: argparse.ArgumentParser) -> None:
     p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
 
 
-def add_start(p: argparse.ArgumentParser, duration: float | None) -> None:
+def add_start(p: argparse.ArgumentParser, duration: float | None, without: str = "the model at rest") -> None:
     """Options that say where a motion begins and how long it lasts."""
-    default = f" (default: {duration:g})" if duration else "" if duration is None else " (default: the model at rest)"
+    default = f" (default: {duration:g})" if duration else "" if duration is None else f" (default: {without})"
     time = {"default": duration, "required": duration is None, "help": f"duration in s{default}"}
     p.add_argument("-t", "--time", type=positive, metavar="S", **time)  # type: ignore[arg-type]
     p.add_argument(
@@ -165,6 +184,14 @@ def positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not positive")
     return value
+
+
+def picture_size(text: str) -> tuple[int, int]:
+    """Width and height from "1280x720"."""
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal() and 16 <= int(width) <= 8192 and 16 <= int(height) <= 8192):
+        raise argparse.ArgumentTypeError(f"{text} is not a size in pixels such as 1280x720")
+    return int(width), int(height)
 
 
 # --- verbs -------------------------------------------------------------------------------------------------------
@@ -223,8 +250,32 @@ def equations(options: argparse.Namespace) -> None:
     print(recursive_text(model.compile().symbolic("inverse_dynamics")))
 
 
+def derive(options: argparse.Namespace) -> None:
+    """``jourdain derive``."""
+    from .formalisms.principles import derive as derivation
+
+    found = derivation(load(options), options.principle)
+    print(found.latex() if options.latex else found.markdown() if options.markdown else found.text())
+
+
+def compare(options: argparse.Namespace) -> None:
+    """``jourdain compare``."""
+    from .analysis.compare import compare as side_by_side
+    from .io.analyses import starting
+
+    if options.output and Path(options.output).suffix not in PICTURES:
+        raise InputError(f"'{options.output}' is not a picture; write one of {', '.join(PICTURES)}")
+    system, start = starting(load(options), settings(options.set))
+    found = side_by_side(system, start, options.time)
+    print(found)
+    if options.output:
+        found.plot().savefig(options.output)
+        print(f"wrote {options.output}")
+
+
 def export(options: argparse.Namespace) -> None:
     """``jourdain export``."""
+    from .io.analyses import starting
     from .io.export import export_source, export_standalone, identifier
 
     model = load(options)
@@ -234,7 +285,7 @@ def export(options: argparse.Namespace) -> None:
             raise InputError("--standalone writes one C program: leave out --functions, and --to other than c")
         target = Path(options.output or f"{name}.c")
         target = target if target.suffix == ".c" else target / f"{name}.c"
-        system, start = starting(model, options.set)
+        system, start = starting(model, settings(options.set))
         written = [export_standalone(system, target, start, options.time, options.step)]
     else:
         if options.set:
@@ -260,19 +311,46 @@ def simulate(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """``jourdain run``."""
-    options.output = [str(Path(options.output) / name) for name in RUN_FILES]
-    simulate(options)
+    from .io.analyses import ModelRun
+    from .io.analyses import run as run_analyses
+
+    if options.time and options.analyses:
+        raise InputError("-t asks for a motion of its own; leave it out, or leave out the names of analyses")
+    if options.time:
+        sol = motion(options)
+        done = ModelRun(sol.system, sol.final_state(0))
+        done.whole["run"] = sol
+    else:
+        model = load(options)
+        if not model.analyses:
+            raise InputError(f"model '{model.name}' names no analyses; say how long to simulate: -t 10")
+        done = run_analyses(model, *options.analyses, settings=settings(options.set), progress=sys.stderr.isatty())
+    print(done["run"] if options.time else done)
+    for path in done.save(options.output):
+        print(path)
 
 
 def view(options: argparse.Namespace) -> None:
     """``jourdain view``."""
-    path = run_table(options.model)
+    from .io.run_folder import table_of_run
+
+    path = table_of_run(options.model)
     if path.suffix.lower() == ".html" and not options.output:
         open_page(path)
         return
-    scene = scene_to_view(options, path)
+    if options.live:
+        watch_live(options)
+        return
+    page = path.with_suffix(".html")
+    try:
+        scene = scene_to_view(options, path)
+    except InputError:
+        if options.output or options.model_of_run or path.suffix.lower() not in TABLES or not page.is_file():
+            raise
+        open_page(page)  # the table keeps too few channels to draw from; its page was made from all
+        return
     if options.output:
-        save_view(scene, Path(options.output))
+        save_view(scene, Path(options.output), options)
         print(options.output)
         return
     from .view import serve
@@ -284,13 +362,14 @@ def view(options: argparse.Namespace) -> None:
 
 def plot(options: argparse.Namespace) -> None:
     """``jourdain plot``."""
+    from .io.run_folder import table_of_run
     from .results import load_solution
 
     target = Path(options.output)
     if target.suffix.lower() not in PICTURES:
         raise InputError(f"plot '{target}': the ending '{target.suffix}' is unknown; use one of {' '.join(PICTURES)}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    load_solution(run_table(options.run_file)).plot(*options.channels, unit=options.unit, file=target)
+    load_solution(table_of_run(options.run_file)).plot(*options.channels, unit=options.unit, file=target)
     print(options.output)
 
 
@@ -308,48 +387,79 @@ def load(options: argparse.Namespace) -> Model:
     """The model named on the command line."""
     from .io.model_reference import load_model
 
-    return load_model(options.model, options.base, options.parameters)
+    return load_model(options.model, options.base, options.parameters, options.variant)
 
 
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
-    system, start = starting(load(options), options.set)
+    from .io.analyses import starting
+
+    system, start = starting(load(options), settings(options.set))
     return system.simulate(
         start, options.time, options.method, rtol=options.rtol, step=options.step, outputs=options.outputs,
         progress=sys.stderr.isatty(),
     )  # fmt: skip
 
 
-def run_table(given: str) -> Path:
-    """The file of results meant by a path: itself, or the table in a folder of ``jourdain run``."""
-    path = Path(given)
-    return path / RUN_FILES[0] if path.is_dir() else path
-
-
 def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
     """The scene of a table of results with its model, of a motion, or of a model at its start."""
+    from .io.run_folder import model_of_run
+
     if path.suffix.lower() in TABLES:
-        if options.model_of_run is None:
+        beside = model_of_run(path)
+        if options.model_of_run is None and beside is None:
             raise InputError(f"'{path}' holds numbers and no model; name it: jourdain view {path} --model MODEL")
         from .results import load_solution
 
-        options.model = options.model_of_run
-        return load_solution(path).scene(system=load(options).compile(), trace=options.trace)
+        options.model = options.model_of_run or str(beside)
+        return load_solution(path).scene(system=load(options).compile(), **scene_options(options))
     if options.time:
-        return motion(options).scene(trace=options.trace)
-    from .view import state_scene
+        return motion(options).scene(**scene_options(options))
+    from .io.analyses import starting
+    from .view import scene_of_modes, state_scene
 
-    return state_scene(*starting(load(options), options.set))
+    system, start = starting(load(options), settings(options.set))
+    return state_scene(system, start) if options.mode is None else scene_of_modes(system.modal(system.equilibrium(start)))
 
 
-def save_view(scene: Any, path: Path) -> None:
-    """Writes a scene as a page, picture or movie by the ending of the file."""
-    from .view import save_movie, save_page, save_picture
+def scene_options(options: argparse.Namespace) -> dict[str, Any]:
+    """What is to be drawn besides the bodies."""
+    follow = {"follow": options.follow} if options.follow else {}
+    return {"plots": options.plot, "trace": options.trace, "forces": options.forces, **follow}
+
+
+def watch_live(options: argparse.Namespace) -> None:
+    """Shows a motion while it is computed."""
+    from .io.analyses import starting
+    from .view import watch
+
+    if not options.time or options.output:
+        raise InputError("--live shows a motion: give its duration with -t, and no -o")
+    system, start = starting(load(options), settings(options.set))
+    drawn = {k: x for k, x in scene_options(options).items() if k != "follow"}
+    _, server = watch(
+        system, start, options.time, options.method, rtol=options.rtol, step=options.step, pace=1.0, **drawn,
+        on_start=lambda server: print(f"{server.url} (Ctrl-C ends)", flush=True),
+    )  # fmt: skip
+    with server:
+        wait_for_interrupt()
+
+
+def save_view(scene: Any, path: Path, options: argparse.Namespace) -> None:
+    """Writes a scene as a page, picture, movie or input of the ray tracer by the ending of the file."""
+    from .view import povray_scene, save_movie, save_page, save_picture, vibration
 
     path.parent.mkdir(parents=True, exist_ok=True)
     suffix = path.suffix.lower()
-    write: Any = save_page if suffix == ".html" else save_movie if suffix in (".mp4", ".gif") else save_picture
-    write(scene, path)
+    if suffix == ".html":
+        save_page(scene, path)
+    elif suffix in (".mp4", ".gif"):
+        save_movie(scene, path, speed=options.speed, size=options.size, mode=options.mode)
+    elif suffix == ".pov":
+        shown = scene if options.mode is None else vibration(scene, options.mode)
+        path.write_text(povray_scene(shown, options.at or 0.0, aspect=options.size[0] / options.size[1]), encoding="utf-8")
+    else:
+        save_picture(scene, path, options.at, size=options.size, mode=options.mode)
 
 
 def open_page(path: Path) -> None:
@@ -371,20 +481,9 @@ def wait_for_interrupt() -> None:
         print()
 
 
-def starting(model: Model, settings: Sequence[str]) -> tuple[System, State]:
-    """The compiled model with the parameters, inputs and the initial state of ``--set``; loops are closed."""
-    values = dict(setting(text) for text in settings)
-    system: System = model.compile()
-    parameters = {n: values.pop(n) for n in list(values) if n in system.parameters}
-    if parameters:
-        system.set_parameters(**parameters)
-    for name in [n for n in values if n in model.inputs]:
-        model.inputs[name].value = _number(values.pop(name), name)
-    initial = {i.coordinate: i.value for i in model.imported.get("initial", [])}
-    if system.equations_of_motion.rows:
-        return system, system.assemble(values, guess=initial)
-    velocities = {n: values.pop(n) for n in list(values) if n in system.velocity_names}
-    return system, system.state({**initial, **values}, velocities)
+def settings(texts: Sequence[str]) -> dict[str, float | str]:
+    """All of ``--set`` by name."""
+    return dict(setting(text) for text in texts)
 
 
 def setting(text: str) -> tuple[str, float | str]:
@@ -396,12 +495,6 @@ def setting(text: str) -> tuple[str, float | str]:
         return name.strip(), float(value)
     except ValueError:
         return name.strip(), value.strip()
-
-
-def _number(given: float | str, name: str) -> float:
-    from .model.values import number
-
-    return number(given, f"input '{name}'")
 
 
 def check_output(path: Path) -> None:

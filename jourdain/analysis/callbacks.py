@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +24,20 @@ class CallbackError(SolverError):
 
 
 class Callbacks:
-    """The callbacks of a model around a native right-hand side: they set their inputs before it is called."""
+    """The callbacks of a model around a native right-hand side: they set their inputs before it is called.
 
-    def __init__(self, native: NativeSystem, rhs: NativeFunction) -> None:
+    ``size`` and ``full`` are given where that side is a function of fewer numbers than the full state: how many, and the full state.
+    """
+
+    def __init__(
+        self,
+        native: NativeSystem,
+        rhs: NativeFunction,
+        size: int | None = None,
+        full: Callable[[float, np.ndarray], np.ndarray] | None = None,
+    ) -> None:
         self.native = native
+        self._size, self._full = native.n if size is None else size, full
         self.error: BaseException | None = None
         model = native.system.model
         self.items = list(model.callbacks.values())
@@ -49,8 +60,8 @@ class Callbacks:
         try:
             slots = (ctypes.c_uint64 * 3).from_address(pointer)
             t = ctypes.c_double.from_address(slots[0]).value
-            x = np.ctypeslib.as_array((ctypes.c_double * self.native.n).from_address(slots[1]))
-            self.update(t, x, self.native.u)
+            x = np.ctypeslib.as_array((ctypes.c_double * self._size).from_address(slots[1]))
+            self.update(t, x if self._full is None else self._full(t, x), self.native.u)
             self._args[:3] = slots
             return int(self._inner(self._args.ctypes.data))
         except BaseException as error:  # nothing may escape into native code; simulate raises it again

@@ -32,7 +32,7 @@ class ClosureReport:
 
     model: str
     independent: list[str]
-    #: "closed form", "Newton" or "none" (no loops)
+    #: "closed form", "Newton", "closed form and Newton" or "none" (no loops)
     method: str
     reason: str
     #: for each step: the constraints, the coordinates they give, the kind of the step, the branch (0 without a root)
@@ -67,7 +67,7 @@ def closure_report(system: System, independent: Sequence[str] | None = None, sta
     else:
         names = full_names(system, independent)
         form = closed_form(eq, names)
-        margin = sweep_margin(system, form, state) if form.complete else 0.0
+        margin = sweep_margin(system, form, state) if form.steps else 0.0
     rates = [n.removesuffix("_rate") for n in system.velocity_names]
     signs = iter(branches(system, form, state))
     steps = [
@@ -75,7 +75,7 @@ def closure_report(system: System, independent: Sequence[str] | None = None, sta
         for s in form.steps
     ]
     if not form.complete:
-        return ClosureReport(system.model.name, names, "Newton", form.reason, steps, [])
+        return ClosureReport(system.model.name, names, "closed form and Newton" if steps else "Newton", form.reason, steps, [], margin)
     reach = (
         "no dead point found in a sweep of the independent coordinates"
         if margin > 1e-3
@@ -143,7 +143,7 @@ def weights(system: System, state: State) -> np.ndarray:
 
 
 def best_closed_form(system: System, state: State) -> tuple[list[str], ClosedForm, float]:
-    """The independent coordinates whose closed form stays farthest from dead points; the best partition when there is none."""
+    """The independent coordinates whose closed form stays farthest from dead points; where none solves all loops, one that solves most."""
     eq = system.equations_of_motion
     tangent = null_space(jacobian(system, state.q, state.t)) * weights(system, state)[:, None]
     free = tangent.shape[1]
@@ -151,23 +151,26 @@ def best_closed_form(system: System, state: State) -> tuple[list[str], ClosedFor
     others = [j for j in range(system.nv) if j not in held]
     sets = ([*held, *c] for c in combinations(others, max(0, free - len(held))))
     scored = sorted(((_least_singular(tangent[c]), sorted(c)) for c in islice(sets, TRIES)), reverse=True)
-    best: tuple[float, float, list[str], ClosedForm] | None = None
-    first: ClosedForm | None = None
+    best: tuple[tuple[float, ...], list[str], ClosedForm, float] | None = None
     for quality, columns in scored:
         if quality < 1e-3 * scored[0][0]:
             break
         names = names_of(system, columns)
         form = closed_form(eq, names)
-        first = first or form
-        if form.complete:
-            margin = sweep_margin(system, form, state)
-            if best is None or (_reach(margin), quality) > (_reach(best[0]), best[1]):
-                best = margin, quality, names, form
-    if best is not None:
-        return best[2], best[3], best[0]
-    if first is None:
+        margin = sweep_margin(system, form, state) if form.steps else 0.0
+        score = _score(form, margin, quality)
+        if best is None or score > best[0]:
+            best = score, names, form, margin
+    if best is None:
         raise InputError(f"'{system.model.name}': no choice of independent coordinates was found in this position")
-    return names_of(system, first.independent), first, 0.0
+    return best[1:]
+
+
+def _score(form: ClosedForm, margin: float, quality: float) -> tuple[float, ...]:
+    """Best are closed forms of all loops without dead points, then of some loops, then those with dead points."""
+    reach = _reach(margin)
+    rank = (3.0 if form.complete else 2.0) if reach > 0.0 and form.steps else (1.0 if form.complete else 0.0)
+    return (rank, 0.0 if form.complete else len(form.solved), reach, quality)
 
 
 def _reach(margin: float) -> float:

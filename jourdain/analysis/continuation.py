@@ -113,8 +113,8 @@ def equilibria(
         raise InputError(f"equilibria: the present value {present:g} of '{parameter}' is outside the span ({low:g}, {high:g})")
     first = equilibrium(system, x0, unknowns, exchange, equations, kind, (), given)
     with temporary_parameters(system):
-        problem = describe_problem(system, first, unknowns, exchange, equations, kind, [], first.inputs, None)
         system.set_parameters(**first.exchanged_parameters)
+        problem = describe_problem(system, first, unknowns, exchange, equations, kind, [], first.inputs, None)
         balance = problem.balance([along])
         balance.held = [find_unknown(system, n) for n in first.held]
         balance.partition(balance.place)

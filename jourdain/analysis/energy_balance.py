@@ -16,7 +16,7 @@ import numpy as np
 
 from ..results.channel import Channel
 from ..symbolic.expr import KINDS
-from .reactions import constrained_accelerations, reactions_along
+from .reactions import constrained_accelerations
 
 if TYPE_CHECKING:
     from .system import System
@@ -32,58 +32,16 @@ _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 
 def powers(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Powers (W) dissipated and supplied at states in rows."""
-    table = system.function("load_powers")(t[:, None], x, u)
+    f = system.function("load_powers")
+    accelerations = [constrained_accelerations(system, t, x, u)[0]] if "a" in f.inputs else []
+    table = f(t[:, None], x, u, *accelerations)
     dissipated, supplied = table[:, 0], table[:, 1].copy()
-    across = _driven_joints(system) + _moving_closures(system)
-    if _moving_rows(system):
-        supplied += _constraint_power(system, t, x, u)
-    if across:
-        wrenches = reactions_along(system, t, x, u)
-        for name in across:
-            supplied += _power_across(system, name, wrenches[name], t, x, u)
+    eq = system.equations_of_motion
+    if eq.tree.prescribed or any(r.nonholonomic or r.expression.deps & KINDS["time"] for r in eq.rows):
+        nq, nv = system.nq, system.nv
+        a, lam = constrained_accelerations(system, t, x, u)
+        supplied += system.function("supplied_power")(t[:, None], x[:, :nq], x[:, nq : nq + nv], a, x[:, nq + nv :], u, lam)[:, 0]
     return dissipated, supplied
-
-
-def _driven_joints(system: System) -> list[str]:
-    """Joints of the tree with a prescribed motion that moves."""
-    cut = {id(j) for j in system.equations_of_motion.tree.cuts}
-    joints = system.model.joints.values()
-    return [j.name for j in joints if id(j) not in cut and any(c.motion is not None and not c.motion.is_number for c in j.coordinates)]
-
-
-def _moving_closures(system: System) -> list[str]:
-    """Closures whose constraints depend on time (a rod that changes its length, or a driven joint in the loop)."""
-    eq = system.equations_of_motion
-    moving = {row.name.rpartition("[")[0] for row in eq.rows if row.expression.deps & KINDS["time"]}
-    return [c.name for c in eq.closures if c.name in moving]
-
-
-def _moving_rows(system: System) -> list[int]:
-    """The user's own constraints that depend on time."""
-    eq = system.equations_of_motion
-    closures = {c.name for c in eq.closures}
-    own = [i for i, row in enumerate(eq.rows) if row.name.rpartition("[")[0] not in closures]
-    return [i for i in own if eq.rows[i].nonholonomic or eq.rows[i].expression.deps & KINDS["time"]]
-
-
-def _constraint_power(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """λᵀJ v of the user's own constraints: zero unless they move."""
-    rows = _moving_rows(system)
-    _, lam = constrained_accelerations(system, t, x, u)
-    _, _, J, *_ = system.function("descriptor")(t[:, None], x, u)
-    v = x[:, system.nq : system.nq + system.nv]
-    result: np.ndarray = np.einsum("ti,tij,tj->t", lam[:, rows], J[:, rows], v)
-    return result
-
-
-def _power_across(system: System, name: str, wrench: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Wrench on the child times the relative motion, less what laws do at a joint's other coordinates."""
-    nq, nv = system.nq, system.nv
-    f = system.function("relative_motion", across=name)
-    extra = {"t": t[:, None], "z": x[:, nq + nv :], "u": u}
-    motion = f(x[:, :nq], x[:, nq : nq + nv], *(extra[n] for n in list(f.inputs)[2:]))
-    result: np.ndarray = np.einsum("ti,ti->t", wrench, motion[:, :6]) - motion[:, 6]
-    return result
 
 
 def _hermite(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:

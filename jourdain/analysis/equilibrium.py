@@ -6,11 +6,9 @@ with given speeds or with given forces.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +20,11 @@ from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordin
 from .eigen import growing
 from .residual import Residual, closed_state, least_multipliers, temporary_parameters
 from .state import State
-from .tables import File
+from .tables import File, eigenvalue_plot, write_record
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .linearise import LinearSystem
     from .system import System
 
@@ -53,6 +53,10 @@ class Equilibrium:
     #: what remains in each equation (N, N m, or the unit of a user's equation)
     residuals: dict[str, float]
     multipliers: dict[str, float]
+    #: forces of driven and locked joints (N, N m)
+    drive_forces: dict[str, float]
+    #: parameter values with which it was found, exchanged ones included
+    parameters: dict[str, float] = field(repr=False)
     iterations: int
     method: str
     notes: list[str]
@@ -67,18 +71,13 @@ class Equilibrium:
         """Variables without influence, left where they were."""
         return [e.name for e in self.entries if e.role == "held"]
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """All parameter values of this equilibrium."""
-        return self.system.parameters | self.exchanged_parameters
-
     def apply(self) -> Equilibrium:
         """Gives the parameters that were found to the system."""
         self.system.set_parameters(**self.exchanged_parameters)
         return self
 
     def __getitem__(self, name: str) -> float:
-        for table in (self.exchanged_parameters, self.inputs, self.multipliers):
+        for table in (self.exchanged_parameters, self.inputs, self.multipliers, self.drive_forces):
             if name in table:
                 return table[name]
         return self.state[name]
@@ -88,7 +87,8 @@ class Equilibrium:
         """The linear system about this equilibrium."""
         from .linearise import linearise
 
-        return linearise(self.system, self)
+        with temporary_parameters(self.system, self.parameters):
+            return linearise(self.system, self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -111,6 +111,10 @@ class Equilibrium:
             return "asymptotically stable"
         return "stable without damping of every motion (neutral)"
 
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
+        """Eigenvalues of small motions about it in the complex plane."""
+        return eigenvalue_plot(self.eigenvalues, f"{self.kind} equilibrium of {self.system.model.name}", file, show)
+
     def save(self, path: File) -> None:
         """Everything that was found, as JSON."""
         values = self.eigenvalues
@@ -121,12 +125,13 @@ class Equilibrium:
             "inputs": self.inputs,
             "parameters": self.parameters,
             "multipliers": self.multipliers,
+            "drive_forces": self.drive_forces,
             "residuals": self.residuals,
             "eigenvalues": [[x.real, x.imag] for x in values.tolist()],
             "stability": self.stability,
             "notes": self.notes,
         }
-        Path(path).write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_record(path, data)
 
     def __str__(self) -> str:
         lines = [
@@ -134,10 +139,13 @@ class Equilibrium:
         ]
         width = max((len(e.name) for e in self.entries), default=4)
         lines += [f"  {e.name:<{width}} {e.value: .9g} {e.unit}{'' if e.role == 'found' else f'  ({e.role})'}" for e in self.entries]
-        if self.multipliers:
-            lines.append("multipliers (forces of the constraints):")
-            size = max(len(n) for n in self.multipliers)
-            lines += [f"  {n:<{size}} {x: .6g}" for n, x in self.multipliers.items()]
+        for title, table in (
+            ("multipliers (forces of the constraints):", self.multipliers),
+            ("forces of driven and locked joints:", self.drive_forces),
+        ):
+            if table:
+                size = max(len(n) for n in table)
+                lines += [title, *(f"  {n:<{size}} {x: .6g}" for n, x in table.items())]
         try:
             lines.append(self.stability)
         except SolverError as error:
@@ -406,6 +414,8 @@ def _result(system: System, balance: Balance, outcome: Outcome, kind: str, metho
         _entries(system, balance, place),
         residuals,
         dict(zip(names, lam.tolist(), strict=True)),
+        balance.residual.drive_forces(point.with_values(lam=lam)),
+        system.parameters | kept,
         outcome.iterations,
         method,
         _notes(balance, place),

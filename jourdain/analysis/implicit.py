@@ -16,6 +16,7 @@ from ..solvers.events import Event, Samples
 from ..solvers.native_function import NativeFunction
 from ..solvers.ode import integrate
 from ..solvers.trajectory import Checkpoint, Trajectory
+from .reactions import multiplier_channel
 
 if TYPE_CHECKING:
     from .native_system import NativeSystem
@@ -67,8 +68,7 @@ def alpha_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
             channels[symbol.name] = Channel(x[:, at].copy(), "m/s^2" if c.unit == "m" else "rad/s^2", "acceleration")
             at += 1
     for row in system.equations_of_motion.rows:
-        name = row.name.replace("[", ".").replace("]", "")
-        channels[f"{name}.multiplier"] = Channel(x[:, at].copy(), "", "constraint multiplier")
+        channels[multiplier_channel(row.name)] = Channel(x[:, at].copy(), "", "constraint multiplier")
         at += 1
     return channels
 

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..formalisms.drive_forces import drive_force_names
 from .balance import coordinate_label, coordinate_unit
 from .kinematics import Motion, kinematics
 from .partition import null_space
+from .reactions import multiplier_channel
 from .residual import Point, Residual, closed_state, least_multipliers
 from .state import State
+from .tables import File, bars, write_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +53,8 @@ class ActuatorForces:
     #: (times, actuators): N, N m, or the unit of an input
     forces: np.ndarray
     multipliers: dict[str, np.ndarray]
+    #: forces of the model's own drives and locks by name (N, N m)
+    drive_forces: dict[str, np.ndarray]
 
     @property
     def t(self) -> np.ndarray:
@@ -60,10 +65,11 @@ class ActuatorForces:
         for k, x in enumerate(self.actuators):
             if name in (x.name, x.name.rsplit(".", 1)[0]):
                 return np.asarray(self.forces[:, k])
-        if name in self.multipliers:
-            return self.multipliers[name]
-        known = ", ".join([*(x.name for x in self.actuators), *self.multipliers])
-        raise InputError(f"there is no actuator or multiplier '{name}'; there are {known}")
+        for table in (self.multipliers, self.drive_forces):
+            if name in table:
+                return table[name]
+        known = ", ".join([*(x.name for x in self.actuators), *self.multipliers, *self.drive_forces])
+        raise InputError(f"there is no actuator, multiplier or drive '{name}'; there are {known}")
 
     @property
     def power(self) -> np.ndarray:
@@ -76,11 +82,13 @@ class ActuatorForces:
 
     @property
     def solution(self) -> Solution:
-        """The motion with the forces as channels ``name.actuator`` and multipliers ``row.multiplier``."""
+        """The motion with the forces as channels ``name.actuator``, ``row.multiplier`` and ``joint.drive_force``."""
         from ..results.channel import Channel
 
         extra = {f"{x.name}.actuator": Channel(self.forces[:, k], x.unit, "actuator") for k, x in enumerate(self.actuators)}
-        extra |= {f"{n}.multiplier": Channel(x, "", "multiplier") for n, x in self.multipliers.items()}
+        extra |= {multiplier_channel(n): Channel(x, "", "multiplier") for n, x in self.multipliers.items()}
+        units = dict(drive_force_names(self.motion.system.equations_of_motion))
+        extra |= {n: Channel(x, units[n], "force that keeps the prescribed motion") for n, x in self.drive_forces.items()}
         return self.motion.solution.with_channels(**extra)
 
     def plot(self, **options: Any) -> Figure:
@@ -97,6 +105,7 @@ class ActuatorForces:
         for k, x in enumerate(self.actuators):
             f = self.forces[:, k]
             lines.append(f"  {x.name:<{width}} {np.abs(f).max():.6g}  {np.sqrt(np.mean(f**2)):.6g} {x.unit}")
+        lines += [f"  {n} {np.abs(f).max():.6g}  {np.sqrt(np.mean(f**2)):.6g}  (drive)" for n, f in self.drive_forces.items()]
         return "\n".join(lines)
 
 
@@ -108,20 +117,36 @@ class StaticForces:
     actuators: dict[str, float]
     units: dict[str, str]
     multipliers: dict[str, float]
+    #: forces of the model's own drives and locks (N, N m)
+    drive_forces: dict[str, float]
     #: loads of the model (springs, gravity not included) projected on the coordinates
     loads: dict[str, float]
 
     def __getitem__(self, name: str) -> float:
+        if name in self.drive_forces:
+            return self.drive_forces[name]
         for key, value in {**self.multipliers, **self.actuators}.items():
             if name in (key, key.rsplit(".", 1)[0]):
                 return value
-        raise InputError(f"there is no actuator or multiplier '{name}'; there are {', '.join([*self.actuators, *self.multipliers])}")
+        known = ", ".join([*self.actuators, *self.multipliers, *self.drive_forces])
+        raise InputError(f"there is no actuator, multiplier or drive '{name}'; there are {known}")
+
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
+        """Actuator forces and forces of drives as bars."""
+        return bars({**self.actuators, **self.drive_forces}, "force [N] or torque [N m]", file, show)
+
+    def save(self, path: File) -> None:
+        """Position, forces, multipliers and loads as JSON."""
+        position = dict(zip(self.state.system.coordinate_names, self.state.q.tolist(), strict=True))
+        tables = {"actuators": self.actuators, "units": self.units, "drive_forces": self.drive_forces, "loads": self.loads}
+        write_record(path, {"model": self.state.system.model.name, "position": position, **tables, "multipliers": self.multipliers})
 
     def __str__(self) -> str:
         width = max((len(n) for n in [*self.actuators, *self.multipliers]), default=1)
         lines = [f"static forces of {self.state.system.model.name}"]
         lines += [f"  {n:<{width}} {x: .6g} {self.units[n]}" for n, x in self.actuators.items()]
         lines += [f"  {n:<{width}} {x: .6g}  (constraint)" for n, x in self.multipliers.items()]
+        lines += [f"  {n:<{width}} {x: .6g}  (drive)" for n, x in self.drive_forces.items()]
         return "\n".join(lines)
 
 
@@ -170,12 +195,25 @@ def inverse_dynamics_along(
     residual = Residual(system)
     u = system.input_values(inputs)
     forces, multipliers = np.zeros((len(path.t), len(items))), np.zeros((len(path.t), len(residual.rows)))
+    drives = np.zeros((len(path.t), residual.sizes["c"]))
     tau = np.zeros(len(items))
     for k in range(len(path.t)):
         point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, u.copy(), np.zeros(len(residual.rows)))
         tau, lam = needed_forces(residual, point, items, tau)
         forces[k], multipliers[k] = tau, lam
-    return ActuatorForces(path, items, forces, {n: multipliers[:, i] for i, n in enumerate(residual.rows)})
+        drives[k] = list(residual.drive_forces(_acted_on(point, items, tau, lam)).values())
+    rows = {n: multipliers[:, i] for i, n in enumerate(residual.rows)}
+    names = [n for n, _ in drive_force_names(system.equations_of_motion)]
+    return ActuatorForces(path, items, forces, rows, {n: drives[:, i] for i, n in enumerate(names)})
+
+
+def _acted_on(point: Point, items: Sequence[Actuator], tau: np.ndarray, lam: np.ndarray) -> Point:
+    """The point with multipliers, and with the forces of actuators that are inputs."""
+    u = point.u.copy()
+    for x, force in zip(items, tau, strict=True):
+        if x.is_input:
+            u[x.index] = force
+    return point.with_values(u=u, lam=lam)
 
 
 def static_forces(
@@ -199,6 +237,7 @@ def static_forces(
         dict(zip(names, tau.tolist(), strict=True)),
         {x.name: x.unit for x in items},
         dict(zip(residual.rows, lam.tolist(), strict=True)),
+        residual.drive_forces(_acted_on(rest, items, tau, lam)),
         {coordinate_label(system, j): float(loads[j]) for j in range(system.nv)},
     )
 
@@ -234,8 +273,6 @@ def needed_forces(residual: Residual, point: Point, items: Sequence[Actuator], s
     limit = LEFT_OVER * (1.0 + np.abs(need).max(initial=0.0) + np.abs(tau).max(initial=0.0))
     if np.abs(left).max(initial=0.0) > limit:
         raise SolverError(_underactuated(system, point, Z, A, left, items))
-    if not driven:
-        return tau, least_multipliers(J, need - E @ step)
     return tau, least_multipliers(J, need - E @ step)
 
 

@@ -19,8 +19,11 @@ from .assemble import close_positions, velocity_column
 from .partition import null_space
 from .residual import close_loops
 from .state import State
+from .tables import File, bars, write_record
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .system import System
 
 
@@ -49,6 +52,17 @@ class Pose:
 
     def __getitem__(self, name: str) -> float:
         return self.state[name]
+
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
+        """Distance of every frame from its target as bars."""
+        return bars({n: d for n, (d, _) in self.errors.items()}, "distance from the target [m]", file, show)
+
+    def save(self, path: File) -> None:
+        """Positions and remaining errors as JSON."""
+        names = self.state.system.coordinate_names
+        position = dict(zip(names, self.state.q.tolist(), strict=True))
+        errors = {n: {"distance": float(d), "angle": float(a)} for n, (d, a) in self.errors.items()}
+        write_record(path, {"position": position, "errors": errors, "reached": bool(self.reached), "at_limits": self.at_limits})
 
     def __str__(self) -> str:
         head = "reached" if self.reached else "NOT reached; the nearest position"

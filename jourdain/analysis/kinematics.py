@@ -3,6 +3,8 @@
     h(q, t) = 0,   J v = −∂h/∂t,   J v̇ = −(J v)˙ at constant v      (Robotran manual, §5.6, eq. 60)
 
 Positions by Newton's method from a prediction; where the mechanism locks the time, the position and the joint are reported.
+Rolling and other constraints of velocities alone do not give positions: there q̇ = N v(q, t), with v from all constraints and the
+drivers, is integrated from one time to the next, and loops are closed at each.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Ratio of singular values of the constraints' Jacobian below which a position counts as a dead point.
 DEAD = 1e-8
+#: Relative and absolute tolerance of positions that follow from constrained velocities.
+ROLLING = (1e-10, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def kinematics(
 ) -> Motion:
     """Motion at ``times`` with coordinates driven by ``motion`` (name → expression of time, function, values or constant).
 
-    Prescribed joints of the model (``m.drive``) are taken as they are.  ``x0`` or ``guess`` says near which position the
+    With rolling constraints the motion starts from the position of ``x0`` at the first time.  Prescribed joints of the model (``m.drive``) are taken as they are.  ``x0`` or ``guess`` says near which position the
     loops are to be closed at the first time.
 
     >>> import jourdain as jd
@@ -141,10 +145,7 @@ class _March:
         self.free = [j for j in range(system.nv) if j not in drivers]
         self.scalar = dict(zip(system.configuration._scalar_v.tolist(), system.configuration._scalar_q.tolist(), strict=True))
         self.dead: list[DeadPoint] = []
-        if len(system.equations_of_motion.rows) > system.equations_of_motion.holonomic:
-            raise InputError(
-                f"kinematics '{system.model.name}': rolling constraints do not give positions; use simulate() with driven joints"
-            )
+        self.rolls = len(system.equations_of_motion.rows) > system.equations_of_motion.holonomic
 
     def first(self, start: State, t: float) -> Point:
         """The position at the first time, and whether the drivers determine the motion."""
@@ -163,6 +164,8 @@ class _March:
 
     def advance(self, point: Point, t: float) -> Point:
         """The position at a later time, in smaller steps where the prediction is poor."""
+        if self.rolls:
+            return self._rolled(point, t)
         step, shortest = t - point.t, 1e-11 * self.span
         while True:
             target = t if point.t + 1.01 * step >= t else point.t + step
@@ -175,6 +178,25 @@ class _March:
                 return found
             else:
                 point, step = found, 2.0 * step
+
+    def _rolled(self, point: Point, t: float) -> Point:
+        """The position at a later time where velocities are constrained: the velocities integrated, then the loops closed."""
+        from scipy.integrate import solve_ivp
+
+        c = self.system.configuration
+        last = point
+
+        def rates(time: float, q: np.ndarray) -> np.ndarray:
+            nonlocal last
+            driven = self._driven(c.normalise(q), time)
+            last = self._rates(point.with_values(t=time, q=driven), last.v, last.a)
+            return c.rate(last.q, last.v)
+
+        run = solve_ivp(rates, (point.t, t), point.q, method="DOP853", rtol=ROLLING[0], atol=ROLLING[1])
+        if not run.success:
+            raise SolverError(self._lockup(last))
+        found = self._positioned(point, c.normalise(run.y[:, -1]), t)
+        return self._rates(found, last.v, last.a)
 
     def _step(self, point: Point, t: float) -> Point | None:
         dt = t - point.t
@@ -209,11 +231,14 @@ class _March:
         return bool(change <= 0.05 * (1e-9 + np.abs(before.v).max(initial=0.0)))
 
     def _positioned(self, point: Point, q: np.ndarray, t: float) -> Point:
+        q, *_ = close_positions(self.system, self._driven(q, t), self.held, np.ones(self.system.nv), t)
+        return point.with_values(t=t, q=q)
+
+    def _driven(self, q: np.ndarray, t: float) -> np.ndarray:
         q = q.copy()
         for j, at in self.drivers.items():
             q[self.scalar[j]] = at(t)[0]
-        q, *_ = close_positions(self.system, q, self.held, np.ones(self.system.nv), t)
-        return point.with_values(t=t, q=q)
+        return q
 
     def _rates(self, point: Point, v: np.ndarray, a: np.ndarray) -> Point:
         """Velocities and accelerations that keep the constraints, as near as possible to predicted ones."""

@@ -16,14 +16,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..formalisms.drive_forces import drive_force_names
 from ..symbolic.expr import Expr
 from .eigen import spectrum
-from .residual import Point, Residual, Split, closed_state, dependent_change, spin_terms, split, temporary_parameters
+from .reactions import multiplier_channel
+from .residual import (
+    Point,
+    Residual,
+    Split,
+    closed_state,
+    dependent_change,
+    least_multipliers,
+    spin_terms,
+    split,
+    temporary_parameters,
+)
 from .state import State
-from .tables import File
+from .tables import File, eigenvalue_plot
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .system import System
+
+#: Order of independent positions, velocities, user states and inputs in the columns of a change.
+ORDER = ("q", "v", "z", "u")
 
 
 @dataclass(frozen=True)
@@ -52,6 +69,8 @@ class LinearSystem:
     #: accelerations and multipliers of the state itself: zero accelerations at an equilibrium
     a: np.ndarray = field(repr=False)
     lam: np.ndarray = field(repr=False)
+    #: forces of driven and locked joints there (N, N m)
+    drive_forces: dict[str, float] = field(repr=False)
 
     @property
     def dof(self) -> int:
@@ -80,6 +99,10 @@ class LinearSystem:
         return control.ss(
             self.A, self.B, self.C, self.D, states=_labels(self.states), inputs=_labels(self.inputs), outputs=_labels(self.outputs)
         )
+
+    def plot(self, file: File | None = None, show: bool = False) -> Figure:
+        """Eigenvalues of A in the complex plane."""
+        return eigenvalue_plot(self.eigenvalues, f"eigenvalues of {self.system.model.name}", file, show)
 
     def save(self, path: File) -> None:
         """All matrices and names as a NumPy archive (.npz)."""
@@ -110,13 +133,12 @@ def _labels(names: Sequence[str]) -> list[str]:
     return [n.replace(".", "_") for n in names]
 
 
-def reference(system: System, given: Any, u: Mapping[str, float] | None) -> tuple[State, np.ndarray, dict[str, float]]:
-    """State, inputs and parameter changes of what the user linearises about (an equilibrium carries its own)."""
+def reference(system: System, given: Any, u: Mapping[str, float] | None) -> tuple[State, np.ndarray]:
+    """State and inputs of what the user linearises about (an equilibrium carries its own)."""
     inputs: dict[str, float] = {}
-    parameters: dict[str, float] = {}
     if hasattr(given, "exchanged_parameters"):
-        inputs, parameters, given = dict(given.inputs), dict(given.exchanged_parameters), given.state
-    return closed_state(system, given), system.input_values(inputs | dict(u or {})), parameters
+        inputs, given = dict(given.inputs), given.state
+    return closed_state(system, given), system.input_values(inputs | dict(u or {}))
 
 
 def linearise(
@@ -129,15 +151,16 @@ def linearise(
 ) -> LinearSystem:
     """The linear system about a state (an equilibrium, a steady motion, or any instant of a motion).
 
-    ``inputs`` and ``outputs`` name channels: inputs of the model; outputs of the model, coordinates, velocities, user states,
-    or expressions by name.  All inputs and, as outputs, the model's (or else all states) are taken by default.  ``u`` gives
-    input values, ``preferred`` names coordinates that should be independent.
+    ``inputs`` and ``outputs`` name channels: inputs of the model; outputs of the model, coordinates, velocities, accelerations,
+    user states, multipliers (``loop.1.multiplier``) and forces of drives (``joint.drive_force``), or expressions by name.  All
+    inputs and, as outputs, the model's (or else all states) are taken by default.  ``u`` gives input values, ``preferred`` names
+    coordinates that should be independent.
     """
-    start, values, parameters = reference(system, state, u)
     inputs = list(system.model.inputs) if inputs is None else list(inputs)
     system.input_values(dict.fromkeys(inputs, 0.0))
     named = _outputs(system, outputs)
-    with temporary_parameters(system, parameters):
+    with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):
+        start, values = reference(system, state, u)
         residual = Residual(system, extra={n: e for n, e in named.items() if isinstance(e, Expr)})
         point = residual.solve_motion(residual.point(start, values))
         J = residual.jacobian(point)
@@ -158,6 +181,7 @@ def _outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | None) -
     if isinstance(given, Mapping):
         return dict(given)
     known = {*system.model.outputs, *system.coordinate_names, *system.velocity_names, *system.model.states}
+    known |= {*_acceleration_names(system), *_multiplier_names(system), *_drive_names(system)}
     found: dict[str, Expr | None] = {}
     for name in given:
         if name not in known:
@@ -170,11 +194,11 @@ def _assembled(
     residual: Residual, point: Point, J: np.ndarray, parts: Split, inputs: Sequence[str], outputs: Mapping[str, Expr | None]
 ) -> LinearSystem:
     system = residual.system
-    d = residual.derivatives(point)
+    d = residual.derivatives(point, "qvazul")
     basis = _Basis(system, point, J, parts, d)
     Iv, Iq = parts.velocity.independent, parts.position.independent
     Zv = parts.Zv
-    force = {x: Zv.T @ basis.change(d, "r", x) for x in ("q", "v", "z", "u")}
+    force = {x: Zv.T @ basis.change(d, "r", x) for x in ORDER}
     M = Zv.T @ d["ra"] @ Zv
     rhs = -np.hstack([force["q"], force["v"], force["z"], force["u"]])
     acceleration = np.linalg.solve(M, rhs) if M.size else rhs
@@ -183,11 +207,11 @@ def _assembled(
     A[:nq, :nq] = (basis.dv["q"] - spin_terms(system, point.v) @ basis.dq["q"])[Iq]
     A[:nq, nq : nq + nv] = basis.dv["v"][Iq]
     A[nq : nq + nv] = acceleration
-    rates = np.hstack([basis.change(d, "f", x) for x in ("q", "v", "z", "u")])
+    rates = np.hstack([basis.change(d, "f", x) for x in ORDER])
     A[nq + nv :] = rates + d["fa"] @ Zv @ acceleration
     n = nq + nv + nz
     chosen = [list(system.model.inputs).index(name) for name in inputs]
-    C, D = _output_rows(system, d, basis, acceleration, Zv, outputs, n)
+    C, D = _output_rows(system, d, _Change(basis, d, J, Zv @ acceleration), outputs, n)
     names = [x.removesuffix("_rate") for x in system.velocity_names]
     states = [names[j] for j in Iq] + [system.velocity_names[j] for j in Iv] + list(system.model.states)
     outputs = outputs or dict.fromkeys(states)
@@ -210,6 +234,7 @@ def _assembled(
         point.u,
         point.a,
         point.lam,
+        residual.drive_forces(point),
     )
 
 
@@ -233,64 +258,68 @@ class _Basis:
         return total + d[term + x] if x in "zu" else total
 
 
+class _Change:
+    """Change of every array (δq, δv, δv̇, δz, δu, δλ) along a solution, for a unit of each state and input."""
+
+    def __init__(self, basis: _Basis, d: Mapping[str, np.ndarray], J: np.ndarray, acceleration: np.ndarray) -> None:
+        sizes = [basis.dq[x].shape[1] for x in ORDER]
+        self.d = d
+        self.parts = {
+            "q": np.hstack([basis.dq[x] for x in ORDER]),
+            "v": np.hstack([basis.dv[x] for x in ORDER]),
+            "a": np.hstack([basis.da[x] for x in ORDER]) + acceleration,
+            "z": np.eye(sizes[2], sum(sizes), sizes[0] + sizes[1]),
+            "u": np.eye(sizes[3], sum(sizes), sizes[0] + sizes[1] + sizes[2]),
+        }
+        # δr = Jᵀδλ at constant λ on the left
+        self.parts["l"] = least_multipliers(J, self.of("r")) if len(J) else np.zeros((0, sum(sizes)))
+
+    def of(self, term: str) -> np.ndarray:
+        """Total change of a term of the equations."""
+        return np.asarray(sum(self.d[term + x] @ change for x, change in self.parts.items()))
+
+
 def _output_rows(
-    system: System,
-    d: Mapping[str, np.ndarray],
-    basis: _Basis,
-    acceleration: np.ndarray,
-    Zv: np.ndarray,
-    outputs: Mapping[str, Expr | None],
-    n: int,
+    system: System, d: Mapping[str, np.ndarray], change: _Change, outputs: Mapping[str, Expr | None], n: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of C and D for the outputs (all states when there are none)."""
     if not outputs:
         return np.eye(n), np.zeros((n, system.nu))
-    of = {t: np.hstack([basis.change(d, t, x) for x in ("q", "v", "z", "u")]) + d[t + "a"] @ Zv @ acceleration for t in ("y", "e")}
-    positions = _position_rows(system, np.hstack([basis.dq[x] for x in ("q", "v", "z", "u")]))
-    velocities = np.hstack([basis.dv[x] for x in ("q", "v", "z", "u")])
-    z = np.zeros((system.nz, velocities.shape[1]))
-    z[:, n - system.nz : n] = np.eye(system.nz)
-    rows, expressions = [], iter(of["e"])
+    parts = change.parts
+    tables = [
+        dict(zip(system.model.outputs, change.of("y"), strict=True)),
+        dict(zip(system.velocity_names, parts["v"], strict=True)),
+        dict(zip(system.model.states, parts["z"], strict=True)),
+        _position_rows(system, parts["q"]),
+        dict(zip(_acceleration_names(system), parts["a"], strict=True)),
+        dict(zip(_multiplier_names(system), parts["l"], strict=True)),
+        dict(zip(_drive_names(system), change.of("c"), strict=True)),
+    ]
+    rows, expressions = [], iter(change.of("e"))
     for name, e in outputs.items():
-        if e is not None:
-            rows.append(next(expressions))
-        elif name in system.model.outputs:
-            rows.append(of["y"][list(system.model.outputs).index(name)])
-        elif name in system.velocity_names:
-            rows.append(velocities[system.velocity_names.index(name)])
-        elif name in system.model.states:
-            rows.append(z[list(system.model.states).index(name)])
-        elif name in positions:
-            rows.append(positions[name])
-        else:
+        found = next(expressions) if e is not None else next((t[name] for t in tables if name in t), None)
+        if found is None:
             raise InputError(
                 f"linearise: '{name}' is a component of a quaternion; give an expression such as a sensor's rotation entry as output"
             )
+        rows.append(found)
     table = np.array(rows)
     return table[:, :n], table[:, n:]
+
+
+def _acceleration_names(system: System) -> list[str]:
+    return [s.name for c in system.configuration.coordinates for s in c.a]
+
+
+def _multiplier_names(system: System) -> list[str]:
+    return [multiplier_channel(row.name) for row in system.equations_of_motion.rows]
+
+
+def _drive_names(system: System) -> list[str]:
+    return [name for name, _ in drive_force_names(system.equations_of_motion)]
 
 
 def _position_rows(system: System, dq: np.ndarray) -> dict[str, np.ndarray]:
     """Rows of position outputs by name; quaternion components are left out (their change depends on the orientation)."""
     c = system.configuration
     return {c.position_names[i]: dq[j] for i, j in zip(c._scalar_q, c._scalar_v, strict=True)}
-
-
-def symbolic_linearisation(system: System, at: Mapping[str, Any] | None = None) -> dict[str, list[list[Expr]]]:
-    """M, G, K, L, B (forces) and K_x, G_x, L_x, B_x (user states) as expressions, for systems without loops.
-
-    ``at`` gives coordinates, velocities or inputs numbers or expressions; accelerations are zero there.
-    """
-    from ..formalisms.linearisation import symbolic_matrices
-    from ..model.values import value
-    from ..symbolic.graph import substitute
-
-    eq = system.equations_of_motion
-    symbols = {s.name: s for s in (*eq.q, *eq.v, *eq.z, *eq.u)}
-    replaced = dict.fromkeys(eq.a, value(0.0, "acceleration"))
-    for name, given in (at or {}).items():
-        if name not in symbols:
-            full = system.coordinate_names[system.configuration.index(name)]
-            name = full
-        replaced[symbols[name]] = value(given, f"'{name}'")
-    return {k: [substitute(row, replaced) for row in rows] for k, rows in symbolic_matrices(eq).items()}

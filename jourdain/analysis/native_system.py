@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..native.function import Function, compile_function
 from ..solvers.events import Event
-from ..solvers.native_function import NativeFunction
+from ..solvers.native_function import NativeFunction, address
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import evaluate, substitute
@@ -21,31 +25,35 @@ if TYPE_CHECKING:
     from .state import State
     from .system import System
 
+#: Plans of constrained systems by their equations and redundant rows.
+_PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], np.ndarray]] = WeakKeyDictionary()
+
 
 class NativeSystem:
     """Native ẋ = f(t, x) of a system, with the projection onto its constraints; one object for one thread.
 
     ``u`` holds the inputs and may be changed between calls (by a sampled controller); ``signals`` are inputs given as
     expressions of time, which become part of the equations.  ``start`` is a closed state, at which redundant constraints are
-    found and left out.
+    found and left out, or they are given by number.
     """
 
     def __init__(
         self, system: System, u: np.ndarray | None = None, parameters: np.ndarray | None = None,
-        signals: Mapping[Expr, Expr] | None = None, start: State | None = None,
+        signals: Mapping[Expr, Expr] | None = None, start: State | None = None, redundant: list[int] | None = None,
     ) -> None:  # fmt: skip
         self.system = system
         self.u = np.array(system.input_values() if u is None else u, dtype=float)
         if self.u.size == 0:
             self.u = np.zeros(1)
         self._parameters = parameters
+        self._made_for = system.parameter_vector
         self._signals = dict(signals or {})
         #: Inputs set by sampled controllers: time and all values from then on.
         self.held: list[tuple[float, np.ndarray]] = []
         self._initial = self.u.copy()
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
-        self._redundant = redundant_rows(system, start) if constrained and start is not None else []
+        self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
         if constrained:
             self.rhs = self._constrained()
         elif system.form == "looped":
@@ -56,6 +64,24 @@ class NativeSystem:
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
         self.project = self._projection() if constrained or system.configuration.quaternions else None
+
+    @staticmethod
+    def with_constant_inputs(system: System, u: np.ndarray, start: State) -> NativeSystem:
+        """An object for a run whose inputs stay as they are: that of an ended run where it fits, else a new one."""
+        redundant = redundant_rows(system, start)
+        idle: list[NativeSystem] = system._idle.setdefault("native", [])
+        while True:
+            try:  # another thread may have taken the last one
+                native = idle.pop()
+            except IndexError:
+                return NativeSystem(system, u, redundant=redundant)
+            if native._made_for is system.parameter_vector and native._redundant == redundant:
+                native.u[: system.nu] = u
+                return native
+
+    def release(self) -> None:
+        """Keeps the object for another run by :meth:`with_constant_inputs`; nothing may refer to it any more."""
+        self.system._idle["native"].append(self)
 
     def _function(self, name: str, **options: str) -> Function:
         """A compiled function of the system, with signals put in."""
@@ -96,7 +122,7 @@ class NativeSystem:
         """A function f(t, x) or f(t, x, u) with one result as the solvers call it: t, x, result."""
         k, work = self._memory(f)
         if "u" not in f.inputs:
-            return NativeFunction(f.address, np.array([0, 0, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp), (k, work, f))
+            return NativeFunction(f.address, np.array([0, 0, 0, address(k), address(work)], dtype=np.uintp), (k, work, f))
         from ..solvers.adapter import with_inputs
 
         inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
@@ -151,36 +177,48 @@ class NativeSystem:
         return action
 
     def _plan(self) -> np.ndarray:
+        """The plan of the constraints; it depends on the equations alone and is made once for them."""
         from ..solvers.constrained import make_plan
 
-        eq = self.system.equations_of_motion
-        pattern = np.zeros((len(eq.rows), self.system.nv), dtype=bool)
-        for i, j in eq.constraint_jacobian:
-            pattern[i, j] = True
-        s = self.system
-        return make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern, self._redundant)
+        s, eq = self.system, self.system.equations_of_motion
+        known = _PLANS.setdefault(eq, {})
+        key = tuple(self._redundant)
+        if key not in known:
+            pattern = np.zeros((len(eq.rows), s.nv), dtype=bool)
+            for i, j in eq.constraint_jacobian:
+                pattern[i, j] = True
+            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern, self._redundant)
+        return known[key].copy()
+
+    @cached_property
+    def _shared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[object]]:
+        """Plan, pointers of the descriptor function, scratch and integers: the right-hand side and the projection never run at once."""
+        from ..solvers import constrained as c
+
+        plan = self._plan()
+        keep: list[object] = []
+        descriptor = np.zeros(1, dtype=np.uintp)
+        if plan[c.M]:
+            f = self._function("descriptor")
+            plan[c.ADDRESS_DESCRIPTOR] = f.address
+            descriptor = self._pointers(f, 2, keep)
+        scratch = np.zeros(plan[c.SCRATCH] + plan[c.M] * (self.system.nv + 1))
+        return plan, descriptor, scratch, np.zeros(plan[c.INTEGERS], dtype=np.int64), [keep, self.u]
 
     def _constrained(self) -> NativeFunction:
         from ..solvers import constrained as c
 
-        f = self._function("descriptor")
-        k, work = self._memory(f)
-        plan = self._plan()
-        plan[c.ADDRESS_DESCRIPTOR] = f.address
-        outputs = [np.zeros(max(1, int(np.prod(shape)))) for shape in f.outputs.values()]
-        inner = np.array([0, 0, self.u.ctypes.data, *(o.ctypes.data for o in outputs), k.ctypes.data, work.ctypes.data], dtype=np.uintp)
-        scratch = np.zeros(plan[c.SCRATCH])
-        helper = np.zeros(plan[c.LENGTH] + self.system.nv + 8, dtype=np.int64)
-        args = np.array([0, 0, 0, plan.ctypes.data, scratch.ctypes.data, helper.ctypes.data, inner.ctypes.data], dtype=np.uintp)
-        return NativeFunction(c.constrained_state_derivative.address, args, (k, work, plan, outputs, inner, scratch, helper, self.u, f))
+        plan, descriptor, scratch, integers, _ = self._shared
+        args = np.array([0, 0, 0, *map(address, (plan, scratch, integers, descriptor))], dtype=np.uintp)
+        return NativeFunction(c.constrained_state_derivative.address, args, self._shared)
 
     def _projection(self) -> NativeFunction:
         from ..solvers import constrained as c
 
         s = self.system
-        plan = self._plan()
-        keep: list[object] = [plan]
-        position = velocity = descriptor = np.zeros(1, dtype=np.uintp)
+        plan, descriptor, scratch, integers, _ = self._shared
+        keep: list[object] = [self._shared]
+        position = velocity = np.zeros(1, dtype=np.uintp)
         if plan[c.HOLONOMIC]:
             f = s.function("constraints")
             plan[c.ADDRESS_POSITION] = f.address
@@ -189,38 +227,20 @@ class NativeSystem:
             f = s.function("constraint_velocities")
             plan[c.ADDRESS_VELOCITY] = f.address
             velocity = self._pointers(f, 3, keep)
-            f = self._function("descriptor")
-            plan[c.ADDRESS_DESCRIPTOR] = f.address
-            descriptor = self._pointers(f, 3, keep)
-            descriptor[2] = self.u.ctypes.data
-        scratch = np.zeros(plan[c.SCRATCH] + plan[c.M] * (s.nv + 1))
-        helper = np.zeros(plan[c.LENGTH] + s.nv + 8, dtype=np.int64)
         quaternions = np.array([i for pair in s.configuration.quaternions for i in pair] + [0], dtype=np.int64)
-        args = np.array(
-            [
-                0,
-                0,
-                0,
-                plan.ctypes.data,
-                scratch.ctypes.data,
-                quaternions.ctypes.data,
-                position.ctypes.data,
-                velocity.ctypes.data,
-                descriptor.ctypes.data,
-                helper.ctypes.data,
-            ],
-            dtype=np.uintp,
-        )
-        keep += [scratch, quaternions, position, velocity, descriptor, helper]
-        return NativeFunction(c.project.address, args, tuple(keep))
+        parts = (plan, scratch, quaternions, position, velocity, descriptor, integers)
+        args = np.array([0, 0, 0, *map(address, parts)], dtype=np.uintp)
+        return NativeFunction(c.project.address, args, (*keep, quaternions, position, velocity))
 
     def _pointers(self, f: Function, state_inputs: int, keep: list[object]) -> np.ndarray:
         """Pointer array of a function whose first inputs the kernel sets; user states and inputs are zero and u."""
-        k, work = self._memory(f)
-        outputs = [np.zeros(max(1, int(np.prod(shape)))) for shape in f.outputs.values()]
-        extra = [np.zeros(max(1, size)) if name != "u" else self.u for name, size in list(f.inputs.items())[state_inputs:]]
-        pointers = [0] * state_inputs + [a.ctypes.data for a in (*extra, *outputs, k, work)]
-        keep += [k, work, outputs, extra, f]
+        s = f.signature
+        sizes = [max(1, math.prod(shape)) for _, shape in s.outputs] + [max(1, s.workspace)]
+        extra = [np.zeros(max(1, size)) if name != "u" else self.u for name, size in s.inputs[state_inputs:]]
+        k, memory = self._constants(f), np.zeros(sum(sizes))
+        *outputs, work, _ = accumulate(sizes, lambda at, size: at + 8 * size, initial=address(memory))
+        pointers = [*[0] * state_inputs, *map(address, extra), *outputs, address(k), work]
+        keep += [k, memory, extra, f]
         return np.array(pointers, dtype=np.uintp)
 
 

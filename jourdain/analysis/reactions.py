@@ -36,11 +36,39 @@ def reactions_along(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray,
     return {name: table[:, i] for i, name in enumerate(reaction_names(system.equations_of_motion))}
 
 
-def reaction_channels(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
-    """Lazy channels: accelerations, multipliers, and ``joint.reaction`` (force) and ``joint.reaction_torque``."""
+def reactions_of_accelerations(system: System, t: float, x: np.ndarray, u: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
+    """Force and torque (6) on each joint's child and each closure's second frame that given accelerations v̇ ask for.
+
+    The multipliers are the least ones that balance the tree: Jᵀλ = M v̇ − f.
+    """
     from ..formalisms.tree_functions import reaction_names
 
-    cache: dict[str, tuple[np.ndarray, np.ndarray] | dict[str, np.ndarray]] = {}
+    nq, nv = system.nq, system.nv
+    clock = np.array([t])
+    M, f, J, _, _ = system.function("descriptor")(clock, x, u)
+    lam = np.linalg.lstsq(J.T, M @ a - f, rcond=1e-12)[0] if len(J) else np.zeros(0)
+    table = system.function("reactions", axes="world")(clock, x[:nq], x[nq : nq + nv], a, x[nq + nv :], u, lam)
+    return {name: table[i] for i, name in enumerate(reaction_names(system.equations_of_motion))}
+
+
+def drive_forces_along(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray) -> np.ndarray:
+    """λ_c (nt, driven and locked coordinates): force or torque of every drive and lock."""
+    nq, nv = system.nq, system.nv
+    f = system.function("drive_forces")
+    return np.asarray(f(t[:, None], x[:, :nq], x[:, nq : nq + nv], a, x[:, nq + nv :], u, lam))
+
+
+def multiplier_channel(row: str) -> str:
+    """Name of the channel of a constraint's multiplier: ``loop[1]`` becomes ``loop.1.multiplier``."""
+    return f"{row.replace('[', '.').replace(']', '')}.multiplier"
+
+
+def reaction_channels(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
+    """Lazy channels: accelerations, multipliers, ``joint.reaction`` (force), ``joint.reaction_torque`` and ``joint.drive_force``."""
+    from ..formalisms.drive_forces import drive_force_names
+    from ..formalisms.tree_functions import reaction_names
+
+    cache: dict[str, tuple[np.ndarray, np.ndarray] | dict[str, np.ndarray] | np.ndarray] = {}
 
     def dynamics() -> tuple[np.ndarray, np.ndarray]:
         if "dynamics" not in cache:
@@ -52,11 +80,19 @@ def reaction_channels(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarra
             cache["wrenches"] = reactions_along(system, t, x, u)
         return cache["wrenches"]  # type: ignore[return-value]
 
+    def drives() -> np.ndarray:
+        if "drives" not in cache:
+            cache["drives"] = drive_forces_along(system, t, x, u, *dynamics())
+        return cache["drives"]  # type: ignore[return-value]
+
     def acceleration(i: int) -> Callable[[], np.ndarray]:
         return lambda: dynamics()[0][:, i]
 
     def multiplier(i: int) -> Callable[[], np.ndarray]:
         return lambda: dynamics()[1][:, i]
+
+    def drive(i: int) -> Callable[[], np.ndarray]:
+        return lambda: drives()[:, i]
 
     def part(name: str, columns: slice) -> Callable[[], np.ndarray]:
         return lambda: wrenches()[name][:, columns]
@@ -70,8 +106,10 @@ def reaction_channels(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarra
             channels[symbol.name] = Channel(acceleration(index), unit, "acceleration")
             index += 1
     for i, row in enumerate(eq.rows):
-        channels[f"{row.name.replace('[', '.').replace(']', '')}.multiplier"] = Channel(multiplier(i), "", "constraint multiplier")
+        channels[multiplier_channel(row.name)] = Channel(multiplier(i), "", "constraint multiplier")
     for name in reaction_names(eq):
         channels[f"{name}.reaction"] = Channel(part(name, slice(0, 3)), "N", "force on the child, world axes")
         channels[f"{name}.reaction_torque"] = Channel(part(name, slice(3, 6)), "N m", "torque on the child at the joint, world axes")
+    for i, (name, unit) in enumerate(drive_force_names(eq)):
+        channels[name] = Channel(drive(i), unit, "force that keeps the prescribed motion")
     return channels

@@ -11,49 +11,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import SolverError
-from .assemble import close_positions, jacobian
-from .partition import RANK_TOLERANCE, null_space, partition
+from ..native.function import Function
 from .state import State
 
 if TYPE_CHECKING:
     from .system import System
 
-#: Closed positions around the given one in which the rank is looked at, and how far they are away (rad, m).
+#: Closed positions around the given one in which the rank is looked at.
 SAMPLES = 4
-DISTANCE = 0.1
 
 
 def redundant_rows(system: System, state: State) -> list[int]:
     """Indices of constraints that are redundant in the given closed position and around it."""
-    J = jacobian(system, state.q, state.t)
-    if _rank(J) == len(J):
+    m = len(system.equations_of_motion.rows)
+    if not m:
         return []
-    nearby = [J for J in _nearby_jacobians(system, state, J) if len(J)]
-    if not nearby:
-        return []
-    best = max(nearby, key=_rank)
-    return partition(best).redundant if _rank(best) < len(best) else []
+    from ..solvers.nearby import redundant_nearby
+
+    if "redundancy" not in system._idle:
+        system._idle["redundancy"] = _Memory(system)
+    memory: _Memory = system._idle["redundancy"]
+    found = np.zeros(m, dtype=np.int64)
+    count = redundant_nearby(*memory.functions, memory.time, memory.quaternions, memory.directions, found, state.q, state.t)
+    return sorted(found[:count].tolist()) if count else []
 
 
-def _rank(J: np.ndarray) -> int:
-    singular = np.linalg.svd(J, compute_uv=False) if J.size else np.zeros(0)
-    return int(np.sum(singular > RANK_TOLERANCE * singular[0])) if len(singular) else 0
+class _Memory:
+    """The compiled constraints of a system as the kernel takes them: addresses, arguments, sizes, and what they point to."""
 
+    def __init__(self, system: System) -> None:
+        eq = system.equations_of_motion
+        velocity = system.function("constraint_velocities")
+        position = system.function("constraints") if eq.holonomic else velocity
+        self.time, self._zeros = np.zeros(1), np.zeros(max(size for _, size in velocity.signature.inputs))
+        self._keep: list[np.ndarray] = []
+        self._arguments = [self._pointers(f) for f in (position, velocity)]
+        first, second = (a.ctypes.data for a in self._arguments)
+        slot = len(velocity.signature.inputs) + 1
+        self.functions = (position.address, first, velocity.address, second, slot, eq.holonomic, len(eq.rows), system.nv)
+        self.quaternions = np.array([i for pair in system.configuration.quaternions for i in pair] + [0], dtype=np.int64)
+        # the same for every start: what is found does not depend on chance
+        self.directions = np.random.default_rng(0).normal(size=(SAMPLES, system.nv))
 
-def _nearby_jacobians(system: System, state: State, J: np.ndarray) -> list[np.ndarray]:
-    """Jacobians in closed positions reached by small allowed motions."""
-    allowed = null_space(J)
-    if allowed.shape[1] == 0:
-        return [J]
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(SAMPLES):
-        direction = allowed @ rng.normal(size=allowed.shape[1])
-        step = DISTANCE * direction / np.linalg.norm(direction)
-        try:
-            q, *_ = close_positions(system, system.configuration.integrate(state.q, step), [], np.ones(system.nv), state.t)
-        except SolverError:
-            continue
-        found.append(jacobian(system, q, state.t))
-    return found
+    def _pointers(self, f: Function) -> np.ndarray:
+        """Arguments of a function of t, q and others that are zero."""
+        outputs = [np.zeros(shape) for _, shape in f.signature.outputs]
+        self._keep += outputs
+        return f.arguments(self.time, *[self._zeros] * (len(f.signature.inputs) - 1), *outputs)

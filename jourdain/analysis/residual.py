@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..formalisms.acceleration_loads import loads_need_acceleration
+from ..formalisms.drive_forces import drive_force_names
 from ..formalisms.linearisation import expressions, expressions_tangent
 from ..native.function import Function, compile_function
 from ..symbolic.expr import Expr
@@ -85,8 +87,9 @@ class Residual:
             "f": s.nz,
             "y": len(s.model.outputs),
             "e": len(self.extra),
+            "c": len(s.equations_of_motion.tree.prescribed),
         }
-        self.widths = {"q": s.nv, "v": s.nv, "a": s.nv, "z": s.nz, "u": s.nu, "p": len(self.parameters)}
+        self.widths = {"q": s.nv, "v": s.nv, "a": s.nv, "z": s.nz, "u": s.nu, "l": m, "p": len(self.parameters)}
         self._empty = not any(n for k, n in self.sizes.items() if k != "e")
         self._extra_value: Function | None = None
         self._extra_tangent: Function | None = None
@@ -105,7 +108,7 @@ class Residual:
         return dict(zip(f.outputs, (found,) if len(f.outputs) == 1 else found, strict=True))
 
     def values(self, point: Point) -> dict[str, np.ndarray]:
-        """r, h, w, g, f, y and e at a point."""
+        """r, h, w, g, f, y, c and e at a point."""
         found = {name: np.zeros(n) for name, n in self.sizes.items()}
         if not self._empty:
             found |= self._named(self.system.function("residual"), point.arrays())
@@ -119,6 +122,7 @@ class Residual:
     def _bad(self, found: Mapping[str, np.ndarray], name: str) -> str:
         i = int(np.flatnonzero(~np.isfinite(found[name]))[0])
         labels = {"r": self.system.velocity_names, "f": list(self.system.model.states), "y": list(self.system.model.outputs)}
+        labels["c"] = [n for n, _ in drive_force_names(self.system.equations_of_motion)]
         return f"{labels.get(name, self.rows)[i]}" if i < len(labels.get(name, self.rows)) else name
 
     def derivatives(self, point: Point, wrt: str = "qvazup") -> dict[str, np.ndarray]:
@@ -137,6 +141,11 @@ class Residual:
                         found[output + kind][:, j] = column
                 direction[j] = 0.0
         return found
+
+    def drive_forces(self, point: Point) -> dict[str, float]:
+        """λ_c of every driven or locked coordinate by name (N, N m), with the multipliers of the point."""
+        names = [name for name, _ in drive_force_names(self.system.equations_of_motion)]
+        return dict(zip(names, self.values(point)["c"].tolist(), strict=True)) if names else {}
 
     # -- points ---------------------------------------------------------------------------------------------------
 
@@ -172,11 +181,7 @@ class Residual:
 
     @property
     def _force_needs_acceleration(self) -> bool:
-        from ..symbolic.expr import KINDS
-
-        eq = self.system.equations_of_motion
-        laws = [*eq.joint_forces, *(e for f, n in eq.wrenches.values() for e in (*f, *n))]
-        return any(e.deps & KINDS["acceleration"] for e in laws)
+        return loads_need_acceleration(self.system.equations_of_motion)
 
     def _massless(self, M: np.ndarray, J: np.ndarray) -> str:
         Z = independent_basis(J, partition(J))
@@ -264,7 +269,7 @@ def spin_terms(system: System, v: np.ndarray) -> np.ndarray:
 def closed_state(system: System, given: State | Mapping[str, Any] | None, guess: bool = False) -> State:
     """A state with closed loops: named values are assembled, a state is checked.
 
-    With ``guess`` values that cannot all be kept are where closing starts.
+    With ``guess`` values that cannot all be kept, or a state that is not closed, are where closing starts.
     """
     if not isinstance(given, State):
         if system.equations_of_motion.rows:
@@ -273,6 +278,8 @@ def closed_state(system: System, given: State | Mapping[str, Any] | None, guess:
     if system.equations_of_motion.holonomic:
         h, _ = system.function("constraints")(np.array([given.t]), given.q)
         i = int(np.argmax(np.abs(h)))
+        if abs(h[i]) > CLOSED and guess:
+            return given.with_values(q=close_loops(system, given.q, (), given.t))
         if abs(h[i]) > CLOSED:
             name = system.equations_of_motion.rows[i].name
             raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from ..solvers import METHODS, STIFF
 from ..solvers.events import Samples
 from ..solvers.ode import integrate
 from ..symbolic.expr import Expr, as_expr
+from ..symbolic.tables import table
 from .assemble import check_closed
 from .diagnose import explain_failure
 from .energy_balance import BOOKS, energy_channels
 from .implicit import ALPHA_METHODS, alpha_channels, integrate_alpha
 from .native_system import NativeSystem
-from .reactions import reaction_channels
+from .reactions import constrained_accelerations, reaction_channels
 from .state import State
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ def simulate(
 
     ``x0`` is a state, named values, or a solution to go on from (with the same method: as if it had never stopped).
     ``times`` asks for output at given instants, ``outputs`` for that many equal ones; by default every step is kept.
-    ``inputs`` gives the model's inputs: numbers, functions of time, tables of time, or a :class:`Controller`.
+    ``inputs`` gives the model's inputs: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a :class:`Controller`.
     ``rho`` is the spectral radius at infinite frequency of "generalized_alpha", "hht" and "newmark" (1: no numerical
     damping); these and "trapezoidal" take fixed steps of ``step`` seconds, or adapt it to ``rtol`` and ``atol`` without it.
     ``dense`` keeps the method's interpolant for ``solution.at`` (default: when every step is kept); ``parameters`` (a vector
     in the order of ``system.parameter_vector``) replaces the system's for this run.
     ``formulation`` of a system with loops: "projected" (all coordinates, put back onto the constraints after each step),
     "reduced" (independent coordinates, loops closed by Newton; they change in flight where ``repartition`` is not False) or
-    "closed" (loops solved in closed form).  ``independent`` names the coordinates to integrate, else they are chosen by
+    "closed" (loops solved in closed form as far as they have one, the others by Newton).  ``independent`` names the coordinates to integrate, else they are chosen by
     ``criterion`` ("pivoting" or "projective").
 
     A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.
@@ -59,22 +60,24 @@ def simulate(
         system = system.copy(parameters)
     restart = x0.restart if isinstance(x0, Solution) else None
     start: State = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
-    span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
+    long = isinstance(t, (int, float)) or np.ndim(t) == 0
+    span = (start.t, start.t + float(t)) if long else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
     if not span[1] > span[0]:
         raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
     check_closed(system, start)
     if outputs is not None:
         times = np.linspace(span[0], span[1], outputs)
     if formulation != "projected":
-        from .reduced import simulate_independent
+        from .independent_runs import simulate_independent
 
         chosen = {"independent": independent, "criterion": criterion, "repartition": repartition, "parameters": parameters}
         return simulate_independent(
             system, start, span, method, formulation, inputs or {}, chosen, rtol=rtol, atol=atol, step=step, t_eval=times,
-            progress=progress, max_steps=max_steps,
+            progress=progress, max_steps=max_steps, dense=times is None if dense is None else dense, restart=restart,
         )  # fmt: skip
     constants, signals, controllers = sort_inputs(system, inputs or {})
-    native = NativeSystem(system, system.input_values(constants), signals=signals, start=start)
+    u, steady = system.input_values(constants), not (signals or controllers or system.model.callbacks)
+    native = NativeSystem.with_constant_inputs(system, u, start) if steady else NativeSystem(system, u, signals=signals, start=start)
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     options: dict[str, Any] = {
         "rtol": rtol, "atol": atol, "step": step, "t_eval": times, "events": native.events(), "samples": samples,
@@ -89,15 +92,20 @@ def simulate(
         trajectory = integrate(native.rhs, span, first, method, project=native.project, positions=system.nq, **derivatives, **options)
     if native.callbacks is not None and native.callbacks.error is not None:
         raise native.callbacks.error
-    metadata = {
-        "model": system.model.name, "method": method, "rtol": rtol, "atol": atol, "parameters": system.parameters,
+    values = system.parameter_vector  # as they are now
+    about = lambda: {
+        "model": system.model.name, "method": method, "rtol": rtol, "atol": atol,
+        "parameters": dict(zip(system.model.parameter_set.names, values.tolist(), strict=True)),
         "status": trajectory.status, "message": trajectory.message,
     }  # fmt: skip
-    solution = solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
+    inputs_at = (lambda times, rows: np.tile(u, (len(times), 1))) if steady else native.inputs_at
+    solution = solution_of(system, trajectory.t, trajectory.x, about, trajectory, inputs_at)
     solution.restart = trajectory.restart
     if trajectory.status in ("failed", "max_steps"):
         message = explain_failure(native, trajectory, step or 0.0) if trajectory.status == "failed" else trajectory.message
         raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
+    if steady:
+        native.release()
     return solution
 
 
@@ -145,13 +153,16 @@ class Controller:
 
 def sort_inputs(system: System, given: Mapping[str, Any]) -> tuple[dict[str, float], dict[Expr, Expr], dict[str, Controller]]:
     """Inputs by their kind: numbers, signals (expressions of time), controllers."""
-    system.input_values({n: 0.0 for n in given})
+    if given:
+        system.input_values({n: 0.0 for n in given})  # refuses unknown names
     constants: dict[str, float] = {}
     signals: dict[Expr, Expr] = {}
     controllers: dict[str, Controller] = {}
     for name, item in given.items():
         if isinstance(item, Controller):
             controllers[name] = item
+        elif isinstance(item, tuple):
+            signals[system.model.inputs[name].symbol] = as_expr(table(*item, name=name)(system.model.time))
         elif callable(item):
             signals[system.model.inputs[name].symbol] = as_expr(item(system.model.time))
         else:
@@ -160,40 +171,48 @@ def sort_inputs(system: System, given: Mapping[str, Any]) -> tuple[dict[str, flo
 
 
 def solution_of(
-    system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any], trajectory: Any = None,
+    system: System, t: np.ndarray, x: np.ndarray, metadata: dict[str, Any] | Callable[[], dict[str, Any]], trajectory: Any = None,
     inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Solution:  # fmt: skip
-    """A solution with named channels from states in rows; energies, poses and outputs are computed when asked for."""
+    """A solution with named channels from states in rows; the table of channels is made, and energies, poses and outputs are computed,
+    when asked for."""
     nq, nv = system.nq, system.nv
-    extended, x = x, x[:, : nq + nv + system.nz]
-    q, v, z = x[:, :nq], x[:, nq : nq + nv], x[:, nq + nv :]
-    c = system.configuration
-    channels: dict[str, Any] = {}
-    derivatives: dict[str, str] = {}
-    rate_units = {"rad": "rad/s", "m": "m/s", "": "rad/s"}
-    for i, name in enumerate(c.position_names):
-        channels[name] = Channel(q[:, i], c.units[i], "position")
-    for coordinate in c.coordinates:
-        for name in coordinate.velocity_names:
-            j = c.velocity_names.index(name)
-            channels[name] = Channel(v[:, j], rate_units[coordinate.unit], "velocity")
-        if not coordinate.is_quaternion:
-            derivatives[coordinate.names[0]] = coordinate.velocity_names[0]
-    for i, (name, state) in enumerate(system.model.states.items()):
-        channels[name] = Channel(z[:, i], state.unit, "user state")
-    inputs = inputs_at(t, x) if inputs_at is not None else np.tile(system.input_values(), (len(t), 1))
-    for i, (name, item) in enumerate(system.model.inputs.items()):
-        channels[name] = Channel(inputs[:, i], item.unit, "input")
-    channels |= _lazy_channels(system, t, x, inputs)
+    rows = x[:, : nq + nv + system.nz]
     states = trajectory.at if trajectory is not None and trajectory.segments is not None else None
     acting = inputs_at if inputs_at is not None else lambda times, rows: np.tile(system.input_values(), (len(times), 1))
-    channels |= energy_channels(system, t, x, inputs, lambda: channels["energy.total"].values, states, acting)
-    if extended.shape[1] > x.shape[1]:
-        channels |= alpha_channels(system, extended)
+
+    # inputs of a run may come from a controller or a callback: they are read now
+    inputs = acting(t, rows) if system.nu else np.zeros((len(t), 0))
+
+    def channels() -> dict[str, Channel]:
+        made = _state_channels(system, rows)
+        for i, (name, item) in enumerate(system.model.inputs.items()):
+            made[name] = Channel(inputs[:, i], item.unit, "input")
+        made |= _lazy_channels(system, t, rows, inputs)
+        made |= energy_channels(system, t, rows, inputs, lambda: made["energy.total"].values, states, acting)
+        return made | (alpha_channels(system, x) if x.shape[1] > rows.shape[1] else {})
+
     return Solution(
-        t, channels, metadata, _statistics(trajectory), system, derivatives=derivatives,
-        frame_provider=FrameProvider(system, t, q, v), dense=None if states is None else _dense(system, states, acting),
+        t, channels, metadata, lambda: _statistics(trajectory), system, derivatives=lambda: _rates(system),
+        frame_provider=FrameProvider(system, t, rows[:, :nq], rows[:, nq : nq + nv]),
+        dense=None if states is None else _dense(system, states, acting),
     )  # fmt: skip
+
+
+def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
+    """Positions, velocities and user states."""
+    rate_units = {"rad": "rad/s", "m": "m/s", "": "rad/s"}
+    c = system.configuration
+    columns = [(name, unit, "position") for name, unit in zip(c.position_names, c.units, strict=True)]
+    units = {name: rate_units[coordinate.unit] for coordinate in c.coordinates for name in coordinate.velocity_names}
+    columns += [(name, units[name], "velocity") for name in c.velocity_names]
+    columns += [(name, state.unit, "user state") for name, state in system.model.states.items()]
+    return {name: Channel(x[:, i], unit, kind) for i, (name, unit, kind) in enumerate(columns)}
+
+
+def _rates(system: System) -> dict[str, str]:
+    """Names of positions whose derivative is a velocity, with that velocity's."""
+    return {c.names[0]: c.velocity_names[0] for c in system.configuration.coordinates if not c.is_quaternion}
 
 
 def _dense(system: System, states: Callable[[np.ndarray], np.ndarray], inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Dense:
@@ -230,9 +249,7 @@ class DenseSample(Mapping[str, np.ndarray]):
 
 
 def _statistics(trajectory: Any) -> dict[str, Any]:
-    if trajectory is None:
-        return {}
-    return asdict(trajectory.stats)
+    return {} if trajectory is None else dict(vars(trajectory.stats))
 
 
 def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, Channel]:
@@ -260,7 +277,9 @@ def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndar
     def output(index: int) -> Any:
         def compute() -> np.ndarray:
             if "outputs" not in cache:
-                cache["outputs"] = system.function("outputs")(t[:, None], x, inputs)
+                f = system.function("outputs")
+                accelerations = [constrained_accelerations(system, t, x, inputs)[0]] if "a" in f.inputs else []
+                cache["outputs"] = f(t[:, None], x, inputs, *accelerations)
             return cache["outputs"][:, index]
 
         return compute

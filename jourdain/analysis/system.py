@@ -25,7 +25,6 @@ from .state import State
 if TYPE_CHECKING:
     from ..results.solution import Solution
     from ..solvers.looped_tree import LoopedTree
-    from ..symbolic.expr import Expr
     from .assemble import AssembledState
     from .closure import ClosureReport
     from .continuation import Branch
@@ -34,8 +33,10 @@ if TYPE_CHECKING:
     from .inverse_kinematics import Pose
     from .kinematics import Motion
     from .linearise import LinearSystem
+    from .mobility import Mobility
     from .modal import FrequencyResponse, Modes, RootLocus
     from .sweep import SweepResult
+    from .symbolic_linear import SymbolicLinearSystem
 
 
 @contextmanager
@@ -77,6 +78,8 @@ class System:
         self.nu = len(model.inputs)
         self._parameters = model.parameter_set.values()
         self._functions: dict[Any, Function] = {}
+        #: Memory of ended runs, for the next ones.
+        self._idle: dict[Any, Any] = {}
         self._symbolic: dict[Any, SymbolicFunction] = {}
         model._locked = True  # only now: a model that could not be compiled is mended and compiled again
 
@@ -84,8 +87,11 @@ class System:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
         new = object.__new__(type(self))
         values = self._parameters if parameters is None else parameters
-        new.__dict__.update(self.__dict__, _functions={}, _parameters=np.array(values, dtype=float))
+        new.__dict__.update(self.__dict__, _functions={}, _idle={}, _parameters=np.array(values, dtype=float))
         return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_idle": {}}  # it holds addresses, which mean nothing elsewhere
 
     # -- functions ------------------------------------------------------------------------------------------------
 
@@ -188,6 +194,12 @@ class System:
 
         return assembly_modes(self, fixed, **options)
 
+    def mobility(self, state: State | None = None) -> Mobility:
+        """Degrees of freedom, counted and by rank, redundant equations, singular positions; see :mod:`jourdain.analysis.mobility`."""
+        from .mobility import mobility
+
+        return mobility(self, state)
+
     def closure_report(self, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
         """How the loops are closed, in closed form or by Newton, and why; see :func:`jourdain.analysis.closure.closure_report`."""
         from .closure import closure_report
@@ -204,7 +216,7 @@ class System:
         return dict(zip(checks, (float(x) for x in evaluate(list(checks.values()), values)), strict=True))
 
     def simulate(
-        self, x0: State | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", **options: Any
+        self, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", **options: Any
     ) -> Solution:
         """Motion from a state over ``t`` seconds; see :func:`jourdain.analysis.simulate.simulate`."""
         from .simulate import simulate
@@ -235,11 +247,11 @@ class System:
 
         return linearise(self, state, **options)
 
-    def symbolic_linearisation(self, at: Mapping[str, Any] | None = None) -> dict[str, list[list[Expr]]]:
-        """M, G, K … as expressions; see :func:`jourdain.analysis.linearise.symbolic_linearisation`."""
-        from .linearise import symbolic_linearisation
+    def symbolic_linearisation(self, at: Mapping[str, Any] | None = None, **options: Any) -> SymbolicLinearSystem:
+        """M, G, K … as expressions; see :func:`jourdain.analysis.symbolic_linear.symbolic_linearisation`."""
+        from .symbolic_linear import symbolic_linearisation
 
-        return symbolic_linearisation(self, at)
+        return symbolic_linearisation(self, at, **options)
 
     def modal(self, state: Any = None, **options: Any) -> Modes:
         """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`."""

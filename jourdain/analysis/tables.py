@@ -1,13 +1,18 @@
-"""Writing small tables of analyses: columns of numbers under names, as CSV."""
+"""Small tables and pictures of analyses: columns of numbers under names as CSV, records as JSON, bars, eigenvalues."""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 File = str | os.PathLike[str]
 
@@ -25,3 +30,39 @@ def write_columns(path: File, columns: Mapping[str, Any]) -> None:
         writer = csv.writer(file)
         writer.writerow(flat)
         writer.writerows(zip(*(list(c.tolist()) for c in flat.values()), strict=True))
+
+
+def write_record(path: File, record: Mapping[str, Any]) -> None:
+    """Names with numbers, texts, lists and tables of them as JSON."""
+    Path(path).write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def bars(values: Mapping[str, float], label: str, file: File | None, show: bool) -> Figure:
+    """One horizontal bar for each name."""
+    from ..results.style import finish, house_style, new_figure
+
+    with house_style():
+        figure = new_figure(6.4, 1.2 + 0.32 * len(values), show)
+        axes = figure.subplots()
+        axes.barh(list(values), list(values.values()))
+        axes.invert_yaxis()
+        axes.set_xlabel(label)
+        return finish(figure, file, show)
+
+
+def eigenvalue_plot(values: np.ndarray, title: str, file: File | None, show: bool) -> Figure:
+    """Eigenvalues in the complex plane, those that grow in another colour."""
+    from ..results.style import COLOURS, finish, house_style, new_figure
+    from .eigen import growing
+
+    with house_style():
+        figure = new_figure(5.6, 4.6, show)
+        axes = figure.subplots()
+        grow = growing(values)
+        axes.axvline(0.0, color="grey", lw=0.8)
+        for some, colour in ((~grow, COLOURS[0]), (grow, COLOURS[1])):
+            axes.plot(values[some].real, values[some].imag, "x", color=colour, mew=1.6, ls="")
+        axes.set_xlabel("Re λ [1/s]")
+        axes.set_ylabel("Im λ [1/s]")
+        axes.set_title(title)
+        return finish(figure, file, show)

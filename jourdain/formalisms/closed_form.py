@@ -51,10 +51,14 @@ class Step:
 
 
 class ClosedForm:
-    """The explicit solution of all loops for a choice of independent coordinates (empty ``reason``), or why there is none."""
+    """The explicit solution of all loops for a choice of independent coordinates (empty ``reason``), or why there is none.
 
-    def __init__(self, eq: Equations, independent: Iterable[int]) -> None:
+    ``rows`` names the constraints that may be used (all by default): what they do not give must be independent.
+    """
+
+    def __init__(self, eq: Equations, independent: Iterable[int], rows: Sequence[int] | None = None) -> None:
         self.eq = eq
+        self._usable = list(range(len(eq.rows))) if rows is None else list(rows)
         self.independent = sorted(independent)
         self.dependent = [j for j in range(eq.tree.nv) if j not in set(self.independent)]
         self.steps: list[Step] = []
@@ -82,10 +86,15 @@ class ClosedForm:
         """Whether every dependent coordinate was found."""
         return not self.reason
 
+    @property
+    def solved(self) -> list[int]:
+        """Velocity columns of the coordinates found so far."""
+        return sorted(j for step in self.steps for j in step.coordinates)
+
     # -- the search -----------------------------------------------------------------------------------------------
 
     def _solve(self) -> None:
-        left = list(range(len(self.eq.rows)))
+        left = self._usable
         while self.rewriter.unknown:
             step = self._next(left)
             if step is None:
@@ -93,7 +102,8 @@ class ClosedForm:
                 return
             self.steps.append(step)
             left = [i for i in left if i not in step.rows]
-        self.redundant = left
+        used = {i for step in self.steps for i in step.rows}
+        self.redundant = [i for i in range(len(self.eq.rows)) if i not in used]
 
     def _next(self, left: Sequence[int]) -> Step | None:
         expansion = Expansion(self.rewriter, self._zero)

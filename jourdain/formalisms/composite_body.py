@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..symbolic.expr import ZERO, Expr, add, mul
 from ..symbolic.vectors import AXES, Inertia, Vector, steiner
-from .newton_euler import reflected_inertias
+from .newton_euler import Wrench, reflected_inertias
+from .rods import CoupledColumns
 from .tree import Freedom, Link, Tree
 
 
-def composite_inertias(tree: Tree) -> list[tuple[Expr, Vector, Inertia]]:
-    """Mass, first moment and inertia of each link with all it carries, about its origin."""
+def composite_inertias(tree: Tree, further: Mapping[int, tuple[Expr, Vector, Inertia]] | None = None) -> list[tuple[Expr, Vector, Inertia]]:
+    """Mass, first moment and inertia of each link with all it carries, about its origin.
+
+    ``further`` gives links inertia of their own in addition.
+    """
     totals = [(link.mass, link.moment, link.inertia) for link in tree.links]
+    for i, (m, s, I) in (further or {}).items():
+        totals[i] = (add(totals[i][0], m), totals[i][1] + s, totals[i][2] + I)
     for link in reversed(tree.links):
         if link.parent < 0:
             continue
@@ -31,7 +39,8 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
     """M(q), symmetric; both triangles filled with the same expressions."""
     n = tree.nv
     M = [[ZERO] * n for _ in range(n)]
-    composites = composite_inertias(tree)
+    coupled = CoupledColumns(tree) if tree.couplings else None
+    composites = composite_inertias(tree, coupled.inertias() if coupled else None)
     for link in tree.links:
         m, s, I = composites[link.index]
         for freedom in link.freedoms:
@@ -40,14 +49,25 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
                 force, moment = e * m, s.cross(e)
             else:
                 force, moment = e.cross(s), I.column(freedom.axis)
-            _spread(tree, link, freedom, force, moment, M)
+            arriving, entries = coupled.column(link, freedom) if coupled else ({}, [])
+            _spread(tree, link, freedom, force, moment, M, arriving)
+            for other, value in entries:
+                _add_entry(M, freedom.index, other.index, mul(freedom.ratio, value))
     for i, inertia in reflected_inertias(tree).items():
         M[i][i] = add(M[i][i], inertia)
     return M
 
 
-def _spread(tree: Tree, link: Link, freedom: Freedom, force: Vector, moment: Vector, M: list[list[Expr]]) -> None:
-    """Projects the column's force on the joint itself and on all joints before it."""
+def _add_entry(M: list[list[Expr]], i: int, j: int, value: Expr) -> None:
+    """An entry of two freedoms and its mirror image, which fall together where one coordinate moves both."""
+    M[i][j] = add(M[i][j], value)
+    M[j][i] = M[i][j] if i != j else add(M[i][i], value)
+
+
+def _spread(
+    tree: Tree, link: Link, freedom: Freedom, force: Vector, moment: Vector, M: list[list[Expr]], arriving: Mapping[int, Wrench]
+) -> None:
+    """Projects the column's force on the joint itself and on all joints before it; ``arriving`` joins it at links on the way."""
     own = link.index
     ratio, column = freedom.ratio, freedom.index
     while True:
@@ -68,3 +88,5 @@ def _spread(tree: Tree, link: Link, freedom: Freedom, force: Vector, moment: Vec
         force = link.out(force)
         moment = link.out(moment) + link.d.cross(force)
         link = tree.links[link.parent]
+        if link.index in arriving:
+            force, moment = force + arriving[link.index][0], moment + arriving[link.index][1]

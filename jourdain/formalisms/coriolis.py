@@ -8,13 +8,17 @@ c = C v + g holds where nothing is driven, the skew symmetry always (Ṁ with th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import InputError
 from ..symbolic.derivatives import sparse_jacobian
 from ..symbolic.expr import HALF, ZERO, Expr, add, mul, sub
 from ..symbolic.vectors import AXES, NULL, Vector
 from .composite_body import composite_inertias, mass_matrix
 from .derivatives import Field, Table, composite_momenta, origin_rates, pair_tables
-from .newton_euler import LinkMotion, link_motions
+from .equations import project_wrenches
+from .newton_euler import LinkMotion, Wrench, link_motions
+from .rods import coriolis_coupling
 from .tree import Link, Tree
 
 
@@ -35,7 +39,10 @@ def coriolis_matrix(tree: Tree) -> Table:
     rates = origin_rates(tree, motions)
     momenta = composite_momenta(tree, motions, composites, rates)
     tables = pair_tables(tree, [_fields(link, motions[link.index]) for link in tree.links], composites, momenta, rates)
-    return [[mul(HALF, e) for e in row] for row in tables[0]] if tables else []
+    C = [[mul(HALF, e) for e in row] for row in tables[0]] if tables else []
+    if tree.couplings:
+        C = [[add(a, b) for a, b in zip(row, more, strict=True)] for row, more in zip(C, coriolis_coupling(tree), strict=True)]
+    return C
 
 
 def _fields(link: Link, motion: LinkMotion) -> list[list[Field]]:
@@ -64,7 +71,21 @@ def gravity_vector(tree: Tree) -> list[Expr]:
             e = AXES[freedom.axis]
             held = mul(m, up[freedom.axis]) if link.kind == "T" else e.cross(s).dot(up)
             forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, held))
-    return forces
+    if not tree.couplings:
+        return forces
+    return [sub(f, w) for f, w in zip(forces, project_wrenches(tree, coupled_weights(tree, upwards)), strict=True)]
+
+
+def coupled_weights(tree: Tree, upwards: Sequence[Vector]) -> dict[int, Wrench]:
+    """Weight that the couplings of rods with mass add to links, about their origins; ``upwards`` is −g in each link's axes."""
+    found: dict[int, Wrench] = {}
+    for c in tree.couplings:
+        for i, s in ((c.a, c.moment_a), (c.b, c.moment_b)):
+            if i >= 0:
+                angle = tree.links[i].angle
+                f, n = found.get(i, (NULL, NULL))
+                found[i] = (f - upwards[i] * c.mass, n - (s if angle is None else angle.out(s)).cross(upwards[i]))
+    return found
 
 
 def christoffel(tree: Tree) -> list[Table]:

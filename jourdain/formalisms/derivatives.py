@@ -312,9 +312,10 @@ def inverse_dynamics_derivatives(tree: Tree, method: str = "auto") -> tuple[Tabl
 
     ``method`` is "recursive" (Singh, Russo and Wensing's composite form), "graph" (forward differentiation of φ), or
     "auto": the recursion, except for up to eight velocities, where both are derived and the one with fewer operations
-    is kept.  Expressions of φ itself are shared when both are asked for.
+    is kept.  Expressions of φ itself are shared when both are asked for.  Rods with mass couple links across the tree, which the
+    recursion does not know: then it is always the graph.
     """
-    if method == "graph":
+    if method == "graph" or tree.couplings:
         return graph_derivatives(tree)
     if method not in ("auto", "recursive"):
         raise InputError(f"derivatives: method '{method}' is unknown; use 'auto', 'recursive' or 'graph'")
@@ -356,7 +357,7 @@ def forward_dynamics_derivatives(tree: Tree, forces: Sequence[Expr]) -> tuple[Ta
     """
     by_position, by_velocity, M = inverse_dynamics_derivatives(tree, "recursive")
     factor = SparseFactor(M)
-    if shares_coordinates(tree):
+    if shares_coordinates(tree) or tree.couplings:
         bias = inverse_dynamics(tree, acceleration=False)
         motion = factor.solve([sub(f, c) for f, c in zip(forces, bias, strict=True)])
     else:

@@ -112,13 +112,14 @@ def solve_blocks(J: Entries, blocks: Sequence[Block], rights: Sequence[Mapping[i
                     total = sub(total, mul(J.get((i, j), ZERO), value))
                 line.append(total)
             b.append(line)
-        for j, line in zip(columns, _solve(A, b), strict=True):
+        for j, line in zip(columns, solve_dense(A, b), strict=True):
             for x, value in zip(found, line, strict=True):
                 x[j] = value
     return found
 
 
-def _solve(A: list[list[Expr]], b: list[list[Expr]]) -> list[list[Expr]]:
+def solve_dense(A: list[list[Expr]], b: list[list[Expr]]) -> list[list[Expr]]:
+    """Solution of A x = b, row by row, without exchanges (A and b are overwritten)."""
     n = len(A)
     if n == 1:
         return [[div(e, A[0][0]) for e in b[0]]]

@@ -7,6 +7,7 @@ from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, neg
 from ..symbolic.vectors import Vector
 from .kinematics import Kinematics, centre_of_mass
 from .newton_euler import reflected_inertias
+from .rods import rod_energy
 from .tree import Tree, prescribed_rates
 
 
@@ -23,7 +24,7 @@ def kinetic_energy(kinematics: Kinematics) -> Expr:
     >>> kinetic_energy(Kinematics(Tree(m)))
     0.5*m*l^2*hinge.angle_rate^2
     """
-    double = ZERO
+    double = rod_energy(kinematics)
     for body in kinematics.tree.model.bodies.values():
         if body.mass is ZERO and body.inertia.is_zero:
             continue

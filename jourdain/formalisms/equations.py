@@ -17,10 +17,11 @@ from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..model.model import Model
 from ..model.sensors import Sensor
 from ..symbolic.derivatives import jvp, sparse_jacobian
-from ..symbolic.expr import HALF, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
+from ..symbolic.expr import HALF, KINDS, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
 from ..symbolic.functions import minimum, sqrt, tanh
-from ..symbolic.graph import substitute
+from ..symbolic.graph import count, substitute, topological
 from ..symbolic.vectors import NULL, Vector
+from .closure_rates import ClosureRates
 from .kinematics import GROUND, Kinematics
 from .loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
 from .newton_euler import Wrench
@@ -40,11 +41,14 @@ class Row:
 
 
 class Equations:
-    """Everything a model says, as expressions of t, q, v, a, z (user states), u (inputs) and p (parameters)."""
+    """Everything a model says, as expressions of t, q, v, a, z (user states), u (inputs) and p (parameters).
 
-    def __init__(self, model: Model) -> None:
+    ``freed=True`` takes driven and locked coordinates as free ones.
+    """
+
+    def __init__(self, model: Model, freed: bool = False) -> None:
         self.model = model
-        self.tree = Tree(model)
+        self.tree = Tree(model, freed=freed)
         self.kinematics = Kinematics(self.tree)
         self.q, self.v, self.a = self.tree.q, self.tree.v, self.tree.a
         self.t = model.time
@@ -135,10 +139,17 @@ class Equations:
         if quantity == "position":
             return list(R.T @ d)
         omega = k.angular_velocity(reference, base)
+        turning = k.angular_velocity(frame, base) - omega
         if quantity == "angular_velocity":
-            return list(R.T @ (k.angular_velocity(frame, base) - omega))
+            return list(R.T @ turning)
         relative = k.velocity(frame, base) - k.velocity(reference, base) - omega.cross(d)
-        return list(R.T @ relative)
+        if quantity == "velocity":
+            return list(R.T @ relative)
+        alpha = k.angular_acceleration(reference, base)
+        if quantity == "angular_acceleration":
+            return list(R.T @ (k.angular_acceleration(frame, base) - alpha - omega.cross(turning)))
+        carried = alpha.cross(d) + omega.cross(omega.cross(d)) + omega.cross(relative) * 2.0
+        return list(R.T @ (k.acceleration(frame, base) - k.acceleration(reference, base) - carried))
 
     # -- loads ----------------------------------------------------------------------------------------------------
 
@@ -312,12 +323,47 @@ class Equations:
     @cached_property
     def constraint_jacobian(self) -> dict[tuple[int, int], Expr]:
         """Non-zero entries of J = ∂(constraint velocity)/∂v."""
-        return sparse_jacobian(self.constraint_velocities, self.v)
+        return self._constraint_rates[0]
 
     @cached_property
     def constraint_accelerations(self) -> list[Expr]:
         """The part of the constraints' acceleration that does not depend on v̇: J v̇ + this = 0."""
-        return jvp(self.constraint_velocities, self.flow)
+        return self._constraint_rates[1]
+
+    @cached_property
+    def _constraint_rates(self) -> tuple[dict[tuple[int, int], Expr], list[Expr]]:
+        """J and the velocity terms by the way with fewer operations: differentiation of the graph or unit joint velocities."""
+        ways = [self.rates_by_differentiation]
+        if self.closures and isinstance(self.tree, Tree):
+            ways.append(self.rates_by_unit_velocities)
+        return min(ways, key=lambda way: count(e for e in topological([*way[0].values(), *way[1]]) if e.deps & ~PARAMETER).flops)
+
+    @cached_property
+    def rates_by_differentiation(self) -> tuple[dict[tuple[int, int], Expr], list[Expr]]:
+        """J and the velocity terms of all rows by differentiating them."""
+        return sparse_jacobian(self.constraint_velocities, self.v), jvp(self.constraint_velocities, self.flow)
+
+    @cached_property
+    def rates_by_unit_velocities(self) -> tuple[dict[tuple[int, int], Expr], list[Expr]]:
+        """J and the velocity terms, those of closures by unit joint velocities (García de Jalón et al. 2003)."""
+        # a rod whose length changes in time has further terms, which differentiation gives
+        still = [c for c in self.closures if not (isinstance(c.data, Expr) and c.data.deps & KINDS["time"])]
+        by_name = {f"{c.name}[{i + 1}]": r for c in still for i, r in enumerate(ClosureRates(self.kinematics, c).rows())}
+        J: dict[tuple[int, int], Expr] = {}
+        rates = [ZERO] * len(self.rows)
+        others = []
+        for i, row in enumerate(self.rows):
+            if row.name in by_name:
+                slopes, rates[i] = by_name[row.name]
+                J |= {(i, j): slopes[j] for j in sorted(slopes) if slopes[j] is not ZERO}
+            else:
+                others.append(i)
+        if others:
+            velocities = [self.constraint_velocities[i] for i in others]
+            J |= {(others[k], j): e for (k, j), e in sparse_jacobian(velocities, self.v).items()}
+            for i, e in zip(others, jvp(velocities, self.flow), strict=True):
+                rates[i] = e
+        return J, rates
 
 
 def quaternion_rates(c: Coordinate) -> list[Expr]:

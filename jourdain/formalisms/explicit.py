@@ -29,6 +29,7 @@ from ..symbolic.printers.latex import symbol_latex, to_latex
 from ..symbolic.printers.text import to_text
 from ..symbolic.vectors import Vector
 from .composite_body import mass_matrix
+from .coriolis import coupled_weights
 from .energy import kinetic_energy
 from .equations import Equations, project_wrenches
 from .kinematics import Kinematics
@@ -366,6 +367,8 @@ def gravity_forces(tree: Tree) -> list[Expr]:
         g = link.into(field_in[link.parent] if link.parent >= 0 else tree.model.gravity)
         field_in.append(g)
         weights[link.index] = (g * link.mass, link.moment.cross(g))
+    for i, (f, n) in coupled_weights(tree, [-g for g in field_in]).items():
+        weights[i] = (weights[i][0] + f, weights[i][1] + n)
     return [neg(e) for e in project_wrenches(tree, weights)]
 
 

@@ -10,9 +10,17 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import KINDS, ZERO, Expr, add, neg, sub, symbol
 from ..symbolic.function import Argument, Result, SymbolicFunction
 from ..symbolic.vectors import Vector
+from .acceleration_loads import (
+    added_mass,
+    effective_mass_matrix,
+    explicit_forces,
+    symmetric_mass_matrix,
+    with_accelerations,
+)
 from .articulated_body import accelerations as articulated_accelerations
 from .articulated_body import shares_coordinates
 from .composite_body import mass_matrix
+from .elimination import solve_dense
 from .equations import Equations
 from .kinematics import GROUND
 from .mass_factor import accelerations_by_factor
@@ -51,7 +59,15 @@ def builder(function: Builder) -> Builder:
 def derive(eq: Equations, name: str, **options: Any) -> SymbolicFunction:
     """The symbolic function of a name."""
     if name not in BUILDERS:
-        for module in ("tree_functions", "linearisation", "state_jacobian", "residual", "reduced_functions"):
+        for module in (
+            "tree_functions",
+            "linearisation",
+            "state_jacobian",
+            "residual",
+            "reduced_functions",
+            "drive_forces",
+            "semi_recursive_functions",
+        ):
             import_module(f".{module}", __package__)
     if name not in BUILDERS:
         raise InputError(f"there is no function '{name}'; there are {', '.join(sorted(BUILDERS))}")
@@ -64,7 +80,7 @@ def assemble(eq: Equations, name: str, inputs: str, results: Sequence[Result], o
     for r in results:
         for e in r.expressions:
             deps |= e.deps
-    needed = {"t": KINDS["time"], "z": KINDS["state"], "u": KINDS["input"]}
+    needed = {"t": KINDS["time"], "z": KINDS["state"], "u": KINDS["input"], "a": KINDS["acceleration"]}
     given = inputs.split() + (["z"] if "x" in inputs.split() else [])  # the state x holds z
     names = inputs.split() + [o for o in optional.split() if deps & needed[o] and o not in given]
     arguments = [Argument(n, _symbols(eq, n), MEANING[n]) for n in names]
@@ -139,9 +155,11 @@ def forward_dynamics_function(eq: Equations) -> SymbolicFunction:
 
 def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> list[Expr]:
     """Accelerations by the cheaper of two ways: articulated bodies for deep trees, factored mass matrix for flat ones."""
-    wrenches = eq.wrenches if loads else None
     check_inertia(eq)
-    if shares_coordinates(eq.tree) or average_depth(eq) < DEEP:
+    if loads and added_mass(eq):
+        return [row[0] for row in solve_dense(effective_mass_matrix(eq), [[e] for e in explicit_forces(eq)])]
+    wrenches = eq.wrenches if loads else None
+    if shares_coordinates(eq.tree) or eq.tree.couplings or average_depth(eq) < DEEP:
         return accelerations_by_factor(eq.tree, forces, wrenches)
     return articulated_accelerations(eq.tree, forces, wrenches)
 
@@ -214,19 +232,21 @@ def net_force_function(eq: Equations) -> SymbolicFunction:
 @builder
 def state_derivative_function(eq: Equations) -> SymbolicFunction:
     """ẋ = f(t, x, u) of a system without constraints; x = (q, v, z)."""
+    return assemble(eq, "state_derivative", "t x", [vector_result("xdot", state_rates(eq))], optional="u")
+
+
+def state_rates(eq: Equations) -> list[Expr]:
+    """q̇, v̇ and ż of a system without constraints."""
     a = tree_accelerations(eq, eq.joint_forces, loads=True)
-    rates = [*eq.position_rates, *a, *eq.state_rates]
-    return assemble(eq, "state_derivative", "t x", [vector_result("xdot", rates)], optional="u")
+    return [*eq.position_rates, *a, *with_accelerations(eq, eq.state_rates, a)]
 
 
 @builder
 def descriptor_function(eq: Equations) -> SymbolicFunction:
     """Terms of the constrained equations M v̇ = f + Jᵀλ, J v̇ = g, with q̇ and ż: what a constrained solver needs."""
-    M = mass_matrix(eq.tree)
-    phi = inverse_dynamics(eq.tree, eq.wrenches, acceleration=False)
-    f = [sub(g, c) for g, c in zip(eq.joint_forces, phi, strict=True)]
+    M = symmetric_mass_matrix(eq) if eq.rows else effective_mass_matrix(eq)
     results = [
-        matrix_result("M", M, eq.tree.nv), vector_result("f", f), jacobian_result(eq),
+        matrix_result("M", M, eq.tree.nv), vector_result("f", explicit_forces(eq)), jacobian_result(eq),
         vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.state_rates]),
     ]  # fmt: skip
     return assemble(eq, "descriptor", "t x u", results)
@@ -272,7 +292,7 @@ def energy_function(eq: Equations) -> SymbolicFunction:
 def outputs_function(eq: Equations) -> SymbolicFunction:
     """The user's outputs."""
     e = eq.resolve([o.expression for o in eq.model.outputs.values()])
-    return assemble(eq, "outputs", "t x u", [vector_result("y", e)])
+    return assemble(eq, "outputs", "t x u", [vector_result("y", e)], optional="a")
 
 
 @builder

@@ -11,6 +11,7 @@ from ..model.bodies import Body, Frame
 from ..symbolic.expr import ONE, TWO, ZERO, Expr
 from ..symbolic.vectors import AXES, IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
 from .newton_euler import LinkMotion, relative_spin
+from .rods import rods_with_mass
 from .tree import Freedom, Link, Placement, Tree
 
 GROUND = -1
@@ -93,11 +94,11 @@ class Kinematics:
         found = self._positions.get((link, base))
         if found is None:
             this = self.tree.links[link]
-            found = self.link_position(this.parent, base) + self._arm(this, base)
+            found = self.link_position(this.parent, base) + self.arm(this, base)
             self._positions[(link, base)] = found
         return found
 
-    def _arm(self, link: Link, base: int) -> Vector:
+    def arm(self, link: Link, base: int) -> Vector:
         """From the parent's origin to the link's, in the base's axes."""
         arm = self.turned(link.parent, link.own_d, base)
         return arm + self.turned(link.index, link.slide, base) if link.kind == "T" else arm
@@ -110,7 +111,7 @@ class Kinematics:
         if found is None:
             this = self.tree.links[link]
             omega, v = self.link_rates(this.parent, base)
-            v = v + omega.cross(self._arm(this, base))
+            v = v + omega.cross(self.arm(this, base))
             spin = self.turned(link, relative_spin(this)[0], base)
             found = (omega, v + spin) if this.kind == "T" else (omega + spin, v)
             self._rates[(link, base)] = found
@@ -126,7 +127,7 @@ class Kinematics:
             this = self.tree.links[link]
             before = self.link_acceleration(this.parent, base, acceleration)
             spin, spin2 = (self.turned(link, w, base) for w in relative_spin(this, acceleration))
-            origin = before.acceleration + before.at(self._arm(this, base))
+            origin = before.acceleration + before.at(self.arm(this, base))
             if this.kind == "T":
                 found = LinkMotion(before.omega, before.omega_dot, origin + spin2 + before.omega.cross(spin) * TWO)
             else:
@@ -238,7 +239,7 @@ def _product(R: Matrix, turn: Turn) -> Matrix:
 
 
 def centre_of_mass(kinematics: Kinematics) -> tuple[Expr, Vector]:
-    """Total mass and first moment of all bodies about the world's origin (from the bodies, not the regrouped links)."""
+    """Total mass and first moment of all bodies about the world's origin (from bodies and rods, not the regrouped links)."""
     tree = kinematics.tree
     mass, moment = ZERO, NULL
     for body in tree.model.bodies.values():
@@ -247,4 +248,9 @@ def centre_of_mass(kinematics: Kinematics) -> tuple[Expr, Vector]:
         p, R = kinematics.position(body), kinematics.rotation(body)
         mass = mass + body.mass
         moment = moment + p * body.mass + _apply(R, body.moment)
+    for rod in rods_with_mass(tree.model):
+        assert rod.inertia is not None
+        a, b = rod.inertia.weights
+        mass = mass + rod.inertia.mass
+        moment = moment + kinematics.position(rod.a) * a + kinematics.position(rod.b) * b
     return mass, moment

@@ -1,8 +1,8 @@
 """The implicit equations of a whole model, and their exact first-order change along any direction.
 
-    r = M v̇ + c − Q − Jᵀλ,   h(q, t),   w(q, v, t),   g = J v̇ + J̇v + …,   f = ż,   y = outputs
+    r = M v̇ + c − Q − Jᵀλ,   h(q, t),   w(q, v, t),   g = J v̇ + J̇v + …,   f = ż,   y = outputs,   c = λ_c of drives
 
-The change is one function of the point and of a direction (δq along velocities, δv, δv̇, δz, δu, δp): its length is a
+The change is one function of the point and of a direction (δq along velocities, δv, δv̇, δz, δu, δλ, δp): its length is a
 small multiple of the equations' own, whatever the number of coordinates; a Jacobian is one call for each column.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import InputError
-from ..symbolic.derivatives import jacobian, jvp
-from ..symbolic.expr import Expr, add, mul, neg, sub, symbol
+from ..symbolic.derivatives import jvp
+from ..symbolic.expr import Expr, add, mul, sub, symbol
 from ..symbolic.function import Argument, SymbolicFunction
 from ..symbolic.graph import substitute
+from .drive_forces import drive_force_terms
 from .equations import Equations
 from .functions import builder, matrix_result, vector_result
 from .kinematics import GROUND
@@ -22,7 +22,7 @@ from .newton_euler import inverse_dynamics
 
 #: Arrays of the point at which the equations are taken, and of a direction there.
 POINT = ("t", "q", "v", "a", "z", "u", "lam")
-DIRECTION = ("dq", "dv", "da", "dz", "du", "dp")
+DIRECTION = ("dq", "dv", "da", "dz", "du", "dl", "dp")
 
 
 def implicit_terms(eq: Equations, lam: Sequence[Expr]) -> dict[str, list[Expr]]:
@@ -48,16 +48,23 @@ def multiplier_symbols(eq: Equations) -> tuple[Expr, ...]:
     return tuple(symbol(f"lambda_{row.name}", "input") for row in eq.rows)
 
 
-def direction_symbols(eq: Equations, parameters: Sequence[str]) -> tuple[dict[str, tuple[Expr, ...]], dict[Expr, Expr]]:
+def all_terms(eq: Equations, lam: Sequence[Expr]) -> dict[str, list[Expr]]:
+    """The residuals and what is read beside them: the forces of drives and locks."""
+    return implicit_terms(eq, lam) | {"c": drive_force_terms(eq, lam)}
+
+
+def direction_symbols(
+    eq: Equations, parameters: Sequence[str], lam: Sequence[Expr]
+) -> tuple[dict[str, tuple[Expr, ...]], dict[Expr, Expr]]:
     """Symbols of a direction by array name, and what each symbol of the equations changes by along it."""
     made: dict[str, tuple[Expr, ...]] = {}
-    for name, symbols in (("dq", eq.v), ("dv", eq.v), ("da", eq.a), ("dz", eq.z), ("du", eq.u)):
+    for name, symbols in (("dq", eq.v), ("dv", eq.v), ("da", eq.a), ("dz", eq.z), ("du", eq.u), ("dl", lam)):
         made[name] = tuple(symbol(f"d{name[1]}[{i}]", "input") for i in range(len(symbols)))
     made["dp"] = tuple(symbol(f"d{name}", "input") for name in parameters)
     changes = substitute(eq.position_rates, dict(zip(eq.v, made["dq"], strict=True)))
     chosen = tuple(eq.model.parameter_set[name].symbol for name in parameters)
     direction = dict(zip(eq.q, changes, strict=True))
-    for symbols, d in ((eq.v, "dv"), (eq.a, "da"), (eq.z, "dz"), (eq.u, "du"), (chosen, "dp")):
+    for symbols, d in ((eq.v, "dv"), (eq.a, "da"), (eq.z, "dz"), (eq.u, "du"), (lam, "dl"), (chosen, "dp")):
         direction |= dict(zip(symbols, made[d], strict=True))
     return made, direction
 
@@ -77,17 +84,17 @@ def _point(eq: Equations, lam: Sequence[Expr]) -> dict[str, Sequence[Expr]]:
 
 @builder
 def residual(eq: Equations) -> SymbolicFunction:
-    """r, h, w, g, f and y at a point."""
+    """r, h, w, g, f, y and c at a point."""
     lam = multiplier_symbols(eq)
-    return _function(eq, "residual", _point(eq, lam), implicit_terms(eq, lam))
+    return _function(eq, "residual", _point(eq, lam), all_terms(eq, lam))
 
 
 @builder
 def residual_tangent(eq: Equations, parameters: tuple[str, ...] = ()) -> SymbolicFunction:
-    """Change of r, h, w, g, f and y along a direction; ``parameters`` names those that may change."""
+    """Change of r, h, w, g, f, y and c along a direction; ``parameters`` names those that may change."""
     lam = multiplier_symbols(eq)
-    terms = implicit_terms(eq, lam)
-    made, direction = direction_symbols(eq, parameters)
+    terms = all_terms(eq, lam)
+    made, direction = direction_symbols(eq, parameters, lam)
     return _function(eq, "residual_tangent", {**_point(eq, lam), **made}, changes(terms, direction))
 
 
@@ -108,7 +115,7 @@ def expressions(eq: Equations, given: Sequence[Expr]) -> SymbolicFunction:
 
 def expressions_tangent(eq: Equations, given: Sequence[Expr], parameters: Sequence[str]) -> SymbolicFunction:
     """Change of a user's own expressions along a direction."""
-    made, direction = direction_symbols(eq, parameters)
+    made, direction = direction_symbols(eq, parameters, multiplier_symbols(eq))
     return _function(eq, "expressions_tangent", {**_point(eq, ()), **made}, {"e": jvp(eq.resolve(list(given)), direction)})
 
 
@@ -128,19 +135,6 @@ def frame_pose(eq: Equations, path: str) -> SymbolicFunction:
     return SymbolicFunction("frame_pose", tuple(arguments), tuple(results), title=eq.model.name)
 
 
-def symbolic_matrices(eq: Equations) -> dict[str, list[list[Expr]]]:
-    """Derivatives of the whole system without loops as expressions: M, G, K, L, B of r and K_x, G_x, L_x, B_x of ż."""
-    if eq.rows:
-        raise InputError(f"symbolic linearisation of '{eq.model.name}': it has {len(eq.rows)} constraints; use numbers, linearise(state)")
-    if len(eq.q) != len(eq.v):
-        raise InputError(f"symbolic linearisation of '{eq.model.name}': it has quaternions; use an orientation sequence such as 'xyz'")
-    terms = implicit_terms(eq, ())
-    by = {"M": eq.a, "G": eq.v, "K": eq.q, "L": eq.z, "B": eq.u}
-    found = {name: jacobian(terms["r"], symbols) for name, symbols in by.items()}
-    found["B"] = [[neg(e) for e in row] for row in found["B"]]
-    return found | {f"{name}_x": jacobian(terms["f"], symbols) for name, symbols in by.items() if name != "M"}
-
-
 __all__ = [
     "DIRECTION",
     "POINT",
@@ -151,5 +145,4 @@ __all__ = [
     "implicit_terms",
     "residual",
     "residual_tangent",
-    "symbolic_matrices",
 ]

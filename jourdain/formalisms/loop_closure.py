@@ -20,11 +20,11 @@ from .kinematics import Kinematics
 
 
 def perpendiculars(n: Vector) -> tuple[Vector, Vector]:
-    """Two unit vectors normal to a unit axis and to each other."""
+    """Two unit vectors normal to a unit axis and to each other, right-handed: their product is the axis."""
     along = n.coordinate_axis
     if along is not None:
-        k, _ = along
-        return AXES[(k + 1) % 3], AXES[(k + 2) % 3]
+        k, sign = along
+        return AXES[(k + sign) % 3], AXES[(k - sign) % 3]
     if not all(e.is_number for e in n):
         raise ModelError(f"a closure's axis of parameters, {n}, is not supported: turn the frame instead (body.at(..., rotation=…))")
     axis = np.array([float(e) for e in n])

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Literal
 
 from ..errors import InputError, ModelError
+from ..symbolic.derivatives import jacobian
 from ..symbolic.expr import ONE, ZERO, Expr, add, div
 from ..symbolic.vectors import AXES, IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from .composite_body import composite_inertias
 from .kinematics import GROUND, Kinematics, centre_of_mass
 from .newton_euler import link_motions, link_wrenches
+from .rods import Coupling, rods_with_mass
 from .tree import Link, Tree
 
 
@@ -42,6 +44,12 @@ def momentum(kinematics: Kinematics) -> tuple[Vector, Vector]:
         p = v * body.mass + omega.cross(s)
         linear = linear + p
         angular = angular + r.cross(p) + s.cross(v) + R @ (body.inertia @ (R.T @ omega))
+    for rod in rods_with_mass(kinematics.tree.model):
+        assert rod.inertia is not None
+        va, vb = kinematics.velocity(rod.a), kinematics.velocity(rod.b)
+        pa, pb = va * rod.inertia.at_a + vb * rod.inertia.coupling, va * rod.inertia.coupling + vb * rod.inertia.at_b
+        linear = linear + pa + pb
+        angular = angular + kinematics.position(rod.a).cross(pa) + kinematics.position(rod.b).cross(pb)
     return linear, angular
 
 
@@ -77,7 +85,7 @@ def _inverse(mass: Expr, kinematics: Kinematics) -> Expr:
 def momentum_rate(kinematics: Kinematics, acceleration: bool = True) -> tuple[Vector, Vector]:
     """Time derivatives of the linear momentum and of the angular momentum about the world's origin (N, N·m).
 
-    They are the resultant of the bodies' inertial forces, which the outermost joints take from the ground.
+    They are the resultant of the bodies' inertial forces, which the outermost joints (and ends of rods) take from the ground.
     """
     tree = Tree(kinematics.tree.model, regroup=False)
     wrenches = link_wrenches(tree, link_motions(tree, gravity=False, acceleration=acceleration))
@@ -90,6 +98,12 @@ def momentum_rate(kinematics: Kinematics, acceleration: bool = True) -> tuple[Ve
         force = R @ wrenches[link.index][0]
         total = total + force
         moment = moment + R @ wrenches[link.index][1] + origin.cross(force)
+    for rod in rods_with_mass(tree.model):
+        assert rod.inertia is not None
+        for here, there in ((rod.a, rod.b), (rod.b, rod.a)):
+            if poses.place(here).link == GROUND:
+                force = poses.acceleration(there, acceleration=acceleration) * rod.inertia.coupling
+                total, moment = total + force, moment + poses.position(here).cross(force)
     return total, moment
 
 
@@ -97,6 +111,9 @@ def centroidal_momentum_matrix(kinematics: Kinematics) -> list[list[Expr]]:
     """A_G, 6×nv, with (p, h_G) = A_G v for a system without prescribed motion; by composite bodies."""
     tree = Tree(kinematics.tree.model, regroup=False)
     poses = Kinematics(tree)
+    if tree.couplings:
+        p, h = momentum(poses)
+        return jacobian([*p, *(h - centre_of_mass_position(poses).cross(p))], tree.v)
     composites = composite_inertias(tree)
     centre = centre_of_mass_position(poses)
     rows = [[ZERO] * tree.nv for _ in range(6)]
@@ -126,6 +143,11 @@ def centroidal_inertia(kinematics: Kinematics) -> Inertia:
         R, r = kinematics.rotation(body), kinematics.position(body)
         inertia = body.inertia if R is IDENTITY else MatrixTurn(R).out_inertia(body.inertia)
         total = total + inertia + steiner((R @ body.moment) * 2.0 + r * body.mass, r)
+    for rod in rods_with_mass(kinematics.tree.model):
+        assert rod.inertia is not None
+        a, b = kinematics.position(rod.a), kinematics.position(rod.b)
+        coupled = Coupling.of(GROUND, GROUND, [(rod.inertia.coupling, a, b)])
+        total = total + steiner(a * rod.inertia.at_a, a) + steiner(b * rod.inertia.at_b, b) + coupled.inertia()[2]
     _, moment = centre_of_mass(kinematics)
     c = centre_of_mass_position(kinematics)
     return total - steiner(moment, c)

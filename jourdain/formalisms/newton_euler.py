@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from ..symbolic.expr import TWO, ZERO, Expr, add, mul, neg, sub
 from ..symbolic.vectors import NULL, Inertia, Vector
+from .rods import coupling_wrenches
 from .tree import Link, Tree
 
 
@@ -97,15 +98,22 @@ def inertial_moment(I: Inertia, m: LinkMotion) -> Vector:
 Wrench = tuple[Vector, Vector]
 
 
-def link_wrenches(tree: Tree, motions: list[LinkMotion], external: Mapping[int, Wrench] | None = None) -> list[Wrench]:
+def link_wrenches(
+    tree: Tree, motions: list[LinkMotion], external: Mapping[int, Wrench] | None = None, ground: Vector = NULL
+) -> list[Wrench]:
     """Force and moment that each link's joint transmits, about the link's origin.
 
-    ``external`` holds for each link the resultant (force, moment about its origin) acting from outside.
+    ``external`` holds for each link the resultant (force, moment about its origin) acting from outside; ``ground`` is the acceleration
+    of the ground that the motions were begun with.
     """
     totals: list[Wrench] = []
+    rods = coupling_wrenches(tree, motions, ground) if tree.couplings else {}
     for link, motion in zip(tree.links, motions, strict=True):
         force = motion.acceleration * link.mass + motion.at(link.moment)
         moment = inertial_moment(link.inertia, motion) + link.moment.cross(motion.acceleration)
+        if link.index in rods:
+            f, n = rods[link.index]
+            force, moment = force + f, moment + n
         if external and link.index in external:
             f, n = external[link.index]
             force, moment = force - f, moment - n
@@ -125,7 +133,7 @@ def link_wrenches(tree: Tree, motions: list[LinkMotion], external: Mapping[int, 
 
 def inverse_dynamics(tree: Tree, external: Mapping[int, Wrench] | None = None, acceleration: bool = True) -> list[Expr]:
     """φ(q, v, a) = M a + c: generalised forces for given accelerations (or c alone)."""
-    wrenches = link_wrenches(tree, link_motions(tree, acceleration=acceleration), external)
+    wrenches = link_wrenches(tree, link_motions(tree, acceleration=acceleration), external, -tree.model.gravity)
     forces = [ZERO] * tree.nv
     for link in tree.links:
         force, moment = wrenches[link.index]

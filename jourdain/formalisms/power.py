@@ -36,8 +36,6 @@ def _at_rest(laws: Sequence[Expr]) -> list[Expr]:
 def _power(eq: Equations, load: JointForce | LinkForce | FrameLoad, laws: Sequence[Expr]) -> Expr:
     """Power of a load whose law is replaced by ``laws``."""
     if isinstance(load, JointForce):
-        if load.coordinate.motion is not None:
-            return ZERO  # the drive holds the motion whatever the law
         return mul(*eq.resolve([laws[0], load.coordinate.v[0]]))
     if isinstance(load, LinkForce):
         return neg(mul(*eq.resolve([laws[0], load.rate])))
@@ -72,35 +70,13 @@ def load_powers(eq: Equations) -> SymbolicFunction:
         laws = _laws(load)
         resting = _power(eq, load, _at_rest(laws))
         dissipated = sub(dissipated, sub(_power(eq, load, laws), resting))
-        if not (isinstance(load, JointForce) and load.coordinate.motion is not None):
-            supplied = add(supplied, add(resting, jvp(eq.resolve([load.potential]), flow)[0]))
+        supplied = add(supplied, add(resting, jvp(eq.resolve([load.potential]), flow)[0]))
     for joint in eq.model.joints.values():
         drive = joint.drive
-        if joint.coordinates and joint.coordinates[0].motion is None and (drive.damping is not ZERO or drive.friction is not ZERO):
+        if joint.coordinates and (drive.damping is not ZERO or drive.friction is not ZERO):
             v = eq.resolve([joint.coordinates[0].v[0]])[0]
             dissipated = add(dissipated, mul(v, add(mul(drive.damping, v), mul(drive.friction, tanh(v / FRICTION_SPEED)))))
-    return assemble(eq, "load_powers", "t x u", [vector_result("P", [dissipated, supplied])])
+    return assemble(eq, "load_powers", "t x u", [vector_result("P", [dissipated, supplied])], optional="a")
 
 
-@builder
-def relative_motion(eq: Equations, across: str) -> SymbolicFunction:
-    """Motion across a joint or closure: velocity and angular velocity of its second frame as carried by the first one's body (world
-    axes, at the second frame's origin), and the power of laws at a joint's free coordinates (W)."""
-    k = eq.kinematics
-    item = eq.model.joints.get(across)
-    cut = {j.name for j in eq.tree.cuts}
-    closure = next((c for c in eq.closures if c.name == across), None) if item is None or across in cut else None
-    a, b = (closure.a, closure.b) if closure is not None else (item.parent, item.child)  # type: ignore[union-attr]
-    w_a = k.angular_velocity(a)
-    v = k.velocity(b) - k.velocity(a) - w_a.cross(k.position(b) - k.position(a))
-    w = k.angular_velocity(b) - w_a
-    power = ZERO
-    for c in item.coordinates if closure is None and item is not None else ():
-        index = eq.tree._velocity_index.get(id(c))
-        if index is not None:
-            for i, s in enumerate(c.v):
-                power = add(power, mul(eq.joint_forces[index + i], s))
-    return assemble(eq, "relative_motion", "q v", [vector_result("motion", [*v, *w, power])])
-
-
-__all__ = ["load_powers", "relative_motion"]
+__all__ = ["load_powers"]

@@ -21,6 +21,7 @@ from ..symbolic.vectors import IDENTITY, NULL, Vector
 from .equations import Equations
 from .kinematics import GROUND, Kinematics
 from .newton_euler import LinkMotion, Wrench, inertial_moment, link_motions
+from .rods import rod_end_forces, rods_with_mass
 from .tree import Link, Placement, Tree, prescribed_rates
 
 Axes = Literal["world", "parent", "child"]
@@ -121,6 +122,11 @@ def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any
     for body in tree.model.bodies.values():
         link = tree.places[body.name].link
         needed[body.name] = _inertial_wrench(tree, body, motions[link] if link >= 0 else ground)
+    for rod in rods_with_mass(tree.model):
+        for frame, force in zip((rod.a, rod.b), rod_end_forces(kinematics, rod, acceleration), strict=True):
+            if not frame.body.is_ground:
+                f, n = _on_link(kinematics, frame, force, NULL)
+                needed[frame.body.name] = (needed[frame.body.name][0] + f, needed[frame.body.name][1] + n)
     for name, (force, torque) in external.items():
         if name not in needed:
             raise InputError(f"external force on '{name}': there is no such body; the bodies are {', '.join(needed)}")

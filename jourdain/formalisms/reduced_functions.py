@@ -8,14 +8,16 @@ the closed-form solution of the loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from ..errors import InputError
 from ..symbolic.derivatives import sparse_jacobian
 from ..symbolic.expr import ZERO, Expr, neg, sub
 from ..symbolic.function import Argument, Result, SymbolicFunction
 from ..symbolic.graph import substitute
+from .acceleration_loads import explicit_forces, symmetric_mass_matrix
 from .closed_form import ClosedForm
-from .composite_body import mass_matrix
 from .elimination import Block, NullSpace
 from .equations import Equations
 from .functions import assemble, builder, matrix_result, vector_result
@@ -36,19 +38,13 @@ def coordinate_indices(eq: Equations, names: Sequence[str]) -> list[int]:
     return sorted({columns[n] for n in names})
 
 
-def closed_form(eq: Equations, independent: Sequence[str]) -> ClosedForm:
-    """The closed form for independent coordinates given by name, solved once."""
-    known: dict[tuple[int, ...], ClosedForm] = eq.__dict__.setdefault("_closed_forms", {})
-    key = tuple(coordinate_indices(eq, independent))
-    if key not in known:
-        known[key] = ClosedForm(eq, key)
-    return known[key]
-
-
-def applied_forces(eq: Equations) -> list[Expr]:
-    """f = Q − c: loads less Coriolis, centrifugal and gravity forces."""
-    phi = inverse_dynamics(eq.tree, eq.wrenches, acceleration=False)
-    return [sub(g, c) for g, c in zip(eq.joint_forces, phi, strict=True)]
+def closed_form(eq: Equations, independent: Sequence[str], rows: tuple[int, ...] | None = None) -> ClosedForm:
+    """The closed form for independent coordinates given by name (from some rows alone), solved once."""
+    known: dict[Any, ClosedForm] = eq.__dict__.setdefault("_closed_forms", {})
+    columns = tuple(coordinate_indices(eq, independent))
+    if (columns, rows) not in known:
+        known[columns, rows] = ClosedForm(eq, columns, rows)
+    return known[columns, rows]
 
 
 def _null_space(eq: Equations, order: Sequence[Block]) -> NullSpace:
@@ -73,7 +69,7 @@ def reduced_accelerations_function(eq: Equations, order: tuple[Block, ...] = ())
     _check_order(eq, order, "reduced_accelerations")
     space = _null_space(eq, order)
     a0 = space.particular({i: neg(e) for i, e in enumerate(eq.constraint_accelerations)})
-    au = _accelerations(space, mass_matrix(eq.tree), applied_forces(eq), a0)
+    au = _accelerations(space, symmetric_mass_matrix(eq), explicit_forces(eq), a0)
     return assemble(eq, "reduced_accelerations", "t q v z u", [vector_result("a", space.extend(au, a0), "accelerations")], optional="")
 
 
@@ -93,14 +89,14 @@ def reduced_inverse_dynamics_function(eq: Equations, order: tuple[Block, ...] = 
 
 def _check_order(eq: Equations, order: Sequence[Block], name: str) -> None:
     if not order and eq.rows:
-        raise InputError(f"function '{name}' needs order=: use jourdain.analysis.reduced.reduced_function(system, '{name}', state)")
+        raise InputError(f"function '{name}' needs order=: use jourdain.analysis.closure.reduced_function(system, '{name}', state)")
 
 
 @builder
 def reduced_terms_function(eq: Equations) -> SymbolicFunction:
     """M, f = Q − c, g (of J v̇ = g) and q̇, ż: what remains to be known once J has been factored."""
     results = [
-        matrix_result("M", mass_matrix(eq.tree), eq.tree.nv), vector_result("f", applied_forces(eq)),
+        matrix_result("M", symmetric_mass_matrix(eq), eq.tree.nv), vector_result("f", explicit_forces(eq)),
         vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.state_rates]),
     ]  # fmt: skip
     return assemble(eq, "reduced_terms", "t x u", results)
@@ -118,9 +114,9 @@ def constraint_drift_function(eq: Equations) -> SymbolicFunction:
 class ClosedSystem:
     """All quantities of a system written in its independent coordinates."""
 
-    def __init__(self, eq: Equations, independent: Sequence[str]) -> None:
+    def __init__(self, eq: Equations, independent: Sequence[str], rows: tuple[int, ...] | None = None) -> None:
         self.eq = eq
-        self.form = form = closed_form(eq, independent)
+        self.form = form = closed_form(eq, independent, rows)
         self.known = form.explicit() if form.complete else {}
         entries = eq.constraint_jacobian
         J = dict(zip(entries, form.apply(list(entries.values()), self.known), strict=True))
@@ -150,20 +146,30 @@ class ClosedSystem:
 
     def derivative(self) -> list[Expr]:
         """ẋ of the independent state."""
-        eq = self.eq
-        state = {s.id for s in self.state}
-        M = [self.apply(row) for row in mass_matrix(eq.tree)]
-        g = self.apply([neg(e) for e in eq.constraint_accelerations])
-        a0 = self.space.particular(dict(enumerate(g)))
-        a = _accelerations(self.space, M, self.apply(applied_forces(eq)), a0)
-        rates = [r for q, r in zip(eq.q, eq.position_rates, strict=True) if q.id in state]
-        return [*rates, *a, *self.apply(eq.state_rates)]
+        M = [self.apply(row) for row in symmetric_mass_matrix(self.eq)]
+        a = _accelerations(self.space, M, self.apply(explicit_forces(self.eq)), self.drift())
+        return [*self.position_rates, *a, *self.apply(self.eq.state_rates)]
 
-    def function(self, name: str, results: Sequence[Result]) -> SymbolicFunction:
-        """A function of t, the independent state, and u: inputs, then branches and references of the closed form."""
-        eq = self.eq
+    def drift(self) -> list[Expr]:
+        """a₀ of v̇ = Z v̇_u + a₀."""
+        g = self.apply([neg(e) for e in self.eq.constraint_accelerations])
+        return self.space.particular(dict(enumerate(g)))
+
+    @property
+    def position_rates(self) -> list[Expr]:
+        """q̇_u."""
+        state = {s.id for s in self.state}
+        return [r for q, r in zip(self.eq.q, self.eq.position_rates, strict=True) if q.id in state]
+
+    def function(self, name: str, results: Sequence[Result], split: bool = False) -> SymbolicFunction:
+        """A function of t, the independent state (or q_u and v_u), and u: inputs, then branches and references of the closed form."""
+        eq, n = self.eq, len(self.form.independent)
+        state = self.state[: len(self.state) - len(eq.z)]
+        parts = [Argument("q", state[:-n]), Argument("v", state[-n:])] if split else [
+            Argument("x", self.state, "independent positions and velocities, user states")
+        ]  # fmt: skip
         inputs = [
-            Argument("t", (eq.t,), "time, s"), Argument("x", self.state, "independent positions and velocities, user states"),
+            Argument("t", (eq.t,), "time, s"), *parts,
             Argument("u", (*eq.u, *self.form.choices), "inputs; branches and reference angles of the closed form"),
         ]  # fmt: skip
         if eq.p:
@@ -171,12 +177,12 @@ class ClosedSystem:
         return SymbolicFunction(name, tuple(inputs), tuple(results), title=eq.model.name)
 
 
-def closed_system(eq: Equations, independent: Sequence[str]) -> ClosedSystem:
+def closed_system(eq: Equations, independent: Sequence[str], rows: tuple[int, ...] | None = None) -> ClosedSystem:
     """The system in independent coordinates, derived once."""
-    known: dict[tuple[int, ...], ClosedSystem] = eq.__dict__.setdefault("_closed_systems", {})
-    key = tuple(coordinate_indices(eq, independent))
+    known: dict[Any, ClosedSystem] = eq.__dict__.setdefault("_closed_systems", {})
+    key = tuple(coordinate_indices(eq, independent)), rows
     if key not in known:
-        known[key] = ClosedSystem(eq, independent)
+        known[key] = ClosedSystem(eq, independent, rows)
     return known[key]
 
 
@@ -209,15 +215,105 @@ def closed_state_time_derivative_function(eq: Equations, independent: tuple[str,
 
 
 @builder
-def closed_full_state_function(eq: Equations, independent: tuple[str, ...]) -> SymbolicFunction:
+def closed_full_state_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...] | None = None) -> SymbolicFunction:
     """The whole state (q, v, z) from the independent one."""
-    system = closed_system(eq, independent)
+    system = closed_system(eq, independent, rows)
     return system.function("closed_full_state", [vector_result("X", [*system.q, *system.v, *eq.z], "positions, velocities, user states")])
 
 
 @builder
-def closed_angles_function(eq: Equations, independent: tuple[str, ...]) -> SymbolicFunction:
+def closed_angles_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...] | None = None) -> SymbolicFunction:
     """The solved angles (to follow them over whole turns) and the margins of all roots."""
-    system = closed_system(eq, independent)
+    system = closed_system(eq, independent, rows)
     angles = system.form.apply([angle for angle, _ in system.form.solved_angles], system.known)
     return system.function("closed_angles", [vector_result("phi", angles), vector_result("margin", system.form.margins())])
+
+
+# --- some loops in closed form, the others by Newton ---------------------------------------------------------------
+
+
+class MixedSystem(ClosedSystem):
+    """The coordinates that a closed form of some rows leaves, with the constraints between them that remain."""
+
+    @property
+    def remaining(self) -> list[int]:
+        """Rows that are not solved in closed form."""
+        return self.form.redundant
+
+    def jacobian(self) -> list[list[Expr]]:
+        """J Z of the remaining rows."""
+        J, Z = self.space.J, self.space.Z
+        table = []
+        for i in self.remaining:
+            row = [ZERO] * len(self.form.independent)
+            for j in range(self.eq.tree.nv):
+                if (i, j) in J:
+                    for k, e in Z[j].items():
+                        row[k] = row[k] + J[i, j] * e
+            table.append(row)
+        return table
+
+    def accelerations(self) -> list[Expr]:
+        """g of the remaining rows: J Z v̇ = g."""
+        J, a0 = self.space.J, self.drift()
+        found = []
+        for i, e in zip(self.remaining, self.apply([self.eq.constraint_accelerations[i] for i in self.remaining]), strict=True):
+            for j, a in enumerate(a0):
+                if (i, j) in J and a is not ZERO:
+                    e = e + J[i, j] * a
+            found.append(neg(e))
+        return found
+
+    def jacobian_result(self) -> Result:
+        """J Z as a result."""
+        return matrix_result("J", self.jacobian(), len(self.form.independent))
+
+
+def mixed_system(eq: Equations, independent: Sequence[str], rows: tuple[int, ...]) -> MixedSystem:
+    """The system with some rows solved in closed form, derived once."""
+    known: dict[Any, MixedSystem] = eq.__dict__.setdefault("_mixed_systems", {})
+    key = tuple(coordinate_indices(eq, independent)), rows
+    if key not in known:
+        known[key] = MixedSystem(eq, independent, rows)
+    return known[key]
+
+
+@builder
+def mixed_constraints_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...]) -> SymbolicFunction:
+    """h and J of the rows that remain, in the coordinates that remain."""
+    system = mixed_system(eq, independent, rows)
+    h = system.form.apply([eq.rows[i].expression for i in system.remaining], system.known)
+    f = system.function("mixed_constraints", [vector_result("h", h), system.jacobian_result()], split=True)
+    return replace(f, inputs=tuple(a for a in f.inputs if a.name != "v"))
+
+
+@builder
+def mixed_constraint_velocities_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...]) -> SymbolicFunction:
+    """w and J of the rows that remain."""
+    system = mixed_system(eq, independent, rows)
+    w = system.apply([eq.constraint_velocities[i] for i in system.remaining])
+    return system.function("mixed_constraint_velocities", [vector_result("w", w), system.jacobian_result()], split=True)
+
+
+@builder
+def mixed_terms_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...]) -> SymbolicFunction:
+    """ZᵀM Z, Zᵀ(f − M a₀), g of the remaining rows, and q̇, ż."""
+    system = mixed_system(eq, independent, rows)
+    M = [system.apply(row) for row in symmetric_mass_matrix(eq)]
+    rest, a0 = system.apply(explicit_forces(eq)), system.drift()
+    for i, row in enumerate(M):
+        for entry, a in zip(row, a0, strict=True):
+            if entry is not ZERO and a is not ZERO:
+                rest[i] = sub(rest[i], entry * a)
+    results = [
+        matrix_result("M", system.space.reduce(M), len(system.form.independent)), vector_result("f", system.space.project(rest)),
+        vector_result("g", system.accelerations()), vector_result("rates", [*system.position_rates, *system.apply(eq.state_rates)]),
+    ]  # fmt: skip
+    return system.function("mixed_terms", results)
+
+
+@builder
+def mixed_drift_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...]) -> SymbolicFunction:
+    """g of the remaining rows."""
+    system = mixed_system(eq, independent, rows)
+    return system.function("mixed_drift", [vector_result("g", system.accelerations())])

@@ -21,6 +21,7 @@ from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES, NULL, Inertia, Matrix, Vector
 from .newton_euler import LinkMotion, Wrench, inertial_moment, inverse_dynamics, link_motions, reflected_inertias
 from .reactions import expressed_place
+from .rods import rods_with_mass
 from .tree import Tree
 
 ENTRIES = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -44,6 +45,9 @@ def standard_parameters(model: Model) -> dict[str, Expr]:
 
 def regressor(tree: Tree) -> list[list[Expr]]:
     """Y(q, v, a), nv rows, with Y π = φ for π as :func:`standard_parameters` lists them (Khalil and Dombre, ch. 12)."""
+    if tree.couplings:
+        name = rods_with_mass(tree.model)[0].name
+        raise InputError(f"regressor: the mass of rod '{name}' is no parameter of a body; make the rod a body on a universal joint")
     motions = link_motions(tree)
     columns: list[list[Expr]] = []
     for body in tree.model.bodies.values():

@@ -9,13 +9,13 @@ from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import ONE, ZERO, Expr
 from ..symbolic.function import SymbolicFunction
 from .equations import Equations
-from .functions import assemble, builder, matrix_result, tree_accelerations, vector_result
+from .functions import assemble, builder, matrix_result, state_rates, vector_result
 
 
 def _state_rates(eq: Equations) -> list[Expr]:
     if eq.rows:
         raise InputError(f"'{eq.model.name}' has {len(eq.rows)} constraints: ẋ is not an expression of the state there")
-    return [*eq.position_rates, *tree_accelerations(eq, eq.joint_forces, loads=True), *eq.state_rates]
+    return state_rates(eq)
 
 
 def _state(eq: Equations) -> Sequence[Expr]:

@@ -33,6 +33,7 @@ from ..symbolic.vectors import (
     steiner,
     turn_of,
 )
+from .rods import Coupling, take_up_rods
 
 
 class Freedom:
@@ -133,10 +134,12 @@ class Tree:
 
     ``regroup=True`` moves inertial parameters that a joint cannot feel to the link before it (base parameters after
     Khalil and Gautier): joint forces stay the same with fewer operations, reaction forces do not.
+    ``freed=True`` takes driven and locked coordinates as free ones.
     """
 
-    def __init__(self, model: Model, regroup: bool = True, share: bool = True) -> None:
+    def __init__(self, model: Model, regroup: bool = True, share: bool = True, freed: bool = False) -> None:
         self.model = model
+        self._freed = freed
         self.links: list[Link] = []
         self.places: dict[str, Placement] = {model.ground.name: Placement(-1, NULL, IDENTITY)}
         self.coordinates: list[Coordinate] = []
@@ -159,6 +162,8 @@ class Tree:
         for link in self.links:
             if link.parent >= 0:
                 self.links[link.parent].children.append(link.index)
+        #: couplings of the rods with mass between links
+        self.couplings: list[Coupling] = take_up_rods(self)
         if regroup:
             regroup_inertias(self)
         for link in self.links:
@@ -170,7 +175,7 @@ class Tree:
         if id(c) in self._registered:
             return
         self._registered.add(id(c))
-        if c.motion is not None:
+        if c.motion is not None and not self._freed:
             self.prescribed.append(c)
             return
         self._velocity_index[id(c)] = self._velocities
@@ -246,9 +251,10 @@ class Tree:
             link.freedoms = [Freedom(first + j, j, ONE) for j in range(3)]
         else:
             ratio, offset = (motion.ratio, motion.offset) if sign > 0 else (neg(motion.ratio), neg(motion.offset))
-            theta, rate, rate2 = (c.q[0], c.v[0], c.a[0]) if c.motion is None else prescribed_rates(self.model.time, c.motion)
+            free = c.motion is None or self._freed
+            theta, rate, rate2 = (c.q[0], c.v[0], c.a[0]) if free else prescribed_rates(self.model.time, c.motion)  # type: ignore[arg-type]
             link.displacement, link.rate, link.rate2 = add(mul(ratio, theta), offset), mul(ratio, rate), mul(ratio, rate2)
-            if c.motion is None:
+            if free:
                 link.freedoms = [Freedom(self._velocity_index[id(c)], k, ratio)]
         self.links.append(link)
         self._constant_turns[link.index] = turn
@@ -268,6 +274,14 @@ class Tree:
         link.mass = add(link.mass, body.mass)
         link.own_moment = link.own_moment + moment
         link.own_inertia = link.own_inertia + inertia
+
+    def add_point_mass(self, link: int, mass: Expr, p: Vector) -> None:
+        """A point mass on a link (none on the ground), at a place in its own axes."""
+        if link >= 0:
+            this = self.links[link]
+            this.mass = add(this.mass, mass)
+            this.own_moment = this.own_moment + p * mass
+            this.own_inertia = this.own_inertia + steiner(p * mass, p)
 
     def _express(self, link: Link) -> None:
         """Chooses the frame of expression and writes the link's constants in it."""

@@ -20,8 +20,9 @@ from .momentum import (
     linear_momentum,
 )
 from .newton_euler import inverse_dynamics
-from .reactions import driving_forces, joint_reactions
+from .reactions import joint_reactions
 from .regressor import regressor
+from .rods import rod_end_forces
 from .tree import Tree
 
 
@@ -127,7 +128,9 @@ def reactions_function(eq: Equations, axes: str = "world") -> SymbolicFunction:
         base, force, torque = eq.closure_wrench(closure, by_row)
         k = eq.kinematics
         f, n = k.turned(base, force) if base >= 0 else force, k.turned(base, torque) if base >= 0 else torque
-        closing.append([*f, *n])
+        # a rod with mass pulls at its two ends with different forces
+        own = f if closure.inertia is None else f - rod_end_forces(k, closure)[1]
+        closing.append([*own, *n])
         for frame, sign in ((closure.b, 1.0), (closure.a, -1.0)):
             _add(external, frame.body, f * sign, n * sign, k.position(closure.b) - k.position(frame.body))
     rows = [[*r.force, *r.torque] for r in joint_reactions(eq.model, axes=axes, external=external).values()]  # type: ignore[arg-type]
@@ -149,13 +152,6 @@ def reaction_names(eq: Equations) -> list[str]:
     """Names of the rows of the reactions function."""
     cut = {j.name for j in eq.tree.cuts}
     return [n for n in eq.model.joints if n not in cut] + [c.name for c in eq.closures]
-
-
-@builder
-def driving_forces_function(eq: Equations) -> SymbolicFunction:
-    """Forces that keep driven and locked coordinates on their motion."""
-    forces = driving_forces(eq.model)
-    return assemble(eq, "driving_forces", "t q v a z u", [vector_result("f", list(forces.values()))], optional="")
 
 
 __all__ = ["multiplier_symbols", "reaction_names"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import ModelError
 from ..model.joints import Coordinate, quaternion_coordinate, scalar_coordinate
 from ..model.loads import LinkForce
+from ..model.sensors import QUANTITIES
 from ..symbolic.expr import COMMUTATIVE, Expr, symbol
 from ..symbolic.graph import topological
 from .model_names import reading_name
@@ -48,11 +49,10 @@ class Premade:
         elif kind == "sensor":
             quantity, _, entry = name.rpartition(".")
             owner, _, quantity = quantity.rpartition(".")
-            places = {"position": "position", "rotation": "position", "velocity": "velocity", "angular_velocity": "velocity"}
             entries = [a + b for a in "xyz" for b in "xyz"] if quantity == "rotation" else list("xyz")
-            if quantity not in places or entry not in entries:
+            if quantity not in QUANTITIES or entry not in entries:
                 raise ModelError(f"order: '{name}' is not a reading of a sensor, such as hub.position.x")
-            self.symbols["sensor", name] = symbol(f"{owner}.{quantity}[{entries.index(entry)}]", places[quantity])
+            self.symbols["sensor", name] = symbol(f"{owner}.{quantity}[{entries.index(entry)}]", QUANTITIES[quantity][1])
         else:
             self.symbols[kind, name] = symbol(name, kind)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .schema import _BODY, _SHAPE_COMMON, FORMAT, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERSION, Kind, Section
+from .schema import _BODY, _SHAPE_COMMON, FORMAT, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERBS, VERSION, Kind, Section
 
 #: The published schema.
 SCHEMA_FILE = Path(__file__).with_name("model.schema.json")
@@ -100,7 +100,7 @@ def _object(
 
 def _section(section: Section) -> dict[str, Any]:
     if section.one == "analysis":
-        item: dict[str, Any] = {"type": "object", "properties": {"verb": _typed(*section.keys["verb"])}, "required": ["verb"]}
+        item: dict[str, Any] = {"type": "object", "properties": {"verb": {"enum": list(VERBS)}}, "required": ["verb"]}
     else:
         item = _object(section.keys, section.required, section.kinds)
     if section.short is not None:

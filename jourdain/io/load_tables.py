@@ -181,8 +181,7 @@ def add_constraint(reader: ModelReader, name: str, item: Table) -> None:
             options["axis"] = reader.axis(item["axis"])
         if "axes" in item:
             options["axes"] = tuple(reader.axis(e) for e in item["axes"])
-        if "length" in item:
-            options["length"] = reader.value(item["length"])
+        options |= {k: reader.value(item[k]) for k in ("length", "mass", "centre", "inertia") if k in item}
         model.close(name, reader.frame(item["a"]), reader.frame(item["b"]), kind, **options)
 
 

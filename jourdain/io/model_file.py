@@ -38,6 +38,7 @@ from typing import Any
 from ..errors import JourdainError, ModelError
 from ..model.fingerprint import fingerprint
 from ..model.model import Model
+from .model_origin import remember, text_as_read, with_variants
 from .model_reader import ModelReader, file_inside
 from .model_writer import ModelWriter
 from .schema import check_document
@@ -67,14 +68,22 @@ def loads_model(text: str, variant: str | None = None, name: str = "model text",
 def dumps_model(model: Model, folder: str | os.PathLike[str] | None = None) -> str:
     """The model as text; meshes that lie in ``folder`` are named by their file, others are written out.
 
-    The text is read back and compared, so that it is certain to give the same equations.
+    A model that was read from a file keeps that file's text except for what was changed since: comments and variants, and its
+    sub-models if ``folder`` holds them.  The text is read back and compared, so that it is certain to give the same equations.
     """
     root = None if folder is None else Path(folder)
+
+    def read(text: str, place: Path | None, variant: str | None) -> Model:
+        return loads_model(text, variant, folder=place)
+
+    known = text_as_read(model, root, read)
+    if known is not None:
+        return known
     wanted = fingerprint(model)
     for order, general in ((0, False), (1, False), (1, True), (2, True)):
         text = ModelWriter(model, root, order, general).text()
         if fingerprint(loads_model(text, name=f"model '{model.name}'", folder=root)) == wanted:
-            return text
+            return with_variants(text, model, read, root)
     raise ModelError(
         f"model '{model.name}': its text does not give the same equations again; a law was changed by hand in a way a file cannot hold"
     )
@@ -112,7 +121,10 @@ class _Loader:
         def include(reader: ModelReader, item: Mapping[str, Any], index: int) -> None:
             self._include(reader, item, depth + 1)
 
-        return ModelReader(source, data, include).read()
+        model = ModelReader(source, data, include).read()
+        if depth == 0:
+            remember(model, source, data)
+        return model
 
     def _include(self, reader: ModelReader, item: Mapping[str, Any], depth: int) -> None:
         self.count += 1

@@ -27,8 +27,8 @@ DATA_FILES = (".toml", ".urdf", ".xml", ".mjcf", ".mbs")
 FORMS = "a .toml model file, a .urdf, .xml (MJCF) or .mbs file, file.py:name or package.module:name"
 
 
-def load_model(reference: str, base: str | None = None, parameters: str | None = None) -> Model:
-    """The model that ``reference`` names.
+def load_model(reference: str, base: str | None = None, parameters: str | None = None, variant: str | None = None) -> Model:
+    """The model that ``reference`` names, with a ``variant`` of its model file if asked for.
 
     ``base`` is "free" or "fixed" and concerns URDF alone; ``parameters`` is "symbolic" or "numbers" and concerns
     ROBOTRAN files alone.  In Python the name is that of a model or of a function without arguments that returns one.
@@ -38,8 +38,10 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
     if suffix in DATA_FILES:
         if not path.is_file():
             raise InputError(f"there is no file '{reference}'")
-        return _read_data(path, suffix, base, parameters)
-    for option, given in (("base", base), ("parameters", parameters)):
+        if variant is not None and suffix != ".toml":
+            raise InputError(f"'{path}': only model files (.toml) have variants")
+        return _read_data(path, suffix, base, parameters, variant)
+    for option, given in (("base", base), ("parameters", parameters), ("variant", variant)):
         if given is not None:
             raise InputError(f"'{reference}': the option {option} is for data files, not for models in Python")
     place, colon, name = reference.rpartition(":")
@@ -52,13 +54,13 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
     return _model_in(_import_module(place), name, place)
 
 
-def _read_data(path: Path, suffix: str, base: str | None, parameters: str | None) -> Model:
+def _read_data(path: Path, suffix: str, base: str | None, parameters: str | None, variant: str | None) -> Model:
     if suffix == ".toml":
         from .model_file import load_model as load_file
 
         if base is not None or parameters is not None:
             raise InputError(f"'{path}': the options base and parameters are for URDF and ROBOTRAN files; a model file says it itself")
-        return load_file(path)
+        return load_file(path, variant)
     if suffix == ".mbs":
         if base is not None:
             raise InputError(f"'{path}': the option base is for URDF; a .mbs file says itself how its base moves")

@@ -53,6 +53,11 @@ class ModelWriter:
 
     def text(self) -> str:
         """The whole file."""
+        return layout(self.data())
+
+    def data(self) -> dict[str, Any]:
+        """What the file says: sections, names, keys."""
+        self.value, self.roots = self._collect, []
         self._document()
         writer, expressions, tables = self._names()
         self.value = lambda given: _plain(given, writer)
@@ -61,7 +66,7 @@ class ModelWriter:
         document["expressions"] = {name: writer.definition(e) for name, e in expressions.items()}
         if self.order:
             document["creation"] = {"order": self._order(writer)}
-        return _layout(document)
+        return document
 
     def _collect(self, given: Any) -> Any:
         if isinstance(given, Expr):
@@ -103,12 +108,13 @@ class ModelWriter:
         document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": m.name, "gravity": gravity}
         document |= {"notes": list(m.notes), "keep": list(m.keep), "parameters": parameters, "tables": {}, "expressions": {}}
         document["inputs"] = {i.name: _short({"value": float(i.value), "unit": i.unit}, "value") for i in m.inputs.values()}
-        document["states"] = {s.name: self._state(s) for s in m.states.values()}
+        made = self._made_by_loads()
+        document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
         document["ground"] = self._body(m.ground)
         document["bodies"] = {b.name: self._body(b) for b in m.bodies.values()}
         document["joints"] = {j.name: self._joint(j) for j in m.joints.values()}
         document |= self._prescribed()
-        document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values()}
+        document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values() if s.name not in made}
         document["loads"] = {load.name: self._load(load) for load in m.loads.values()}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["outputs"] = {
@@ -304,16 +310,30 @@ class ModelWriter:
 
     # -- loads, constraints, events -------------------------------------------------------------------------------
 
+    def _made_by_loads(self) -> set[str]:
+        """Sensors and states that loads of a known kind bring with them."""
+        ending = {"lugre": ".bristle", "bushing": ".sensor", "contact": ".sensor", "drag": ".sensor"}
+        return {load.name + ending[load.kind] for load in self.model.loads.values() if load.kind in ending and self._known(load)}
+
+    def _known(self, load: Any) -> dict[str, Any]:
+        """The constants of a load that is written by its kind; a ground of varying height is written as a law."""
+        height = load.given.get("height", ZERO)
+        level = not any(s in self.model._readings for s in topological([height]))
+        return load.given if not self.general and level else {}
+
     def _load(self, load: Any) -> dict[str, Any]:
-        known = load.given if not isinstance(load, FrameLoad) and not self.general else {}
+        known = self._known(load)
         if isinstance(load, JointForce):
-            item: dict[str, Any] = {"kind": load.kind, "joint": load.joint.name}
+            item: dict[str, Any] = {"kind": load.kind if known else "joint", "joint": load.joint.name}
             if known:
                 return item | self._constants(known)
             if len(load.joint.coordinates) > 1 or load.coordinate.is_quaternion:
                 short = load.coordinate.names[0].removeprefix(load.joint.name + ".")
                 item["coordinate"] = short.removesuffix(".e0") if load.coordinate.is_quaternion else short
             item["force"] = self.value(load.force)
+        elif isinstance(load, FrameLoad) and known:
+            place = {"a": load.axes, "b": load.frame} if load.kind == "bushing" else {"frame": load.frame}
+            return {"kind": load.kind, **{k: self.frame(f) for k, f in place.items() if f is not None}, **self._constants(known)}
         elif isinstance(load, FrameLoad):
             item = {"kind": "wrench", "frame": self.frame(load.frame)}
             item |= {k: self.vector(v) for k, v in (("force", load.force), ("torque", load.torque)) if not v.is_zero}
@@ -330,7 +350,9 @@ class ModelWriter:
         return item
 
     def _constants(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        return {k: self.value(e) for k, e in known.items() if e is not ZERO or k in ("stiffness", "length")}
+        rows = {k: self.vector(e) for k, e in known.items() if isinstance(e, list) and any(x is not ZERO for x in e)}
+        needed = ("stiffness", "length", "coulomb", "static", "coefficient", "lower", "upper")
+        return {k: self.value(e) for k, e in known.items() if not isinstance(e, list) and (e is not ZERO or k in needed)} | rows
 
     def _constraint(self, item: Any) -> dict[str, Any]:
         if not isinstance(item, Closure):
@@ -341,9 +363,7 @@ class ModelWriter:
             found["axis"] = self.axis(options["axis"])
         if "axes" in options:
             found["axes"] = [self.axis(e) for e in options["axes"]]
-        if "length" in options:
-            found["length"] = self.value(options["length"])
-        return found
+        return found | {k: self.value(options[k]) for k in ("length", "mass", "centre", "inertia") if k in options}
 
     def _event(self, event: Any) -> dict[str, Any]:
         item: dict[str, Any] = {"guard": self.value(event.guard)}
@@ -423,7 +443,7 @@ def _table_data(t: Table) -> dict[str, Any]:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def _layout(document: Mapping[str, Any]) -> str:
+def layout(document: Mapping[str, Any]) -> str:
     """Plain keys, then sections: small objects in a line each, others as tables of their own."""
     top = [pair_text(k, v) for k, v in document.items() if not isinstance(v, dict) and v != []]
     parts = ["".join(top)]
@@ -447,4 +467,4 @@ def _object_text(path: tuple[str, ...], item: Mapping[str, Any]) -> str:
     return text
 
 
-__all__ = ["ModelWriter"]
+__all__ = ["ModelWriter", "layout"]

@@ -15,6 +15,11 @@ VERSION = 1
 
 #: Most objects of one section.
 MAX_ITEMS = 20_000
+#: Verbs of analyses (see jourdain.io.analyses).
+VERBS = (
+    "simulate", "equilibrium", "equilibria", "modal", "linearise", "frequency_response", "root_locus", "kinematics", "static_forces",
+    "assemble",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -216,6 +221,9 @@ SECTIONS: dict[str, Section] = {
         "axis": _AXIS,
         "axes": ("axes", "two axes of a universal joint"),
         "length": ("value", "length of the rod or rope in m"),
+        "mass": ("value", "mass of the rod in kg"),
+        "centre": ("value", "place of the rod's centre of mass as a fraction of its length"),
+        "inertia": ("value", "transverse moment of inertia of the rod about its centre of mass in kg m²"),
         "expression": ("value", "what is zero: " + _LAW),
         "first": ("text", "driving joint"),
         "second": ("text", "driven joint"),
@@ -224,7 +232,7 @@ SECTIONS: dict[str, Section] = {
         "points": ("points", "points the rope runs over"),
     }, ("kind",), {
         **{k: _closure() for k in ("ball", "body", "spherical", "fixed")},
-        "rod": Kind(("a", "b", "length")),
+        "rod": Kind(("a", "b", "length"), ("mass", "centre", "inertia")),
         **{k: _closure("axis") for k in ("revolute", "prismatic", "cylindrical", "planar", "parallel")},
         "universal": _closure("axes"),
         "equation": Kind(("expression",)), "nonholonomic": Kind(("expression",)),
@@ -240,7 +248,7 @@ SECTIONS: dict[str, Section] = {
     "outputs": Section("output", "expressions kept in results", {
         "expression": ("value", _LAW), "unit": ("text", "unit"),
     }, ("expression",), short=("expression", "value")),
-    "analyses": Section("analysis", "analyses to run", {"verb": ("text", "simulate, equilibrium, modal, …")}, ("verb",)),
+    "analyses": Section("analysis", "analyses to run", {"verb": ("text", ", ".join(VERBS))}, ("verb",)),
 }  # fmt: skip
 
 INCLUDE: dict[str, tuple[str, str]] = {
@@ -346,8 +354,11 @@ class _Checker:
             raise self.source.error(path, f"{what} is {shown(item)}; a table of keys is needed")
 
     def analysis(self, path: Path, item: Mapping[str, Any], what: str) -> None:
-        if not isinstance(item.get("verb"), str):
+        verb = item.get("verb")
+        if not isinstance(verb, str):
             raise self.source.error(path, f'{what} lacks its verb, such as verb = "simulate"')
+        if verb not in VERBS:
+            raise self.source.error((*path, "verb"), f"{what}: verb '{verb}' is unknown; use one of {', '.join(VERBS)}")
         for key, value in item.items():
             self.plain((*path, key), value, f"{what}: {key}")
 

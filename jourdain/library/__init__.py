@@ -1,8 +1,12 @@
 """Ready models by field, written with the public interface alone: each function returns a fresh, uncompiled model."""
 
+from .course import course_slider_crank
+from .four_link import four_link_axle
+from .human import human
 from .mechanisms import (
     andrews,
     ball_row,
+    bennett,
     bouncing_ball,
     bricard,
     double_pendulum,
@@ -14,13 +18,14 @@ from .mechanisms import (
     pendulum,
     rssr,
     slider_crank,
+    stiff_governor,
 )  # fmt: skip
 from .nonholonomic import benchmark_bicycle, chaplygin_sleigh, rolling_disk
 from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
 from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
 
 __all__ = [
-    "andrews", "ball_row", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
-    "flyball_governor", "four_bar", "free_body", "half_car", "heavy_top", "n_four_bar", "pendulum", "quarter_car", "rolling_disk",
-    "rssr", "slider_crank", "spring_pendulum",
+    "andrews", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
+    "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "human", "n_four_bar", "pendulum", "quarter_car", "rolling_disk",
+    "rssr", "slider_crank", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

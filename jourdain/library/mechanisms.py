@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -255,6 +256,32 @@ def bricard(mass: float = 1.0, length: float = 1.0, section: float = 0.1, gravit
     return m
 
 
+def bennett(
+    alpha: float = 30.0, beta: float = 70.0, length: float = 1.0, angle: float = 50.0, mass: float = 1.0, gravity: float = 9.81
+) -> Model:
+    """Bennett's linkage: four bars and four revolute joints that move with one freedom though counting gives −2.
+
+    Opposite bars are equal: twist ``alpha`` (degrees) with ``length`` a, twist ``beta`` with b = a sin β/sin α.  In the starting
+    position, where all joint angles are zero, the first joint's Denavit–Hartenberg angle is ``angle`` (degrees); the second
+    follows from tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2)/sin((β − α)/2).  The joint ``P4`` closes the loop on the first bar's ground.
+    """
+    al, be, t1 = (math.radians(x) for x in (alpha, beta, angle))
+    b = length * math.sin(be) / math.sin(al)
+    t2 = 2 * math.atan(math.sin((be + al) / 2) / math.sin((be - al) / 2) / math.tan(t1 / 2))
+    m = Model("Bennett linkage", gravity=(0, 0, -gravity))
+    bars = ((length, al, t1), (b, be, t2), (length, al, -t1), (b, be, -t2))
+    fixed_a, fixed_alpha, _ = bars[3]
+    # the ground is the fourth bar: its frame before P1 is the origin, the one of P4 lies back along it
+    before: Any = m.ground
+    for i, (a, twist, theta) in enumerate(bars[:3], 1):
+        bar = m.body(f"bar{i}", mass=mass, com=(a / 2, 0, 0), inertia=(1e-3 * mass * a**2, mass * a**2 / 12, mass * a**2 / 12))
+        m.revolute(f"P{i}", before.at(0, 0, 0, rotation=("z", theta)), bar, axis="z")
+        before = bar.frame("end", (a, 0, 0), rotation=("x", twist))
+    pin = m.ground.at(0, 0, 0, rotation=("x", -fixed_alpha)).at(-fixed_a, 0, 0)
+    m.close("P4", before, pin, "revolute", axis="z")
+    return m
+
+
 def rssr(
     crank: float = 0.1, rocker: float = 0.25, coupler: float = 0.4, pivot: Sequence[float] = (0.3, 0.05, 0.15),
     masses: Sequence[float] = (0.1, 0.25), speed: float | None = None, gravity: float = 9.81,
@@ -299,4 +326,29 @@ def flyball_governor(
         m.revolute(side, shaft, fly, axis=axis)
         m.rod(f"link_{side}", fly.at(0, 0, -l), collar, l)
     m.force(turn, m.input("torque", 0.0, unit="N m"), name="drive")
+    return m
+
+
+def stiff_governor(stiffness: float = 8e5, damping: float = 4e4, gravity: float = 9.81) -> Model:
+    """The stiff flyball governor of the IFToMM benchmark library (A05): couplers are springs with strong dampers.
+
+    Shaft and rods are bars of 1 m × 1 cm × 1 cm, the slider a cube of 10 cm (3000 kg/m³), with 5 kg at the end of each rod.
+    ``shaft.angle``; ``slide.displacement`` is the slider's height above the foot of the shaft; ``left.angle`` and ``right.angle`` are
+    the rods' angles below the horizontal.  The benchmark starts at height 0.5 m, angles of 30°, and 2π rad/s of the shaft.
+    """
+    m = Model("stiff flyball governor", gravity=(0, 0, -gravity))
+    k, c = m.parameter("stiffness", stiffness, unit="N/m"), m.parameter("damping", damping, unit="N s/m")
+    density, length, width, cube, offset = 3000.0, 1.0, 0.01, 0.1, 0.05
+    bar, block = density * length * width**2, density * cube**3
+    across, along = bar * (length**2 + width**2) / 12, bar * width**2 / 6
+    shaft = m.body("shaft", mass=bar, com=(0, 0, length / 2), inertia=(across, across, along))
+    slider = m.body("slider", mass=block, inertia=(block * cube**2 / 6,) * 3)
+    m.revolute("shaft", m.ground, shaft, axis="z")
+    m.prismatic("slide", shaft, slider, axis="z")
+    for name, sign, turn in (("right", 1.0, 0.0), ("left", -1.0, math.pi)):
+        rod = m.body(name, mass=bar, com=(length / 2, 0, 0), inertia=(along, across, across))
+        m.fixed(f"{name} ball", rod.at(length, 0, 0), m.body(f"{name} ball", mass=5.0))
+        m.revolute(name, shaft.at(sign * offset, 0, length, rotation=("z", turn)), rod, axis="y")
+        coupler = m.spring(f"{name} coupler", slider.at(sign * offset, 0, 0), rod.at(length / 2, 0, 0), stiffness=k, damping=c, length=0.5)
+        m.output(f"{name} force", k * (coupler.length - 0.5) + c * coupler.rate, unit="N")
     return m

@@ -27,7 +27,7 @@ Point = tuple[float, float, float]
 Place = Sequence[float] | np.ndarray
 
 #: How a rod with two ball joints enters: as a body on a universal joint with one ball cut; or removed and replaced by one equation
-#: of constant distance, half of its mass at each end ("removed") or none ("massless").
+#: of constant distance, with its exact inertia ("removed") or without mass ("massless").
 RODS = ("removed", "massless", "bodies")
 
 
@@ -164,10 +164,6 @@ class Placed:
         x, y, z = (float(e) for e in np.asarray(p) - self.origin)
         return self.body.at(x, y, z, rotation)
 
-    def add_point_mass(self, mass: float, p: Place) -> None:
-        """A point mass on the body."""
-        self.body.add_mass(mass, tuple(float(x) for x in np.asarray(p) - self.origin))
-
 
 def _solid(m: Model, name: str, data: Solid, side: Side) -> Body:
     return m.body(name, mass=data.mass, com=side.mirror(data.com), inertia=data.inertia)
@@ -179,10 +175,7 @@ def add_rod(m: Model, name: str, rod: Rod, inner: Placed, outer: Placed, side: S
         raise ModelError(f"rod '{name}': '{rods}' is unknown; use one of {', '.join(RODS)}")
     a, b = side.world(rod.inner), side.world(rod.outer)
     if rods != "bodies":
-        if rods == "removed" and rod.mass:
-            inner.add_point_mass(rod.mass / 2, a)
-            outer.add_point_mass(rod.mass / 2, b)
-        m.rod(name, inner.at(a), outer.at(b), rod.length)
+        m.rod(name, inner.at(a), outer.at(b), rod.length, mass=rod.mass if rods == "removed" else None)
         return
     across = rod.mass * rod.length**2 / 12
     bar = m.body(name, mass=rod.mass, com=(rod.length / 2, 0, 0), inertia=(0, across, across))
@@ -342,9 +335,9 @@ def five_link_suspension(
 ) -> Model:
     """A five-link rear suspension with its frame, wheel and tyre spring (three freedoms): all zero is static equilibrium.
 
-    8 coordinates and 5 constraints with ``rods`` "removed" or "massless", 18 and 15 with "bodies".  Removed rods have half of their
-    mass at each end, which keeps weight and equilibrium; "bodies" has their exact inertia.  The carrier's coordinates start from
-    the "ground" or the "frame" (``carried_by``).  ``road`` is the road's height (m), a number or a function of time.
+    8 coordinates and 5 constraints with ``rods`` "removed" or "massless", 18 and 15 with "bodies"; "removed" and "bodies" are the same
+    mechanics.  The carrier's coordinates start from the "ground" or the "frame" (``carried_by``).  ``road`` is the road's height (m), a
+    number or a function of time.
 
     >>> print(five_link_suspension().compile())
     <System five-link suspension: 8 velocities, 5 constraints, 7 parameters>

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..symbolic.expr import Expr
+from ..symbolic.expr import ZERO, Expr
 from ..symbolic.functions import sqrt
 from .bodies import Body, Frame
 from .joints import Joint, axis_pair
@@ -22,6 +22,29 @@ if TYPE_CHECKING:
 CLOSURES = ("ball", "body", "rod", "spherical", "fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "parallel")
 
 
+@dataclass(frozen=True)
+class RodInertia:
+    """Exact inertia of a straight rod in the accelerations of its ends: the force it asks at a is α_a r̈_a + β r̈_b, at b β r̈_a + α_b r̈_b.
+
+    A uniform rod has α = m/3 and β = m/6 (García de Jalón et al. 2003, eq. 53); the spin about its own axis has no inertia.
+    """
+
+    #: α_a, β, α_b in kg
+    at_a: Expr
+    coupling: Expr
+    at_b: Expr
+
+    @property
+    def mass(self) -> Expr:
+        """α_a + 2β + α_b."""
+        return self.at_a + 2.0 * self.coupling + self.at_b
+
+    @property
+    def weights(self) -> tuple[Expr, Expr]:
+        """Share of the mass that hangs on each end."""
+        return self.at_a + self.coupling, self.coupling + self.at_b
+
+
 @dataclass
 class Closure:
     """Two frames held together as by a joint; multipliers act on the second frame's body, opposite on the first."""
@@ -32,8 +55,10 @@ class Closure:
     b: Frame
     #: axis (revolute, prismatic, cylindrical), pair of axes (universal), normal (planar), length (rod)
     data: Any = None
-    #: axis, axes or length as given
+    #: axis, axes, length and mass as given
     options: dict[str, Any] = field(default_factory=dict, compare=False)
+    #: inertia of a rod with mass at its ends, None for a massless one and other closures
+    inertia: RodInertia | None = None
 
 
 @dataclass
@@ -61,11 +86,12 @@ class ConstraintMethods:
         def sensor(self, name: str, frame: Body | Frame, relative_to: Body | Frame | None = None) -> Sensor: ...
 
     def close(
-        self, name: str, a: Body | Frame, b: Body | Frame, kind: str = "ball", axis: Any = "z", axes: Any = ("x", "y"), length: Any = None
-    ) -> Closure:
+        self, name: str, a: Body | Frame, b: Body | Frame, kind: str = "ball", axis: Any = "z", axes: Any = ("x", "y"), length: Any = None,
+        mass: Any = None, centre: Any = None, inertia: Any = None,
+    ) -> Closure:  # fmt: skip
         """Closes a loop between two frames as a joint of the given kind would: "ball" (3 equations; 2 in a plane),
         "body" (6), "rod" of a ``length`` (1), "revolute" (5), "prismatic" (5), "cylindrical" (4), "universal" (4), "planar" (3),
-        "parallel" (2).
+        "parallel" (2).  A rod may have a ``mass`` (see :meth:`rod`).
         """
         self._unlocked(f"closure '{name}'")
         self._new_name(name, "constraint", self.constraints)
@@ -81,21 +107,39 @@ class ConstraintMethods:
             options["length"] = data
             if data.is_number and float(data) <= 0:
                 raise ModelError(f"{what}: the rod's length {float(data):g} m must be positive")
+            given = {"mass": mass, "centre": centre, "inertia": inertia}
+            options |= {n: value(e, f"{what}: {n}", "kg" if n == "mass" else None) for n, e in given.items() if e is not None}
         elif kind in ("revolute", "prismatic", "cylindrical", "planar", "parallel"):
             data = unit_axis(axis, what)
             options["axis"] = axis
         elif kind == "universal":
             data = axis_pair(axes, what)
             options["axes"] = axes
-        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data, options)
+        elif mass is not None:
+            raise ModelError(f"{what}: only a rod has a mass=; give the mass to a body")
+        matter = _rod_inertia(what, data, mass, centre, inertia) if kind == "rod" else None
+        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data, options, matter)
         if item.a.body is item.b.body:
             raise ModelError(f"{what} connects the body '{item.a.body.name}' with itself")
         self.constraints[name] = item
         return item
 
-    def rod(self, name: str, a: Body | Frame, b: Body | Frame, length: Any) -> Closure:
-        """A massless rod of constant length with ball joints at both ends (one equation)."""
-        return self.close(name, a, b, "rod", length=length)
+    def rod(
+        self, name: str, a: Body | Frame, b: Body | Frame, length: Any, mass: Any = None, centre: Any = None, inertia: Any = None
+    ) -> Closure:
+        """A straight rod of constant length with ball joints at both ends (one equation), massless or with a ``mass`` in kg.
+
+        Its inertia is exact: that of a slender uniform rod, or with the centre of mass at the fraction ``centre`` of the length from a
+        and the ``inertia`` in kg m² about a transverse axis through it.  The rod is no body and adds no coordinate.
+
+        >>> from jourdain import Model
+        >>> m = Model("pendulum of a rod")
+        >>> cart = m.body("cart", mass=1.0)
+        >>> slide = m.prismatic("cart", m.ground, cart, axis="x")
+        >>> m.rod("rod", m.ground.at(0, 0, 1), cart, 1.0, mass=3.0).inertia.at_b
+        1
+        """
+        return self.close(name, a, b, "rod", length=length, mass=mass, centre=centre, inertia=inertia)
 
     def constraint(self, name: str, expression: Any) -> Equation:
         """A holonomic equation h(q, t) = 0 given as an expression of joint positions, sensors and time."""
@@ -158,3 +202,22 @@ class ConstraintMethods:
     def rope_length(self, link: LinkForce, length: Any) -> Equation:
         """Holds the length of a link constant (or a function of time)."""
         return self.constraint(f"{link.name}.constant_length", link.length - value(length, link.name))
+
+
+def _rod_inertia(what: str, length: Expr, mass: Any, centre: Any, inertia: Any) -> RodInertia | None:
+    """α_b = I_a/l², β = mξ − I_a/l², α_a = m − 2mξ + I_a/l² with I_a about the first end, ξ the place of the centre of mass."""
+    m = value(0.0 if mass is None else mass, what + ": mass", "kg")
+    if m is ZERO:
+        if centre is not None or inertia is not None:
+            raise ModelError(f"{what}: a rod with centre= or inertia= needs its mass= in kg")
+        return None
+    if m.is_number and float(m) < 0:
+        raise ModelError(f"{what}: the rod's mass {float(m):g} kg is negative")
+    if centre is None and inertia is None:
+        return RodInertia(m / 3.0, m / 6.0, m / 3.0)
+    xi = value(0.5 if centre is None else centre, what + ": centre")
+    if xi.is_number and not 0.0 <= float(xi) <= 1.0:
+        raise ModelError(f"{what}: the centre of mass at {float(xi):g} of the length lies beyond the rod's ends; use 0 to 1")
+    own = m / 12.0 if inertia is None else value(inertia, what + ": inertia") / (length * length)
+    far = own + m * xi * xi
+    return RodInertia(m - 2.0 * m * xi + far, m * xi - far, far)

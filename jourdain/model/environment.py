@@ -56,7 +56,12 @@ class EnvironmentMethods:
         self, name: str, frame: Body | Frame, coefficient: Any, area: Any = 1.0, density: Any = 1.225, wind: Any = (0, 0, 0)
     ) -> FrameLoad:
         """Drag alone: ½ρ c A |w| w against the motion relative to the air."""
-        return self.aerodynamics(name, frame, coefficient, area=area, density=density, wind=wind)
+        item = self.aerodynamics(name, frame, coefficient, area=area, density=density, wind=wind)
+        what = f"aerodynamics '{name}'"
+        item.kind = "drag"
+        item.given = {k: value(e, what) for k, e in (("coefficient", coefficient), ("area", area), ("density", density))}
+        item.given["wind"] = list(vector(wind, what))
+        return item
 
     def attraction(self, name: str, body: Body, mu: Any, centre: Any = (0, 0, 0)) -> FrameLoad:
         """Newton's gravity of a centre on a body, −μ m r/|r|³ at its centre of mass (μ = G M, m³/s²); tides are left out."""

@@ -152,3 +152,5 @@ def _constraint(item: Any) -> Iterator[Any]:
             yield from part.entries
         else:
             yield part if part is not None else "none"
+    if item.inertia is not None:
+        yield from ("rod's inertia", item.inertia.at_a, item.inertia.coupling, item.inertia.at_b)

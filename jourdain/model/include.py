@@ -239,7 +239,7 @@ class _Copy:
             self.model.sensor(self.name(sensor.name), self.frame(sensor.frame), None if world else self.frame(r))
         s, w = self.mirror.signs, self.mirror.turning_signs
         for reading, (sensor, kind, i) in self.other._readings.items():
-            sign = w[i] if kind == "angular_velocity" else s[i // 3] * s[i % 3] if kind == "rotation" else s[i]
+            sign = w[i] if kind.startswith("angular") else s[i // 3] * s[i % 3] if kind == "rotation" else s[i]
             self._become(reading, self.model.sensors[self.name(sensor.name)].reading(kind, i), sign)
 
     def _loads(self) -> None:
@@ -290,8 +290,9 @@ class _Copy:
             options["axis"] = self._axis(options["axis"])
         if "axes" in options:
             options["axes"] = tuple(self._axis(a) for a in options["axes"])
-        if "length" in options:
-            options["length"] = self.any(options["length"])
+        for key in ("length", "mass", "centre", "inertia"):
+            if key in options:
+                options[key] = self.any(options[key])
         self.model.close(name, self.frame(item.a), self.frame(item.b), item.kind, **options)
 
     def _rest(self) -> None:

@@ -62,6 +62,9 @@ class FrameLoad:
     #: The frame that feels the opposite wrench (None: the ground).
     reaction: Frame | None = None
     potential: Expr = ZERO
+    kind: str = "wrench"
+    #: Constants of a law of a known kind, as given.
+    given: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -165,7 +168,10 @@ class LoadMethods:
             level = fc if static is None else fc + (fs - fc) / (1.0 + (v / vs) ** 2)
             return -level * tanh(v / eps) - fv * v
 
-        return self.force(joint, law, name=name or self._free_name(f"{joint.name}.friction"))
+        load = self.force(joint, law, name=name or self._free_name(f"{joint.name}.friction"))
+        stribeck_law = {} if static is None else {"static": fs, "stribeck": vs}
+        load.kind, load.given = "friction", {"coulomb": fc, "viscous": fv, **stribeck_law, "smoothing": eps}
+        return load
 
     def lugre(
         self, joint: Joint, coulomb: Any, static: Any, stribeck: Any, stiffness: Any, damping: Any = 0.0, viscous: Any = 0.0,
@@ -180,7 +186,10 @@ class LoadMethods:
         g = (fc + (fs - fc) * exp(-((v / vs) ** 2))) / s0
         rate = v - absolute(v) / g * z
         self.rate(z, rate)
-        return self.force(joint, -(s0 * z + s1 * rate + fv * v), name=label)
+        load = self.force(joint, -(s0 * z + s1 * rate + fv * v), name=label)
+        load.kind = "lugre"
+        load.given = {"coulomb": fc, "static": fs, "stribeck": vs, "stiffness": s0, "damping": s1, "viscous": fv}
+        return load
 
     def stop(
         self, joint: Joint, lower: Any = None, upper: Any = None, stiffness: Any = 1e5, damping: Any = 0.0, name: str | None = None
@@ -202,7 +211,10 @@ class LoadMethods:
                 total = total - maximum(depth * (k + d * v), 0.0)
             return total
 
-        return self.force(joint, law, name=name or self._free_name(f"{joint.name}.stop"))
+        load = self.force(joint, law, name=name or self._free_name(f"{joint.name}.stop"))
+        ends = {key: value(end, what) for key, end in (("lower", low), ("upper", high)) if end is not None}
+        load.kind, load.given = "stop", {**ends, "stiffness": k, "damping": d}
+        return load
 
     # -- links between points -------------------------------------------------------------------------------------
 
@@ -287,6 +299,7 @@ class LoadMethods:
         torque = Vector(*(neg(k[3 + i] * angles[i] + d[3 + i] * w[i]) for i in range(3)))
         item = FrameLoad(name, fb, force, torque, fa, fa)
         item.potential = sum((mul(HALF, k[i] * p[i] ** 2) for i in range(3)), ZERO)
+        item.kind, item.given = "bushing", {"stiffness": k, "damping": d}
         self.loads[name] = item
         return item
 
@@ -310,7 +323,10 @@ class LoadMethods:
         speed = sqrt(slip.x * slip.x + slip.y * slip.y + eps * eps)
         tangent = Vector(neg(mu * normal * slip.x / speed), neg(mu * normal * slip.y / speed), ZERO)
         total = tangent + Vector(ZERO, ZERO, normal)
-        return self.load(name, frame, force=total, torque=Vector(ZERO, ZERO, neg(r)).cross(tangent))
+        item = self.load(name, frame, force=total, torque=Vector(ZERO, ZERO, neg(r)).cross(tangent))
+        item.kind = "contact"
+        item.given = {"stiffness": k, "damping": d, "friction": mu, "radius": r, "height": level, "smoothing": eps}
+        return item
 
     # -- channels and states --------------------------------------------------------------------------------------
 

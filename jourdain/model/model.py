@@ -114,6 +114,17 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         """Ground and bodies."""
         return [self.ground, *self.bodies.values()]
 
+    @property
+    def mass(self) -> Expr:
+        """Mass of all bodies and rods in kg."""
+        total: Expr = ZERO
+        for body in self.bodies.values():
+            total = total + body.mass
+        for item in self.constraints.values():
+            if isinstance(item, Closure) and item.inertia is not None:
+                total = total + item.inertia.mass
+        return total
+
     # -- joints ---------------------------------------------------------------------------------------------------
 
     def joint(self, kind: str, name: str, parent: Body | Frame, child: Body | Frame, **options: Any) -> Joint:
@@ -243,13 +254,21 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
                         f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'"
                     )
 
-    def compile(self, check: bool = True, **options: Any) -> Any:
-        """The compiled system, on which every analysis is a verb; the model is locked from now on."""
+    def compile(self, check: bool = True, formulation: str | None = None, **options: Any) -> Any:
+        """The compiled system, on which every analysis is a verb; the model is locked from now on.
+
+        ``formulation`` gives the same model in other coordinates ("cartesian", "natural", "semi-recursive" …) as a
+        :class:`~jourdain.analysis.formulations.FormulatedSystem`, with options such as ``rotation=`` and ``reduction=``.
+        """
         from ..analysis.system import System
 
         if check:
             self.check()
-        return System(self, **options)
+        if formulation is None:
+            return System(self, **options)
+        from ..analysis.formulations import formulate
+
+        return formulate(self, formulation, **options)
 
     def save(self, path: Any) -> None:
         """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""

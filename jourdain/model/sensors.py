@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from .model import Model
 
 #: Quantities of a sensor: number of entries and the kind of symbol.
-QUANTITIES = {"position": (3, "position"), "rotation": (9, "position"), "velocity": (3, "velocity"), "angular_velocity": (3, "velocity")}
+QUANTITIES = {
+    "position": (3, "position"), "rotation": (9, "position"), "velocity": (3, "velocity"), "angular_velocity": (3, "velocity"),
+    "acceleration": (3, "acceleration"), "angular_acceleration": (3, "acceleration"),
+}  # fmt: skip
 
 
 class Sensor:
     """Motion of a frame relative to another (the ground by default), in that other frame's axes, usable in every law.
 
-    ``velocity`` is that of the origin as seen from the reference frame, ``angular_velocity`` relative to it.
+    ``velocity`` and ``acceleration`` are those of the origin as seen from the reference frame, ``angular_velocity`` and
+    ``angular_acceleration`` relative to it: each is the time derivative of the components before it.
     """
 
     def __init__(self, model: Model, name: str, frame: Frame, reference: Frame) -> None:
@@ -57,6 +61,16 @@ class Sensor:
     def angular_velocity(self) -> Vector:
         """Angular velocity in rad/s."""
         return self._vector("angular_velocity")
+
+    @property
+    def acceleration(self) -> Vector:
+        """Acceleration in m/s²."""
+        return self._vector("acceleration")
+
+    @property
+    def angular_acceleration(self) -> Vector:
+        """Angular acceleration in rad/s²."""
+        return self._vector("angular_acceleration")
 
     @property
     def rotation(self) -> Matrix:

@@ -47,4 +47,5 @@ def _viewer(item: types.Type, description: str) -> Any:
 doubles = _viewer(types.float64, "View `size` doubles at `address`: doubles(address, size).")
 complexes = _viewer(types.complex128, "View `size` complex numbers at `address`: complexes(address, size).")
 integers = _viewer(types.int64, "View `size` 64-bit integers at `address`: integers(address, size).")
+integers32 = _viewer(types.int32, "View `size` 32-bit integers at `address`: integers32(address, size).")
 words = _viewer(types.intp, "View `size` machine words (pointers) at `address`: words(address, size).")

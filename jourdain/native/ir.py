@@ -22,6 +22,8 @@ from ..symbolic.tables import Table
 from .trigonometry import literal, sincos_ir
 
 CHUNK = 500
+#: From so many constant zeros on an output array is cleared as a whole.
+MANY_ZEROS = 32
 
 #: Functions taken from the C library, called lane by lane.
 LIBRARY_ONE = ("exp", "log", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sin", "cos")
@@ -196,7 +198,7 @@ class ChunkWriter:
         for number in sorted(groups):
             self.begin()
             if number == 0:
-                for value, slot in constants:
+                for value, slot in self.clear(constants):
                     self.store(self.number(value), slot)
             for e in groups[number]:
                 if e.id not in self.values:
@@ -209,6 +211,21 @@ class ChunkWriter:
             self.end(number)
         calls = "\n".join(f"  call void @{self.name}_chunk{i}(ptr %args)" for i in sorted(groups))
         return "\n".join(self.chunks) + f"\ndefine i32 @{self.name}(ptr %args) {self.attributes} {{\n{calls}\n  ret i32 0\n}}\n"
+
+    def clear(self, constants: list[tuple[float, Slot]]) -> list[tuple[float, Slot]]:
+        """Sets arrays with many zeros to zero at once, before anything is stored in them; the other constants are left.
+
+        Zeros stored one by one make LLVM's time grow faster than their number.
+        """
+        zeros: dict[int, list[int]] = {}
+        for value, slot in constants:
+            if value == 0.0 and not slot.uniform:
+                zeros.setdefault(slot.pointer, []).append(slot.index)
+        many = {pointer: indices for pointer, indices in zeros.items() if len(indices) >= MANY_ZEROS}
+        for pointer, indices in many.items():
+            size = 8 * self.lanes * (max(indices) + 1 - min(indices))
+            self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {self.address(Slot(pointer, min(indices)))}, i8 0, i64 {size}, i1 false)")
+        return [(value, slot) for value, slot in constants if value != 0.0 or slot.uniform or slot.pointer not in many]
 
     def plan(self, order: Sequence[Expr]) -> tuple[dict[int, int], dict[int, int]]:
         """Chunk of every node (a sine next to its cosine) and the last chunk that uses it."""
@@ -363,7 +380,8 @@ def _declarations(lanes: int) -> str:
     two = "".join(f"declare double @jd_{n}(double, double)\n" for n in LIBRARY_TWO)
     suffix = "f64" if lanes == 1 else f"v{lanes}f64"
     T = "double" if lanes == 1 else f"<{lanes} x double>"
-    intrinsics = "".join(f"declare {T} @llvm.{n}.{suffix}({T})\n" for n in ("sqrt", "floor"))
+    intrinsics = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+    intrinsics += "".join(f"declare {T} @llvm.{n}.{suffix}({T})\n" for n in ("sqrt", "floor"))
     wide = f'"prefer-vector-width"="{lanes * 64}" "min-legal-vector-width"="{lanes * 64}" ' if lanes > 1 else ""
     return (
         one + two + intrinsics + f"attributes #0 = {{ nounwind {wide}}}\n"

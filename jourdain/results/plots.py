@@ -16,6 +16,7 @@ from jourdain.errors import InputError
 from jourdain.model.units import UnitError, unit
 from jourdain.results.channel import Array, component_names, unknown
 from jourdain.results.modal_plots import campbell, mode_table, root_locus
+from jourdain.results.refine import refined
 from jourdain.results.solution import Solution
 from jourdain.results.style import finish, house_style, line_style, new_figure
 
@@ -103,6 +104,7 @@ def plot(sol: Solution, *names: str, unit: Unit = None, file: File = None, title
     ``names`` may be glob patterns; vector channels give a line for each component. ``unit`` is a unit for all channels
     that it fits ("deg"), or a unit by channel name.
     """
+    sol = refined(sol)
     groups: dict[str, list[str]] = {}
     for name in expand(sol, names):
         groups.setdefault(_shown_unit(sol, name, unit), []).append(name)

@@ -6,6 +6,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +93,8 @@ class Solution:
     Times increase strictly, except at events, where a repeated time carries the values before and after the event.
     Between samples a channel follows the ``dense`` output if that covers it, else the cubic Hermite polynomial if its
     derivative is a channel (``derivatives={"crank.angle": "crank.speed"}``), else a straight line; int and bool
-    channels hold their last sample.
+    channels hold their last sample.  Channels, metadata, statistics and derivatives may be functions of no argument: they are
+    called and checked when first needed.
 
     >>> sol = Solution([0.0, 1.0], {"crank.angle": Channel([0.0, 3.0], "rad")}, {"model": "engine"})
     >>> sol.at(0.5)["crank.angle"]
@@ -105,29 +107,62 @@ class Solution:
     def __init__(
         self,
         t: ArrayLike,
-        channels: Mapping[str, Any],
-        metadata: Mapping[str, Any] | None = None,
-        statistics: Mapping[str, Any] | None = None,
+        channels: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+        metadata: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+        statistics: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
         system: Any = None,
         *,
-        derivatives: Mapping[str, str] | None = None,
+        derivatives: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
         dense: Dense | None = None,
         frame_provider: FrameProvider | None = None,
     ) -> None:
         self.t = _checked_times(t)
-        self._channels = {check_name(name): as_channel(name, given) for name, given in channels.items()}
-        for name, channel in self._channels.items():
+        self._given: dict[str, Any] = {"_channels": channels, "metadata": metadata, "statistics": statistics, "derivatives": derivatives}
+        self.system = system
+        self.dense = dense
+        self.frame_provider = frame_provider
+        for name, given in list(self._given.items()):
+            if not callable(given):
+                getattr(self, name)  # checked now
+
+    def _part(self, name: str) -> Any:
+        """What was given for a part, computed if it is a function; it is let go of."""
+        given = self._given[name]
+        found = (given() if callable(given) else given) or {}
+        del self._given[name]
+        return found
+
+    @cached_property
+    def _channels(self) -> dict[str, Channel]:
+        channels = {check_name(name): as_channel(name, given) for name, given in self._part("_channels").items()}
+        for name, channel in channels.items():
             try:
                 channel.expect(self.t.size)
             except InputError as error:
                 raise InputError(f"channel {name!r}: {error}") from None
-        self.metadata: dict[str, Any] = plain(metadata or {}, "metadata")
-        self.statistics: dict[str, Any] = plain(statistics or {}, "statistics")
-        self.system = system
-        self.dense = dense
-        self.frame_provider = frame_provider
-        self.derivatives = self._checked_derivatives(derivatives or {})
-        self.names = Names(sorted(self._channels))
+        return channels
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """What the run was: model, method, tolerances, parameters, how it ended."""
+        known: dict[str, Any] = plain(self._part("metadata"), "metadata")
+        return known
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        """The work that was done."""
+        known: dict[str, Any] = plain(self._part("statistics"), "statistics")
+        return known
+
+    @cached_property
+    def derivatives(self) -> dict[str, str]:
+        """Channels whose derivative is a channel too."""
+        return self._checked_derivatives(self._part("derivatives"))
+
+    @cached_property
+    def names(self) -> Names:
+        """Names of the channels, sorted."""
+        return Names(sorted(self._channels))
 
     def _checked_derivatives(self, derivatives: Mapping[str, str]) -> dict[str, str]:
         for name, slope in derivatives.items():
@@ -237,7 +272,8 @@ class Solution:
             "dense": self.dense,
         } | changes
         new = Solution(t, channels, **settings)
-        rebind = getattr(self.frame_provider, "rebind", None)
+        # at the same times frames are where they were, whichever channels are left
+        rebind = getattr(self.frame_provider, "rebind", None) if t is not self.t else None
         new.frame_provider = rebind(new) if rebind is not None else frame_provider
         return new
 
@@ -450,25 +486,28 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
-        return self.__dict__ | {"dense": None, "frame_provider": None, "system": None}
+        parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives")}
+        return self.__dict__ | parts | {"dense": None, "frame_provider": None, "system": None}
 
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the scene and those of the page, picture or movie."""
-    own = {"trace", "forces", "system", "camera", "follow", "ground", "up", "name"}
+    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name"}
     return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
 
 
 def _checked_times(t: ArrayLike) -> NDArray[np.float64]:
     times = np.array(t, float)
+    times.flags.writeable = False
+    if times.ndim == 1 and times.size and -np.inf < times[0] and times[-1] < np.inf and (times[1:] >= times[:-1]).all():
+        return times  # nothing that is not a number passes this comparison
     if times.ndim != 1:
         raise InputError(f"times have shape {times.shape}; give one row of times (nt,)")
     if not np.isfinite(times).all():
         raise InputError(f"time number {int(np.argmin(np.isfinite(times)))} is not finite; leave such samples out")
-    if (back := np.flatnonzero(np.diff(times) < 0)).size:
-        i = int(back[0])
+    if (back := times[1:] < times[:-1]).any():
+        i = int(np.argmax(back))
         raise InputError(f"time goes back from {times[i]:g} s to {times[i + 1]:g} s (sample {i + 1}); sort by time")
-    times.flags.writeable = False
     return times
 
 
@@ -488,6 +527,8 @@ def _joined_dense(first: Solution, second: Solution) -> Dense | None:
 
     def dense(times: NDArray[np.float64]) -> dict[str, Array]:
         early = times <= border
+        if early.all() or not early.any():
+            return dict((one if early.all() else two)(times))
         a, b = one(times[early]), two(times[~early])
         joined = {}
         for name in a.keys() & b.keys():

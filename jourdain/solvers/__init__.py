@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,8 @@ _HOMES = {
 
 def load_method(method: str | Tableau | Method) -> Method:
     """Return a method by name, or the method of a Butcher tableau, compiling it at first use."""
+    if isinstance(method, str) and method in METHODS:
+        return _named_method(method)
     from jourdain.solvers.method import Method
     from jourdain.solvers.tableaus import Tableau
 
@@ -74,14 +77,20 @@ def load_method(method: str | Tableau | Method) -> Method:
     if isinstance(method, Tableau):
         found: Method = import_module("jourdain.solvers.runge_kutta").method(method)
         return found
-    if method not in METHODS:
-        raise InputError(f"method '{method}' is unknown; choose one of {', '.join(METHODS)}")
-    module = import_module(f"jourdain.solvers.{METHODS[method][0]}")
-    if METHODS[method][0] == "runge_kutta":
-        tableaus = import_module("jourdain.solvers.tableaus")
-        found = module.method(next(t for t in vars(tableaus).values() if isinstance(t, Tableau) and t.name == method))
-    else:
-        found = module.method(method)
+    raise InputError(f"method '{method}' is unknown; choose one of {', '.join(METHODS)}")
+
+
+@cache
+def _named_method(name: str) -> Method:
+    """A method of the list, made once."""
+    from jourdain.solvers.tableaus import Tableau
+
+    module = import_module(f"jourdain.solvers.{METHODS[name][0]}")
+    given: Any = name
+    if METHODS[name][0] == "runge_kutta":
+        tableaus = vars(import_module("jourdain.solvers.tableaus")).values()
+        given = next(t for t in tableaus if isinstance(t, Tableau) and t.name == name)
+    found: Method = module.method(given)
     return found
 
 

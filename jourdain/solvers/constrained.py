@@ -16,11 +16,14 @@ from numba import cfunc, njit
 
 from ..native.call import call, doubles, integers, words
 from .dense import cholesky, cholesky_solve
+from .fronts import eliminate_by_fronts, make_fronts, room, shortest
 from .redundant import drop_redundant
 
 #: A pivot below this fraction of the first counts as a redundant row; near a singular position the directions that the
 #: constraints hardly hold are then left to the dynamics for the moment of passing, which keeps accelerations bounded.
 RANK_TOLERANCE = 1e-5
+#: A row shorter than this fraction of the longest is rounding error: it says nothing.
+NOISE = 1e-12
 #: Directions below this fraction of a row's length are left alone by the projection: correcting them would amplify noise.
 PROJECTION_TOLERANCE = 1e-3
 
@@ -28,7 +31,9 @@ PROJECTION_TOLERANCE = 1e-3
 OPEN, LOCKED = 1e-6, 3
 
 #: Entries of the plan (int64): sizes, addresses, then the blocks.
-NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH, HEAD = range(13)
+NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADDRESS_VELOCITY, BLOCKS, LENGTH, SCRATCH = range(12)
+#: Where the fronts are listed (0: no block is split), how many integers of scratch are needed, where the blocks begin.
+FRONTS, INTEGERS, HEAD = 12, 13, 14
 
 # compiled with the functions below that have an address: those are kept on disk, and nothing is compiled twice
 _jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -311,7 +316,11 @@ def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, plan: Any, helper: A
     a0, rest = rest[:n], rest[n:]
     lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
     MZ, rest = rest[: n * n + n], rest[n * n + n :]
-    free = eliminate(J, g, plan, helper, lu, Z, a0)
+    if plan[FRONTS] > 0:
+        begin, base = plan[LENGTH] - 3 * n, plan[LENGTH] + n + 8
+        free = eliminate_by_fronts(J, g, m, n, plan, plan[FRONTS], helper, begin, base, RANK_TOLERANCE, False, lu, Z, a0)
+    else:
+        free = eliminate(J, g, plan, helper, lu, Z, a0)
     return listed_accelerations(Mass, f, Z, a0, plan, helper, free, MZ, rest, a)
 
 
@@ -344,7 +353,7 @@ def constrained_state_derivative(args: int) -> int:
     n, nq, nz, m = plan[NV], plan[NQ], plan[NZ], plan[M]
     plan = integers(a[3], plan[LENGTH])
     scratch = doubles(a[4], plan[SCRATCH])
-    helper = integers(a[5], plan[LENGTH] + n)
+    helper = integers(a[5], plan[INTEGERS])
     pointers = words(a[6], 10)
     pointers[0], pointers[1] = a[0], a[1]
     if call(plan[ADDRESS_DESCRIPTOR], a[6]) != 0:
@@ -365,11 +374,17 @@ def constrained_state_derivative(args: int) -> int:
 def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     """Shortest d with J d = h by Gram–Schmidt on the rows with pivoting; (nearly) dependent rows are skipped."""
     right = gram[m * n : m * n + m]
+    longest = 0.0
     for i in range(m):
         norm = 0.0
         for j in range(n):
             norm += J[i * n + j] * J[i * n + j]
-        scale = 1.0 / np.sqrt(norm) if norm > 0.0 else 0.0
+        longest = max(longest, norm)
+    for i in range(m):
+        norm = 0.0
+        for j in range(n):
+            norm += J[i * n + j] * J[i * n + j]
+        scale = 1.0 / np.sqrt(norm) if norm > NOISE * NOISE * longest else 0.0
         for j in range(n):
             gram[i * n + j] = scale * J[i * n + j]
         right[i] = scale * h[i]
@@ -434,6 +449,17 @@ def least_norm_by_blocks(J: Any, h: Any, m: int, plan: Any, work: Any, d: Any) -
 
 
 @_jit
+def _least_norm_by_fronts(J: Any, h: Any, m: int, plan: Any, helper: Any, work: Any, d: Any) -> None:
+    """Shortest d with J d = h for the first m rows (see :mod:`jourdain.solvers.fronts`)."""
+    n = plan[NV]
+    Z, rest = work[: n * n], work[n * n :]
+    lu, reduced = rest[: 2 * plan[M] * n + plan[M]], rest[2 * plan[M] * n + plan[M] :]
+    begin, base = plan[LENGTH] - 3 * n, plan[LENGTH] + n + 8
+    free = eliminate_by_fronts(J, h, m, n, plan, plan[FRONTS], helper, begin, base, PROJECTION_TOLERANCE, True, lu, Z, d)
+    shortest(n, free, helper, begin, Z, reduced, d)
+
+
+@_jit
 def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> None:
     """Moves q by the small displacement −d; ``quaternions`` lists (index in q, index in v) of quaternion blocks."""
     iq, iv, k = 0, 0, 0
@@ -485,7 +511,10 @@ def project(args: int) -> int:
             # a small residual left alone grows like 1/σ on the way into a singular position
             if worst < 1e-16 or (iteration > 0 and worst < 1e-13):
                 break
-            least_norm_by_blocks(J, h, mh, plan, gram, d)
+            if plan[FRONTS] > 0:
+                _least_norm_by_fronts(J, h, mh, plan, integers(a[9], plan[INTEGERS]), gram, d)
+            else:
+                least_norm_by_blocks(J, h, mh, plan, gram, d)
             displace(x[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
         if not worst < OPEN:
             return LOCKED
@@ -493,7 +522,7 @@ def project(args: int) -> int:
         pointers = words(a[7], 8)
         pointers[0], pointers[1], pointers[2] = a[0], a[1], a[1] + 8 * nq
         call(plan[ADDRESS_VELOCITY], a[7])
-        return ideal_impulse(a[0], a[1], doubles(pointers[3], m), a[8], plan, x[nq : nq + n], scratch, integers(a[9], plan[LENGTH] + n + 8))
+        return ideal_impulse(a[0], a[1], doubles(pointers[3], m), a[8], plan, x[nq : nq + n], scratch, integers(a[9], plan[INTEGERS]))
     return 0
 
 
@@ -529,11 +558,14 @@ def make_plan(
         tail += [len(rows), *rows, len(columns), *columns]
     # integers as many as the plan has serve as scratch: the lists of `eliminate` need room at the end
     limits = [len(rows) - len(set(rows) & set(redundant)) for rows, _ in groups]
-    plan = np.zeros(HEAD + len(tail) + 4 * nv + len(limits), dtype=np.int64)
+    fronts = make_fronts(pattern, groups, [limit < len(rows) for limit, (rows, _) in zip(limits, groups, strict=True)])
+    plan = np.zeros(HEAD + len(tail) + len(fronts) + 4 * nv + len(limits), dtype=np.int64)
     plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, quaternions, len(groups)
     m = pattern.shape[0]
     plan[LENGTH] = len(plan)
     plan[SCRATCH] = 3 * nv * nv + 4 * nv + 2 * m * nv + 2 * m + 16 + (2 * m * m if len(redundant) else 0)
-    plan[HEAD : HEAD + len(tail)] = tail
+    plan[FRONTS] = HEAD + len(tail) if fronts else 0
+    plan[INTEGERS] = len(plan) + nv + 8 + room(nv, fronts)
+    plan[HEAD : HEAD + len(tail) + len(fronts)] = tail + fronts
     plan[len(plan) - len(limits) :] = limits
     return plan

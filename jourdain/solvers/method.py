@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,3 +38,5 @@ class Method:
     stiff: bool = False
     one_step: bool = True
     past: int = 0
+    #: Layouts of the memory of a run by number of states, made by the sessions.
+    layouts: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)

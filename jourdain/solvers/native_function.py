@@ -9,6 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_first_byte = ctypes.c_char.from_buffer
+
+
+def address(array: NDArray[Any]) -> int:
+    """Where a writeable, contiguous array that is not empty lies in memory (``array.ctypes.data`` at a third of the time)."""
+    return ctypes.addressof(_first_byte(array))  # type: ignore[arg-type]  # arrays are buffers
+
+
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 

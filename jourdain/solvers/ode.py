@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import signal
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +17,6 @@ from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.tableaus import Tableau
 from jourdain.solvers.trajectory import Checkpoint, Trajectory
 
-CHUNK_TIME = 0.1
 Array = NDArray[np.float64]
 
 
@@ -65,52 +60,24 @@ def integrate(
     extras = (jacobian, time_derivative, project, switch, output, t_eval)
     if method == "rk4" and step is not None and not events and not samples and all(e is None for e in extras):
         return _plain(rhs, t_span, x0, step, max_steps, dense)
-    from jourdain.solvers import frame as fr
-    from jourdain.solvers import progress as pr
-    from jourdain.solvers.session import Session
-    from jourdain.solvers.start import first_step
+    from jourdain.solvers.drive import Drive
 
     chosen = load_method(method)
     start = x0.x if isinstance(x0, Checkpoint) else np.array(x0, dtype=np.float64).ravel()
     t0, t1 = float(t_span[0]), float(t_span[1])
     _check_input(chosen, t0, t1, x0, start, rtol, step, jacobian, output, output_size)
     times = None if t_eval is None else _check_times(t_eval, t0, t1)
-    session = Session(chosen, start.size)
-    if isinstance(x0, Checkpoint):
-        session.load(x0)
-    else:
-        session.x[:], session.clock[fr.T] = start, t0
-    session.tol[0], session.tol[1:] = rtol, np.broadcast_to(np.asarray(atol, dtype=np.float64), start.shape)
-    session.clock[fr.H_MAX] = max_step
-    if step is not None and not isinstance(x0, Checkpoint):
-        session.clock[fr.H] = np.copysign(step, t1 - t0)
-    session.count[fr.POSITIONS] = _positions(chosen, start.size, positions)
-    for slot, function in ((fr.RHS, rhs), (fr.JAC, jacobian), (fr.DFDT, time_derivative), (fr.PROJECT, project), (fr.OUTPUT, output)):
-        session.set_hook(slot, function)
     if chosen.needs_time_derivative and time_derivative is None:
         _check_autonomous(chosen, rhs, start, t0, t1)
+    drive = Drive(chosen, x0, start, t0, t1, step, _positions(chosen, start.size, positions))
+    drive.tolerances(rtol, atol, max_step, max_steps)
+    drive.functions(rhs, jacobian, time_derivative, project, output)
+    session = drive.session
     session.set_switch(switch)
     session.set_events(events, event_probes)
     session.set_stops(samples, t0, t1)
     session.set_output(times, times is None if dense is None else dense, output_size)
-    session.progress[pr.MAX_STEPS] = max_steps
-    session.frame[fr.FIRST] = first_step.address
-    begun = time.perf_counter()
-    with _interruptible() as interrupted, _bar(progress, t0, t1) as show:
-        reason = _run(session, interrupted, show)
-    status, message = _explain(session, reason, chosen)
-    t, x, y = session.output()
-    return Trajectory(
-        t,
-        x,
-        y,
-        status,
-        message,
-        session.statistics(time.perf_counter() - begun),
-        tuple(session.records),
-        session.save(),
-        session.segments(),
-    )
+    return drive.run(progress)
 
 
 def _plain(
@@ -128,75 +95,6 @@ def _plain(
     return plain_rk4(rhs, (t0, t1), start, step, dense is not False)
 
 
-def _run(session: Any, interrupted: list[bool], show: Any) -> int:
-    """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
-    from jourdain.solvers import frame as fr
-    from jourdain.solvers import progress as pr
-    from jourdain.solvers.march import march as kernel
-
-    march = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(kernel.address)
-    chunk = 64
-    try:
-        while True:
-            session.progress[pr.STEPS_LEFT] = granted = min(chunk, session.step_room)
-            begun = time.perf_counter()
-            reason = march(session.frame.ctypes.data)
-            spent = time.perf_counter() - begun
-            session.collect()
-            show(session.clock[fr.T])
-            if interrupted[0]:
-                return 0
-            if reason == fr.PAUSED:
-                if granted == chunk and session.progress[pr.STEPS_LEFT] <= 0:
-                    chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
-            elif reason == fr.SAMPLE:
-                session.act_at_sample()
-            elif reason == fr.EVENT:
-                if session.act_at_event():
-                    return fr.TERMINAL
-            else:
-                return int(reason)
-    except KeyboardInterrupt:
-        return 0
-
-
-def _explain(session: Any, reason: int, method: Method) -> tuple[str, str]:
-    """Return status and message for the reason that ended the march."""
-    from jourdain.solvers import frame as fr
-
-    clock, count = session.clock, session.count
-    t, bad_t = float(clock[fr.T]), float(clock[fr.T_BAD])
-    hint = ""
-    if count[fr.STIFF] >= 15:
-        hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
-    if reason in (0, fr.FINISHED):
-        return ("finished" if reason else "interrupted"), hint
-    if reason == fr.TERMINAL:
-        return "event", f"terminal event '{session.records[-1].name}' at t = {t:.12g} s. {hint}".rstrip()
-    if reason == fr.EXHAUSTED:
-        advice = hint or "raise max_steps or go on from `restart`"
-        return "max_steps", f"{count[fr.STEPS]} steps reached t = {t:.9g} s only; {advice}"
-    remedy = hint or (
-        "a discontinuity without an event, or tolerances too tight"
-        if method.stiff
-        else "stiff? try method='radau'; or a singularity, or tolerances too tight"
-    )
-    messages = {
-        fr.RHS_FAILED: f"the right-hand side returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
-        fr.NOT_FINITE: f"component {count[fr.BAD]} of the right-hand side is not finite at t = {bad_t:.9g} s; "
-        "look for a division by zero, a root or a logarithm of a negative number in that law",
-        fr.UNDERFLOW: f"the step size fell below rounding at t = {t:.9g} s: {remedy}",
-        fr.JAC_FAILED: f"the Jacobian returned status {count[fr.BAD_STATUS]} or is not finite at t = {bad_t:.9g} s",
-        fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
-        fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
-        fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
-        fr.ZENO: "events accumulate: "
-        f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
-        "(Zeno); let its action put the system to rest, or make it terminal",
-    }
-    return "failed", messages[reason]
-
-
 def _check_input(
     method: Method,
     t0: float,
@@ -209,7 +107,7 @@ def _check_input(
     output: NativeFunction | None,
     output_size: int,
 ) -> None:
-    if not np.isfinite([t0, t1]).all():
+    if not math.isfinite(t0) or not math.isfinite(t1):
         raise InputError(f"integrate: t_span ({t0}, {t1}) must be finite")
     if start.size == 0 or not np.isfinite(start).all():
         where = f"component {int(np.argmin(np.isfinite(start)))} is not finite" if start.size else "it is empty"
@@ -232,9 +130,10 @@ def _check_input(
 
 
 def _check_times(t_eval: ArrayLike, t0: float, t1: float) -> Array:
-    times = np.atleast_1d(np.asarray(t_eval, dtype=np.float64))
+    times = np.ascontiguousarray(t_eval, dtype=np.float64)
     direction = 1.0 if t1 >= t0 else -1.0
-    if (np.diff(times) * direction < 0).any():
+    early, late = (times[:-1], times[1:]) if direction > 0 else (times[1:], times[:-1])
+    if (late < early).any():
         raise InputError("integrate: t_eval must go from t_span[0] to t_span[1] without turning back")
     if times.size and (direction * (times[0] - t0) < 0 or direction * (times[-1] - t1) > 0):
         raise InputError(f"integrate: t_eval from {times[0]:g} to {times[-1]:g} s leaves t_span ({t0:g}, {t1:g}) s")
@@ -260,37 +159,3 @@ def _check_autonomous(method: Method, rhs: NativeFunction, x: Array, t0: float, 
             return
     if (values != values[0]).any() and np.isfinite(values).all():
         raise InputError(f"method '{method.name}': the right-hand side depends on t; give time_derivative= (df/dt)")
-
-
-@contextmanager
-def _interruptible() -> Iterator[list[bool]]:
-    """Turn the first Ctrl-C into a flag that is read between chunks; a second one raises at once."""
-    flag = [False]
-    if threading.current_thread() is not threading.main_thread():
-        yield flag
-        return
-
-    def note(number: int, where: Any) -> None:
-        if flag[0]:
-            raise KeyboardInterrupt
-        flag[0] = True
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield flag
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
-
-
-@contextmanager
-def _bar(wanted: bool, t0: float, t1: float) -> Iterator[Any]:
-    """Show a progress bar in simulated time."""
-    if not wanted:
-        yield lambda t: None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("t = {task.fields[t]:.4g} s"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns) as bars:
-        task = bars.add_task("", total=abs(t1 - t0) or 1.0, t=t0)
-        yield lambda t: bars.update(task, completed=abs(t - t0), t=t)

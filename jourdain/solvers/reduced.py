@@ -19,11 +19,13 @@ from .dense import lu_factor, lu_solve
 #: Entries of the plan (int64): sizes, addresses, how to switch; then tables by velocity column and the blocks.
 (
     NQ, NV, NZ, M, HOLONOMIC, NQU, NVU, ND, NDH, QUATERNIONS, BLOCKS, CHOICE, ADDRESS_POSITION, ADDRESS_VELOCITY,
-    ADDRESS_TERMS, ADDRESS_DRIFT, EVERY, VELOCITY_RESULT, LENGTH, HEAD,
-) = range(20)  # fmt: skip
+    ADDRESS_TERMS, ADDRESS_DRIFT, EVERY, POSITION_RESULT, VELOCITY_RESULT, LENGTH, HEAD,
+) = range(21)  # fmt: skip
 #: Slots of the arguments after t, x and the result.
-PLAN, WORK, CHOICES, MEMORY, POSITION, VELOCITY, TERMS, DRIFT = range(3, 11)
-SLOTS = 11
+PLAN, WORK, CHOICES, MEMORY, POSITION, VELOCITY, TERMS, DRIFT, LOG = range(3, 12)
+SLOTS = 12
+#: Changes of the choice that are written down: their number so far and how many fit come first, then time and choice of each.
+LOG_HEAD, LOG_ROOM = 2, 4096
 #: Counters kept behind the two choices.
 STEPS, SWITCHES, COUNTERS = 0, 1, 4
 #: Past positions that are remembered as starts for Newton.
@@ -138,8 +140,8 @@ def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z:
 def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d: Any, X: Any) -> int:
     """Newton for the dependent positions in X; quadratic, and refused when it leaves the neighbourhood."""
     n, nq, mh = plan[NV], plan[NQ], plan[HOLONOMIC]
-    pointers = words(args, 6)
-    h, J = doubles(pointers[2], mh), doubles(pointers[3], mh * n)
+    pointers = words(args, 8)
+    h, J = doubles(pointers[plan[POSITION_RESULT]], mh), doubles(pointers[plan[POSITION_RESULT] + 1], mh * n)
     line = d[n : n + plan[M] + 1]
     quaternions = plan[plan[LENGTH] - 2 * plan[QUATERNIONS] - 1 :]
     last = 1e300

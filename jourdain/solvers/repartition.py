@@ -23,6 +23,8 @@ from .reduced import (
     HEAD,
     HOLONOMIC,
     LENGTH,
+    LOG,
+    LOG_HEAD,
     MEMORY,
     ND,
     NDH,
@@ -97,7 +99,8 @@ def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any,
     for j in range(n):
         place[j] = 0
     at, store = HEAD + 3 * n, nqu + nvu + n
-    least, most, total, total_h = 1e300, 0.0, 0, 0
+    # the largest entry of every row is 1: a single pivot is judged by it, not by itself
+    least, most, total, total_h = 1e300, 1.0, 0, 0
     row_used, column_used = marks[:m], marks[m : m + n]
     for _ in range(plan[BLOCKS]):
         rows = plan[at]
@@ -152,7 +155,7 @@ def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any,
     if total != plan[ND] or total_h != plan[NDH]:
         return -1.0
     _list_independent(plan, choice)
-    return least / most if most > 0.0 else 1.0
+    return least / most if total > 0 else 1.0
 
 
 @njit(**OPTIONS)
@@ -164,6 +167,19 @@ def _remember(plan: Any, counters: Any, ring: Any, t: float, X: Any) -> None:
     for i in range(nq):
         ring[k * (nq + 1) + 1 + i] = X[i]
     counters[STEPS] += 1
+
+
+@njit(**OPTIONS)
+def _write_down(plan: Any, choice: Any, t: float, address: int) -> None:
+    """Keep time and independent coordinates of a new choice, as long as there is room."""
+    size = 1 + plan[NQU] + plan[NVU]
+    head = doubles(address, LOG_HEAD)
+    if head[0] < head[1]:
+        entry = doubles(address + 8 * (LOG_HEAD + int(head[0]) * size), size)
+        entry[0] = t
+        for i in range(size - 1):
+            entry[1 + i] = choice[i]
+    head[0] += 1.0
 
 
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
@@ -217,6 +233,7 @@ def decide(args: int) -> int:
     for i in range(size):
         old[i], choice[i] = choice[i], trial[i]
     counters[SWITCHES] += 1
+    _write_down(plan, choice, doubles(a[0], 1)[0], a[LOG])
     valid[0] = 0.0
     flag[0] = 1.0
     return 0
@@ -313,3 +330,20 @@ def follow(args: int) -> int:
         if not margins[i] >= least:
             return NEAR_DEAD_POINT
     return status
+
+
+@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+def decide_and_follow(args: int) -> int:
+    """Judge the choice of coordinates, then follow the solved angles at the expanded state.
+
+    args = t, x, flag, address and arguments of :func:`decide`, expanded state, address and arguments of :func:`follow`.
+    """
+    a = words(args, 8)
+    inner = words(a[4], 3)
+    inner[0], inner[1], inner[2] = a[0], a[1], a[2]
+    status = call(a[3], a[4])
+    if status != 0:
+        return status
+    outer = words(a[7], 2)
+    outer[0], outer[1] = a[0], a[5]
+    return call(a[6], a[7])

@@ -12,7 +12,7 @@ from jourdain.solvers import frame as fr
 from jourdain.solvers import progress as pr
 from jourdain.solvers.events import Event, EventRecord, Samples, Switch
 from jourdain.solvers.method import Method
-from jourdain.solvers.native_function import NativeFunction
+from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.trajectory import Checkpoint, Segments, Statistics
 
 EVENT_ROOM = 64
@@ -22,34 +22,69 @@ MEMORY = ("clock", "x", "x_old", "f", "count", "work", "ints", "past_t", "past_x
 Array = NDArray[np.float64]
 
 
+class _Layout:
+    """Where the arrays of a run lie in one block of memory, and what its head holds at the start: the same for all runs with n states."""
+
+    def __init__(self, method: Method, n: int) -> None:
+        self.coefs = (method.degree + 1) * n
+        sizes = {
+            "frame": (fr.SELF, fr.FRAME_SIZE), "clock": (fr.CLOCK, fr.CLOCK_SIZE), "count": (fr.COUNT, fr.COUNT_SIZE),
+            "progress": (fr.PROGRESS, pr.PROGRESS_SIZE), "stops": (fr.STOPS, 1), "owners": (fr.OWNERS, 1),
+            "constants": (fr.CONST, method.constants.size), "ints": (fr.INTS, method.integers.size + method.integer_work(n)),
+            "x": (fr.X, n), "x_old": (fr.X_OLD, n), "f": (fr.F, n), "tol": (fr.TOL, n + 1), "probe": (fr.PROBE, n),
+            "coef": (fr.COEF, self.coefs), "work": (fr.WORK, max(method.work(n), 2 * n)), "past_t": (fr.PAST_T, method.past),
+            "past_x": (fr.PAST_X, method.past * n), "past_f": (fr.PAST_F, method.past * n),
+        }  # fmt: skip
+        ends = np.cumsum([max(size, 1) for _, size in sizes.values()])
+        self.size = int(ends[-1])
+        self.parts = {name: slice(int(end) - max(size, 1), int(end)) for (name, (_, size)), end in zip(sizes.items(), ends, strict=True)}
+        self.slots = np.array([slot for slot, _ in sizes.values()])
+        self.offsets = np.array([8 * part.start for part in self.parts.values()])
+        self.head = np.zeros(self.parts["x"].start, dtype=np.int64)
+        self._fill(method, n)
+
+    def _fill(self, method: Method, n: int) -> None:
+        whole = {name: self.head[part] for name, part in self.parts.items() if part.stop <= self.head.size}
+        frame, count, progress = whole["frame"], whole["count"], whole["progress"]
+        frame[fr.STEP], frame[fr.DENSE] = method.step, method.dense
+        whole["constants"][: method.constants.size] = method.constants.view(np.int64)
+        whole["ints"][: method.integers.size] = method.integers
+        whole["owners"][0] = -1
+        count[fr.N], count[fr.ADAPTIVE] = n, method.adaptive
+        count[fr.RESTART] = count[fr.BEGIN] = 1
+        count[fr.BAD] = progress[pr.FIRED] = progress[pr.FORGET] = -1
+        progress[pr.LAST_FIRED], progress[pr.RESTEP] = -1, method.one_step
+        progress[pr.COEFS], progress[pr.EVENT_LIMIT] = self.coefs, EVENT_ROOM
+        whole["clock"].view(np.float64)[fr.T_LAST] = -np.inf
+
+
+def _layout(method: Method, n: int) -> _Layout:
+    found: _Layout | None = method.layouts.get(n)
+    if found is None:
+        found = method.layouts[n] = _Layout(method, n)
+    return found
+
+
 class Session:
     """Buffers, bindings and bookkeeping of one call of `integrate`."""
 
     def __init__(self, method: Method, n: int) -> None:
         self.method, self.n = method, n
-        self.frame = np.zeros(fr.FRAME_SIZE, dtype=np.int64)
+        layout = _layout(method, n)
+        doubles = np.zeros(layout.size)
+        words = doubles.view(np.int64)
+        words[: layout.head.size] = layout.head
+        self.address = base = address(doubles)
+        at = layout.parts
+        self.frame, self.count, self.progress = words[at["frame"]], words[at["count"]], words[at["progress"]]
+        self.frame[layout.slots] = layout.offsets + base
+        self.clock, self.work, self.ints, self.stops = doubles[at["clock"]], doubles[at["work"]], words[at["ints"]], doubles[at["stops"]]
+        self.x, self.x_old, self.f, self.tol = doubles[at["x"]], doubles[at["x_old"]], doubles[at["f"]], doubles[at["tol"]]
+        self.past_t, self.past_x, self.past_f = doubles[at["past_t"]], doubles[at["past_x"]], doubles[at["past_f"]]
+        self.owners = words[at["owners"]]
+        self.coefs = layout.coefs
+        self._stage = base + 8 * (at["clock"].start + fr.STAGE_T)
         self.kept: list[Any] = []
-        self.clock = self._double(fr.CLOCK, fr.CLOCK_SIZE)
-        self.count = self._integer(fr.COUNT, fr.COUNT_SIZE)
-        self.progress = self._integer(fr.PROGRESS, pr.PROGRESS_SIZE)
-        self.x, self.x_old, self.f = (self._double(slot, n) for slot in (fr.X, fr.X_OLD, fr.F))
-        self.tol, self.probe = self._double(fr.TOL, n + 1), self._double(fr.PROBE, max(n, 1))
-        self.coefs = (method.degree + 1) * n
-        self._double(fr.COEF, self.coefs)
-        self.work = self._double(fr.WORK, max(method.work(n), 2 * n))
-        self._double(fr.CONST, method.constants.size)[:] = method.constants
-        self.ints = self._integer(fr.INTS, method.integers.size + method.integer_work(n))
-        self.ints[: method.integers.size] = method.integers
-        self.past_t = self._double(fr.PAST_T, method.past)
-        self.past_x, self.past_f = (self._double(slot, method.past * n) for slot in (fr.PAST_X, fr.PAST_F))
-        self.frame[fr.STEP], self.frame[fr.DENSE] = method.step, method.dense
-        self.frame[fr.SELF] = self.frame.ctypes.data
-        self.count[fr.N], self.count[fr.ADAPTIVE] = n, method.adaptive
-        self.count[fr.RESTART] = self.count[fr.BEGIN] = 1
-        self.count[fr.BAD] = self.progress[pr.FIRED] = self.progress[pr.FORGET] = -1
-        self.progress[pr.LAST_FIRED], self.progress[pr.RESTEP] = -1, method.one_step
-        self.progress[pr.COEFS] = self.coefs
-        self.clock[fr.T_LAST] = -np.inf
         self.rows: list[tuple[Array, Array, Array]] = []
         self.spans: list[tuple[Array, Array]] = []
         self.records: list[EventRecord] = []
@@ -69,11 +104,10 @@ class Session:
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
-        args = np.zeros(max(3, function.args.size), dtype=np.int64)
-        args[: function.args.size] = function.args.astype(np.int64)
-        args[0] = self.clock.ctypes.data + 8 * fr.STAGE_T
+        args = function.args.view(np.int64).copy() if function.args.size >= 3 else np.zeros(3, dtype=np.int64)
+        args[0] = self._stage
         self.kept += [args, function]
-        return function.address, args.ctypes.data
+        return function.address, address(args)
 
     def set_hook(self, slot: int, function: NativeFunction | None) -> None:
         """Put a function, if there is one, into a pair of slots."""
@@ -92,10 +126,11 @@ class Session:
     def set_events(self, events: Sequence[Event], probes: int) -> None:
         """Lay out the tables of guards."""
         self.events = events
-        if events:
-            from jourdain.solvers.guards import watch as kernel
+        if not events:
+            return
+        from jourdain.solvers.guards import watch as kernel
 
-            self.frame[fr.WATCHER] = kernel.address
+        self.frame[fr.WATCHER] = kernel.address
         watched = sum(event.size for event in events)
         table = self._integer(fr.GUARDS, pr.GUARD_ROW * len(events))
         watch = self._integer(fr.WATCH, 2 * watched)
@@ -125,6 +160,9 @@ class Session:
         self.samples = samples
         direction = 1.0 if t1 >= t0 else -1.0
         self.clock[fr.DIRECTION] = direction
+        self.stops[0] = t1
+        if not samples:
+            return
         stops = [(direction * t1, len(samples), -1)]
         sampler = self._integer(fr.SAMPLERS, 2 * len(samples))
         for k, sample in enumerate(samples):
@@ -143,23 +181,24 @@ class Session:
         self.progress[pr.N_Y], self.n_y = n_y, n_y
         self.progress[pr.KEEP_DENSE], self.progress[pr.EVERY_STEP] = dense, t_eval is None
         if t_eval is not None:
-            self._double(fr.T_EVAL, t_eval.size)[: t_eval.size] = t_eval
+            self._place(fr.T_EVAL, t_eval)
             self.progress[pr.EVALS] = t_eval.size
         self._allocate_rows(256 if t_eval is None else t_eval.size)
 
     def _allocate_rows(self, rows: int) -> None:
         n, self.room = self.n, max(rows, 4)
         self.row_t = np.zeros(self.room)
-        self.row_x, self.row_y = np.zeros((self.room, n)), np.zeros((self.room, max(self.n_y, 1)))
-        self.frame[fr.ROW_T], self.frame[fr.ROW_X] = self.row_t.ctypes.data, self.row_x.ctypes.data
-        self.frame[fr.ROW_Y] = self.row_y.ctypes.data
+        self.row_x, self.row_y = np.zeros((self.room, n)), np.zeros((self.room, self.n_y))
+        self.frame[fr.ROW_T], self.frame[fr.ROW_X] = address(self.row_t), address(self.row_x)
+        if self.n_y:
+            self.frame[fr.ROW_Y] = address(self.row_y)
         self.progress[pr.ROW_LIMIT] = self.room
         self.step_room = self.room if self.progress[pr.EVERY_STEP] else 1 << 40
         if self.progress[pr.KEEP_DENSE]:
             self.step_room = min(self.room, max(64, LARGEST_BUFFER // max(self.coefs, 1)))
             self.spans_room = np.zeros((self.step_room, 4))
             self.coef_room = np.zeros((self.step_room, self.coefs))
-            self.frame[fr.SEGMENT], self.frame[fr.SEGMENT_COEF] = (self.spans_room.ctypes.data, self.coef_room.ctypes.data)
+            self.frame[fr.SEGMENT], self.frame[fr.SEGMENT_COEF] = address(self.spans_room), address(self.coef_room)
 
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
@@ -175,6 +214,8 @@ class Session:
                 self._allocate_rows(4 * self.room)
 
     def _collect_events(self) -> None:
+        if not self.progress[pr.EVENTS]:
+            return
         states = self.event_x.reshape(-1, 2, self.n) if self.n else self.event_x.reshape(1, 1, 1)
         for k in range(int(self.progress[pr.EVENTS])):
             e, component = (int(i) for i in self.event_which[2 * k : 2 * k + 2])
@@ -209,9 +250,8 @@ class Session:
         return event.terminal
 
     def save(self) -> Checkpoint:
-        """Copy everything that the method remembers."""
-        memory = {name: getattr(self, name).copy() for name in MEMORY}
-        return Checkpoint(self.method.name, float(self.clock[fr.T]), self.x.copy(), memory)
+        """Everything that the method remembers; the run has ended, so its arrays are handed over."""
+        return Checkpoint(self.method.name, float(self.clock[fr.T]), self.x, {name: getattr(self, name) for name in MEMORY})
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over the memory of an earlier integration; its statistics start from zero."""

@@ -84,12 +84,27 @@ class _Algebra:
         out: Polynomial = {tuple((i, -n) for i, n in common): 1.0 / lead}
         if len(rest) == 1:
             return out
+        if (square := self._inverse_sine_square(rest)) is not None:
+            return self.times(out, square)
         total = self.expression(rest)
-        if total.op not in ("add", "sub"):
-            return self.times(out, self.inverse_atom(total))
+        sign = -1.0 if total.op == "neg" else 1.0
+        total = total.args[0] if total.op == "neg" else total
+        # the kernel writes a sum of products as the sine or cosine of a sum of angles: still a sum here
+        if total.op not in ("add", "sub") and not (self.trig and total.op in ("sin", "cos")):
+            return self.times(out, scaled(self.inverse_atom(total), sign))
         self.atoms[total.id] = total
-        self.sums[total.id] = rest
-        return self.times(out, {((total.id, -1),): 1.0})
+        self.sums[total.id] = scaled(rest, sign)
+        return self.times(out, {((total.id, -1),): sign})
+
+    def _inverse_sine_square(self, a: Polynomial) -> Polynomial | None:
+        """1/(cos² − 1) as −1/sin²."""
+        if len(a) != 2 or a.get(()) != -1.0:
+            return None
+        [m] = (m for m in a if m)
+        if len(m) != 1 or m[0][1] != 2 or self.atoms[m[0][0]].op != "cos":
+            return None
+        [(sine, sign)] = self.function("sin", self.atoms[m[0][0]].args[0]).items()
+        return {tuple((i, -2 * n) for i, n in sine): -1.0 / sign**2}
 
     def inverse_atom(self, e: Expr) -> Polynomial:
         """1/e for a sum that the kernel has simplified to something else."""

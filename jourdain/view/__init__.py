@@ -2,6 +2,7 @@
 
 from jourdain.view.camera import default_camera
 from jourdain.view.from_solution import model_scene, scene_of, scene_of_modes, state_scene
+from jourdain.view.live import watch
 from jourdain.view.page import Inline, page_html, save_page
 from jourdain.view.picture import save_movie, save_picture
 from jourdain.view.povray import povray_scene, save_povray
@@ -22,6 +23,7 @@ from jourdain.view.scene import (
 )
 from jourdain.view.server import Server, serve
 from jourdain.view.shape import Shape
+from jourdain.view.vibration import vibration
 
 __all__ = [
     "Arrow",
@@ -52,4 +54,6 @@ __all__ = [
     "scene_of_modes",
     "serve",
     "state_scene",
+    "vibration",
+    "watch",
 ]

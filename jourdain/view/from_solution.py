@@ -14,6 +14,7 @@ from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
 from ..model.loads import JointForce, LinkForce
 from ..model.model import Model
+from ..results.refine import refined
 from ..symbolic.expr import ZERO
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
@@ -31,13 +32,14 @@ OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 
 def scene_of(
     solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
-    system: Any = None, **options: Any,
+    system: Any = None, fine: int = 400, **options: Any,
 ) -> Scene:  # fmt: skip
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
     ``plots`` are channels shown beside the motion, a group for each diagram; ``trace`` paths of frames whose path is drawn;
     ``forces`` joints whose reaction force is drawn as an arrow.  A solution that was read from a file needs the ``system`` it
-    belongs to.  Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
+    belongs to.  Between the steps of a method the motion is interpolated, so that a run has at least ``fine`` samples (0: its own).
+    Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
     >>> import jourdain as jd
     >>> m = jd.Model("pendulum")
@@ -46,7 +48,7 @@ def scene_of(
     >>> [b.name for b in sol.scene().bodies]
     ['ground', 'bob']
     """
-    runs = list(solutions) if isinstance(solutions, (list, tuple)) else [solutions]
+    runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)
     if unknown:

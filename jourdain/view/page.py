@@ -20,6 +20,7 @@ from jourdain.view.camera import Extent, default_camera, extent, ground_height, 
 from jourdain.view.scene import PALETTE, Channel, Mode, Run, Scene
 from jourdain.view.still import arrow_scale
 from jourdain.view.tracks import Packer, estimate
+from jourdain.view.vibration import natural_amplitude
 
 MODULES = {
     "three": "three.module.min.js",
@@ -212,10 +213,10 @@ def _still(scene: Scene, space: Extent) -> dict[str, Any]:
         "bodies": bodies,
         "points": [vars(point) for point in scene.points],
         "links": [vars(link) for link in scene.links],
-        "arrows": [vars(arrow) | {"scale": arrow_scale(scene, space, arrow)} for arrow in scene.arrows],
+        "arrows": [vars(arrow) | {"scale": arrow_scale(scene, space, arrow), "automatic": not arrow.scale} for arrow in scene.arrows],
         "frames": [vars(frame) for frame in scene.frames],
         "joints": [vars(joint) for joint in scene.joints],
-        "modes": [_mode(mode, scene, space) for mode in scene.modes],
+        "modes": [_mode(mode, space) for mode in scene.modes],
         "plots": [vars(plot) for plot in scene.plots],
         "metadata": scene.metadata,
     }
@@ -232,18 +233,13 @@ def _traveller(scene: Scene) -> str | None:
     return max(moving, key=mass).name if moving else None
 
 
-def _mode(mode: Mode, scene: Scene, space: Extent) -> dict[str, Any]:
-    """A mode with the amplitude that moves the most mobile corner by 8 % of the model (at most 0.6 rad)."""
+def _mode(mode: Mode, space: Extent) -> dict[str, Any]:
     parts = {name: (np.asarray(d), np.asarray(r)) for name, (d, r) in mode.displacements.items()}
-    shift = max((float(np.linalg.norm(d)) for d, _ in parts.values()), default=0.0)
-    turn = max((float(np.linalg.norm(r)) for _, r in parts.values()), default=0.0)
-    reach = max(shift, 0.25 * space.model_size * turn)
-    amplitude = 0.08 * space.model_size / reach if reach else 1.0
     return {
         "name": mode.name,
         "frequency": mode.frequency,
         "damping": mode.damping,
-        "amplitude": min(amplitude, 0.6 / turn) if turn else amplitude,
+        "amplitude": natural_amplitude(mode, space),
         "bodies": {name: [d.real, d.imag, r.real, r.imag] for name, (d, r) in parts.items()},
     }
 

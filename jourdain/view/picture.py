@@ -17,6 +17,7 @@ from jourdain.view.chromium import Browser, find_chromium
 from jourdain.view.page import page_html
 from jourdain.view.plain import draw_plain
 from jourdain.view.scene import Camera, Scene
+from jourdain.view.vibration import PERIOD, vibration
 
 SIZE = (1280, 720)
 _told: set[str] = set()
@@ -29,8 +30,13 @@ def save_picture(
     camera: Camera | None = None,
     size: tuple[int, int] = SIZE,
     theme: str = "light",
+    mode: int | None = None,
 ) -> Path:
-    """Write the scene at time t in s (default: the start) as a .png or .jpg picture of the given size in px."""
+    """Write the scene at time t in s (default: the start) as a .png or .jpg picture of the given size in px.
+
+    ``mode`` (counted from 1) shows a mode of vibration at its largest amplitude, the rest position as a ghost.
+    """
+    scene = scene if mode is None else vibration(scene, mode)
     target = Path(path)
     kind = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}.get(target.suffix.lower())
     if kind is None:
@@ -51,8 +57,14 @@ def save_movie(
     camera: Camera | None = None,
     size: tuple[int, int] = SIZE,
     theme: str = "light",
+    mode: int | None = None,
 ) -> Path:
-    """Write the motion as .mp4 (needs the package imageio-ffmpeg) or .gif, at `speed` times real time."""
+    """Write the motion as .mp4 (needs the package imageio-ffmpeg) or .gif, at `speed` times real time.
+
+    ``mode`` (counted from 1) shows two periods of a mode of vibration, slowed down to 1.5 s each.
+    """
+    if mode is not None:
+        scene, end = vibration(scene, mode, periods=2), 2 * PERIOD - speed / fps if end is None else end
     target = Path(path)
     times = _frame_times(scene, fps, speed, start, end)
     suffix = target.suffix.lower()
@@ -116,7 +128,7 @@ def _write_gif(target: Path, frames: Iterator[bytes], fps: float) -> None:
         from PIL import Image
     except ImportError as missing:
         raise InputError(f"movie '{target.name}': .gif needs the package pillow") from missing
-    pictures = [Image.open(io.BytesIO(frame)).convert("RGB").quantize(128) for frame in frames]
+    pictures = [Image.open(io.BytesIO(frame)).convert("RGB").quantize(256, kmeans=1) for frame in frames]
     pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
 
 

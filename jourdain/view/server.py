@@ -46,22 +46,28 @@ class Server:
         times: ArrayLike,
         poses: Mapping[str, Pose],
         channels: Mapping[str, ArrayLike] | None = None,
+        arrows: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     ) -> None:
-        """Show further motion: times (n), for each body positions (n, 3) and quaternions (n, 4), channel values (n)."""
+        """Show further motion: times (n), for each body positions (n, 3) and quaternions (n, 4), channel values (n).
+
+        ``arrows`` gives feet (n, 3) and vectors (n, 3); traces of points on bodies grow by themselves.
+        """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if t.size == 0:
             return
         if np.any(np.diff(t) < 0) or t[0] < self._last_time:
             raise InputError(f"live view: time {t[0]:g} s comes before {self._last_time:g} s, which is shown already")
-        data: dict[str, Any] = {"times": t.tolist(), "bodies": {}, "channels": {}}
+        data: dict[str, Any] = {"times": t.tolist(), "bodies": {}, "channels": {}, "arrows": {}}
         for name, (position, quaternion) in poses.items():
             if name not in self._bodies:
                 raise InputError(f"live view: no body '{name}' in the scene; there are {sorted(self._bodies)}")
-            rows = np.column_stack([_rows(position, t, 3, name), normalised(_rows(quaternion, t, 4, name))])
+            rows = np.column_stack([_rows(position, t, 3, f"body '{name}'"), normalised(_rows(quaternion, t, 4, f"body '{name}'"))])
             data["bodies"][name] = rows.tolist()
         for name, values in (channels or {}).items():
             column = np.atleast_1d(np.asarray(values, dtype=float))
             data["channels"][name] = [float(v) if np.isfinite(v) else None for v in column]
+        for name, (foot, vector) in (arrows or {}).items():
+            data["arrows"][name] = np.column_stack([_rows(part, t, 3, f"arrow '{name}'") for part in (foot, vector)]).tolist()
         self._send(json.dumps(data, separators=(",", ":")))
         self._last_time = float(t[-1])
 
@@ -132,10 +138,10 @@ def serve(view: Scene | str, open_browser: bool = True, *, live: bool = False, p
     return server
 
 
-def _rows(values: ArrayLike, times: np.ndarray, width: int, name: str) -> np.ndarray:
+def _rows(values: ArrayLike, times: np.ndarray, width: int, what: str) -> np.ndarray:
     rows = np.asarray(values, dtype=float).reshape(-1, width)
     if len(rows) != len(times) or not np.all(np.isfinite(rows)):
-        raise InputError(f"live view, body '{name}': {len(rows)} finite poses are needed for {len(times)} times")
+        raise InputError(f"live view, {what}: {len(rows)} finite rows are needed for {len(times)} times")
     return rows
 
 

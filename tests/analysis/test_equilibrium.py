@@ -494,3 +494,30 @@ def test_governor_bifurcates_over_the_speed():
     raised = np.abs(x) > 1e-3
     np.testing.assert_allclose(np.cos(x[raised]), GRAVITY / (w[raised] ** 2 * 0.5), rtol=1e-9)
     assert w.max() == 8.0 and raised.sum() > 5
+
+
+def test_stability_with_a_parameter_of_a_constraint():
+    """The found parameter is part of the equilibrium: no need to give it to the system first, nor do later changes matter."""
+    m = jd.Model("strut")
+    length = m.parameter("length", 0.8)
+    k = m.parameter("k", 200.0)
+    bar = m.body("bar", mass=3.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    hinge = m.revolute("hinge", m.ground, bar, axis="-y")
+    slider = m.body("slider", mass=1.0)
+    m.prismatic("slide", m.ground.at(0, 0, 2.0), slider, axis="z", stiffness=k)
+    m.rod("rod", slider, bar.at(1.0, 0, 0), length)
+    s = m.compile()
+    start = s.assemble({"hinge.angle": np.pi / 4}, guess={"slide": 0.0})
+    e = s.equilibrium(start, unknowns=["slide.displacement", "length"], equations={"angle": hinge.position - np.pi / 4})
+    assert abs(e["length"] - 0.8) > 1e-3
+    before = e.eigenvalues
+    assert "unknown" not in str(e)
+    fresh = s.equilibrium(start, unknowns=["slide.displacement", "length"], equations={"angle": hinge.position - np.pi / 4})
+    s.set_parameters(k=500.0)
+    np.testing.assert_allclose(fresh.eigenvalues, before, rtol=1e-12)
+    assert s.parameters["k"] == 500.0
+    s.set_parameters(k=200.0)
+    e.apply()
+    np.testing.assert_allclose(s.linearise(e.state).eigenvalues, before, rtol=1e-12)
+    locus = s.root_locus("length", np.linspace(e["length"], e["length"] + 0.3, 4), e)
+    np.testing.assert_allclose(np.sort_complex(locus.eigenvalues[0]), np.sort_complex(before), atol=1e-8)

@@ -223,3 +223,53 @@ def test_bad_targets():
         s.inverse_kinematics({"couplet": (0, 0, 0)})
     with pytest.raises(jd.InputError, match="unknown entry 'place'"):
         s.inverse_kinematics({"coupler": {"place": (0, 0, 0)}})
+
+
+# --- rolling -----------------------------------------------------------------------------------------------------
+
+
+def test_knife_edge_driven_along_a_circle():
+    """Heading t and x = sin t make the blade run on the unit circle: y = 1 − cos t."""
+    m = jd.Model("skate")
+    skate = m.body("skate", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.planar("plane", m.ground, skate, plane="xy")
+    sensor = m.sensor("blade", skate)
+    side = sensor.rotation.column(1)
+    m.nonholonomic("edge", side.dot(sensor.velocity))
+    s = m.compile()
+    t = np.linspace(0.0, 1.4, 8)
+    found = s.kinematics(t, {"plane.angle": lambda t: t, "plane.x": lambda t: jd.sin(t)})
+    np.testing.assert_allclose(found["plane.y"], 1 - np.cos(t), atol=1e-10)
+    np.testing.assert_allclose(found["plane.y_rate"], np.sin(t), atol=1e-10)
+    np.testing.assert_allclose(found["plane.y_acc"], np.cos(t), atol=1e-9)
+
+
+def test_upright_disk_rolls_on_a_circle():
+    """Held upright and turned at Ω the centre runs on a circle of radius r ω₃/Ω; forces keep it there."""
+    from jourdain.library import rolling_disk
+
+    s = rolling_disk().compile()
+    turn, spin = 0.7, 3.0
+    start = s.assemble({"disk.rx": np.pi / 2, "disk.x": 0.0, "disk.y": 0.0, "disk.rz": 0.0, "spin": 0.0})
+    drivers = {"disk.rz": lambda t: turn * t, "disk.rx": np.pi / 2, "spin": lambda t: spin * t}
+    found = s.kinematics(np.linspace(0, 4.0, 9), drivers, start)
+    x, y = found["disk.x"], found["disk.y"]
+    speed = np.hypot(found["disk.x_rate"], found["disk.y_rate"])
+    np.testing.assert_allclose(speed, speed[0], atol=1e-10)
+    radius = speed[0] / turn
+    assert speed[0] > 0.1
+    # centre of the circle from the first velocity, then all positions lie on it
+    heading = np.array([found["disk.x_rate"][0], found["disk.y_rate"][0]]) / speed[0]
+    centre = np.array([x[0], y[0]]) + radius * np.array([-heading[1], heading[0]])
+    np.testing.assert_allclose(np.hypot(x - centre[0], y - centre[1]), radius, atol=1e-9)
+    forces = s.inverse_dynamics_along(found, ["disk.rx", "disk.rz", "spin"])
+    assert np.isfinite(forces.forces).all()
+
+
+def test_rolling_needs_enough_drivers():
+    from jourdain.library import rolling_disk
+
+    s = rolling_disk().compile()
+    start = s.assemble({"disk.rx": np.pi / 2})
+    with pytest.raises(jd.errors.InputError, match="do not determine the motion"):
+        s.kinematics([0.0, 1.0], {"spin": lambda t: t}, start)

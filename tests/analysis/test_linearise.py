@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jourdain as jd
-from jourdain.analysis.linearise import linearise, symbolic_linearisation
+from jourdain.analysis.linearise import linearise
 from jourdain.analysis.residual import Point, Residual
 from jourdain.formalisms.derivatives import recursive_derivatives
 from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, pendulum, reduced_rates
@@ -155,7 +155,7 @@ def test_symbolic_linearisation_of_a_pendulum():
     k = m.parameter("k", 3.0)
     m.force(hinge, lambda x, v, t: -k * x)
     s = m.compile()
-    found = symbolic_linearisation(s, {"hinge": 0.0})
+    found = s.symbolic_linearisation({"hinge": 0.0})
     gravity = m.parameter_set["gravity_z"].symbol
     assert jd.evaluate(found["K"][0][0], {k: 3.0, gravity: -9.81}) == pytest.approx(3.0 + 2 * 9.81)
     assert float(found["M"][0][0]) == pytest.approx(2.0)

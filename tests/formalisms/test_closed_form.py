@@ -15,7 +15,7 @@ import jourdain as jd
 from jourdain.analysis.assemble import jacobian, projective
 from jourdain.analysis.closure import branches, order_of_elimination, reduced_function, references
 from jourdain.analysis.native_system import NativeSystem
-from jourdain.analysis.reduced import ClosedFormSystem
+from jourdain.analysis.closed import closed_native
 from jourdain.errors import SolverError
 from jourdain.formalisms.closed_form import ClosedForm
 from jourdain.formalisms.reduced_functions import closed_form, closed_system
@@ -223,7 +223,7 @@ def test_andrews_is_three_dyads() -> None:
     report = s.closure_report(["beta"], x)
     assert [kind for *_, kind, _ in report.steps] == ["dyad of two angles"] * 3
     assert "closed form" in str(report) and "Theta.angle" in str(report)
-    native = ClosedFormSystem(s, x, independent=["beta"])
+    native = closed_native(s, x, independent=["beta"])
     out = np.zeros(2)
     assert native.rhs(0.0, native.x0, out) == 0
     assert out[1] == pytest.approx(14222.4439199541, rel=1e-12)
@@ -246,7 +246,7 @@ def test_closed_form_equals_newton_and_the_projected_equations(case: int) -> Non
         x = random_state(s, independent, seed)
         if x is None or min((float(m) for m in evaluate(form.margins(), values(s, form, x))), default=1.0) < 1e-2:
             continue
-        native = ClosedFormSystem(s, x, independent=independent)
+        native = closed_native(s, x, independent=independent)
         full = native.expand(0.0, native.x0)
         np.testing.assert_allclose(full, x.x, atol=2e-11)
         out, expected = np.zeros(len(native.x0)), np.zeros(s.nq + s.nv)

@@ -111,7 +111,7 @@ def test_static_equilibrium_leaves_place_and_heading_free():
     assert e.residual < 1e-6 and e.stable
     assert abs(e["chassis.z"]) < 2e-4 and abs(e["chassis.rx"]) < 1e-9
     y = dict(zip(s.model.outputs, s.function("outputs")(np.array([0.0]), e.state.x, s.input_values()), strict=True))
-    weight = 9.81 * sum(float(s.model.parameter_set.evaluate(b.mass)) for b in s.model.bodies.values())
+    weight = 9.81 * float(s.model.parameter_set.evaluate(s.model.mass))
     assert sum(y[f"{c}.tyre.Fz"] for c in lib.CORNERS) == pytest.approx(weight, rel=1e-9)
     assert y["FL.tyre.Fz"] == pytest.approx(y["FR.tyre.Fz"], rel=1e-9)
 
@@ -124,7 +124,7 @@ def test_a_symmetric_car_runs_straight_and_slows_down_by_its_resistances():
     late = sol.t > 2.0
     slope = np.polyfit(sol.t[late], sol["speed"][late], 1)[0]
     speed = float(np.mean(sol["speed"][late]))
-    mass = sum(float(s.model.parameter_set.evaluate(b.mass)) for b in s.model.bodies.values())
+    mass = float(s.model.parameter_set.evaluate(s.model.mass))
     drag = 0.5 * lib.AIR_DENSITY * 0.66 * speed**2 + 0.01 * mass * 9.81
     assert slope == pytest.approx(-drag / (mass + 4 * 1.0 / 0.312**2), rel=2e-2)
 
@@ -156,7 +156,7 @@ def test_step_steer_settles_at_the_steady_turn_and_near_the_bicycle():
     speed, rate = end["speed"], end["chassis.rz_rate"]
     front = -0.5 * (end["FL.tyre.alpha"] + end["FR.tyre.alpha"]) + end["sideslip"] + 1.35 * rate / speed
     rear = -0.5 * (end["RL.tyre.alpha"] + end["RR.tyre.alpha"]) + end["sideslip"] - 1.35 * rate / speed
-    mass = sum(float(s.model.parameter_set.evaluate(b.mass)) for b in s.model.bodies.values())
+    mass = float(s.model.parameter_set.evaluate(s.model.mass))
     stiffness = axle_stiffness(end, "F"), axle_stiffness(end, "R")
     sum_of = lambda n: sum(end[f"{c}.tyre.{n}"] for c in lib.CORNERS)
     trail = -sum_of("Mz") / sum_of("Fy")  # the aligning moments act as if both axles' forces were this much further back
@@ -189,7 +189,7 @@ def test_steady_turn_both_ways_round_and_by_simulation():
         sol = s.simulate(e.state, 3.0, inputs=e.inputs, rtol=1e-8)
         np.testing.assert_allclose(sol["chassis.y"], -radius, rtol=1e-8)
         np.testing.assert_allclose(sol["chassis.rx"], e["chassis.rx"], rtol=1e-6)
-        mass = sum(float(s.model.parameter_set.evaluate(b.mass)) for b in s.model.bodies.values())
+        mass = float(s.model.parameter_set.evaluate(s.model.mass))
         inward = sum(sol[f"{c}.tyre.Fy"][-1] for c in lib.CORNERS)
         assert inward == pytest.approx(mass * speed**2 / radius, rel=0.01)
     finally:
@@ -217,7 +217,7 @@ def test_braking_and_driving():
     s = standing()
     start = s.assemble({}, velocities=lib.rolling(20.0))
     slow, fast = (s.simulate(start, 1.0, rtol=1e-6, inputs=u)["speed"][-1] for u in ({"brake": 1500.0}, {"drive": 800.0}))
-    mass = sum(float(s.model.parameter_set.evaluate(b.mass)) for b in s.model.bodies.values()) + 4 / 0.312**2
+    mass = float(s.model.parameter_set.evaluate(s.model.mass)) + 4 / 0.312**2
     assert slow - fast == pytest.approx(-(1500.0 + 800.0) / 0.312 / mass, rel=0.05)
 
 

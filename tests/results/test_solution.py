@@ -352,3 +352,57 @@ def test_metadata_is_plain_data() -> None:
         Solution([0.0], {}, {"x": object()})
     with pytest.raises(InputError, match="not text"):
         Solution([0.0], {}, {"x": {1: 2}})
+
+
+def test_fewer_channels_leave_the_frames_alone() -> None:
+    import jourdain as jd
+
+    m = jd.Model("pendulum")
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
+    sol = m.compile().simulate({"hinge": 0.5}, t=0.5)
+    few = sol.select("energy.total")
+    np.testing.assert_array_equal(few.frame("bob").rotation, sol.frame("bob").rotation)
+
+
+def test_joined_runs_are_interpolated_on_either_side() -> None:
+    import jourdain as jd
+
+    m = jd.Model("pendulum")
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
+    s = m.compile()
+    first = s.simulate({"hinge": 0.5}, t=0.5)
+    both = first + s.simulate(first, t=0.5)
+    whole = s.simulate({"hinge": 0.5}, t=1.0)
+    for t in (0.2, 0.8, [0.2, 0.8]):
+        np.testing.assert_allclose(both.at(t)["hinge.angle"], whole.at(t)["hinge.angle"], atol=1e-7)
+
+
+def test_refining_follows_the_motion_and_keeps_both_sides_of_events() -> None:
+    import jourdain as jd
+    from jourdain.results.refine import refined
+
+    m = jd.Model("ball")
+    slide = m.prismatic("slide", m.ground, m.body("ball", mass=1.0), axis="z")
+    m.event("bounce", slide.position, direction=-1, jump={slide.velocity: -0.5 * slide.velocity})
+    sol = m.compile().simulate({"slide": 1.0}, t=0.7)
+    fine = refined(sol, 100)
+    impact = np.sqrt(2 / 9.81)
+    assert len(fine) > 100 > len(sol) and np.diff(fine.t).max() <= 0.007 * (1 + 1e-9)
+    assert np.count_nonzero(np.diff(fine.t) == 0) == np.count_nonzero(np.diff(sol.t) == 0) == 1
+    falling = fine.t < impact
+    np.testing.assert_allclose(fine["slide.displacement"][falling], 1 - 4.905 * fine.t[falling] ** 2, atol=1e-9)
+    after = fine.t > impact
+    t = fine.t[after] - impact
+    np.testing.assert_allclose(fine["slide.displacement"][after], 0.5 * 9.81 * impact * t - 4.905 * t**2, atol=1e-8)
+    np.testing.assert_allclose(fine.frame("ball").position[:, 2], fine["slide.displacement"], atol=1e-12)
+    assert refined(sol.resample(200), 100) is not sol
+
+
+def test_refining_needs_no_coordinates() -> None:
+    import jourdain as jd
+    from jourdain.results.refine import refined
+
+    m = jd.Model("pendulum")
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
+    few = m.compile().simulate({"hinge": 0.5}, t=2.0).select("hinge.angle_rate", "energy.total")
+    assert set(refined(few).names) == {"hinge.angle_rate", "energy.total"} and len(refined(few)) > 400

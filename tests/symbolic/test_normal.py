@@ -101,7 +101,9 @@ def test_equality_has_three_answers():
         ((x**2 - y**2) / (x - y), x + y),
         (S.sqrt(x) / x, 1 / S.sqrt(x)),
         (x / (y * (1 + x)), (1 / y) * (1 - 1 / (1 + x))),
+        (sin(x) / cos(x + y) ** 2 + sin(y) / cos(x + y), (sin(x) + sin(y) * cos(x + y)) / cos(x + y) ** 2),
     ]
+    assert to_text(readable(cos(x) / sin(x) - cos(x) * sin(x) / (cos(x) ** 2 - 1))) == "2*cos(x)/sin(x)"
     for a, b in same:
         assert equal(a, b) is True, (a, b)
     different = [(x, y), (sin(x), x), (sin(x + y), sin(x) + sin(y)), (x + 1e-6, x), (abs(x), x), (x, 1.0)]

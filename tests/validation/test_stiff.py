@@ -45,6 +45,28 @@ def test_stiff_pendulum_by_implicit_methods(method: str, allowed: float) -> None
     assert sol.statistics["jacobians"] > 0
 
 
+def test_stiff_pendulum_vibration_is_followed_below_its_amplitude() -> None:
+    """The radial vibration has the amplitude 3 g²/(k ω²) = 2.9e-10 m: a damping method drops it at wider tolerances, follows it at finer."""
+    problem = PROBLEMS["B10p"]
+    force = 3 * 9.81**2 / 1e6  # k times the amplitude, N
+    largest = np.abs(reference("B10_stiff_pendulum")["spring_force"]).max()
+    dropped, followed = (problem.errors(problem.run("radau", rtol)) for rtol in (1e-9, 1e-12))
+    assert 0.5 * force < dropped["spring_force"] * largest < 2.0 * force
+    assert followed["spring_force"] < 1e-8
+    assert max(followed.values()) < 1e-3 * dropped["spring_force"]
+
+
+@pytest.mark.parametrize("method", ["radau", "rosenbrock"])
+def test_stiff_governor(method: str) -> None:
+    """A05: dampers of 4e4 N s/m between 3 and 5 kg; implicit methods take far fewer steps than explicit ones."""
+    problem = PROBLEMS["A05"]
+    loose, tight = (problem.run(method, rtol) for rtol in (1e-6, 1e-9))
+    assert problem.error(loose) < 5e-3
+    assert problem.error(tight) < 0.05 * problem.error(loose)
+    assert loose.statistics["steps"] < 1000
+    assert tight["left.angle"] == pytest.approx(tight["right.angle"], abs=1e-9)
+
+
 def test_driving_force_of_the_oscillator_is_its_reaction() -> None:
     """R = k₁(u₁ − u₂) equals the reaction at the driven node."""
     problem = PROBLEMS["B10o"]

@@ -78,15 +78,19 @@ def test_values_before_and_after_an_event_are_both_kept() -> None:
     m.event("impact", height.position, direction=-1, jump={height.velocity: -0.8 * height.velocity})
     sol = m.compile().simulate({"height": 1.0}, t=2.0)
     assert np.any(np.diff(sol.t) == 0.0)
-    scene = sol.scene(plots=["height.displacement_rate"])
+    scene = sol.scene(plots=["height.displacement_rate"], fine=0)
     (run,) = scene.runs
     assert len(run.times) == len(run.channels[0].values) == len(sol)
     scene.check()
+    smooth = sol.scene(plots=["height.displacement_rate"])
+    assert len(smooth.runs[0].times) > 400 > len(sol)
+    for t in np.linspace(0.0, 0.44, 9):  # it falls on a parabola, however long the steps were
+        assert smooth.pose("ball", t)[0][2] == pytest.approx(1 - 4.905 * t**2, abs=1e-4)
 
 
 def test_arrows_traces_and_options() -> None:
     sol = spatial_run()
-    scene = sol.scene(trace=["lower.tip"], forces=["elbow"], follow="upper", name="other")
+    scene = sol.scene(trace=["lower.tip"], forces=["elbow"], follow="upper", name="other", fine=0)
     scene.check()
     origin, vector = scene.runs[0].arrows["elbow.reaction"]
     assert np.allclose(origin, sol.frame("lower").position, atol=1e-13)  # the lower body's origin is the elbow

@@ -46,8 +46,8 @@ def test_events_repeat_the_history_and_end() -> None:
         resumed = fetch(server.url + "events", {"Last-Event-ID": "1"}).decode()
     rest = "[0.0,0.0,0.0,1.0,0.0,0.0,0.0]"
     assert text.split("\n\n") == [
-        f'id: 1\ndata: {{"times":[0.0,1.0],"bodies":{{"b":[{rest},{rest}]}},"channels":{{}}}}',
-        'id: 2\ndata: {"times":[2.0],"bodies":{"b":[[1.0,2.0,3.0,0.0,0.0,0.0,1.0]]},"channels":{"x":[null]}}',
+        f'id: 1\ndata: {{"times":[0.0,1.0],"bodies":{{"b":[{rest},{rest}]}},"channels":{{}},"arrows":{{}}}}',
+        'id: 2\ndata: {"times":[2.0],"bodies":{"b":[[1.0,2.0,3.0,0.0,0.0,0.0,1.0]]},"channels":{"x":[null]},"arrows":{}}',
         "event: end\ndata: {}",
         "",
     ]

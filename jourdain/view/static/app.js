@@ -3,7 +3,7 @@ import * as THREE from "three";
 import { inflate, readBlocks, Run } from "jourdain/tracks";
 import { Stage } from "jourdain/stage";
 import { setDetail } from "jourdain/shapes";
-import { Bodies, Links, Arrows, Traces, makeFrames, makeJoints, setLook } from "jourdain/items";
+import { Bodies, DRAWN_TOGETHER, Links, Arrows, Traces, makeFrames, makeJoints, setLook } from "jourdain/items";
 import { Player } from "jourdain/player";
 import { Plots } from "jourdain/plots";
 import { Panel } from "jourdain/panel";
@@ -14,6 +14,7 @@ class App {
     this.began = began;
     this.frames = 0;
     this.frameTimes = [];
+    this.shown = {};
     this.player = new Player(runs, data.modes);
     if (data.live) this.player.live = true;
     this.stage = new Stage(document.getElementById("canvas"), data);
@@ -34,7 +35,7 @@ class App {
     this.showPlots(this.plots.any && window.innerWidth > 820);
     this.player.onChange((what) => this.changed(what));
     this.listen();
-    this.player.seek(this.player.start);
+    this.player.seek(data.live ? this.player.end : this.player.start);
     this.last = performance.now();
     requestAnimationFrame((now) => this.tick(now));
   }
@@ -45,7 +46,7 @@ class App {
     const all = (list) => (on) => list.forEach((object) => { object.visible = on; });
     const solids = [...bodies.groups.values()].map((group) => group.userData.solids);
     this.layers = {
-      bodies: { on: true, count: solids.length, set: all(solids) },
+      bodies: { on: true, count: solids.length, set: all(bodies.crowd ? [...solids, bodies.crowd.root] : solids) },
       edges: { on: bodies.edges.length < (stage.plain ? 40 : 150), count: bodies.edges.length, set: all(bodies.edges) },
       joints: { on: true, count: joints.length, set: all(joints) },
       links: { on: true, count: data.links.length, set: all([this.links.root]) },
@@ -127,8 +128,17 @@ class App {
     }
     this.track();
     this.stage.scene.updateMatrixWorld();
-    this.plots.update();
-    if (this.selected) this.panel.updateCard(this.pose(this.selected));
+    this.bodies.crowd?.update();
+    if (this.due("plots")) this.plots.update();
+    if (this.selected && this.due("card")) this.panel.updateCard(this.pose(this.selected));
+  }
+
+  // While playing on a slow machine numbers and cursors follow ten times a second: text costs more than bodies there.
+  due(what) {
+    const now = performance.now(), since = now - (this.shown[what] ?? -Infinity);
+    if (this.stage.plain && this.player.playing && since < 100) return false;
+    this.shown[what] = now;
+    return true;
   }
 
   track() {
@@ -180,6 +190,7 @@ class App {
     const pointer = new THREE.Vector2((event.clientX - box.left) / box.width * 2 - 1, 1 - (event.clientY - box.top) / box.height * 2);
     const ray = new THREE.Raycaster();
     ray.setFromCamera(pointer, this.stage.camera);
+    ray.layers.enable(DRAWN_TOGETHER);
     const hit = ray.intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
     let object = hit && hit.object;
     while (object && !object.userData.body) object = object.parent;
@@ -244,7 +255,9 @@ class App {
   connect() {
     const { player } = this, run = player.run;
     run.grow();
+    this.plots.setRuns(player.ordered);
     this.traces.rebuild(null);
+    this.arrows.stretch(run, this.data.modelSize);
     let redraw = 0;
     const source = new EventSource("events");
     source.onmessage = (event) => {
@@ -255,12 +268,20 @@ class App {
       if (following) player.seek(player.end); else player.seek(player.t);
       this.panel.extend();
       const now = performance.now();
-      if (now - redraw > 250) { redraw = now; this.plots.redraw(); }
+      if (now - redraw < 250) return;
+      redraw = now;
+      this.plots.redraw();
+      this.traces.rebuild(run);
+      this.arrows.stretch(run, this.data.modelSize);
+      this.stage.include(this.bodies.groups.values());
+      this.place();
     };
     source.addEventListener("end", () => {
       source.close();
       player.live = false;
       this.traces.rebuild(run);
+      this.arrows.stretch(run, this.data.modelSize);
+      this.stage.include(this.bodies.groups.values());
       this.plots.redraw();
       this.panel.live.hidden = true;
       this.place();
@@ -305,6 +326,12 @@ function open(app) {
       const box = new THREE.Box3().setFromObject(item.group, true);
       return { low: box.min.toArray(), high: box.max.toArray() };
     },
+    arrow(name) {
+      const { group, arrow } = app.arrows.items.find((i) => i.arrow.name === name), run = player.run, track = run.arrows.get(name);
+      const foot = group.position.toArray();
+      return { foot, tip: foot.map((x, k) => x + arrow.scale * run.value(track[3 + k])), shown: group.visible };
+    },
+    counts: () => ({ traces: app.traces.items.filter((i) => i.tube).length, ghosts: app.bodies.ghosts.length }),
     camera(position, target, fov) {
       if (position) {
         stage.camera.position.set(...position);

@@ -21,6 +21,52 @@ function solid(geometry, surface, shadow = true) {
   return mesh;
 }
 
+// Shapes from which on equal ones are drawn together on slow machines.
+const MANY = 60;
+// The layer of meshes that can be picked but are drawn by their crowd.
+export const DRAWN_TOGETHER = 1;
+
+// Equal shapes of many bodies, each kind drawn in one call; the meshes themselves stay in their groups, unseen.
+class Crowd {
+  constructor(stage) {
+    this.root = new THREE.Group();
+    stage.scene.add(this.root);
+    this.kinds = new Map();
+    this.colour = new THREE.Color();
+  }
+
+  add(mesh, body) {
+    mesh.layers.set(DRAWN_TOGETHER);
+    if (!this.kinds.has(mesh.geometry)) this.kinds.set(mesh.geometry, []);
+    this.kinds.get(mesh.geometry).push({ mesh, body, colour: mesh.material.color });
+  }
+
+  gather() {
+    this.sets = [...this.kinds].map(([geometry, members]) => {
+      const together = new THREE.InstancedMesh(geometry, material("#ffffff"), members.length);
+      together.castShadow = together.receiveShadow = true;
+      together.frustumCulled = false;
+      members.forEach(({ colour }, i) => together.setColorAt(i, colour));
+      this.root.add(together);
+      return { together, members };
+    });
+  }
+
+  update() {
+    for (const { together, members } of this.sets) {
+      members.forEach(({ mesh }, i) => together.setMatrixAt(i, mesh.matrixWorld));
+      together.instanceMatrix.needsUpdate = true;
+    }
+  }
+
+  highlight(name) {
+    for (const { together, members } of this.sets) {
+      members.forEach(({ body, colour }, i) => together.setColorAt(i, this.colour.copy(colour).multiplyScalar(body.name === name ? 1.6 : 1)));
+      together.instanceColor.needsUpdate = true;
+    }
+  }
+}
+
 export class Bodies {
   constructor(data, stage) {
     this.data = data;
@@ -33,6 +79,7 @@ export class Bodies {
     this.outlines = new Map();
     this.edges = [];
     this.edgeInk = new THREE.LineBasicMaterial({ color: "#10151b", transparent: true, opacity: 0.32 });
+    this.crowd = look.plain && data.bodies.reduce((sum, body) => sum + body.shapes.length, 0) > MANY ? new Crowd(stage) : null;
     for (const body of data.bodies) {
       const group = this.make(body, (shape) => this.surface(shape.colour || body.colour, shape.opacity));
       group.userData.body = body;
@@ -41,6 +88,7 @@ export class Bodies {
       this.root.add(group);
     }
     this.edgeInk = null;
+    this.crowd?.gather();
     this.shift = new THREE.Vector3();
     this.turn = new THREE.Quaternion();
   }
@@ -61,6 +109,7 @@ export class Bodies {
       mesh.position.set(...shape.position);
       mesh.quaternion.copy(quaternion(shape.quaternion));
       solids.add(mesh);
+      if (this.edgeInk && shape.opacity === 1) this.crowd?.add(mesh, body);
       if (this.edgeInk && !["sphere", "capsule", "torus"].includes(shape.kind)) this.outline(mesh);
     }
     group.add(solids);
@@ -123,6 +172,7 @@ export class Bodies {
   home(name, stage) { return name ? this.groups.get(name) : stage; }
 
   highlight(name) {
+    this.crowd?.highlight(name);
     for (const [key, group] of this.groups) {
       group.userData.solids.traverse((mesh) => {
         if (!mesh.isMesh) return;
@@ -335,6 +385,19 @@ export class Arrows {
       return { arrow, group, shaft, heads };
     });
     this.direction = new THREE.Vector3();
+  }
+
+  // Arrows without a scale of their own: the longest so far takes 30 % of the model.
+  stretch(run, size) {
+    for (const kind of new Set(this.items.map(({ arrow }) => arrow.kind))) {
+      const same = this.items.filter(({ arrow }) => arrow.automatic && arrow.kind === kind);
+      let longest = 0;
+      for (const { arrow } of same) {
+        const track = run.arrows.get(arrow.name);
+        for (let i = 0; track && i < track[3].length; i++) longest = Math.max(longest, Math.hypot(track[3].at(i), track[4].at(i), track[5].at(i)) || 0);
+      }
+      for (const { arrow } of same) if (longest) arrow.scale = 0.3 * size / longest;
+    }
   }
 
   update(run) {

@@ -15,6 +15,8 @@ const ICONS = {
 
 const svg = (name) => `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
 
+const SPEEDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
+
 export function make(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -49,8 +51,11 @@ export class Panel {
     this.slider.setAttribute("aria-label", "time");
     this.slider.oninput = () => player.seek(Number(this.slider.value));
     this.clock = make("output", { className: "clock" });
-    this.speed = make("select", { title: "speed" }, ...[0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10].map((s) => new Option(`${s}×`, s)));
-    this.speed.value = "1";
+    this.speed = make("select", { title: "speed" }, ...SPEEDS.map((s) => new Option(`${s}×`, s)));
+    // a run of a fraction of a second is shown in slow motion, over some four seconds
+    const span = player.end - player.start;
+    if (span > 0 && span < 2 && !this.app.data.live) player.speed = SPEEDS.findLast((s) => s <= span / 4) ?? SPEEDS[0];
+    this.speed.value = String(player.speed);
     this.speed.onchange = () => { player.speed = Number(this.speed.value); };
     this.loop = button("loop", "repeat", () => { player.loop = !player.loop; this.loop.classList.toggle("on", player.loop); });
     this.loop.classList.add("on");
@@ -63,7 +68,7 @@ export class Panel {
 
   makeModes() {
     const { player, data } = this.app, box = make("span", { className: "modes", hidden: !data.modes.length });
-    const label = (m) => m.name + (m.frequency == null ? "" : ` · ${format(m.frequency)} Hz`) + (m.damping == null ? "" : ` · ζ ${format(m.damping, 3)}`);
+    const label = (m) => (m.name.includes("Hz") ? m.name : m.name + (m.frequency == null ? "" : ` · ${format(m.frequency)} Hz`) + (m.damping == null ? "" : ` · ζ ${format(m.damping, 3)}`));
     this.modeSelect = make("select", { title: "mode of vibration" });
     if (player.runs.length) this.modeSelect.append(new Option("motion", -1));
     this.modeSelect.append(...data.modes.map((m, k) => new Option(label(m), k)));
@@ -122,7 +127,7 @@ export class Panel {
       this.clock.hidden = vibrating;
       document.getElementById("bar").classList.toggle("vibrating", vibrating);
     }
-    if (vibrating) return;
+    if (vibrating || (what === "time" && !this.app.due("bar"))) return;
     this.slider.value = player.t;
     const span = player.end - player.start;
     this.slider.style.setProperty("--filled", `${span > 0 ? 100 * (player.t - player.start) / span : 0}%`);

@@ -92,6 +92,7 @@ class Plot {
     for (const c of [this.canvas, this.still]) { c.width = Math.round(w * ratio); c.height = Math.round(h * ratio); }
     this.limits();
     const style = getComputedStyle(document.body), ink = style.getPropertyValue("--ink-soft"), rule = style.getPropertyValue("--rule");
+    this.ink = style.getPropertyValue("--ink");
     const g = this.still.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
@@ -160,10 +161,9 @@ class Plot {
     g.clearRect(0, 0, this.canvas.width, this.canvas.height);
     g.drawImage(this.still, 0, 0);
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const ink = getComputedStyle(document.body).getPropertyValue("--ink");
     if (!this.spec.x) {
       const at = Math.min(Math.max(this.px(this.panel.time()), this.area.left), this.area.right);
-      g.strokeStyle = ink;
+      g.strokeStyle = this.ink;
       g.globalAlpha = 0.55;
       g.lineWidth = 1;
       g.beginPath(); g.moveTo(at, this.area.top - 4); g.lineTo(at, this.area.bottom); g.stroke();

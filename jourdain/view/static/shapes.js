@@ -4,7 +4,7 @@ import * as THREE from "three";
 let radial = 40;
 
 // Scenes with many shapes get fewer facets for each.
-export function setDetail(shapes, plain) { radial = shapes > 60 ? (plain ? 16 : 24) : plain ? 28 : 40; }
+export function setDetail(shapes, plain) { radial = shapes > 60 ? (plain ? 12 : 24) : plain ? 28 : 40; }
 
 const cache = new Map();
 

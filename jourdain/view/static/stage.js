@@ -3,8 +3,8 @@ import * as THREE from "three";
 import { OrbitControls } from "three/orbit";
 
 const LOOKS = {
-  light: { grid: "#5b6672", gridAlpha: 0.3, shadow: 0.2, sky: "#ffffff", soil: "#dedad4", key: 1.5, fill: 1.2, env: 0.55 },
-  dark: { grid: "#aab4c0", gridAlpha: 0.2, shadow: 0.42, sky: "#dfe6f0", soil: "#5a5d64", key: 1.75, fill: 1.0, env: 0.55 },
+  light: { grid: "#5b6672", gridAlpha: 0.3, shadow: 0.2, sky: "#ffffff", soil: "#dedad4", key: 1.5, fill: 1.2, env: 0.55, back: "#eef1f4" },
+  dark: { grid: "#aab4c0", gridAlpha: 0.2, shadow: 0.42, sky: "#dfe6f0", soil: "#5a5d64", key: 1.75, fill: 1.0, env: 0.55, back: "#20252d" },
 };
 
 // Whether triangles are drawn by the processor: then a plainer look keeps the motion smooth, except in pictures.
@@ -23,7 +23,7 @@ export class Stage {
     this.canvas = canvas;
     this.up = new THREE.Vector3(...data.up);
     this.scene = new THREE.Scene();
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.plain, alpha: true, powerPreference: "high-performance" });
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.plain, alpha: !this.plain, powerPreference: "high-performance" });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = this.plain ? THREE.BasicShadowMap : THREE.PCFShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
@@ -173,6 +173,8 @@ export class Stage {
     this.hemisphere.intensity = look.fill * (this.plain ? 1.6 : 1);
     this.key.intensity = look.key;
     this.scene.environmentIntensity = look.env;
+    // without transparency the browser need not draw what is behind the view
+    if (this.plain) this.renderer.setClearColor(look.back);
     this.dirty = true;
   }
 
@@ -214,6 +216,19 @@ export class Stage {
     offset.add(change);
     this.camera.position.add(change);
     this.controls.update();
+  }
+
+  // Makes room for bodies that have left the box around the motion known so far.
+  include(groups) {
+    const box = new THREE.Box3(this.home.low, this.home.high);
+    let grown = false;
+    for (const { position } of groups) {
+      if (box.containsPoint(position)) continue;
+      box.expandByPoint(position);
+      this.data.outline.push(position.toArray());
+      grown = true;
+    }
+    if (grown && !this.touched) this.fit();
   }
 
   reset(around) {

@@ -172,7 +172,14 @@ export class Run {
     this.times = new Growing(this.times);
     for (const [name, columns] of this.bodies) this.bodies.set(name, wrap(columns));
     for (const channel of this.channels.values()) channel.column = new Growing(channel.column);
-    for (const group of [this.points, this.links, this.arrows]) group.clear();
+    for (const [name, columns] of this.arrows) this.arrows.set(name, wrap(columns));
+    for (const group of [this.points, this.links]) group.clear();
+  }
+
+  gap(count) {
+    const column = new Growing();
+    for (let i = 0; i < count; i++) column.push(NaN);
+    return column;
   }
 
   append(data) {
@@ -183,10 +190,14 @@ export class Run {
       const columns = this.bodies.get(name);
       rows.forEach((row) => columns.forEach((column, k) => column.push(row[k])));
     }
+    for (const [name, rows] of Object.entries(data.arrows || {})) {
+      if (!this.arrows.has(name)) this.arrows.set(name, Array.from({ length: 6 }, () => this.gap(before)));
+      const columns = this.arrows.get(name);
+      rows.forEach((row) => columns.forEach((column, k) => column.push(row[k])));
+    }
     for (const [name, values] of Object.entries(data.channels || {})) {
       if (!this.channels.has(name)) {
-        this.channels.set(name, { unit: "", column: new Growing() });
-        for (let i = 0; i < before; i++) this.channels.get(name).column.push(NaN);
+        this.channels.set(name, { unit: "", column: this.gap(before) });
       }
       values.forEach((value) => this.channels.get(name).column.push(value));
     }

@@ -1,0 +1,58 @@
+"""What must vanish in every state of an assembled system beside its constraints: the audit of augmented angles.
+
+An angle that left the branch of the bodies' directions conserves energy and momenta perfectly (Uhlar, Sec. 5.1.1), so that only a
+comparison with the directions themselves shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..formalisms.elements.element import symbols_of
+from ..symbolic.graph import evaluate
+
+if TYPE_CHECKING:
+    from .assembled_program import Instance
+
+#: An audited quantity above this is a failure.
+LIMIT = 1e-6
+
+
+def audit(instances: Sequence[Instance], q: np.ndarray) -> dict[str, np.ndarray]:
+    """Audited quantities by name ("instance.quantity") for rows of coordinates, each of one number for a row."""
+    groups: dict[Any, list[Instance]] = {}
+    for instance in instances:
+        if getattr(instance.element, "audit", None) is not None:
+            groups.setdefault(instance.element.key, []).append(instance)
+    found: dict[str, np.ndarray] = {}
+    for members in groups.values():
+        element = members[0].element
+        s = symbols_of(element)
+        values: dict[Any, np.ndarray] = {}
+        for block in element.blocks:
+            start = np.array([i.blocks[block].offset for i in members])
+            values |= {e: q[:, start + k] for k, e in enumerate(getattr(s, block))}
+        numbers, at = np.array([i.numbers for i in members]), 0
+        for name, size in element.constants.items():
+            given = getattr(s, name)
+            values |= {e: numbers[:, at + k] for k, e in enumerate((given,) if size == 1 else given)}
+            at += size
+        for name, quantity in element.audit(s):  # type: ignore[attr-defined]
+            result = np.broadcast_to(np.asarray(evaluate(quantity, values, check=False)), (len(q), len(members)))
+            found |= {f"{i.name}.{name}": result[:, k] for k, i in enumerate(members)}
+    return found
+
+
+def failed(audited: dict[str, np.ndarray], t: np.ndarray) -> str | None:
+    """What is wrong, and when it began, or None."""
+    for name, values in audited.items():
+        bad = np.flatnonzero(~(np.abs(values) < LIMIT))
+        if bad.size:
+            return (
+                f"'{name}' is {values[bad[0]]:.3g} at t = {t[bad[0]]:.6g} s: the angle has left the bodies' directions "
+                "(mirror branch, or more than a quarter turn in a step); take a smaller step or the robust form"
+            )
+    return None

@@ -1,0 +1,339 @@
+"""One model, many formulations: each compiled by a word, all answering in one language.
+
+``model.compile(formulation="cartesian", rotation="euler-parameters", reduction="qr")`` gives a :class:`FormulatedSystem`.  States are
+those of the recursive system ``reference``; accelerations come back as v̇ of its tree, reactions as the force and torque on each
+joint's child, simulations as solutions with the usual channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..formalisms.descriptor import Descriptor
+from ..results.solution import Solution
+from ..solvers.native_function import NativeFunction
+from ..solvers.reductions import multipliers
+from ..symbolic.graph import Operations
+from .assemble import check_closed
+from .descriptor_system import DescriptorSystem, tree_accelerations
+from .native_system import NativeSystem
+from .reactions import constrained_accelerations, reactions_along
+from .state import State
+from .system import System
+
+if TYPE_CHECKING:
+    from ..model.model import Model
+
+#: Formulations by name: where a :class:`FormulatedSystem` or a function (model, **options) → Descriptor is found.
+FORMULATIONS: dict[str, str] = {
+    "recursive": "jourdain.analysis.formulations:Recursive",
+    "cartesian": "jourdain.formalisms.cartesian:cartesian",
+    "natural": "jourdain.analysis.natural:Natural",
+    "directors": "jourdain.analysis.directors:Directors",
+    "semi-recursive": "jourdain.analysis.semi_recursive:SemiRecursive",
+}
+
+Wrenches = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def formulate(model: Model | System, formulation: str, **options: Any) -> FormulatedSystem:
+    """A model in a formulation by name; a compiled system may be given to share it as the reference."""
+    if formulation not in FORMULATIONS:
+        raise InputError(f"formulation '{formulation}' is unknown; use one of {', '.join(FORMULATIONS)}")
+    module, name = FORMULATIONS[formulation].split(":")
+    try:
+        made = getattr(import_module(module), name)
+    except ModuleNotFoundError as e:
+        if e.name != module:
+            raise
+        raise InputError(f"formulation '{formulation}' is not part of this installation") from None
+    reference = model if isinstance(model, System) else System(model)
+    if isinstance(made, type) and issubclass(made, FormulatedSystem):
+        found: FormulatedSystem = made(reference, **options)
+        return found
+    return DescriptorFormulation(reference, formulation, made, **options)
+
+
+class FormulatedSystem:
+    """The common protocol of all formulations of a model."""
+
+    #: The word by which it was compiled.
+    formulation: str
+
+    def __init__(self, reference: System) -> None:
+        self.reference = reference
+        self.model = reference.model
+
+    # -- what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def unknowns(self) -> list[str]:
+        """Names of the coordinates."""
+        raise NotImplementedError
+
+    @property
+    def constraints(self) -> list[str]:
+        """Names of the constraint equations."""
+        raise NotImplementedError
+
+    @property
+    def operations(self) -> Operations:
+        """Operations of one evaluation of the equations' terms (linear algebra apart)."""
+        raise NotImplementedError
+
+    def dof(self, state: Any = None) -> int:
+        """Degrees of freedom by the rank of the constraints at a state (a random closed one by default)."""
+        raise NotImplementedError
+
+    def redundant(self, state: Any = None) -> list[str]:
+        """Names of constraints that follow from the others at a state."""
+        return []
+
+    def describe(self) -> str:
+        """One line: coordinates, equations, operations."""
+        return (
+            f"{self.formulation}: {len(self.unknowns)} coordinates, {len(self.constraints)} constraints, "
+            f"{self.operations.flops} + and ×"
+        )
+
+    # -- what it computes -----------------------------------------------------------------------------------------
+
+    def accelerations(self, state: Any) -> np.ndarray:
+        """v̇ of the reference tree at one of its (closed) states."""
+        raise NotImplementedError
+
+    def multipliers(self, state: Any) -> dict[str, float]:
+        """Constraint multipliers by row, with the sign of M ẍ = Q + Jᵀλ."""
+        raise NotImplementedError
+
+    def reactions(self, state: Any) -> Wrenches:
+        """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure."""
+        raise NotImplementedError
+
+    def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
+        """Motion from a state of the reference system."""
+        raise NotImplementedError
+
+    def drift(self, solution: Solution) -> tuple[float, float]:
+        """Largest position and velocity errors of the constraints along a solution of this formulation."""
+        raise NotImplementedError
+
+    def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
+        """The native right-hand side with a state to call it at."""
+        raise NotImplementedError
+
+    def time_per_evaluation(self, state: Any = None) -> float:
+        """Seconds for one evaluation of ẋ = f(t, x) in native code, the smallest of several rounds."""
+        from ..solvers.timing import seconds_per_call
+
+        start = self._state(state)
+        rhs, x = self.evaluation(start)
+        return seconds_per_call(rhs, start.t, x)
+
+    def _state(self, given: Any) -> State:
+        if given is None:
+            rng = np.random.default_rng(0)
+            if not self.reference.equations_of_motion.rows:
+                return State(self.reference, self.reference.configuration.random(rng), rng.normal(size=self.reference.nv), self._z(), 0.0)
+            return self.reference.assemble({})
+        return self.reference.state(given)
+
+    def _z(self) -> np.ndarray:
+        return self.reference.state().z
+
+
+class Recursive(FormulatedSystem):
+    """The recursive formulation itself (joint coordinates of the tree, loops as constraints), in the common protocol."""
+
+    formulation = "recursive"
+
+    @property
+    def unknowns(self) -> list[str]:
+        """Names of the coordinates."""
+        return self.reference.coordinate_names
+
+    @property
+    def constraints(self) -> list[str]:
+        """Names of the constraint equations."""
+        return [r.name for r in self.reference.equations_of_motion.rows]
+
+    @property
+    def operations(self) -> Operations:
+        """Operations of one evaluation."""
+        name = "descriptor" if self.constraints else "state_derivative"
+        return self.reference.function(name).signature.operations
+
+    def dof(self, state: Any = None) -> int:
+        """Degrees of freedom by the rank of the constraints."""
+        return self.reference.nv - len(self.constraints) + len(self.redundant(state))
+
+    def redundant(self, state: Any = None) -> list[str]:
+        """Names of redundant constraints."""
+        from .redundancy import redundant_rows
+
+        if not self.constraints:
+            return []
+        return [self.constraints[i] for i in redundant_rows(self.reference, self._state(state))]
+
+    def _solved(self, state: Any) -> tuple[State, np.ndarray, np.ndarray]:
+        s = self._state(state)
+        a, lam = constrained_accelerations(self.reference, np.array([s.t]), s.x[None], self.reference.input_values()[None])
+        return s, a[0], lam[0]
+
+    def accelerations(self, state: Any) -> np.ndarray:
+        """v̇ of the tree."""
+        return self._solved(state)[1]
+
+    def multipliers(self, state: Any) -> dict[str, float]:
+        """Constraint multipliers by row."""
+        return dict(zip(self.constraints, self._solved(state)[2].tolist(), strict=True))
+
+    def reactions(self, state: Any) -> Wrenches:
+        """Force and torque on the child of each joint and the second frame of each closure."""
+        s = self._state(state)
+        found = reactions_along(self.reference, np.array([s.t]), s.x[None], self.reference.input_values()[None])
+        return {name: (w[0, :3], w[0, 3:]) for name, w in found.items()}
+
+    def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
+        """Motion from a state."""
+        return self.reference.simulate(state, t, **options)
+
+    def drift(self, solution: Solution) -> tuple[float, float]:
+        """Largest errors of the constraints along a solution."""
+        s, c = self.reference, self.reference.configuration
+        if not self.constraints:
+            return 0.0, 0.0
+        clock = solution.t[:, None]
+        q, v = (np.column_stack([solution[n] for n in names]) for names in (c.position_names, c.velocity_names))
+        h = s.function("constraints")(clock, q)[0] if s.equations_of_motion.holonomic else np.zeros((1, 0))
+        f = s.function("constraint_velocities")
+        extra = {"z": np.zeros(s.nz), "u": s.input_values()}
+        w = f(clock, q, v, *(extra[n] for n in list(f.inputs)[3:]))[0]
+        return float(np.abs(h).max(initial=0.0)), float(np.abs(w).max(initial=0.0))
+
+    def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
+        """The native right-hand side and a state for it."""
+        s = self._state(state)
+        return NativeSystem(self.reference, start=s).rhs, s.x
+
+
+class DescriptorFormulation(FormulatedSystem):
+    """A formulation given by its :class:`Descriptor`.
+
+    ``reduction`` names the way to accelerations (see :data:`jourdain.solvers.reductions.REDUCTIONS`); other options go to the
+    formulation.
+    """
+
+    def __init__(self, reference: System, formulation: str, make: Any, reduction: str = "kkt", **options: Any) -> None:
+        from ..solvers.reductions import reduction as known
+
+        super().__init__(reference)
+        self.formulation, self.reduction = formulation, reduction
+        self._reduce = known(reduction)
+        self.descriptor: Descriptor = make(reference.model, **options)
+        self._key = " ".join([self.descriptor.name, *(f"{k}={v}" for k, v in sorted(options.items()))])
+        self.system = DescriptorSystem(reference, self.descriptor, self._key)
+        self._last: tuple[State, State, np.ndarray, np.ndarray] | None = None
+
+    @property
+    def unknowns(self) -> list[str]:
+        """Names of x."""
+        return list(self.descriptor.labels)
+
+    @property
+    def constraints(self) -> list[str]:
+        """Names of the constraint equations."""
+        return [r.name for r in self.descriptor.constraints]
+
+    @property
+    def operations(self) -> Operations:
+        """Operations of the non-zero terms of M, J, f and g."""
+        return self.system.symbolic("sparse_terms").operations()
+
+    def describe(self) -> str:
+        """One line: coordinates, equations, density, operations."""
+        n = len(self.unknowns)
+        dense = (self.descriptor.mass_pattern.sum() + 2 * self.descriptor.jacobian_pattern.sum()) / max(1, (n + len(self.constraints)) ** 2)
+        return f"{super().describe()}, {100 * dense:.0f} % of the augmented matrix filled, reduction '{self.reduction}'"
+
+    def dof(self, state: Any = None) -> int:
+        """Degrees of freedom by the rank of the constraints."""
+        return len(self.unknowns) - len(self.system.kept_rows(self._own(self._state(state)))[0])
+
+    def redundant(self, state: Any = None) -> list[str]:
+        """Names of constraints that follow from the others at a state."""
+        return [self.constraints[i] for i in self.system.kept_rows(self._own(self._state(state)))[1]]
+
+    def _own(self, state: State) -> State:
+        self.system.refresh()
+        return self.system.state_of(state)
+
+    def _solved(self, given: Any) -> tuple[State, State, np.ndarray, np.ndarray]:
+        """The state in both languages, ẍ, and λ for all rows (of least norm where some are redundant)."""
+        state = self._state(given)
+        if self._last is not None and self._last[0] is state:
+            return self._last
+        own = self._own(state)
+        M, J, f, g = self.system.terms(own)
+        kept, redundant = self.system.kept_rows(own)
+        a, lam = self._reduce(M, J[kept], f, g[kept])
+        if redundant:
+            lam = multipliers(M, J, f, a)
+        self._last = (state, own, a, lam)
+        return self._last
+
+    def accelerations(self, state: Any) -> np.ndarray:
+        """v̇ of the reference tree."""
+        state, own, a, _ = self._solved(state)
+        *_, vd, wd = self.system.function("bodies")(np.array([own.t]), own.q, own.v, a)
+        return tree_accelerations(self.reference, state, vd, wd)
+
+    def multipliers(self, state: Any) -> dict[str, float]:
+        """Constraint multipliers by row."""
+        return dict(zip(self.constraints, self._solved(state)[3].tolist(), strict=True))
+
+    def reactions(self, state: Any) -> Wrenches:
+        """Force and torque on the child of each joint and the second frame of each closure (in a plane: its components only)."""
+        _, own, a, lam = self._solved(state)
+        table = self.system.function("transmitted")(np.array([own.t]), own.q, own.v, a, lam)
+        names = [*self.model.joints, *(c.name for c in self.descriptor.equations.closures)]
+        return {name: (row[:3], row[3:]) for name, row in zip(names, table, strict=True)}
+
+    def indeterminate(self, state: Any = None) -> list[str]:
+        """Joints and closures whose reactions are not determined because constraints are redundant."""
+        own = self._own(self._state(state))
+        _, J, _, _ = self.system.terms(own)
+        left = np.linalg.svd(J.T)[2][np.linalg.matrix_rank(J, tol=1e-9) :]
+        names = [*self.model.joints, *(c.name for c in self.descriptor.equations.closures)]
+        f = self.system.function("transmitted")
+        none = f(np.array([own.t]), own.q, own.v, 0.0 * own.v, 0.0 * J[:, 0])
+        tables = [np.abs(f(np.array([own.t]), own.q, own.v, 0.0 * own.v, lam) - none).max(axis=1) for lam in left]
+        return [n for i, n in enumerate(names) if any(table[i] > 1e-9 for table in tables)]
+
+    def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
+        """Motion from a state of the reference system; see :func:`jourdain.analysis.descriptor_simulation.simulate_descriptor`."""
+        from .descriptor_simulation import simulate_descriptor
+
+        start = self._state(state)
+        check_closed(self.reference, start)
+        self.system.refresh()
+        return simulate_descriptor(self.system, self.formulation, start, t, **options)
+
+    def drift(self, solution: Solution) -> tuple[float, float]:
+        """Largest position and velocity errors of the constraints along a solution of this formulation."""
+        from .descriptor_simulation import drift
+
+        return drift(self.system, solution)
+
+    def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
+        """The native right-hand side and a state for it."""
+        own = self._own(self._state(state))
+        return NativeSystem(self.system, start=own).rhs, own.x  # type: ignore[arg-type]
+
+
+__all__ = ["FORMULATIONS", "DescriptorFormulation", "FormulatedSystem", "Recursive", "formulate"]

@@ -1,0 +1,418 @@
+"""From the declaration of an element to the symbolic functions of its time step, for any scheme.
+
+Unknowns of an element are its coordinates q₁ (or, for blocks with a null space, the increments δ of q₁ ← retract(q₁, δ)) and its scaled
+multipliers Λ = κ λ.  The residual is (Uhlar, eqs. 3.21–3.27, 5.128, 5.157, 5.217, with the scaling of :mod:`.schemes`)
+
+    P̄ᵀ [M (q₁ − q₀ − w) + κ (∇̄V + F − Q) + Ḡᵀ Λ + Āᵀ Λ + Bᵀ Λ],   Φ(q₁),   Ā (q₁ − q₀),   b(q₁) − γ(t₁).
+
+All inputs of a kernel are packed in one array, see :class:`Packing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...errors import ModelError
+from ...symbolic.derivatives import gradient, jvp, sparse_jacobian
+from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
+from ...symbolic.function import Argument, Result, SymbolicFunction
+from ...symbolic.graph import free_symbols, substitute
+from ...symbolic.vectors import NULL
+from .discrete_gradient import at_point, discrete_gradient, midpoint, term_value
+from .element import Coordinate, Element, Internal, Names, Reduction, Servo, Symbols, symbols_of
+
+#: Leading scalars of the packed input: step, start time, κ, θ (or the weight of forces in a projection), factor of q₁ − q₀ in the rate.
+SCALARS = ("h", "t0", "kappa", "theta", "rate_factor")
+#: Results of the audit: T₁, V₁, Ψ₁, ΔD, supplied work, linear momentum, angular momentum.
+AUDIT = ("kinetic", "potential", "internal", "dissipated", "supplied", "px", "py", "pz", "lx", "ly", "lz")
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Symbols of the packed input: scalars, q₀, q₁, excess, offset of the rate, Λ, history.
+
+    ``excess`` is (q₁ − q₀) − w, formed by the caller from the displacement itself: as a difference of positions it would lose digits in
+    small steps.  In a projection it holds the rates to project, in the audit v₁.
+    """
+
+    scalars: tuple[Expr, ...]
+    q0: tuple[Expr, ...]
+    q1: tuple[Expr, ...]
+    excess: tuple[Expr, ...]
+    offset: tuple[Expr, ...]
+    multipliers: tuple[Expr, ...]
+    history: tuple[Expr, ...]
+
+    @property
+    def symbols(self) -> tuple[Expr, ...]:
+        """All in order."""
+        return self.scalars + self.q0 + self.q1 + self.excess + self.offset + self.multipliers + self.history
+
+
+class ElementStep:
+    """Residual, tangent, projection, acceleration and audit of an element type under one evaluation of forces.
+
+    ``reduced`` gives the null space of a block (by the name of the block) that is to be eliminated.
+    """
+
+    def __init__(self, element: Element, evaluation: str, reduced: Mapping[str, Reduction] | None = None) -> None:
+        self.element, self.evaluation, self.reduced = element, evaluation, dict(reduced or {})
+        self.s: Symbols = symbols_of(element)
+        s = self.s
+        dropped = element.reduction.rows if element.reduction is not None and element.reduction.block in self.reduced else ()
+        self._holonomic = [(n, terms) for n, terms in element.constraints(s) if n not in dropped]
+        self._rolling = list(element.rolling(s))
+        self._servo: list[Servo] = list(element.servo(s))
+        self.row_names = [n for n, _ in self._holonomic] + [n for n, _ in self._rolling] + [v.name for v in self._servo]
+        self._internal: Internal | None = element.internal(s)
+        self._external = dict(element.external(s))
+        self._potential = list(element.potential(s))
+        self._mass = {c: as_expr(m) for c, m in element.mass(s).items()}
+        self.index = {c: i for i, c in enumerate(element.coordinates)}
+        self.packing = self._pack()
+
+    def _pack(self) -> Packing:
+        n, k = self.element.size, sum(self.element.history.values())
+
+        def made(name: str, size: int, kind: str) -> tuple[Expr, ...]:
+            return tuple(symbol(f"{name}[{i}]", kind) for i in range(size))
+
+        return Packing(
+            tuple(symbol(c, "time") for c in SCALARS), made("q0", n, "position"), made("q1", n, "position"), made("excess", n, "velocity"),
+            made("offset", n, "velocity"), made("multiplier", len(self.row_names), "acceleration"), made("z", k, "state"),
+        )  # fmt: skip
+
+    # -- points ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def uses_rate(self) -> bool:
+        """Whether forces depend on rates (they then need the rate's offset)."""
+        rates = {e.id for e in self._flat(self.s.rate)}
+        return any(e.id in rates for e in free_symbols(self._external.values()))
+
+    @property
+    def has_mass(self) -> bool:
+        """Whether the element has mass."""
+        return bool(self._mass)
+
+    def _flat(self, names: Names) -> list[Expr]:
+        return [e for b in self.element.blocks for e in getattr(names, b)]
+
+    @cached_property
+    def _theta_point(self) -> list[Expr]:
+        """Where forces are evaluated."""
+        p = self.packing
+        if self.evaluation != "end":
+            return midpoint(p.q0, p.q1)
+        theta = p.scalars[3]
+        return [add(a, mul(theta, sub(b, a))) for a, b in zip(p.q0, p.q1, strict=True)]
+
+    def _common(self, mid: Sequence[Expr]) -> dict[Expr, Expr]:
+        """Values of the symbols of the declaration, apart from the coordinates at the point of evaluation."""
+        p, s = self.packing, self.s
+        h, t0, _, theta, factor = p.scalars
+        values = dict(zip(self._flat(s.at0), p.q0, strict=True)) | dict(zip(self._flat(s.at1), p.q1, strict=True))
+        values |= dict(zip(self._flat(s.mid), mid, strict=True))
+        for symbol_, a, b, o in zip(self._flat(s.rate), p.q0, p.q1, p.offset, strict=True):
+            values[symbol_] = add(mul(factor, sub(b, a)), o)
+        values |= dict(zip([e for b in self.element.history for e in getattr(s.history, b)], p.history, strict=True))
+        fraction = theta if self.evaluation == "end" else HALF
+        values |= {s.h: h, s.t0: t0, s.t1: add(t0, h), s.t: add(t0, mul(fraction, h))}
+        return values
+
+    def _put(self, expressions: Sequence[Expr], mid: Sequence[Expr] | None = None) -> list[Expr]:
+        return substitute(list(expressions), self._common(midpoint(self.packing.q0, self.packing.q1) if mid is None else mid))
+
+    @cached_property
+    def _coordinates(self) -> list[Expr]:
+        return self._flat(self.s)
+
+    # -- pieces of the equations -------------------------------------------------------------------------------------------
+
+    def _what(self, part: str) -> str:
+        return f"element {self.element.name}, {part}"
+
+    def _add_sparse(self, total: list[Expr], entries: Mapping[Coordinate, Expr], factor: Expr) -> None:
+        for c, e in entries.items():
+            if c not in self.index:
+                raise ModelError(f"{self._what('a force')}: it has no coordinate {c}; its blocks are {self.element.blocks}")
+            total[self.index[c]] = add(total[self.index[c]], mul(factor, as_expr(e)))
+
+    def _slopes(self, terms: Sequence[Expr], what: str, point: str) -> list[Expr]:
+        """Gradient of a sum of terms: discrete between q₀ and q₁, or at a point."""
+        p, x = self.packing, self._coordinates
+        total = [ZERO] * len(x)
+        for term in terms:
+            if point == "discrete":
+                slope = discrete_gradient(term, x, p.q0, p.q1, what)
+            else:
+                where_ = {"midpoint": midpoint(p.q0, p.q1), "start": p.q0, "end": p.q1, "theta": self._theta_point}[point]
+                slope = at_point(gradient(term_value(term), x), x, where_)  # type: ignore[arg-type]
+            total = [add(a, b) for a, b in zip(total, slope, strict=True)]
+        return self._put(total)
+
+    @cached_property
+    def _potential_gradient(self) -> list[Expr]:
+        for term in self._potential:
+            if any(e is self.s.t for e in free_symbols([term_value(term)])):
+                raise ModelError(f"{self._what('potential')}: it depends on time; give the force as external instead")
+        point = {"discrete": "discrete", "midpoint": "midpoint", "start": "midpoint", "end": "theta"}[self.evaluation]
+        return self._slopes(self._potential, self._what("potential"), point)  # type: ignore[arg-type]
+
+    @cached_property
+    def _other_forces(self) -> list[Expr]:
+        """F − Q by coordinate."""
+        total = [ZERO] * self.element.size
+        if self._internal is not None:
+            keys = list(self._internal.forces)
+            self._add_sparse(total, dict(zip(keys, self._put(list(map(as_expr, self._internal.forces.values()))), strict=True)), ONE)
+        if self._external:
+            keys = list(self._external)
+            forces = self._put(list(map(as_expr, self._external.values())), self._theta_point)
+            self._add_sparse(total, dict(zip(keys, forces, strict=True)), as_expr(-1.0))
+        return total
+
+    def _row_gradients(self, point: str) -> list[list[Expr]]:
+        """Rows through which multipliers act: Ḡ, Ā and B."""
+        rows = [self._slopes(terms, self._what(f"constraint '{name}'"), point) for name, terms in self._holonomic]  # type: ignore[arg-type]
+        for entries in [r for _, r in self._rolling] + [v.row for v in self._servo]:
+            row = [ZERO] * self.element.size
+            keys = list(entries)
+            self._add_sparse(row, dict(zip(keys, self._put([as_expr(entries[c]) for c in keys]), strict=True)), ONE)
+            rows.append(row)
+        return rows
+
+    @cached_property
+    def _acting_rows(self) -> list[list[Expr]]:
+        return self._row_gradients("theta" if self.evaluation == "end" else self.evaluation)
+
+    def _values_at(self, point: Sequence[Expr]) -> list[Expr]:
+        """Φ at a point."""
+        sums = [ZERO] * len(self._holonomic)
+        for i, (_, terms) in enumerate(self._holonomic):
+            for term in terms:
+                sums[i] = add(sums[i], term_value(term))
+        return self._put(at_point(sums, self._coordinates, point))
+
+    @cached_property
+    def _row_residuals(self) -> list[Expr]:
+        p = self.packing
+        rows = self._values_at(p.q1)
+        for row in self._acting_rows[len(self._holonomic) : len(self._holonomic) + len(self._rolling)]:
+            rows.append(_dot(row, [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]))
+        return rows + self._put([v.constraint for v in self._servo])
+
+    def _mass_times(self, x: Sequence[Expr]) -> list[Expr]:
+        total = [ZERO] * self.element.size
+        for (b, i, c, j), m in self._mass.items():
+            k = self.index[b, i]
+            total[k] = add(total[k], mul(m, x[self.index[c, j]]))
+        return total
+
+    # -- null spaces -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def unknowns(self) -> list[tuple[str, int]]:
+        """Local unknowns in order: (block, index) of coordinates or increments, then ("", row)."""
+        made = [(b, i) for b, n in self.element.blocks.items() for i in range(self.reduced[b].size if b in self.reduced else n)]
+        return made + [("", i) for i in range(len(self.row_names))]
+
+    def _basis(self, point: Sequence[Expr]) -> list[list[tuple[int, Expr]]]:
+        """Columns of the block-diagonal null-space matrix at a point: for each unknown its (coordinate, entry) pairs."""
+        columns: list[list[tuple[int, Expr]]] = []
+        first = 0
+        for b, n in self.element.blocks.items():
+            if b in self.reduced:
+                basis = self.reduced[b].basis(point[first : first + n])
+                columns += [[(first + i, basis[i][a]) for i in range(n) if basis[i][a] is not ZERO] for a in range(self.reduced[b].size)]
+            else:
+                columns += [[(first + i, ONE)] for i in range(n)]
+            first += n
+        return columns
+
+    @cached_property
+    def _left(self) -> list[list[tuple[int, Expr]]]:
+        """The discrete null space: orthogonal to the rows as the scheme evaluates them."""
+        p = self.packing
+        point = {"discrete": midpoint(p.q0, p.q1), "midpoint": midpoint(p.q0, p.q1), "start": p.q0, "end": self._theta_point}[
+            self.evaluation
+        ]
+        return self._basis(point)  # type: ignore[arg-type]
+
+    def _project(self, columns: Sequence[Sequence[tuple[int, Expr]]], r: Sequence[Expr]) -> list[Expr]:
+        return [_sum(mul(e, r[i]) for i, e in column) for column in columns]
+
+    def _chain(self, jacobian: Mapping[tuple[int, int], Expr], right: Sequence[Sequence[tuple[int, Expr]]]) -> dict[tuple[int, int], Expr]:
+        """∂/∂unknowns from ∂/∂q₁: the columns combined by the null space at q₁."""
+        by_row: dict[int, dict[int, Expr]] = {}
+        for (i, j), e in jacobian.items():
+            by_row.setdefault(i, {})[j] = e
+        entries: dict[tuple[int, int], Expr] = {}
+        for i, row in by_row.items():
+            for a, column in enumerate(right):
+                e = _sum(mul(row[j], f) for j, f in column if j in row)
+                if e is not ZERO:
+                    entries[i, a] = e
+        return entries
+
+    # -- functions ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def residual_expressions(self) -> list[Expr]:
+        """The residual of the step by local unknowns."""
+        p = self.packing
+        kappa = p.scalars[2]
+        r = self._mass_times(p.excess)
+        for i in range(self.element.size):
+            r[i] = add(r[i], mul(kappa, add(self._potential_gradient[i], self._other_forces[i])))
+        for row, multiplier in zip(self._acting_rows, p.multipliers, strict=True):
+            for i, g in enumerate(row):
+                if g is not ZERO:
+                    r[i] = add(r[i], mul(g, multiplier))
+        return self._project(self._left, r) + self._row_residuals
+
+    @cached_property
+    def tangent_entries(self) -> dict[tuple[int, int], Expr]:
+        """Structurally non-zero entries of the residual's derivative by the unknowns."""
+        p, n = self.packing, len(self.unknowns) - len(self.row_names)
+        by_position = sparse_jacobian(self.residual_expressions, p.q1)
+        for at, e in sparse_jacobian(self.residual_expressions, p.excess).items():
+            by_position[at] = add(by_position.get(at, ZERO), e)
+        entries = self._chain(by_position, self._basis(p.q1))
+        for (i, j), e in sparse_jacobian(self.residual_expressions, p.multipliers).items():
+            entries[i, n + j] = e
+        return dict(sorted(entries.items()))
+
+    def _function(self, name: str, *outputs: tuple[str, Sequence[Expr]]) -> SymbolicFunction:
+        s = self.s
+        constants: list[Expr] = []
+        for c in self.element.constants:
+            value = getattr(s, c)
+            constants += [value] if isinstance(value, Expr) else list(value)
+        results = tuple(Result(n, tuple(e), (len(e),)) for n, e in outputs)
+        inputs = (Argument("x", self.packing.symbols), Argument("constants", tuple(constants)))
+        return SymbolicFunction(name, inputs if constants else inputs[:1], results, f"{self.element.name}: {name}")
+
+    def residual(self) -> SymbolicFunction:
+        """The residual alone."""
+        return self._function("residual", ("residual", self.residual_expressions))
+
+    def tangent(self) -> SymbolicFunction:
+        """Residual and non-zero entries of its derivative."""
+        return self._function("tangent", ("residual", self.residual_expressions), ("entries", list(self.tangent_entries.values())))
+
+    @cached_property
+    def projection_entries(self) -> tuple[list[Expr], dict[tuple[int, int], Expr]]:
+        """Right-hand side and matrix of M (y − excess) + θ (∇V(mid) + F − Q) + G(q₁)ᵀΛ = 0, G(q₁) y = 0, for rates y = P(q₁) ν.
+
+        Right of the rolling and servo rows stands −γ̇, the rate of what is prescribed.
+        """
+        p, n = self.packing, len(self.unknowns) - len(self.row_names)
+        weight, right = p.scalars[3], self._basis(p.q1)
+        load = [mul(weight, add(a, b)) for a, b in zip(self._potential_gradient, self._other_forces, strict=True)]
+        r = [sub(a, b) for a, b in zip(load, self._mass_times(p.excess), strict=True)]
+        rows = self._rate_rows()
+        entries: dict[tuple[int, int], Expr] = {}
+        for a, column in enumerate(right):
+            unit = [ZERO] * self.element.size
+            for i, e in column:
+                unit[i] = e
+            for b, e in enumerate(self._project(right, self._mass_times(unit))):
+                if e is not ZERO:
+                    entries[b, a] = e
+        for k, (row, _) in enumerate(rows):
+            for a, e in enumerate(self._project(right, row)):
+                if e is not ZERO:
+                    entries[a, n + k] = entries[n + k, a] = e
+        return self._project(right, r) + [rest for _, rest in rows], dict(sorted(entries.items()))
+
+    def _rate_rows(self) -> list[tuple[list[Expr], Expr]]:
+        """Rows G(q₁) y + rest = 0 that rates meet."""
+        p = self.packing
+        rows = [(self._slopes(terms, name, "end"), ZERO) for name, terms in self._holonomic]  # type: ignore[arg-type]
+        for row in self._acting_rows[len(self._holonomic) : len(self._holonomic) + len(self._rolling)]:
+            rows.append((at_point(row, p.q0, p.q1), ZERO))
+        at1 = self._flat(self.s.at1)
+        for v in self._servo:
+            slope = self._put(gradient(v.constraint, at1))
+            rows.append((slope, self._put(jvp([v.constraint], {self.s.t1: 1.0}))[0]))
+        return rows
+
+    def projection(self) -> SymbolicFunction:
+        """Right-hand side and matrix of the projection of rates."""
+        r, entries = self.projection_entries
+        return self._function("projection", ("residual", r), ("entries", list(entries.values())))
+
+    def audit(self) -> SymbolicFunction:
+        """Energies, work and momenta at the end of the step (the excess holds v₁), and the new history."""
+        p, s, e = self.packing, self.s, self.element
+        x, v = self._coordinates, list(p.excess)
+        kinetic = mul(HALF, _dot(v, self._mass_times(v)))
+        potential = self._put(at_point([_sum(map(term_value, self._potential))], x, p.q1))[0]
+        stored = dissipated = supplied = ZERO
+        history: list[Expr] = list(p.history)
+        moved = [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]
+        if self._internal is not None:
+            stored, dissipated = self._put([as_expr(self._internal.stored), as_expr(self._internal.dissipated)])
+            new = [as_expr(f) for name in e.history for f in self._internal.history.get(name, getattr(s.history, name))]
+            history = self._put(new)
+        if self._external:
+            keys = list(self._external)
+            forces = self._put(list(map(as_expr, self._external.values())), self._theta_point)
+            supplied = _sum(mul(f, moved[self.index[c]]) for c, f in zip(keys, forces, strict=True))
+        first = len(self._holonomic) + len(self._rolling)
+        for row, multiplier in zip(self._acting_rows[first:], p.multipliers[first:], strict=True):
+            supplied = sub(supplied, mul(multiplier / p.scalars[2], _dot(row, moved)))
+        linear, angular = e.momenta(s) or (NULL, NULL)
+        values = dict(zip(x, p.q1, strict=True)) | dict(zip(self._flat(s.velocity), v, strict=True))
+        momenta = self._put(substitute([*linear, *angular], values))
+        outputs = [kinetic, potential, stored, dissipated, supplied, *momenta]
+        return self._function("audit", ("audit", outputs), ("history", history)) if history else self._function("audit", ("audit", outputs))
+
+    def acceleration(self) -> SymbolicFunction:
+        """Forces and rows of M a = f − Gᵀλ, G a = −Ġv at (q₁, v in the excess): residual at a = 0, then entries of the matrix.
+
+        Only for elements without eliminated blocks; the pattern is that of :attr:`acceleration_pattern`.
+        """
+        r, entries = self._acceleration
+        return self._function("acceleration", ("residual", r), ("entries", list(entries.values())))
+
+    @cached_property
+    def _acceleration(self) -> tuple[list[Expr], dict[tuple[int, int], Expr]]:
+        p, s, n = self.packing, self.s, self.element.size
+        if self.evaluation != "end" or self.reduced:
+            raise ModelError(f"{self._what('acceleration')}: derive it with evaluation 'end' and no reduction")
+        force = [add(a, b) for a, b in zip(self._slopes(self._potential, "potential", "end"), self._other_forces, strict=True)]  # type: ignore[arg-type]
+        along = dict(zip(p.q1, p.excess, strict=True))
+        rows: list[tuple[list[Expr], Expr]] = []
+        values = self._values_at(p.q1)
+        for (row, _), value in zip(self._rate_rows()[: len(values)], values, strict=True):
+            rows.append((row, jvp(jvp([value], along), along)[0]))
+        for row, _ in self._rate_rows()[len(values) : len(values) + len(self._rolling)]:
+            rows.append((row, _dot(jvp(row, along), list(p.excess))))
+        time = {**dict(zip(self._flat(s.at1), p.excess, strict=True)), s.t1: ONE}
+        for servo, (row, _) in zip(self._servo, self._rate_rows()[len(values) + len(self._rolling) :], strict=True):
+            rows.append((row, self._put(jvp(jvp([servo.constraint], time), time))[0]))
+        entries: dict[tuple[int, int], Expr] = {(self.index[b, i], self.index[c, j]): m for (b, i, c, j), m in self._mass.items()}
+        for k, ((row, _), acting) in enumerate(zip(rows, self._acting_rows, strict=True)):
+            entries |= {(i, n + k): e for i, e in enumerate(acting) if e is not ZERO}
+            entries |= {(n + k, i): e for i, e in enumerate(row) if e is not ZERO}
+        return force + [rest for _, rest in rows], dict(sorted(entries.items()))
+
+    @property
+    def acceleration_pattern(self) -> list[tuple[int, int]]:
+        """Positions of the matrix entries of :meth:`acceleration`."""
+        return list(self._acceleration[1])
+
+
+def _sum(parts: object) -> Expr:
+    total = ZERO
+    for e in parts:  # type: ignore[attr-defined]
+        total = add(total, e)
+    return total
+
+
+def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    return _sum(mul(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,332 @@
+"""The analyses a model names, run from its initial state; results keep the channels it asks for.
+
+>>> from jourdain.io.model_file import loads_model
+>>> m = loads_model('''
+... format = "jourdain"
+... version = 1
+... name = "pendulum"
+... keep = ["hinge.angle"]
+... [bodies.bob]
+... mass = 2
+... com = [0, 0, -0.5]
+... [joints.hinge]
+... kind = "revolute"
+... parent = "ground"
+... child = "bob"
+... axis = "y"
+... [initial]
+... "hinge.angle" = "30 deg"
+... [analyses.swing]
+... verb = "simulate"
+... t = "2 s"
+... outputs = 3
+... ''')
+>>> found = run(m)
+>>> found["swing"].names, found["swing"]["hinge.angle", "deg"].round(2)
+(('hinge.angle',), array([ 30.  , -25.93,  14.71]))
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from glob import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, JourdainError
+from ..model.model import Model
+from ..model.units import quantity
+from ..model.values import number
+from .model_names import ModelNames
+from .model_reader import is_quantity
+
+if TYPE_CHECKING:
+    from ..analysis.state import State
+    from ..analysis.system import System
+    from ..results.solution import Solution
+
+#: Verbs of a model's analyses: the module of each below ``jourdain.analysis``, and its argument that is a state.
+VERBS: dict[str, tuple[str, str]] = {
+    "simulate": ("simulate", "x0"), "equilibrium": ("equilibrium", "x0"), "equilibria": ("continuation", "x0"), "modal": ("modal", "state"),
+    "linearise": ("linearise", "state"), "frequency_response": ("modal", "state"), "root_locus": ("modal", "state"),
+    "kinematics": ("kinematics", "x0"), "static_forces": ("inverse_dynamics", "state"), "assemble": ("assemble", "guess"),
+}  # fmt: skip
+#: Verbs that take an equilibrium whole, with the inputs and parameters found for it.
+_ABOUT = ("modal", "linearise", "frequency_response", "root_locus")
+#: Options that are laws of time, by name of a channel.
+_LAWS = {("simulate", "inputs"), ("kinematics", "motion")}
+#: Options that are rows of numbers, which may be written as {from, to, count, spacing}.
+_ROWS = ("times", "frequencies", "values")
+
+
+class ModelRun(Mapping[str, Any]):
+    """Results of a model's analyses by name; of solutions only the channels that the model keeps (``whole`` has all)."""
+
+    def __init__(self, system: System, start: State) -> None:
+        self.system = system
+        self.start = start
+        #: Results as the analyses gave them.
+        self.whole: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.whole:
+            raise KeyError(f"there is no analysis '{name}'; there is {', '.join(self.whole) or 'none'}")
+        result = self.whole[name]
+        return kept(result, self.system.model.keep) if is_solution(result) else result
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole)
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes the model and every result (table, plot, page) into a folder; returns the files."""
+        from .run_folder import save_run
+
+        return save_run(self, folder)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{name}\n{self._shown(name)}" for name in self)
+
+    def _shown(self, name: str) -> Any:
+        """A result to be printed, with the values of what is kept."""
+        result = self[name]
+        for channel in result.names if is_solution(result) and self.system.model.keep else ():
+            result[channel]
+        return result
+
+
+def run(
+    model: Model | str | os.PathLike[str],
+    *names: str,
+    variant: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: bool = False,
+) -> ModelRun:
+    """Runs the analyses of a model or a model file (all of them, or those named) from its initial state.
+
+    ``settings`` replaces parameters, inputs and initial values by name.  An analysis with ``from = "other"`` starts where
+    that other analysis ended.
+    """
+    if not isinstance(model, Model):
+        from .model_file import load_model
+
+        model = load_model(model, variant)
+    elif variant is not None:
+        raise InputError("variant: a model that is built already has none; give its file")
+    if not model.analyses:
+        raise InputError(f"model '{model.name}' names no analyses; add [analyses.NAME] with a verb such as simulate")
+    for name in names:
+        _known(name, model.analyses, "analysis")
+    system, start = starting(model, settings or {})
+    done = ModelRun(system, start)
+    order = [n for n in model.analyses if not names or n in names]
+    for name in order:
+        _result(done, name, (), progress)
+    done.whole = {n: done.whole[n] for n in order}
+    return done
+
+
+def _result(done: ModelRun, name: str, waiting: tuple[str, ...], progress: bool) -> Any:
+    """The result of an analysis, which is run if it was not yet."""
+    if name in done.whole:
+        return done.whole[name]
+    if name in waiting:
+        raise InputError(
+            f"analysis '{name}' starts from itself, by way of {', '.join(waiting[waiting.index(name) + 1 :]) or 'its own name'}"
+        )
+    model = done.system.model
+    options = dict(model.analyses[name])
+    verb = options.pop("verb")
+    source = options.pop("from", None)
+    changes = options.pop("initial", {})
+    try:
+        _known(verb, VERBS, "verb")
+        start: Any = done.start
+        if source is not None:
+            _known(source, model.analyses, "analysis")
+            start = _end(_result(done, source, (*waiting, name), progress))
+        if changes:
+            start = _changed(done.system, start, changes)
+        done.whole[name] = _call(done.system, verb, start, options, progress)
+    except JourdainError as error:
+        if str(error).startswith("analysis '"):
+            raise
+        raise type(error)(f"analysis '{name}': {error}", *error.args[1:], *_more(error)) from error
+    return done.whole[name]
+
+
+def _more(error: JourdainError) -> tuple[Any, ...]:
+    """What an error carries besides its message (what a simulation did before it stopped)."""
+    return (error.solution,) if hasattr(error, "solution") else ()
+
+
+def _known(name: Any, known: Mapping[str, Any], what: str) -> None:
+    if name not in known:
+        near = get_close_matches(str(name), known, 2) or list(known)
+        raise InputError(f"there is no {what} '{name}'; there is {', '.join(near)}")
+
+
+def _call(system: System, verb: str, start: Any, options: dict[str, Any], progress: bool) -> Any:
+    module, state = VERBS[verb]
+    function: Callable[..., Any] = getattr(import_module(f"jourdain.analysis.{module}"), verb)
+    allowed = [p for p in inspect.signature(function).parameters if p not in ("system", state, "parameters", "progress", "options")]
+    for key in options:
+        if key not in allowed:
+            near = get_close_matches(key, allowed, 2) or allowed
+            raise InputError(f"{verb} has no option '{key}'; it has {', '.join(near)}")
+    if verb == "simulate" and "t" not in options:
+        raise InputError('simulate lacks its duration, such as t = "10 s"')
+    if verb not in _ABOUT:
+        start = getattr(start, "state", start)
+    given = {k: _option(system, verb, k, x) for k, x in options.items()}
+    if verb == "simulate" and progress:
+        given["progress"] = True
+    result = function(system, **{state: start}, **given)
+    return result.solution if verb == "kinematics" else result
+
+
+def _option(system: System, verb: str, key: str, given: Any) -> Any:
+    if (verb, key) in _LAWS and isinstance(given, dict):
+        return {name: _law(system, x) for name, x in given.items()}
+    if key in _ROWS and isinstance(given, dict):
+        return _row(key, given)
+    return _plain(given)
+
+
+def _plain(given: Any) -> Any:
+    """Texts with a unit as numbers in SI units, inside lists and tables too."""
+    if isinstance(given, dict):
+        return {k: _plain(x) for k, x in given.items()}
+    if isinstance(given, list):
+        return [_plain(x) for x in given]
+    return quantity(given) if isinstance(given, str) and is_quantity(given) else given
+
+
+def _law(system: System, given: Any) -> Any:
+    """A number, or a function of time from an expression."""
+    given = _plain(given)
+    if not isinstance(given, str):
+        return given
+    expression = ModelNames(system.model).parse(given)
+    return lambda t: expression
+
+
+def _row(key: str, given: Mapping[str, Any]) -> np.ndarray:
+    extra = set(given) - {"from", "to", "count", "spacing"}
+    if extra or not {"from", "to", "count"} <= set(given):
+        raise InputError(f'{key}: write a list of numbers or {{from = …, to = …, count = …}}, with spacing = "log" if you like')
+    low, high = (number(given[k], f"{key}: {k}") for k in ("from", "to"))
+    count, spacing = given["count"], given.get("spacing", "linear")
+    if type(count) is not int or not 2 <= count <= 10_000_000:
+        raise InputError(f"{key}: count is {count!r}; a whole number from 2 on is needed")
+    if spacing not in ("linear", "log") or (spacing == "log" and not 0 < low < high):
+        raise InputError(f'{key}: spacing is {spacing!r}; use "linear", or "log" between positive ends')
+    return np.geomspace(low, high, count) if spacing == "log" else np.linspace(low, high, count)
+
+
+# --- starts ----------------------------------------------------------------------------------------------------------
+
+
+def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
+    """The compiled model at its initial state with parameters, inputs and initial values replaced by name; loops are closed."""
+    values = dict(settings)
+    system: System = model.compile()
+    parameters = {n: values.pop(n) for n in list(values) if n in system.parameters}
+    if parameters:
+        system.set_parameters(**parameters)
+    for name in [n for n in values if n in model.inputs]:
+        item = model.inputs[name]
+        given = values.pop(name)
+        item.value = quantity(given, item.unit or None) if isinstance(given, str) else number(given, f"input '{name}'")
+    imported = {i.coordinate: i.value for i in model.imported.get("initial", [])}
+    return system, initial_state(system, {**imported, **model.initial}, values)
+
+
+def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str, Any]) -> State:
+    """A state from the model's initial values and others that go before them.
+
+    Where there are loops, the values in ``held`` are kept; initial positions are kept as well if the loops can then be closed,
+    otherwise they say where to begin.
+    """
+    c = system.configuration
+    given = {_full(system, n): x for n, x in initial.items()} | {_full(system, n): x for n, x in held.items()}
+    if not system.equations_of_motion.rows:
+        return system.state(given)
+    states = {n: given.pop(n) for n in list(given) if n in system.model.states}
+    rates = {n: x for n, x in given.items() if n in c.velocity_names}
+    positions = {n: x for n, x in given.items() if n not in rates}
+    turned = [n for n in positions if ".orientation." in n]  # parts of a quaternion cannot be held one by one
+    loose = {n: positions[n] for n in turned}
+    fixed = {n: x for n, x in positions.items() if n not in loose}
+    try:
+        found = system.assemble(fixed, guess=loose, velocities=rates)
+    except JourdainError:
+        kept_names = {_full(system, n) for n in held}
+        if kept_names >= set(fixed):
+            raise
+        found = system.assemble({n: x for n, x in fixed.items() if n in kept_names}, guess=positions, velocities=rates)
+    return found.with_values(z=system.state(states).z) if states else found
+
+
+def _full(system: System, name: str) -> str:
+    """The full name of a coordinate, velocity or state; a joint's name is enough where it has one coordinate."""
+    c = system.configuration
+    if name in system.model.states or name in c.velocity_names:
+        return name
+    return c.position_names[c.index(name)]
+
+
+def _end(result: Any) -> Any:
+    """The state that another analysis may start from: the end of a motion, or what was found."""
+    if is_solution(result):
+        return result.final_state()
+    if hasattr(result, "state") or hasattr(result, "q"):
+        return result
+    raise InputError(f"a {type(result).__name__} has no state to start from")
+
+
+def _changed(system: System, start: Any, changes: Mapping[str, Any]) -> State:
+    state: State = getattr(start, "state", start)
+    names = [*system.coordinate_names, *system.velocity_names, *system.model.states]
+    known = {n: float(state[n]) for n in names}
+    return initial_state(system, known, changes)
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+def is_solution(result: Any) -> bool:
+    """Whether a result is a motion with channels."""
+    from ..results.solution import Solution
+
+    return isinstance(result, Solution)
+
+
+def kept(solution: Solution, patterns: Sequence[str]) -> Solution:
+    """The channels of a solution that match the patterns (all without any); components of vectors become channels."""
+    if not patterns:
+        return solution
+    names: list[str] = []
+    parts: dict[str, Any] = {}
+    for pattern in patterns:
+        found = solution.names(pattern)
+        if not found and pattern != "t":
+            try:
+                parts[pattern] = solution.channel(pattern)
+            except JourdainError as error:
+                raise InputError(f"keep: {error}") from None
+        names += found
+    if not names and not parts:
+        return solution
+    return solution.with_channels(**parts).select(*map(escape, dict.fromkeys([*names, *parts])))
+
+
+__all__ = ["VERBS", "ModelRun", "initial_state", "kept", "run", "starting"]

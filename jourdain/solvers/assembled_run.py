@@ -1,0 +1,193 @@
+"""One run of an assembled system: the arrays of the state, the march in chunks, analyses of the matrix, what to say at the end."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import assembled_plan as ap
+from .assembled import functions, march
+from .assembled_kernels import assemble, begin
+from .drive import _Bar, _Interruption
+from .sparse_lu import AX, SingularMatrix, SparseLU
+
+CHUNK_TIME = 0.1
+#: Numbers kept in one block of output.
+BLOCK = 1 << 20
+
+
+@dataclass
+class Rows:
+    """Output of a run: times, coordinates, rates, multipliers, books."""
+
+    t: list[np.ndarray] = field(default_factory=list)
+    q: list[np.ndarray] = field(default_factory=list)
+    v: list[np.ndarray] = field(default_factory=list)
+    lam: list[np.ndarray] = field(default_factory=list)
+    book: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, *blocks: np.ndarray) -> None:
+        """Appends copies of five blocks."""
+        for part, block in zip((self.t, self.q, self.v, self.lam, self.book), blocks, strict=True):
+            part.append(block.copy())
+
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """All rows in five arrays."""
+        return tuple(np.concatenate(part) for part in (self.t, self.q, self.v, self.lam, self.book))
+
+
+def _native(kernel: Any) -> Callable[[int], int]:
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(kernel.address)
+
+
+class Run:
+    """The memory of one integration and its march.
+
+    ``pattern`` is the matrix by columns (starts, rows), ``columns`` the order of elimination, ``coefficients`` those of the scheme.
+    """
+
+    def __init__(
+        self, plan: ap.Plan, pattern: tuple[np.ndarray, np.ndarray], columns: np.ndarray, coefficients: tuple[float, ...],
+        q0: np.ndarray, v0: np.ndarray, z0: np.ndarray, tolerance: float = 1e-12, max_iterations: int = 20,
+    ) -> None:  # fmt: skip
+        self.plan, self.pattern, self.columns = plan, pattern, columns
+        self.frame = np.zeros(ap.FRAME, np.int64)
+        self._kept = plan.fill(self.frame)
+        self.vec, self.lam = np.zeros((ap.VECTORS, q0.size)), np.zeros((3, plan.multiplier_rows.size))
+        self.vec[ap.Q0], self.vec[ap.Q1], self.vec[ap.V0] = q0, q0, v0
+        self.z = np.zeros((2, z0.size))
+        self.z[:] = z0
+        self.scheme, self.clock, self.control = np.zeros(ap.SCHEME_SIZE), np.zeros(ap.CLOCK_SIZE), np.zeros(ap.CONTROL_SIZE)
+        self.scheme[: len(coefficients)] = coefficients
+        self.count, self._books = np.zeros(ap.COUNT_SIZE, np.int64), np.zeros(ap.BOOK + ap.AUDIT_SIZE)
+        self.r, self.delta, self.values = np.zeros(plan.unknowns), np.zeros(plan.unknowns), np.zeros(pattern[1].size)
+        self.control[ap.TOLERANCE], self.control[ap.CONTRACTION] = tolerance, 1e-2
+        self.count[ap.MAX_ITERATIONS] = max_iterations
+        self.clock[ap.SIZE] = max(1e-8, float(np.abs(q0).max(initial=0.0)))
+        self.lu: SparseLU | None = None
+        self.joints: Any = None
+        self.analyses = 0
+        self._place()
+
+    def _place(self) -> None:
+        f = self.frame
+        f[ap.N_Q], f[ap.N_HISTORY], f[ap.N_ENTRIES] = self.vec.shape[1], self.z.shape[1], self.values.size
+        slots = {ap.F_VEC: self.vec, ap.F_LAM: self.lam, ap.F_HISTORY: self.z, ap.F_SCHEME: self.scheme, ap.F_CLOCK: self.clock,
+                 ap.F_CONTROL: self.control, ap.F_COUNT: self.count, ap.F_BOOK: self._books, ap.F_R: self.r, ap.F_VALUES: self.values,
+                 ap.F_DELTA: self.delta}  # fmt: skip
+        for slot, array in slots.items():
+            f[slot] = array.ctypes.data
+        for slot, address in functions().items():
+            f[slot] = address
+
+    @property
+    def address(self) -> int:
+        """Where native code finds the frame."""
+        return self.frame.ctypes.data
+
+    @property
+    def book(self) -> np.ndarray:
+        """Energies, momenta and sums since the last output."""
+        return self._books[: ap.BOOK]
+
+    def set_time(self, start: float, end: float, step: float, every: int = 1) -> None:
+        """The span, the step (largest step when adaptive) and the number of steps from output to output."""
+        c = self.clock
+        c[ap.T] = c[ap.T_START] = start
+        c[ap.T_END], c[ap.STEP], c[ap.H], c[ap.H_NEXT] = end, step, min(step, end - start), step
+        c[ap.T_GRID] = start + step if start + step < end - 1e-6 * step else end
+        c[ap.T_RATE1] = c[ap.T_RATE2] = -np.inf
+        c[ap.H_MIN] = step * 2.0**-20
+        self.count[ap.EVERY] = every
+
+    def set_adaptive(self, rtol: float, atol: float, first: float) -> None:
+        """Lets the step follow the error of the coordinates."""
+        self.count[ap.ADAPTIVE] = 1
+        self.control[ap.RTOL], self.control[ap.ATOL] = rtol, atol
+        self.clock[ap.H_NEXT] = self.clock[ap.H] = first
+
+    def matrix(self, which: int = ap.TANGENT, predicted: bool = True) -> np.ndarray:
+        """Values of the matrix of a step from the present state (its residual is in ``r``)."""
+        self.count[ap.WHICH], self.count[ap.MODE] = which, ap.PREDICT if predicted else ap.APPLY
+        _native(assemble)(self.address)
+        return self.values
+
+    def analyse(self) -> None:
+        """Pivots and fill for the present values."""
+        self.lu = lu = SparseLU(*self.pattern, self.values, self.columns)
+        self.analyses += 1
+        lu.frame[AX] = self.values.ctypes.data
+        self.frame[ap.LU], self.frame[ap.F_ROW_SCALE] = lu.frame.ctypes.data, lu.row_scale.ctypes.data
+
+    def use_joints(self, joints: Any, frame: int, newton: int) -> None:
+        """Solves steps in joint coordinates: with the frame and the function of a joint space instead of the sparse factors."""
+        self.joints = joints
+        self.frame[ap.REDUCED], self.frame[ap.NEWTON] = frame, newton
+
+    def begin(self) -> None:
+        """Books of the initial state."""
+        _native(begin)(self.address)
+
+    def march(self, progress: bool = False) -> tuple[Rows, int]:
+        """Runs to the end, or as far as it goes; the rows of output and the reason of the end (0: interrupted)."""
+        if self.lu is None and self.joints is None:
+            self.matrix()
+            self.analyse()
+        rows = Rows()
+        rows.add(self.clock[ap.T : ap.T + 1], self.vec[ap.Q0][None], self.vec[ap.V0][None], self.lam[ap.LAST][None], self.book[None])
+        with _Interruption() as interruption:
+            if progress:
+                with _Bar(self.clock[ap.T], self.clock[ap.T_END]) as bar:
+                    return rows, self._loop(rows, interruption, bar.show)
+            return rows, self._loop(rows, interruption, None)
+
+    def _loop(self, rows: Rows, interruption: Any, show: Callable[[float], None] | None) -> int:
+        n, m = self.vec.shape[1], self.lam.shape[1]
+        room = max(4, min(4096, BLOCK // (2 * n + m + ap.BOOK + 1)))
+        out = np.empty(room), np.empty((room, n)), np.empty((room, n)), np.empty((room, m)), np.empty((room, ap.BOOK))
+        for slot, array in zip((ap.OUT_T, ap.OUT_Q, ap.OUT_V, ap.OUT_LAM, ap.OUT_BOOK), out, strict=True):
+            self.frame[slot] = array.ctypes.data
+        self.frame[ap.ROOM], limit, run = room, 16, _native(march)
+        while True:
+            begun, steps = time.perf_counter(), int(self.count[ap.STEPS])
+            self.frame[ap.LIMIT] = limit
+            reason = run(self.address)
+            spent, taken = time.perf_counter() - begun, int(self.count[ap.STEPS]) - steps
+            k = int(self.count[ap.OUT])
+            if k and (k == room or reason in (ap.FINISHED, ap.FAILED) or interruption.heard):
+                rows.add(*(block[:k] for block in out))
+                self.count[ap.OUT] = 0
+            if show is not None:
+                show(float(self.clock[ap.T]))
+            if interruption.heard:
+                return 0
+            if reason == ap.ANALYSE:
+                self._analyse_again()
+            elif reason != ap.PAUSED:
+                return reason
+            elif taken >= limit:
+                limit = max(1, int(limit * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
+
+    def _analyse_again(self) -> None:
+        self.count[ap.RETRIED] = 1
+        try:
+            self.analyse()
+        except (SingularMatrix, ValueError):
+            return  # the march halves the step
+
+    def statistics(self, seconds: float) -> dict[str, Any]:
+        """The work that was done."""
+        c = self.count
+        reduced = {} if self.joints is None else {"unknowns": self.joints.unknowns, "switches": self.joints.switches}
+        return {
+            "steps": int(c[ap.STEPS]), "iterations": int(c[ap.ITERATIONS]), "factorisations": int(c[ap.FACTORISATIONS]),
+            "halvings": int(c[ap.HALVINGS]), "rejected": int(c[ap.REJECTED]), "second_predictors": int(c[ap.PREDICTORS]),
+            "line_searches": int(c[ap.SEARCHES]), "analyses": self.analyses, "unknowns": int(self.r.size),
+            "nonzeros": int(self.values.size), "wall_time": seconds,
+            **reduced,
+        }  # fmt: skip

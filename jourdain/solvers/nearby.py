@@ -1,0 +1,127 @@
+"""Constraints that are redundant in closed positions around a given one, found in native code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..native.call import call, doubles, words
+from .constrained import NOISE, displace, least_norm
+from .dense import lu_full
+
+#: A pivot below this fraction of the first counts as zero.
+RANK_TOLERANCE = 1e-9
+#: How far the positions are away in which the rank is looked at (rad, m).
+DISTANCE = 0.1
+#: Residual of the constraints (m, rad) at which a position counts as closed, and the most iterations.
+CLOSED = 1e-11
+ITERATIONS = 20
+
+_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@_jit
+def _close(position: int, args: int, q: Any, step: Any, rows: int, quaternions: Any, work: Any) -> bool:
+    """Moves q by −step and closes it with the shortest corrections (Gauss–Newton); whether that converged."""
+    nq, n, count = q.size, step.size, quaternions.size // 2
+    pointers = words(args, 4)
+    displace(q, step, nq, n, quaternions, count)
+    last = 0.0 if rows == 0 else 1e300
+    for _ in range(ITERATIONS if rows > 0 else 0):
+        if call(position, args) != 0:
+            return False
+        h, J = doubles(pointers[2], rows), doubles(pointers[3], rows * n)
+        worst = 0.0
+        for i in range(rows):
+            worst = max(worst, abs(h[i]))
+        if not worst < 1e10 or (worst < CLOSED and worst >= 0.5 * last):
+            break
+        last = worst
+        least_norm(J, h, rows, n, work, step)
+        displace(q, step, nq, n, quaternions, count)
+    return last < CLOSED
+
+
+@_jit
+def _rank(velocity: int, args: int, J: Any, m: int, n: int, A: Any, order: Any) -> int:
+    """Rank of the Jacobian at the position that ``args`` point to; factors of its rows of unit length in A, their order in ``order``."""
+    if call(velocity, args) != 0:
+        return -1
+    longest = 0.0
+    for i in range(m):
+        norm = 0.0
+        for j in range(n):
+            norm += J[i * n + j] * J[i * n + j]
+        longest = max(longest, norm)
+    for i in range(m):
+        norm = 0.0
+        for j in range(n):
+            norm += J[i * n + j] * J[i * n + j]
+        scale = 1.0 / np.sqrt(norm) if norm > NOISE * NOISE * longest else 0.0
+        for j in range(n):
+            A[i * n + j] = scale * J[i * n + j]
+    return lu_full(A, m, n, order[:m], order[m:], RANK_TOLERANCE)
+
+
+@_jit
+def _allowed(A: Any, n: int, rank: int, columns: Any, Z: Any) -> None:
+    """Velocities that the constraints allow, one for each column without a pivot (rows of Z)."""
+    for k in range(n - rank):
+        for j in range(n):
+            Z[k * n + j] = 0.0
+        Z[k * n + columns[rank + k]] = 1.0
+        for i in range(rank - 1, -1, -1):
+            total = A[i * n + rank + k]
+            for j in range(i + 1, rank):
+                total += A[i * n + j] * Z[k * n + columns[j]]
+            Z[k * n + columns[i]] = -total / A[i * n + i]
+
+
+@njit(
+    "int64(intp, intp, intp, intp, int64, int64, int64, int64, float64[::1], int64[::1], float64[:, ::1], int64[::1], float64[::1], float64)",
+    cache=True, error_model="numpy",
+)  # fmt: skip
+def redundant_nearby(
+    position: int, position_args: int, velocity: int, velocity_args: int, slot: int, holonomic: int, m: int, n: int, time: Any,
+    quaternions: Any, directions: Any, found: Any, q: Any, t: float,
+) -> int:  # fmt: skip
+    """How many of m constraints are redundant at q and around it; ``found`` receives their numbers.
+
+    Functions are given by address and arguments: h, J of positions and w, J of velocities (the latter J in ``slot``), all at the time in
+    ``time``.  Where J has full rank at q nothing is redundant.  Else small allowed motions (combinations by the rows of ``directions``) lead to closed positions near by, and the largest rank there counts.  The interpreter's lock is
+    held, for the functions' own work spaces are used.
+    """
+    time[0] = t
+    A, work, Z, step = np.empty(m * n), np.empty(m * (n + 1)), np.empty(n * n), np.empty(n)
+    order, here = np.empty(m + n, dtype=np.int64), q.copy()
+    words(position_args, 2)[1] = here.ctypes.data
+    pointers = words(velocity_args, slot + 1)
+    pointers[1] = here.ctypes.data
+    J = doubles(pointers[slot], m * n)
+    first = _rank(velocity, velocity_args, J, m, n, A, order)
+    if first == m or first < 0:
+        return 0
+    best = first if first == n else -1
+    if first == n:
+        found[: m - n] = order[n:m]
+    _allowed(A, n, first, order[m:], Z)
+    for s in range(directions.shape[0] if first < n else 0):
+        norm = 0.0
+        for j in range(n):
+            step[j] = 0.0
+            for k in range(n - first):
+                step[j] += directions[s, k] * Z[k * n + j]
+            norm += step[j] * step[j]
+        for j in range(n):
+            step[j] *= -DISTANCE / np.sqrt(norm)
+        for i in range(q.size):
+            here[i] = q[i]
+        if _close(position, position_args, here, step, holonomic, quaternions, work):
+            rank = _rank(velocity, velocity_args, J, m, n, A, order)
+            if rank > best:
+                best = rank
+                for i in range(rank, m):
+                    found[i - rank] = order[i]
+    return m - best if best >= 0 else 0

@@ -1,0 +1,94 @@
+"""Memory kept from run to run: what a run gives never depends on the runs before it."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain import library
+
+
+def spring_mass() -> jd.Model:
+    m = jd.Model("spring and mass", gravity=(0, 0, 0))
+    push = m.input("push", 0.0, unit="N")
+    slide = m.prismatic("slide", m.ground, m.body("block", mass=2.0), axis="x")
+    m.force(slide, lambda x, v, t: push - 8.0 * x)
+    return m
+
+
+def four_bar_state(system, angle: float):
+    return system.assemble({"A0": angle}, velocities={"A0": -1.0})
+
+
+def test_parameters_changed_between_runs_count():
+    s = library.pendulum().compile()
+    first = s.simulate({"hinge.angle": 0.3}, 2.0)["hinge.angle"][-1]
+    s.set_parameters(length=2.0)
+    changed = s.simulate({"hinge.angle": 0.3}, 2.0)["hinge.angle"][-1]
+    fresh = library.pendulum().compile()
+    fresh.set_parameters(length=2.0)
+    assert changed == fresh.simulate({"hinge.angle": 0.3}, 2.0)["hinge.angle"][-1] != first
+    s.set_parameters(length=1.0)
+    assert s.simulate({"hinge.angle": 0.3}, 2.0)["hinge.angle"][-1] == first
+
+
+def test_inputs_are_those_of_the_run():
+    """x = F/k (1 − cos ωt) with ω = 2 rad/s."""
+    s = spring_mass().compile()
+    runs = {push: s.simulate({}, 1.0, rtol=1e-10, inputs={"push": push}) for push in (8.0, 0.0, -4.0)}
+    for push, sol in runs.items():
+        assert sol["slide.displacement"][-1] == pytest.approx(push / 8 * (1 - np.cos(2.0)), abs=1e-9)
+        np.testing.assert_array_equal(sol["push"], push)
+        np.testing.assert_array_equal(sol.at(0.3)["push"], push)
+    assert s.simulate({}, 1.0)["slide.displacement"][-1] == 0.0
+
+
+def test_metadata_read_late_are_those_of_the_run():
+    s = library.pendulum().compile()
+    sol = s.simulate({"hinge.angle": 0.3}, 0.5)
+    before = s.parameters
+    s.set_parameters(length=3.0)
+    assert sol.metadata["parameters"] == before
+    assert sol.statistics["steps"] > 0
+
+
+def test_a_run_is_the_same_whatever_ran_before():
+    s = library.n_four_bar(8).compile()  # its sixteen constraints are eliminated front by front
+    a, b = four_bar_state(s, 0.2), four_bar_state(s, -0.7)
+    runs = [s.simulate(x, 1.0)["A0.angle"] for x in (a, b, a)]
+    fresh = library.n_four_bar(8).compile()
+    np.testing.assert_array_equal(runs[0], runs[2])
+    np.testing.assert_array_equal(runs[1], fresh.simulate(four_bar_state(fresh, -0.7), 1.0)["A0.angle"])
+
+
+def test_solutions_keep_their_rows_when_memory_is_used_again():
+    s = library.pendulum().compile()
+    first = s.simulate({"hinge.angle": 0.3}, 1.0)
+    kept = first.restart.x.copy()
+    rows = first["hinge.angle"].copy()
+    s.simulate({"hinge.angle": -1.3}, 1.0)
+    np.testing.assert_array_equal(first["hinge.angle"], rows)
+    np.testing.assert_array_equal(first.restart.x, kept)
+    whole = s.simulate({"hinge.angle": 0.3}, 2.0)["hinge.angle"][-1]
+    assert s.simulate(first, 1.0)["hinge.angle"][-1] == pytest.approx(whole, abs=1e-7)
+
+
+def test_a_pickled_system_leaves_its_addresses_behind():
+    s = library.n_four_bar(2).compile()
+    start = four_bar_state(s, 0.2)
+    end = s.simulate(start, 0.5)["A0.angle"][-1]
+    again = pickle.loads(pickle.dumps(s))
+    assert again._idle == {}
+    assert again.simulate(four_bar_state(again, 0.2), 0.5)["A0.angle"][-1] == end
+
+
+def test_one_system_on_several_threads():
+    s = library.n_four_bar(2).compile()
+    starts = [four_bar_state(s, angle) for angle in np.linspace(-0.5, 0.5, 8)]
+    alone = [s.simulate(x, 1.0)["A0.angle"][-1] for x in starts]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda x: s.simulate(x, 1.0)["A0.angle"][-1], starts * 3)) == alone * 3
