@@ -383,14 +383,16 @@ def pictures() -> None:
     from jourdain.results.style import finish, house_style, new_figure
 
     with house_style():
-        figure = new_figure(10.0, 6.0)
-        panels = figure.subplots(2, 3).ravel()
+        figure = new_figure(13.0, 6.0)
+        panels = figure.subplots(2, 4).ravel()
         _plot_pendulum(panels[0])
         _plot_plate(panels[1])
         _plot_balance(panels[2])
         _plot_cavity(panels[3])
         _plot_energies(panels[4])
         _plot_robot(panels[5])
+        _plot_suspension(panels[6])
+        _plot_torques(panels[7])
         finish(figure, PICTURES / "energy-consistent.png", False)
 
 
@@ -441,6 +443,22 @@ def _plot_robot(panel: Any) -> None:
     x, y, _ = 0.5 * (sol["left.position"] + sol["right.position"]).T
     panel.plot(-y, x)
     panel.set(title="E14 path of the robot", xlabel="−y, m", ylabel="x, m", aspect="equal")
+
+
+def _plot_suspension(panel: Any) -> None:
+    for road, label in ((None, "dropped"), (conserving_loops.RandomRoad(), "on a random road")):
+        sol = conserving_loops.double_wishbone(road).simulate(5.0, 0.02)
+        panel.plot(sol.t[1:], conserving_loops.absorber_force(sol)[1:], label=label)
+    panel.set(title="E11 force of the absorber", xlabel="t, s", ylabel="N")
+    panel.legend()
+
+
+def _plot_torques(panel: Any) -> None:
+    for friction, label in ((True, "with friction"), (False, "without")):
+        sol = conserving_loops.rpr_manipulator(friction).simulate(2.99, 0.01)
+        panel.plot(sol.t[1:] - 0.005, -sol["servo.input.1"][1:], label=label)
+    panel.set(title="E12 torque of the first joint", xlabel="t, s", ylabel="N m")
+    panel.legend()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

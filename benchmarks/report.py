@@ -168,9 +168,40 @@ def sweep(record: dict[str, Any]) -> str:
     return table(header, rows) + busy
 
 
+def conserving(record: dict[str, Any]) -> str:
+    """Chains by directors: the finest steps of each, and times at equal error."""
+    rows = []
+    for chain, figures in record["figures"].items():
+        last, equal = figures["rows"][-1], figures["equal"]
+        own, peer = last["jourdain"], last.get("exudyn")
+        cells = [f"{1e3 * last['step']:g}", f"{own['us_per_body_step']:.2f}", f"{own['error']:.0e}", f"{own['drift']:.0e}"]
+        cells += [f"{peer['us_per_body_step']:.2f}", f"{peer['error']:.0e}"] if peer else ["–", "–"]
+        cells += [f"**{equal['exudyn'] / equal['jourdain']:.1f}×** at {equal['error']:.0e}"] if equal else ["–"]
+        rows.append([chain, *cells])
+    header = ["chain", "step, ms", "Jourdain, µs", "error, m", "energy, J", "Exudyn, µs", "error, m", "ratio at equal error"]
+    return f"{conditions(record)}\n\n{table(header, rows)}"
+
+
+def conserving_small(record: dict[str, Any]) -> str:
+    """Heavy top and Bricard at equal error, and the largest steps."""
+    from benchmarks.conserving_steps import HEADER, cells
+
+    rows = []
+    for case in record["figures"]["equal_error"]:
+        for level, row in case["levels"].items():
+            if len(row) == 2:
+                own, peer = row["Jourdain"], row["Exudyn"]
+                ratio = f"**{peer['seconds'] / own['seconds']:.1f}×**"
+                times = [f"{milliseconds(x['seconds'])} {x['method']}" for x in (own, peer)]
+                rows.append([case["title"], level, *times, ratio])
+    first = table(["problem", "error, m", "Jourdain, ms", "Exudyn, ms", "ratio"], rows)
+    second = table(list(HEADER), [[case["title"], *cells(row)] for case in record["figures"]["largest_steps"] for row in case["rows"]])
+    return f"{conditions(record)}\n\n{first}\n\nThe largest stable step, and ten times that step:\n\n{second}"
+
+
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
-    "car": car, "sweep": sweep,
+    "car": car, "sweep": sweep, "conserving": conserving, "conserving_small": conserving_small,
 }  # fmt: skip
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 #: Modules with a function ``run(quick) -> dict``.
-BENCHMARKS = ("start", "coman", "dynamics", "compile_time", "chain", "mechanisms", "car", "sweep", "semi_recursive", "conserving")
+BENCHMARKS = (
+    "start", "coman", "dynamics", "compile_time", "chain", "mechanisms", "car", "sweep", "semi_recursive", "conserving", "conserving_small",
+)  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 
 

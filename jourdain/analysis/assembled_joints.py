@@ -20,14 +20,13 @@ from ..formalisms.elements.pairs import Pair, Spherical
 from ..native.function import Function, compile_function
 from ..solvers import assembled_plan as ap
 from ..solvers import joint_space as sp
-from .assembled_program import Handle, Instance, Program, _prepared
-from .assembled_program import _reductions as null_spaces_of
+from .assembled_program import Handle, Instance, Program, prepared, reductions_of
 
 if TYPE_CHECKING:
     from .assembled_system import AssembledSystem
 
 #: Part of the pivot ratio at the last choice below which dependent rates are chosen anew.
-SWITCH = 1e-2
+SWITCH = 0.1
 
 
 @dataclass
@@ -86,7 +85,7 @@ def _body(instance: Instance, side: str, bodies: Container[int]) -> int | None:
 
 def edges(instances: Sequence[Instance], bodies: Container[int]) -> list[Edge]:
     """All pairs between the bodies (numbers of handles), or a body and the ground."""
-    found = []
+    found: list[Edge] = []
     for k, instance in enumerate(instances):
         count = _freedoms(instance.element) if isinstance(instance.element, Pair) else None
         if count is None:
@@ -103,7 +102,7 @@ def spanning_tree(handles: Sequence[Handle], instances: Sequence[Instance]) -> t
     From the ground, then from the body with most pairs of what floats, the pair with the fewest freedoms (then the one nearest to the
     root) is taken next, so that as many constraints as possible disappear.
     """
-    bodies = null_spaces_of(instances)
+    bodies = reductions_of(instances)
     pairs = edges(instances, bodies)
     at: dict[int, list[Edge]] = {}
     for e in pairs:
@@ -251,7 +250,10 @@ class JointSpace:
 
     def _pairs(self) -> None:
         program = self.program
-        rows, gather, local, constants = [], [], [], [np.zeros(0)]
+        rows: list[tuple[int, ...]] = []
+        gather: list[int] = []
+        local: list[int] = []
+        constants = [np.zeros(0)]
         self.workspace = 1
         self._node_rows = []
         for node in self.nodes:
@@ -268,7 +270,7 @@ class JointSpace:
                 places = []
                 for f in functions:
                     places.append(sum(c.size for c in constants))
-                    constants.append(_prepared(f, [instance.numbers]).ravel())
+                    constants.append(prepared(f, [instance.numbers]).ravel())
                     self.workspace = max(self.workspace, f.signature.workspace)
                 index = program._local_coordinates(instance)
                 unknown = [-1 if (h := instance.blocks[b]).fixed else program.first_unknown[h.number] + i for b, i in motion.unknowns]
@@ -288,7 +290,8 @@ class JointSpace:
         for (m, _), u in zip(program.multiplier_instance, program.multiplier_rows, strict=True):
             if u >= 0:
                 rows_of.setdefault(m, []).append(int(u))
-        header, data = [], []
+        header: list[int] = []
+        data: list[int] = []
         first = 2 * len(self.nodes) + 1
         for node in self.nodes:
             u, size = program.first_unknown[node.handle], 6 if node.dimension == 3 else 3

@@ -102,7 +102,7 @@ class Program:
                  dropped: frozenset[tuple[str, str]] = frozenset()) -> None:  # fmt: skip
         self.handles, self.instances, self.dropped = handles, instances, dropped
         self.nq = sum(h.size for h in handles)
-        self.reductions = {} if reduction == "none" else _reductions(instances)
+        self.reductions = {} if reduction == "none" else reductions_of(instances)
         self._number_unknowns()
         self._group(evaluation)
         self._tabulate()
@@ -155,7 +155,7 @@ class Program:
             at["rows"] += count * local
             at["history"] += count * k
             for which, f in enumerate(group.kernels.functions):
-                block = _prepared(f, [self.instances[i].numbers for i in group.members])
+                block = prepared(f, [self.instances[i].numbers for i in group.members])
                 kernel_table.append([f.address, at["constants"], block.shape[1], len(group.kernels.patterns[which]), 0])
                 constants.append(block.ravel())
                 at["constants"] += block.size
@@ -264,7 +264,7 @@ class Program:
         return _joined(parts, float)
 
 
-def _reductions(instances: Sequence[Instance]) -> dict[int, Reduction]:
+def reductions_of(instances: Sequence[Instance]) -> dict[int, Reduction]:
     """Null spaces by the number of the coordinates they belong to."""
     found: dict[int, Reduction] = {}
     for instance in instances:
@@ -280,7 +280,7 @@ def _reductions(instances: Sequence[Instance]) -> dict[int, Reduction]:
     return found
 
 
-def _prepared(f: Function, numbers: Sequence[np.ndarray]) -> np.ndarray:
+def prepared(f: Function, numbers: Sequence[np.ndarray]) -> np.ndarray:
     """Prepared constants, one row for each instance."""
     block = np.zeros((len(numbers), max(1, f.signature.constants)))
     work = np.zeros(max(1, f.signature.workspace))

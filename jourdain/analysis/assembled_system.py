@@ -195,7 +195,7 @@ class AssembledSystem:
         self, chosen: Scheme, reduction: str, start: float, end: float, step: float, every: int, tolerance: float, iterations: int
     ) -> Any:
         from ..solvers.assembled_run import Run
-        from ..solvers.sparse_lu import SingularMatrix, order
+        from ..solvers.sparse_lu import SingularMatrix, joined_groups, order
 
         if not (step > 0.0 and end > start):
             raise InputError(f"system '{self.name}': step {step:g} s and span {start:g} … {end:g} s must be positive")
@@ -208,7 +208,7 @@ class AssembledSystem:
         program = self.program(chosen, reduction)
         z = program.initial_history(q, self._numbers)
         pattern = (program.starts, program.indices)
-        columns = order(*pattern, np.array(program.unknown_group))
+        columns = order(*pattern, joined_groups(*pattern, np.array(program.unknown_group), program.coordinate_unknowns))
         run = Run(program.plan(), pattern, columns, chosen.coefficients, q, v, z, tolerance, iterations)
         run.set_time(start, end, step, every)
         if chosen.has_acceleration:

@@ -52,7 +52,14 @@ def simulate_descriptor(
     if controllers:
         raise InputError(f"controller of '{next(iter(controllers))}': sampled controllers need the recursive formulation")
     u = system.input_values(constants)
-    about = {"model": system.model.name, "formulation": formulation, "method": method, "stabilisation": stabilisation, "rtol": rtol, "atol": atol}
+    about = {
+        "model": system.model.name,
+        "formulation": formulation,
+        "method": method,
+        "stabilisation": stabilisation,
+        "rtol": rtol,
+        "atol": atol,
+    }
     if method == AUGMENTED_LAGRANGIAN:
         from .index3 import augmented_lagrangian_run
 

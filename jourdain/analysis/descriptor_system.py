@@ -183,7 +183,9 @@ def tree_states(reference: System, start: State, t: np.ndarray, p: np.ndarray, R
             if np.abs(step).max(initial=0.0) < 1e-10:
                 break
         else:
-            raise InputError(f"'{reference.model.name}': no joint coordinates give the bodies' poses at t = {now:g} s; ask for more output times")
+            raise InputError(
+                f"'{reference.model.name}': no joint coordinates give the bodies' poses at t = {now:g} s; ask for more output times"
+            )
         _, _, driven_v, driven_w, J, _ = f(clock, q, still)
         rate = _least_squares(J, np.column_stack([v[k] - driven_v, w[k] - driven_w]).ravel())
         rows[k, : reference.nq], rows[k, reference.nq :] = q, rate

@@ -96,10 +96,7 @@ class FormulatedSystem:
 
     def describe(self) -> str:
         """One line: coordinates, equations, operations."""
-        return (
-            f"{self.formulation}: {len(self.unknowns)} coordinates, {len(self.constraints)} constraints, "
-            f"{self.operations.flops} + and ×"
-        )
+        return f"{self.formulation}: {len(self.unknowns)} coordinates, {len(self.constraints)} constraints, {self.operations.flops} + and ×"
 
     # -- what it computes -----------------------------------------------------------------------------------------
 

@@ -50,7 +50,9 @@ def augmented_lagrangian_run(
     out[0] = state
     done = march(terms, work, xdd, lam, np.array([c[0] for c in system.descriptor.charts], dtype=np.int64), h, steps, out)
     if done < steps:
-        raise SolverError(f"simulate '{name}': Newton's method fails at t = {span[0] + done * h:.6g} s; use a smaller step= or another penalty=")
+        raise SolverError(
+            f"simulate '{name}': Newton's method fails at t = {span[0] + done * h:.6g} s; use a smaller step= or another penalty="
+        )
     grid = span[0] + h * np.arange(steps + 1)
     if times is None:
         return grid, out

@@ -462,4 +462,13 @@ class Quaternion(NamedTuple):
         return sum((c * r for c, r in zip(columns[1:], rate[1:], strict=True)), columns[0] * rate.w)  # type: ignore[arg-type]
 
 
-__all__ = ["GROUND_POSE", "AbsoluteEquations", "AbsoluteKinematics", "BodyPose", "JointPart", "MixedCoordinates", "Quaternion", "named_parts"]
+__all__ = [
+    "GROUND_POSE",
+    "AbsoluteEquations",
+    "AbsoluteKinematics",
+    "BodyPose",
+    "JointPart",
+    "MixedCoordinates",
+    "Quaternion",
+    "named_parts",
+]

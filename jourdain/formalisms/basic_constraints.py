@@ -176,7 +176,9 @@ def point_on_curve(pair: Pair, curve: Callable[[Expr], Sequence[Any]], s: Expr) 
     return found
 
 
-def cam(pair: Pair, contour_a: Callable[[Expr], Sequence[Any]], s: Expr, contour_b: Callable[[Expr], Sequence[Any]], r: Expr) -> list[BasicConstraint]:
+def cam(
+    pair: Pair, contour_a: Callable[[Expr], Sequence[Any]], s: Expr, contour_b: Callable[[Expr], Sequence[Any]], r: Expr
+) -> list[BasicConstraint]:
     """Two plane contours (in the x–y planes of the frames) that touch: equal points (2) and parallel tangents (1).
 
     The contour parameters s and r are coordinates; one freedom is lost on the whole.

@@ -171,7 +171,9 @@ class CartesianBody:
         self.centre = mass_centre(body)
         self.plane = plane
         self.places = plane.axes if plane is not None else (0, 1, 2)
-        turns = {"planar": ("theta",), "euler-parameters": ("e0", "e1", "e2", "e3"), "rotation-vector": ("psi_x", "psi_y", "psi_z")}[rotation]
+        turns = {"planar": ("theta",), "euler-parameters": ("e0", "e1", "e2", "e3"), "rotation-vector": ("psi_x", "psi_y", "psi_z")}[
+            rotation
+        ]
         names = [*("xyz"[i] for i in self.places), *turns]
         self.labels = [f"{body.name}.{n}" for n in names]
         self.x = tuple(symbol(n, "position") for n in self.labels)
@@ -227,7 +229,9 @@ class CartesianBody:
         p, v = motion.position[i] + R @ c, motion.velocity[i] + np.cross(w, R @ c)
         x, xd = [float(p[j]) for j in self.places], [float(v[j]) for j in self.places]
         if self.plane is not None:
-            start = np.array([float(e) for e in evaluate(self.plane.rotations[self.body.name].entries, dict(motion.parameters))]).reshape(3, 3)
+            start = np.array([float(e) for e in evaluate(self.plane.rotations[self.body.name].entries, dict(motion.parameters))]).reshape(
+                3, 3
+            )
             turn, (a, b) = R @ start.T, self.plane.axes
             return [*x, float(np.arctan2(turn[b, a], turn[a, a]))], [*xd, float(w[self.plane.normal])]
         e = quaternion_of(R)
@@ -283,7 +287,9 @@ def cartesian(model: Model, rotation: str = "auto") -> Descriptor:
         joint, joint_rates = joint_values(equations.mixed, motion)
         return np.array(x + joint), np.array(xd + joint_rates)
 
-    return Descriptor(f"cartesian ({kind})", equations, tuple(labels), mass, force, coordinates_of, tuple(charts), None if plane is None else plane.normal)
+    return Descriptor(
+        f"cartesian ({kind})", equations, tuple(labels), mass, force, coordinates_of, tuple(charts), None if plane is None else plane.normal
+    )
 
 
 # --- numbers -----------------------------------------------------------------------------------------------------

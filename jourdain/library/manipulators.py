@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,8 @@ def planar_manipulator(factor: float = 1.0, peaks: Sequence[float] = (-36.0, -24
     s = AssembledSystem("3-RRR manipulator")
     data = {**{f"link{i + 1}": (3.0, 0.04) for i in range(3)}, **{f"link{i + 4}": (4.0, 0.12) for i in range(3)}}
     q = {"base": PlanarBody.coordinates_of(), "platform": PlanarBody.coordinates_of()}
-    places, angles = {}, []
+    places: dict[int, np.ndarray] = {}
+    angles: list[tuple[float, float]] = []
     for leg in range(3):
         first, second = _leg_angles(leg)
         start = _vertex(1.0, leg)
@@ -75,7 +77,7 @@ def planar_manipulator(factor: float = 1.0, peaks: Sequence[float] = (-36.0, -24
         s.add(PlanarBody(), f"inertia.{name}", {"body": body[name]}, PlanarBody.numbers(mass, inertia))
     for leg in range(3):
         chain = ("base", f"link{leg + 1}", f"link{leg + 4}", "platform")
-        for k, (a, b) in enumerate(zip(chain[:-1], chain[1:], strict=True)):
+        for k, (a, b) in enumerate(pairwise(chain)):
             number = leg + 1 + 3 * k
             hinge = PlanarRevolute()
             s.add(hinge, f"hinge{number}", {"a": body[a], "b": body[b]}, hinge.place(places[number], None, q[a], q[b]))
@@ -83,7 +85,9 @@ def planar_manipulator(factor: float = 1.0, peaks: Sequence[float] = (-36.0, -24
         link, (exact, wanted) = f"link{leg + 1}", angles[leg]
         value = exact + 2.0 * math.pi * round((wanted - exact) / (2.0 * math.pi))
         angle, turn = s.coordinates(f"angle{leg + 1}", 1, value, unit="rad"), PlanarJointAngle()
-        s.add(turn, f"turn{leg + 1}", {"a": body["base"], "b": body[link], "angle": angle}, turn.place(None, q["base"], q[link], angle=value))
+        s.add(
+            turn, f"turn{leg + 1}", {"a": body["base"], "b": body[link], "angle": angle}, turn.place(None, q["base"], q[link], angle=value)
+        )
         motor = CoordinateForce(_torque, {"peak": 1, "rise": 1, "fall": 1})
         s.add(motor, f"motor{leg + 1}", {"x": angle}, {"peak": factor * peaks[leg], "rise": 0.25, "fall": 0.5})
     return s

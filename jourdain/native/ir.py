@@ -224,7 +224,9 @@ class ChunkWriter:
         many = {pointer: indices for pointer, indices in zeros.items() if len(indices) >= MANY_ZEROS}
         for pointer, indices in many.items():
             size = 8 * self.lanes * (max(indices) + 1 - min(indices))
-            self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {self.address(Slot(pointer, min(indices)))}, i8 0, i64 {size}, i1 false)")
+            self.lines.append(
+                f"  call void @llvm.memset.p0.i64(ptr {self.address(Slot(pointer, min(indices)))}, i8 0, i64 {size}, i1 false)"
+            )
         return [(value, slot) for value, slot in constants if value != 0.0 or slot.uniform or slot.pointer not in many]
 
     def plan(self, order: Sequence[Expr]) -> tuple[dict[int, int], dict[int, int]]:

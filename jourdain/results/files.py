@@ -8,6 +8,7 @@ way, so other programs can read them without Jourdain. No format here can run co
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import os
 import re
@@ -133,11 +134,14 @@ def _assembler(head: Header, flat: Arrays) -> Callable[[str], Array]:
 
 
 _HDF5_PACKING: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+#: Size of the block before the HDF5 data that holds their digest: HDF5's own library can run forever on damaged files.
+_HDF5_BLOCK = 512
+_HDF5_MARK = b"jourdain sha256 "
 
 
 def _write_hdf5(sol: Solution, path: Path) -> None:
     h5py = need("h5py", "files", ".h5")
-    with h5py.File(path, "w") as file:
+    with h5py.File(path, "w", userblock_size=_HDF5_BLOCK) as file:
         file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
         file.create_dataset(_HEADER, data=metadata.dumps(header(sol)))
         file.create_dataset("t", data=sol.t).attrs["unit"] = "s"
@@ -147,10 +151,29 @@ def _write_hdf5(sol: Solution, path: Path) -> None:
             packing = _HDF5_PACKING if channel.values.size > 1000 else {}
             data = group.create_dataset(name, data=channel.values, **packing)
             data.attrs["unit"], data.attrs["description"] = channel.unit, channel.description
+    _seal(path)
+
+
+def _seal(path: Path) -> None:
+    """Writes the digest of an HDF5 file's data before them."""
+    with open(path, "r+b") as file:
+        file.write((_HDF5_MARK + _digest(file)).ljust(_HDF5_BLOCK, b"\0"))
+
+
+def _digest(file: io.BufferedReader | io.BufferedRandom) -> bytes:
+    """Digest of all that follows the first block; the file is left at its start."""
+    file.seek(_HDF5_BLOCK)
+    found = hashlib.file_digest(file, "sha256").hexdigest().encode()
+    file.seek(0)
+    return found
 
 
 def _read_hdf5(path: Path) -> Solution:
     h5py = need("h5py", "files", ".h5")
+    with open(path, "rb") as file:
+        expected = _HDF5_MARK + _digest(file)
+        if file.read(_HDF5_BLOCK).rstrip(b"\0") != expected:
+            raise ResultFileError(f"{_DAMAGED} (it was changed since it was written)")
     with h5py.File(path, "r") as file:
         head = check_header(metadata.loads(file[_HEADER].asstr()[()]))
         group = file["channels"]

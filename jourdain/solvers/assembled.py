@@ -62,7 +62,7 @@ def _increment(frame: Any) -> float:
 
 
 @jit
-def _save(frame: Any) -> None:
+def save(frame: Any) -> None:
     """Keeps the present iterate."""
     saved, q1, kept_moved, moved = row(frame, ap.SAVED), row(frame, ap.Q1), row(frame, ap.U_SAVED), row(frame, ap.U)
     for i in range(frame[ap.N_Q]):
@@ -127,7 +127,7 @@ def newton(address: int) -> int:
         step = _increment(frame)
         if not step < np.inf:
             return ap.DIVERGED
-        _save(frame)
+        save(frame)
         momentum, rows = clock[ap.MOMENTUM], clock[ap.ROWS_NORM]
         fresh = step > CLOSE * size
         after = _search(address, frame, clock, count, before, ap.TANGENT if fresh else ap.RESIDUAL)

@@ -285,7 +285,8 @@ def _balanced(frame: Any, total: Any) -> bool:
     """Whether the energy balance of a conserving step holds.
 
     A turn near π in one step makes the mid-point directors dependent; the equations then have solutions that are none of the motion, and
-    they do not balance.  Laws that never balance are let through at small steps.
+    they do not balance.  Laws that never balance are let through at small steps; of a system that has come to rest the rounding of
+    its former energies is no defect.
     """
     clock, scheme = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)
     if scheme[ap.EVALUATION] != ap.DISCRETE or clock[ap.H] < clock[ap.STEP] / 100.0:
@@ -294,7 +295,8 @@ def _balanced(frame: Any, total: Any) -> bool:
     for a in range(3):
         defect += total[a] - book[a]
         scale += abs(total[a] - book[a]) + 1e-6 * (abs(total[a]) + abs(book[a]))
-    return abs(defect) <= LOPSIDED * scale
+    book[ap.PEAK] = max(book[ap.PEAK], scale)
+    return abs(defect) <= LOPSIDED * max(scale, 1e-9 * book[ap.PEAK])
 
 
 @jit

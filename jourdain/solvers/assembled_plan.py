@@ -56,8 +56,8 @@ STEPS, ITERATIONS, FACTORISATIONS, HALVINGS, REJECTED, PREDICTORS, SEARCHES = ra
 ADAPTIVE, MAX_ITERATIONS, EVERY, OUT, GRID, RETRIED, WHICH, MODE = range(7, 15)
 COUNT_SIZE = 16
 # Columns of the books besides the numbers of an audit.
-TOTAL, BALANCE, VIOLATION, ITERATED, USED = range(AUDIT_SIZE, AUDIT_SIZE + 5)
-BOOK = AUDIT_SIZE + 5
+TOTAL, BALANCE, VIOLATION, ITERATED, USED, PEAK = range(AUDIT_SIZE, AUDIT_SIZE + 6)
+BOOK = AUDIT_SIZE + 6
 
 # What MOVE does: apply an increment, predict along the rates, expand rates of unknowns.
 APPLY, PREDICT, RATES = range(3)

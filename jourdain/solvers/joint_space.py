@@ -1,4 +1,4 @@
-"""The tree of pairs of an assembled system in native loops: its null-space matrices, finite motions, first guess and reactions.
+"""The tree of pairs of an assembled system in native loops: its null-space matrices, finite motions and first guess.
 
 Rows of T and T̄ are the increments of all coordinates, columns those w of the tree's joints (six of a free body) and of coordinates that
 belong to no body of the tree.  T holds at the end of the step (δ = T δw), T̄ at the mean coordinates, where the discrete
@@ -409,8 +409,8 @@ def _twist(q: Any, v: Any, c: int, d: int, t: Any) -> None:
 
 @jit
 def joint_rates(frame: Any, js: Any, w: Any) -> None:
-    """Rates of the joints nearest to the rates of the bodies at the start of the step (joint vectors of AT_END are made there)."""
-    q, v = row(frame, ap.Q0), row(frame, ap.V0)
+    """Rates of the joints nearest to the guessed rates of the bodies, at the start of the step (joint vectors of AT_END are made there)."""
+    q, v = row(frame, ap.Q0), row(frame, ap.GUESS)
     _joint_vectors(frame, js, q, q, AT_END)
     t, relative, gram = doubles(js[SCRATCH], 6), doubles(js[SCRATCH] + 48, 6), doubles(js[SCRATCH] + 96, 36)
     for i in range(js[N_NODES]):
@@ -424,8 +424,8 @@ def joint_rates(frame: Any, js: Any, w: Any) -> None:
                 sign = 1.0 if side == 0 else -1.0
                 _twist(q, v, at, d, t)
                 x, y, z = cross(t, p[0] - q[at], p[1] - q[at + 1], p[2] - q[at + 2] if d == 3 else 0.0)
-                relative[3], relative[4], relative[5] = relative[3] + sign * (t[3] + x), relative[4] + sign * (t[4] + y), relative[5] + sign * (t[5] + z)
-                for a in range(3):
+                t[3], t[4], t[5] = t[3] + x, t[4] + y, t[5] + z
+                for a in range(6):
                     relative[a] += sign * t[a]
         for k in range(count):
             f = freedom(js, AT_END, first + k)
@@ -454,75 +454,3 @@ def _solve_gram(gram: Any, n: int, b: Any, at: int) -> None:
         for j in range(k + 1, n):
             b[at + k] -= gram[k * n + j] * b[at + j]
         b[at + k] /= gram[k * n + k]
-
-
-# -- reactions ----------------------------------------------------------------------------------------------------------------------------
-
-
-@jit
-def _least_squares(e: Any, m: int, n: int, b: Any, x: Any) -> None:
-    """Least squares of E x = b by Householder reflections, E (m × n, m ≥ n) row by row, overwritten."""
-    for k in range(n):
-        size = 0.0
-        for i in range(k, m):
-            size += e[i * n + k] * e[i * n + k]
-        size = math.sqrt(size)
-        if size == 0.0:
-            x[k] = 0.0
-            continue
-        alpha = -size if e[k * n + k] > 0.0 else size
-        e[k * n + k] -= alpha
-        square = 0.0
-        for i in range(k, m):
-            square += e[i * n + k] * e[i * n + k]
-        for j in range(k + 1, n):
-            total = 0.0
-            for i in range(k, m):
-                total += e[i * n + k] * e[i * n + j]
-            for i in range(k, m):
-                e[i * n + j] -= 2.0 * total / square * e[i * n + k]
-        total = 0.0
-        for i in range(k, m):
-            total += e[i * n + k] * b[i]
-        for i in range(k, m):
-            b[i] -= 2.0 * total / square * e[i * n + k]
-        x[k] = alpha
-    for k in range(n - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, n):
-            total -= e[k * n + j] * x[j]
-        x[k] = total / x[k] if x[k] != 0.0 else 0.0
-
-
-@jit
-def recover(frame: Any, js: Any) -> None:
-    """Multipliers of the tree's pairs from the balance of the bodies, outer bodies first: Ḡᵀ Λ = −r̃ by least squares."""
-    r, position = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), integers(js[INDEX], frame[ap.N_UNKNOWNS])
-    now = doubles(frame[ap.F_LAM] + 8 * frame[ap.N_MULTIPLIERS] * ap.NOW, frame[ap.N_MULTIPLIERS])
-    of, matrix = integers(js[MULTIPLIER_OF], frame[ap.N_UNKNOWNS]), doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES])
-    for i in range(js[N_NODES] - 1, -1, -1):
-        node, starts = node_of(js, i), integers(js[RECOVER] + 8 * 2 * i, 3)
-        equations = integers(js[RECOVER] + 8 * starts[0], starts[1] - starts[0])
-        rows = integers(js[RECOVER] + 8 * starts[1], starts[2] - starts[1])
-        m, n = equations.size, rows.size
-        if node[PAIR] < 0 or n == 0:
-            continue
-        e, b, x = doubles(js[SCRATCH], m * n), doubles(js[SCRATCH] + 8 * 400, m), doubles(js[SCRATCH] + 8 * 450, n)
-        for k in range(m):
-            position[equations[k]] = k
-            b[k] = -r[equations[k]]
-        for k in range(m * n):
-            e[k] = 0.0
-        for l in range(n):
-            range_ = integers(js[AP] + 8 * rows[l], 2)
-            index = integers(js[AI], range_[1])
-            for p in range(range_[0], range_[1]):
-                k = position[index[p]]
-                if k >= 0:
-                    e[k * n + l] = matrix[p]
-        for k in range(m):
-            position[equations[k]] = -1
-        _least_squares(e, m, n, b, x)
-        for l in range(n):
-            now[of[rows[l]]] += x[l]
-            add_column(frame, js, rows[l], x[l], r)

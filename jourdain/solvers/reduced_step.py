@@ -17,11 +17,12 @@ import numpy as np
 from ..native.call import call, doubles, integers, words
 from . import assembled_plan as ap
 from . import joint_space as sp
-from .assembled import _save as keep
-from .assembled_kernels import extent, prepare, rest, row
+from .assembled import save as keep
+from .assembled_kernels import extent, guess, prepare, rest, row
 from .assembled_plan import FRAME
 from .dense import lu_factor, lu_full, lu_solve
 from .frame import EPS, hot, jit, kernel
+from .joint_reactions import recover
 
 #: Largest turn of a joint in one iteration (rad).
 LARGEST_TURN = 1.5
@@ -333,13 +334,13 @@ def react(address: int) -> int:
     """Multipliers at the solution: those that stayed, then those of the tree's pairs."""
     frame, js = _frames(address)
     _last_multipliers(frame, js)
-    sp.recover(frame, js)
+    recover(frame, js)
     return ap.OK
 
 
 @kernel
 def start(address: int) -> int:
-    """First iterate: joints at rest when the given one is, else moved at their present rates, so that the tree stays closed."""
+    """First iterate: joints at rest when the given one is, else moved at the guessed rates, so that the tree stays closed."""
     frame, js = _frames(address)
     clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
     moving, n = extent(frame, ap.U) > 0.0, frame[ap.N_UNKNOWNS]
@@ -351,14 +352,14 @@ def start(address: int) -> int:
     if not moving:
         return ap.OK
     w, delta, free = doubles(js[sp.W], js[sp.N_W]), doubles(frame[ap.F_DELTA], n), integers(frame[ap.F_FREE], 2 * frame[ap.N_FREE])
-    v0, q0 = row(frame, ap.V0), row(frame, ap.Q0)
+    rates, q0 = row(frame, ap.GUESS), row(frame, ap.Q0)
     sp.joint_rates(frame, js, w)
     for j in range(js[sp.N_W]):
         w[j] *= clock[ap.H]
     for i in range(n):
         delta[i] = 0.0
     for k in range(frame[ap.N_FREE]):
-        delta[free[2 * k + 1]] = clock[ap.H] * v0[free[2 * k]]
+        delta[free[2 * k + 1]] = clock[ap.H] * rates[free[2 * k]]
     rest(frame)
     sp.finite_motion(frame, js, q0, w, delta)
     keep(frame)
@@ -432,6 +433,7 @@ def reduced_matrix(address: int) -> int:
     predicted = count[ap.MODE] == ap.PREDICT
     rest(frame)
     if predicted:
+        guess(frame, False)
         call(frame[ap.MOVE], address)
         call(js[sp.START], address)
     return _build(address, frame, js, count, True)

@@ -57,6 +57,45 @@ def order(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray | None = None) -> n
     return np.argsort(chosen[group], kind="stable").astype(np.int64)
 
 
+def joined_groups(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray, coordinates: int) -> np.ndarray:
+    """Groups in which multipliers (columns from ``coordinates`` on) belong to coordinates that they constrain.
+
+    The diagonal of a multiplier is zero.  A constraint on one group of coordinates joins it; one between several joins one of them that
+    has more coordinates than constraints, each group taking one more (a matching, which follows a spanning tree of the joints): the blocks of a chain
+    are then regular and their elimination does not fill.  Constraints left over (of loops) stay groups of their own.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    n = ap.size - 1
+    columns = np.repeat(np.arange(n), np.diff(ap))
+    group = np.array(groups)
+    between = (columns >= coordinates) & (ai < coordinates)
+    neighbours: dict[int, set[int]] = {}
+    for g, b in zip(group[columns[between]].tolist(), group[ai[between]].tolist(), strict=True):
+        if g != b:
+            neighbours.setdefault(g, set()).add(b)
+    room, size = (
+        dict(zip(*(x.tolist() for x in np.unique(part, return_counts=True)), strict=True)) for part in np.split(group, [coordinates])
+    )
+    room = {b: count - size.get(b, 0) for b, count in room.items()}
+    joined: dict[int, int] = {}
+    for g, found in neighbours.items():
+        if len(found) == 1 and room[b := next(iter(found))] >= size[g]:
+            joined[g] = b
+            room[b] -= size[g]
+    rest = [g for g in neighbours if g not in joined]
+    bodies = sorted(room)
+    place = {b: i for i, b in enumerate(bodies)}
+    pairs = [(k, place[b]) for k, g in enumerate(rest) for b in neighbours[g] if room[b] >= size[g]]
+    if pairs:
+        rows, cols = np.array(pairs).T
+        graph = csr_matrix((np.ones(len(pairs)), (rows, cols)), shape=(len(rest), len(bodies)))
+        match = maximum_bipartite_matching(graph, perm_type="column")
+        joined |= {g: bodies[match[k]] for k, g in enumerate(rest) if match[k] >= 0}
+    return np.array([joined.get(g, g) for g in group.tolist()])
+
+
 def _equilibrate(ap: np.ndarray, ai: np.ndarray, ax: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Powers of two that bring the largest entry of every row and column near 1."""
     n = ap.size - 1

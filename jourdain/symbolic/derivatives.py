@@ -17,11 +17,23 @@ def _of_sqrt(e: Expr, a: Expr) -> Partials:
 
 def _of_mul(e: Expr, a: Expr, b: Expr) -> Partials:
     for root, base, order in ((a, b, (0, 1)), (b, a, (1, 0))):
-        if root.op == "sqrt" and base is root.args[0]:
-            # u^1.5: the chain through √u would give 0·∞ at u = 0, where the derivative is 0 (Hertz's contact law)
-            whole = (ZERO, mul(constant(1.5), root))
+        n = _whole_exponent(base, root.args[0]) if root.op == "sqrt" else 0
+        if n:
+            # u^(n + ½): the chain through √u would give 0·∞ at u = 0, where the derivative is 0 (Hertz's contact law)
+            whole = (ZERO, mul(constant((n + 0.5) / n), root))
             return whole[order[0]], whole[order[1]]
     return b, a
+
+
+def _whole_exponent(e: Expr, base: Expr) -> int:
+    """n of e = baseⁿ written as products, 0 when it is none."""
+    if e is base:
+        return 1
+    if e.op != "mul":
+        return 0
+    first = _whole_exponent(e.args[0], base)
+    second = first and _whole_exponent(e.args[1], base)
+    return first + second if second else 0
 
 
 def _of_pow(e: Expr, a: Expr, b: Expr) -> Partials:

@@ -48,6 +48,11 @@ def scene_of(
     >>> [b.name for b in sol.scene().bodies]
     ['ground', 'bob']
     """
+    first = solutions[0] if isinstance(solutions, (list, tuple)) else solutions
+    if system is None and hasattr(first.system, "handles"):
+        from .from_assembled import assembled_scene
+
+        return assembled_scene(first, plots, trace, COLOURS, **options)
     runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)

@@ -11,24 +11,40 @@ import pytest
 from scipy.sparse import csc_matrix
 from scipy.spatial.transform import Rotation
 
-from jourdain import library
 from jourdain.analysis.assembled_joints import JointSpace, condition_table, spanning_tree
 from jourdain.analysis.assembled_system import AssembledSystem
+from jourdain.analysis.formulations import formulate
 from jourdain.errors import InputError
 from jourdain.formalisms.elements.augmentation import JointAngle, JointDisplacement, Screw
 from jourdain.formalisms.elements.carriers import Ground
 from jourdain.formalisms.elements.null_space import (
-    PlanarPlatform, choose, leg_gradients, planar_hinge, planar_transfer, variable_reduction,
-)  # fmt: skip
+    PlanarPlatform,
+    choose,
+    leg_gradients,
+    planar_hinge,
+    planar_transfer,
+    variable_reduction,
+)
 from jourdain.formalisms.elements.pairs import (
-    Cylindrical, Pair, Planar, PlanarPrismatic, PlanarRevolute, PlanarRigid, Prismatic, Revolute, Rigid, Spherical, Universal,
-)  # fmt: skip
+    Cylindrical,
+    Pair,
+    Planar,
+    PlanarPrismatic,
+    PlanarRevolute,
+    PlanarRigid,
+    Prismatic,
+    Revolute,
+    Rigid,
+    Spherical,
+    Universal,
+)
 from jourdain.formalisms.elements.potentials import CoordinatePotential
 from jourdain.formalisms.elements.rigid import DirectorBody, PlanarBody
-from jourdain.library import conserving
+from jourdain.library import conserving, conserving_loops
 from jourdain.library.manipulators import planar_manipulator, radio_telescope
 from jourdain.solvers import assembled_plan as ap
 from jourdain.solvers import joint_space as sp
+from tests.analysis.test_directors import MODELS
 
 SPATIAL = (Spherical, Revolute, Prismatic, Cylindrical, Planar, Universal, Rigid, Screw)
 PLANAR = (PlanarRevolute, PlanarPrismatic, PlanarRigid)
@@ -70,14 +86,21 @@ def spatial_body(s: AssembledSystem, name: str, rng: np.random.Generator, gravit
     inertia = root @ root.T + 3.0 * np.eye(3)
     e = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     inertia = inertia if np.linalg.eigvalsh(e).min() > 0.0 else np.diag([1.0, 1.2, 1.4])
-    s.add(DirectorBody(), f"{name}.body", {"body": handle}, DirectorBody.numbers(rng.uniform(1, 3), inertia, 0.3 * rng.normal(size=3), gravity))
+    s.add(
+        DirectorBody(),
+        f"{name}.body",
+        {"body": handle},
+        DirectorBody.numbers(rng.uniform(1, 3), inertia, 0.3 * rng.normal(size=3), gravity),
+    )
     return handle, q
 
 
 def planar_body(s: AssembledSystem, name: str, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     q = PlanarBody.coordinates_of(rng.normal(size=2), rng.uniform(-3, 3))
     handle = s.coordinates(name, 6, q)
-    s.add(PlanarBody(), f"{name}.body", {"body": handle}, PlanarBody.numbers(rng.uniform(1, 3), rng.uniform(0.5, 2), 0.3 * rng.normal(size=2)))
+    s.add(
+        PlanarBody(), f"{name}.body", {"body": handle}, PlanarBody.numbers(rng.uniform(1, 3), rng.uniform(0.5, 2), 0.3 * rng.normal(size=2))
+    )
     return handle, q
 
 
@@ -114,17 +137,15 @@ def pair_tree(seed: int = 5) -> AssembledSystem:
     ]  # fmt: skip
     for k, (kind, a, b) in enumerate(layout):
         join(s, kind, f"joint{k}", None if a is None else body[a], body[b], rng)
-    axis = rng.normal(size=3)
+    numbers = {i.name: i.numbers for i in s.instances}
     turn, angle = JointAngle(a=Ground()), s.coordinates("angle", 1, 0.0)
-    hinge = s.instances[[i.name for i in s.instances].index("joint0")]
-    s.add(turn, "turn", {"b": body[0][0], "angle": angle}, dict(zip(("frame_a", "frame_b"), (hinge.numbers[6:15], hinge.numbers[15:24]), strict=True)))
+    frames = dict(zip(("frame_a", "frame_b"), np.split(numbers["joint0"][6:], 2), strict=True))
+    s.add(turn, "turn", {"b": body[0][0], "angle": angle}, frames)
     s.add(CoordinatePotential(), "spring", {"x": angle}, {"stiffness": 40.0, "rest": 0.3})
     slide, place = JointDisplacement(), s.coordinates("slide", 1, 0.0)
-    s.add(slide, "slider", {"a": body[2][0], "b": body[0][0], "displacement": place}, dict(zip(
-        ("point_a", "point_b", "frame_a", "frame_b"), np.split(s.instances[[i.name for i in s.instances].index("joint2")].numbers, [3, 6, 15]), strict=True
-    )))  # fmt: skip
+    constants = dict(zip(("point_a", "point_b", "frame_a", "frame_b"), np.split(numbers["joint2"], [3, 6, 15]), strict=True))
+    s.add(slide, "slider", {"a": body[2][0], "b": body[0][0], "displacement": place}, constants)
     s.add(CoordinatePotential(), "slide spring", {"x": place}, {"stiffness": 60.0, "rest": 0.0})
-    assert axis.size == 3
     set_rates(s, rng, 0.5)
     return s
 
@@ -152,7 +173,10 @@ def assert_same(s: AssembledSystem, end: float, h: float, tolerance: float = 1e-
 @pytest.mark.parametrize("seed", [3, 4])
 def test_flying_pairs(kind: type[Pair], seed: int) -> None:
     s = flying_pair(kind, seed)
-    free = {Spherical: 9, Revolute: 7, Prismatic: 7, Cylindrical: 8, Planar: 9, Universal: 8, Rigid: 6, Screw: 7, PlanarRevolute: 4, PlanarPrismatic: 4, PlanarRigid: 3}
+    free = {
+        Spherical: 9, Revolute: 7, Prismatic: 7, Cylindrical: 8, Planar: 9, Universal: 8, Rigid: 6, Screw: 7,
+        PlanarRevolute: 4, PlanarPrismatic: 4, PlanarRigid: 3,
+    }  # fmt: skip
     assert s.report(0.02, reduction="joints")["unknowns"] == free[kind]
     sol = assert_same(s, 3.0, 0.02)
     assert np.ptp(sol["energy.total"]) < 1e-11 * sol["energy.total"][0]
@@ -206,7 +230,13 @@ def test_matrix_is_the_derivative_of_the_residual() -> None:
     """Including the change of the discrete null space with the end of the step, against central differences."""
     from jourdain.solvers import assembled_kernels, reduced_step
 
-    for s in (flying_pair(Universal), flying_pair(Planar, 4), flying_pair(Cylindrical), flying_pair(PlanarPrismatic), flying_pair(PlanarPrismatic, 4)):
+    for s in (
+        flying_pair(Universal),
+        flying_pair(Planar, 4),
+        flying_pair(Cylindrical),
+        flying_pair(PlanarPrismatic),
+        flying_pair(PlanarPrismatic, 4),
+    ):
         run, joints = joints_of(s, 0.2)
         K = joints.build(run)
         q, u = run.vec[ap.Q1].copy(), run.vec[ap.U].copy()
@@ -288,15 +318,35 @@ def test_planar_manipulator_with_small_torques() -> None:
     assert (s.report(0.01)["unknowns"], s.report(0.01, reduction="joints")["unknowns"]) == (96, 10)
 
 
-def test_planar_manipulator_through_a_singular_leg() -> None:
-    """Full torques stretch a leg before 0.5 s; dependent rates are chosen anew where the present choice gets singular."""
+def test_planar_manipulator_through_singular_legs() -> None:
+    """Full torques stretch legs; dependent rates are chosen anew where the present choice gets singular, and the motion is that of BEM."""
     s = planar_manipulator()
     early = s.simulate(0.2, 0.01, reduction="joints")
     assert early["energy.total"][-1] == pytest.approx(15.677069867, abs=1e-8)
     assert [early[f"angle{i}"][-1] for i in (1, 2, 3)] == pytest.approx([-1.695873, 0.427057, 3.141493], abs=1e-6)
-    sol = assert_same(s, 1.5, 0.01, 1e-9, 1e-6)
+    sol = assert_same(s, 1.05, 0.01, 1e-9, 1e-6)
     assert sol["energy.total"][-1] == pytest.approx(171.013963, abs=1e-6)
     assert sol.statistics["halvings"] == 0
+    assert sol.statistics["switches"] > 0
+    assert min(leg_indicator(sol, k) for k in range(len(sol.t))) < 1e-4
+
+
+def test_loops_do_not_depend_on_the_dependent_rates() -> None:
+    """Any regular set of dependent rates gives the same steps."""
+    ends = []
+    for dependent in (None, (3, 4, 5, 6), (6, 7, 8, 9), (3, 5, 7, 9)):
+        run, joints = joints_of(planar_manipulator(), 0.01)
+        if dependent:
+            joints.memory[sp.DEPENDENT][:] = [*dependent, *(k for k in range(10) if k not in dependent)]
+            joints.memory[sp.STATE][[sp.CHOSEN, sp.CHOSEN_RATIO, sp.LIMIT]] = 1.0, 1.0, 0.0
+        run.set_time(0.0, 0.3, 0.01)
+        run.begin()
+        rows, _ = run.march()
+        ends.append(np.concatenate(rows.q)[-1])
+        if dependent:
+            assert joints.independent == [joints.names[k] for k in range(10) if k not in dependent]
+    for end in ends[1:]:
+        assert np.abs(end - ends[0]).max() < 1e-11
 
 
 def leg_indicator(sol: Any, k: int) -> float:
@@ -311,7 +361,8 @@ def hinge_place(sol: Any, k: int, link: str, end: float) -> np.ndarray:
 
 def platform_of(sol: Any, k: int) -> PlanarPlatform:
     legs = [
-        [hinge_place(sol, k, f"link{i}", -0.2), hinge_place(sol, k, f"link{i}", 0.2), hinge_place(sol, k, f"link{i + 3}", 0.3)] for i in (1, 2, 3)
+        [hinge_place(sol, k, f"link{i}", -0.2), hinge_place(sol, k, f"link{i}", 0.2), hinge_place(sol, k, f"link{i + 3}", 0.3)]
+        for i in (1, 2, 3)
     ]
     return PlanarPlatform(sol["base.position"][k], sol["platform.position"][k], legs)
 
@@ -334,21 +385,28 @@ def test_radio_telescope() -> None:
     assert_same(s, 1.5, 0.01, 1e-9, 1e-7)
 
 
-@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "bennett", "bricard"])
-def test_models_with_loops(name: str) -> None:
-    """Loops of models, some of them overconstrained, in joint coordinates as with all constraints."""
-    model = getattr(library, name)()
-    reference = model.compile()
-    state = reference.assemble() if hasattr(reference, "assemble") else None
-    directors = model.compile(formulation="directors")
-    runs = [directors.simulate(state, 0.6, 0.005, reduction=r).assembled for r in ("joints", "bodies")]
-    for n in runs[0].names:
-        if n.endswith(".position"):
-            assert np.abs(runs[0][n] - runs[1][n]).max() < 1e-9
-    energy = runs[0]["energy.total"]
-    assert np.abs(runs[0]["energy.residual"]).max() < 1e-10 * max(1.0, np.ptp(runs[0]["energy.kinetic"]))
-    assert np.isfinite(energy).all()
-    assert runs[0]["constraints.violation"].max() < 1e-10
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name: str) -> None:
+    """Models, some of them with overconstrained loops, in joint coordinates as with all constraints."""
+    start, _, step = MODELS[name]
+    system, state = start()
+    directors = formulate(system, "directors")
+    joints, full = (directors.simulate(state, 101 * step, step=step, reduction=r).assembled for r in ("joints", "none"))
+    for n in full.names:
+        if n.endswith((".position", ".rotation")):
+            assert np.abs(joints[n] - full[n]).max() < 1e-9, n
+    books = joints["energy.total"] + joints["energy.dissipated"] - joints["energy.supplied"]
+    assert np.abs(books - books[0]).max() < 1e-10 * max(1.0, np.abs(joints["energy.kinetic"]).max())
+    assert joints["constraints.violation"].max() < 1e-10
+
+
+@pytest.mark.parametrize("make", [conserving_loops.double_wishbone, conserving_loops.rpr_manipulator])
+def test_loops_with_dissipation_and_prescribed_motion(make: Any) -> None:
+    joints, full = (make().simulate(1.2, 0.01, reduction=r) for r in ("joints", "none"))
+    for n in full.names:
+        if n.endswith((".position", ".angle", ".dissipated", ".supplied")):
+            assert np.abs(joints[n] - full[n]).max() < 1e-9 * max(1.0, np.abs(full[n]).max()), n
+    assert np.abs(joints["energy.residual"]).max() < 1e-10 * max(1.0, np.abs(joints["energy.total"]).max())
 
 
 # null spaces of loops --------------------------------------------------------------------------------------------------------------------
@@ -367,7 +425,12 @@ def test_explicit_loop_reductions_span_the_same_space() -> None:
     sol = planar_manipulator(0.05).simulate(0.3, 0.01)
     platform = platform_of(sol, -1)
     rows = platform.closure()
-    spaces = [platform.by_platforms(), *(platform.by_leg(i) for i in range(3)), variable_reduction(rows)[0], variable_reduction(rows, [0, 1, 2, 3, 4, 5])[0]]
+    spaces = [
+        platform.by_platforms(),
+        *(platform.by_leg(i) for i in range(3)),
+        variable_reduction(rows)[0],
+        variable_reduction(rows, [0, 1, 2, 3, 4, 5])[0],
+    ]
     for P in spaces:
         assert P.shape == (12, 6)
         assert np.abs(rows @ P).max() < 1e-12 * np.abs(P).max()

@@ -116,6 +116,23 @@ def test_free_flight_keeps_momenta():
         assert np.ptp(sol[what], axis=0).max() < 1e-11, what
 
 
+def test_contact_potentials_keep_the_energy():
+    """A potential with a branch in several coordinates: a point falls into a stiff bowl and rises to its height again."""
+    from jourdain.symbolic import gradient, maximum, sqrt
+
+    m = jd.Model("bowl")
+    ball = m.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.free("flight", m.ground, ball)
+    p = m.sensor("place", ball)
+    energy = 1e6 / 2.5 * maximum(sqrt(p.x**2 + p.y**2 + p.z**2) - 0.5, 0.0) ** 2.5
+    wall = m.load("wall", ball, force=[-g for g in gradient(energy, [p.x, p.y, p.z])])
+    wall.potential = energy
+    sol = m.compile(formulation="directors").simulate({"flight.x": 0.2, "flight.y": 0.1}, 3.0, step=0.004, tolerance=1e-14)
+    assert sol["flight.z"].min() < -0.4
+    assert np.abs(sol["step.energy.total"]).max() < 1e-10
+    assert np.abs(sol["step.energy.supplied"]).max() < 1e-10
+
+
 def test_pages_and_channels_are_the_usual_ones(tmp_path):
     sol = library.pendulum().compile(formulation="directors").simulate({"hinge.angle": 1.0}, 0.2, step=0.01)
     assert sol.frame("bob.mass").position.shape == (21, 3)

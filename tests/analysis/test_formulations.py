@@ -53,6 +53,38 @@ def test_accelerations_and_reactions(name: str, rotation: str) -> None:
             assert close(a, b, 1e-9), (joint, a, b)
 
 
+@pytest.mark.parametrize("formulation", ["semi-recursive", "natural", "directors"])
+@pytest.mark.parametrize("name", list(ZOO))
+def test_other_formulations(name: str, formulation: str) -> None:
+    system, state = zoo(name)
+    recursive, other = formulate(system, "recursive"), formulate(system, formulation)
+    assert close(other.accelerations(state), recursive.accelerations(state))
+    assert other.dof(state) == recursive.dof(state)
+    if name in ON_SENSORS:
+        return
+    reference, found = recursive.reactions(state), other.reactions(state)
+    free = other.indeterminate(state) if hasattr(other, "indeterminate") else []
+    for joint in (n for n in reference if n not in free):
+        assert close(found[joint][0], reference[joint][0], 1e-8), joint
+
+
+@pytest.mark.parametrize("formulation", ["semi-recursive", "cartesian", "directors"])
+def test_the_complete_car(formulation: str) -> None:
+    from jourdain.library.car import car
+
+    system = car(tyres=None).compile()
+    start = system.assemble({})
+    rng = np.random.default_rng(3)
+    from scipy.linalg import null_space
+
+    from jourdain.analysis.assemble import jacobian
+
+    allowed = null_space(jacobian(system, start.q, 0.0), rcond=1e-9)
+    state = State(system, start.q, allowed @ rng.normal(size=allowed.shape[1]), start.z, 0.0)
+    found, expected = (formulate(system, f).accelerations(state) for f in (formulation, "recursive"))
+    assert close(found, expected, 1e-9)
+
+
 @pytest.mark.parametrize("reduction", list(REDUCTIONS))
 @pytest.mark.parametrize("name", ["four-bar", "RSSR", "five-link", "rolling disk", "laws and drives"])
 def test_every_reduction(name: str, reduction: str) -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.analysis.assemble import jacobian, projective
+from jourdain.analysis.closed import closed_native
 from jourdain.analysis.closure import branches, order_of_elimination, reduced_function, references
 from jourdain.analysis.native_system import NativeSystem
-from jourdain.analysis.closed import closed_native
 from jourdain.errors import SolverError
 from jourdain.formalisms.closed_form import ClosedForm
 from jourdain.formalisms.reduced_functions import closed_form, closed_system

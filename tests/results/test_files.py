@@ -200,6 +200,9 @@ def test_hdf5_links_to_other_files_are_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "run.h5", "a") as file:
         del file["channels/force"]
         file["channels/force"] = h5py.ExternalLink("secret.h5", "channels/force")
+    with pytest.raises(ResultFileError, match="changed since it was written"):
+        load_solution(tmp_path / "run.h5")
+    files_module._seal(tmp_path / "run.h5")
     with pytest.raises(ResultFileError, match="another file"):
         load_solution(tmp_path / "run.h5")
 

@@ -128,3 +128,28 @@ def test_fill_of_a_chain_is_linear():
         fills.append(SparseLU(A.indptr, A.indices, A.data, columns).fill)
     assert fills[1] < 2.1 * fills[0]
     assert fills[0] < 20 * 30
+
+
+def test_fill_of_a_chain_of_hinges_grows_with_its_length() -> None:
+    """Multipliers are eliminated with a body they constrain: blocks stay regular and next to each other."""
+    from jourdain.analysis.assembled_system import AssembledSystem
+    from jourdain.formalisms.elements.carriers import Ground
+    from jourdain.formalisms.elements.pairs import Revolute
+    from jourdain.formalisms.elements.rigid import DirectorBody
+
+    def fill(n: int, reduction: str) -> float:
+        s = AssembledSystem("chain")
+        before = None
+        for i in range(n):
+            q = DirectorBody.coordinates_of((0.5 + i, 0.0, 0.0))
+            body = s.coordinates(f"b{i}", 12, q)
+            s.add(DirectorBody(), f"m{i}", {"body": body}, DirectorBody.numbers(1.0, (0.01, 0.1, 0.1), gravity=(0, 0, -9.81)))
+            hinge = Revolute(a=Ground()) if before is None else Revolute()
+            blocks = {"b": body} if before is None else {"a": before[0], "b": body}
+            axis = (0, 1, 0) if i % 2 else (0, 0.6, 0.8)
+            s.add(hinge, f"h{i}", blocks, hinge.place((i, 0, 0), axis, None if before is None else before[1], q))
+            before = body, q
+        return s.report(0.005, reduction=reduction)["fill"]
+
+    for reduction in ("none", "bodies"):
+        assert fill(40, reduction) < 2.4 * fill(20, reduction)

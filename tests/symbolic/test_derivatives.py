@@ -159,3 +159,16 @@ def test_second_derivative_is_symmetric_and_matches_the_hessian(rng):
     u, w = rng.standard_normal((2, 3))
     second = S.second_directional([f], dict(zip(x, u)), dict(zip(x, w)))[0]
     np.testing.assert_allclose(float(S.evaluate(second, at)), u @ matrix @ w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [1.5, 2.5, 3.5, 4.5, 6.5])
+def test_half_powers_have_finite_derivatives_at_zero(power: float) -> None:
+    """Contact laws k·max(d, 0)^(n + ½) are differentiated twice where there is no contact."""
+    (x,) = S.symbols("x", "position")
+    law = S.gradient(7.0 * S.maximum(2.0 * x - 1.0, 0.0) ** power, [x])[0]
+    for order, factor in ((1, power), (2, power * (power - 1.0))):
+        for place in (0.2, 0.5):
+            if power - order > 0.0:
+                assert S.evaluate([law], {x: place})[0] == 0.0
+        assert S.evaluate([law], {x: 0.8})[0] == pytest.approx(7.0 * factor * 2.0**order * 0.6 ** (power - order), rel=1e-14)
+        law = S.gradient(law, [x])[0]

@@ -1,7 +1,8 @@
 """Elements made from a model's own expressions: closures, equations, potentials and laws that no ready element type covers.
 
 A term of degree ≤ 2 in the coordinates has the mid-point gradient as its discrete gradient; any other gets one by the rules of
-:mod:`.divided_difference`, which keeps the energy exactly (angular momentum only for terms of invariants, which ready types are).
+:mod:`.divided_difference`, or by Gonzalez' formula when it has branches.  Both keep the energy exactly (angular momentum only for terms
+of invariants, which ready types are).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ...symbolic.derivatives import gradient, sparse_jacobian
 from ...symbolic.expr import ZERO, Expr, add, neg
 from ...symbolic.graph import free_symbols, substitute
 from .carriers import Carrier
-from .discrete_gradient import degree
+from .discrete_gradient import degree, gonzalez
 from .divided_difference import discrete_gradient_by_rules
 from .element import Composite, Coordinate, Element, Names, Servo, Symbols, Term
 from .pairs import Pair, Rows, numbers
@@ -73,7 +74,10 @@ class OfModel(Element):
             return substitute([written], dict(zip(needed, point, strict=True)))[0]
 
         def by_rules(before: Sequence[Expr], after: Sequence[Expr]) -> Sequence[Expr]:
-            return discrete_gradient_by_rules(written, needed, before, after)
+            try:
+                return discrete_gradient_by_rules(written, needed, before, after)
+            except ValueError:  # branches (contact, stops) have no rules for several variables
+                return gonzalez(written, needed, before, after)
 
         return Composite(value, needed, gradient=by_rules)
 
