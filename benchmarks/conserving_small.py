@@ -79,7 +79,9 @@ def pair() -> tuple[Any, Any]:
     import jourdain as jd
 
     m = jd.Model("stiff pair", gravity=(0, 0, 0))
-    bodies, places, rates = [], {}, {}
+    bodies: list[Any] = []
+    places: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for k in range(2):
         bodies.append(m.body(f"body{k}", mass=1.0, inertia=PAIR_INERTIA))
         m.free(f"float{k}", m.ground, bodies[k])

@@ -65,7 +65,7 @@ def simulate_descriptor(
 
         if signals:
             raise InputError(f"method '{method}' takes inputs as numbers")
-        grid, rows = augmented_lagrangian_run(system, own, span, step, penalty, u, times)
+        grid, rows = augmented_lagrangian_run(system, own, span, step, penalty, u, times, charts=[c[0] for c in system.descriptor.charts])
         return wrap(system, start, grid, rows, about)
     if stabilisation == "baumgarte":
         system = DescriptorSystem(system.reference, system.descriptor, system._key, (alpha, alpha if beta is None else beta))

@@ -1,43 +1,49 @@
-"""A run of the index-3 augmented Lagrangian in the coordinates of a descriptor."""
+"""A run of the index-3 augmented Lagrangian in the coordinates of a descriptor or of a tree."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..solvers.reductions import kkt, multipliers, penalty_scale
-from .descriptor_system import DescriptorSystem
+from ..solvers.reductions import independent_rows, kkt, multipliers, penalty_scale
 from .state import State
 
 
 def augmented_lagrangian_run(
-    system: DescriptorSystem, own: State, span: tuple[float, float], step: float | None, penalty: float, u: np.ndarray, times: Any
-) -> tuple[np.ndarray, np.ndarray]:
+    system: Any, own: State, span: tuple[float, float], step: float | None, penalty: float, u: np.ndarray, times: Any, tangent: str = "tangent",
+    charts: Sequence[int] = (),
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Times and rows (x, ẋ) of fixed trapezoidal steps; ``times`` must lie on the grid of steps.
 
     The penalty α of a row is ``penalty`` times the mass it feels times 4/h²: so many times stiffer than inertia over a step.
+    ``tangent`` names the system's function that gives K and C; ``charts`` are the first coordinates of rotation vectors.
     """
     from ..solvers.index3 import NativeTerms, Work, march
 
     eq, name = system.equations_of_motion, system.model.name
     if step is None or not step > 0:
         raise InputError(f"simulate '{name}': the augmented Lagrangian takes fixed steps; give step= in s")
+    if system.nq != system.nv:
+        raise InputError(
+            f"simulate '{name}': the index-3 augmented Lagrangian has no quaternions; describe ball joints by angles (orientation='xyz')"
+        )
     if eq.holonomic < len(eq.rows) or system.nz or system.model.events:
         raise InputError(f"simulate '{name}': the index-3 augmented Lagrangian serves holonomic constraints without user states and events")
     n, steps = system.nq, round((span[1] - span[0]) / step)
     h = (span[1] - span[0]) / steps
     clock, state, inputs = np.array([span[0]]), np.concatenate([own.q, own.v]), np.array(u, dtype=float)
-    M, J, f, g = system.terms(own, u)
-    kept, _ = system.kept_rows(own)
+    M, f, J, g, _ = system.function("descriptor")(clock, state, inputs)
+    kept, _ = independent_rows(J)
     xdd = np.array(kkt(M, J[kept], f, g[kept]).a)
     lam = -multipliers(M, J, f, xdd)
     arrays: dict[str, np.ndarray] = {}
     functions: list[int] = []
     keep: list[Any] = []
     known = {"t": clock, "x": state, "q": state[:n], "v": state[n:], "u": inputs, "z": np.zeros(1)}
-    for function in ("descriptor", "constraints", "constraint_velocities", "tangent"):  # all of them write the same Jacobian
+    for function in ("descriptor", "constraints", "constraint_velocities", tangent):  # all of them write the same Jacobian
         fn = system.function(function)
         outputs = [arrays.setdefault(o, np.zeros(max(1, int(np.prod(shape))))) for o, shape in fn.signature.outputs]
         arguments = fn.arguments(*(known[i] for i, _ in fn.signature.inputs), *outputs)
@@ -48,7 +54,7 @@ def augmented_lagrangian_run(
     work = Work(np.zeros(n * n), np.zeros(n * n), np.zeros(n), np.zeros(2 * n), np.zeros(3), np.zeros(n, dtype=np.int64), alpha)
     out = np.empty((steps + 1, 2 * n))
     out[0] = state
-    done = march(terms, work, xdd, lam, np.array([c[0] for c in system.descriptor.charts], dtype=np.int64), h, steps, out)
+    done = march(terms, work, xdd, lam, np.array(charts, dtype=np.int64), h, steps, out)
     if done < steps:
         raise SolverError(
             f"simulate '{name}': Newton's method fails at t = {span[0] + done * h:.6g} s; use a smaller step= or another penalty="

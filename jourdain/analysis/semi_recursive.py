@@ -169,7 +169,7 @@ class SemiRecursive(Recursive):
 
         Options are those of :meth:`System.simulate`; for the range and null space ``method``, ``rtol``, ``atol``, ``step``, ``times``,
         ``outputs`` and ``projection`` (True: back onto the constraints after each step); for the augmented Lagrangian ``step`` (s),
-        ``alpha`` (penalty, else chosen by size), ``tolerance`` and ``times``.
+        ``penalty`` (how many times stiffer than inertia over a step) and ``times`` on the grid of steps.
         """
         start = self._state(state)
         own = State(self.system, start.q, start.v, start.z, start.t)
@@ -201,48 +201,14 @@ class SemiRecursive(Recursive):
             raise SimulationError(f"simulate '{self.model.name}': {trajectory.message}", solution)
         return solution
 
-    def _penalised(
-        self, start: State, span: tuple[float, float], step: float = 1e-3, alpha: float | None = None, tolerance: float = 1e-11,
-        times: Any = None,
-    ) -> Solution:  # fmt: skip
-        from ..solvers.augmented_lagrangian import integrate_augmented_lagrangian
+    def _penalised(self, start: State, span: tuple[float, float], step: float = 1e-3, penalty: float = 1e5, times: Any = None) -> Solution:
+        from .index3 import augmented_lagrangian_run
         from .simulate import solution_of
 
         s = self.system
-        if s.nz or s.equations_of_motion.holonomic < len(s.equations_of_motion.rows):
-            raise InputError(
-                f"simulate '{self.model.name}': the augmented Lagrangian serves holonomic constraints without user states; use "
-                "loops='partition'"
-            )
-        a = self._solved(start)[1]
-        steps = integrate_augmented_lagrangian(
-            self._penalty_terms(), s.configuration.integrate, span, start.q, start.v, a, step, alpha, tolerance
-        )
-        x = np.hstack([steps.q, steps.v])
-        t = steps.t
-        if times is not None:
-            chosen = np.abs(t[:, None] - np.asarray(times)).argmin(axis=0)
-            t, x = t[chosen], x[chosen]
-        about = {"method": "trapezoidal", "step": step, "alpha": alpha, "iterations": steps.iterations, "status": "finished", "message": ""}
+        t, x = augmented_lagrangian_run(s, start, span, step, penalty, s.input_values(), times, tangent="semi_recursive_tangents")
+        about = {"method": "augmented_lagrangian", "step": step, "penalty": penalty, "status": "finished", "message": ""}
         return solution_of(s, t, x, self._about(about))
-
-    def _penalty_terms(self) -> Any:
-        from ..solvers.augmented_lagrangian import Terms
-
-        s, u = self.system, self.system.input_values()
-        descriptor, tangents = s.function("descriptor"), s.function("semi_recursive_tangents")
-        positions, velocities = s.function("constraints"), s.function("constraint_velocities")
-        still = np.zeros(s.nv)
-
-        def terms(t: float, q: np.ndarray, v: np.ndarray) -> Terms:
-            clock, x = np.array([t]), np.concatenate([q, v])
-            M, Q, J, g, _ = descriptor(clock, x, u)
-            K, C = tangents(clock, x, u)
-            extra = {"z": np.zeros(0), "u": u}
-            phi_t = velocities(clock, q, still, *(extra[n] for n in list(velocities.inputs)[3:]))[0]
-            return Terms(M, Q, K, C, positions(clock, q)[0], J, phi_t, -g)
-
-        return terms
 
     def _about(self, more: dict[str, Any]) -> dict[str, Any]:
         named = {"model": self.model.name, "formulation": self.formulation, "loops": self.loops, "reference": self.point}

@@ -62,6 +62,12 @@ def _twist(q: Sequence[Expr], v: Sequence[Expr]) -> list[Expr]:
     return [*v[:3], *(omega * HALF)]
 
 
+def _momenta(m: dict[tuple[int, int], Expr], x: Sequence[Vector], v: Sequence[Vector]) -> tuple[Vector, Vector]:
+    """p₀ and Σ xₐ × pₐ with the momenta pₐ = Σ m_ab v_b of origin and directors."""
+    momenta = [sum((v[b] * m[a, b] for b in range(1, len(v))), v[0] * m[a, 0]) for a in range(len(v))]
+    return momenta[0], sum((x[a].cross(momenta[a]) for a in range(1, len(v))), x[0].cross(momenta[0]))
+
+
 class DirectorBody(Element):
     """A rigid body with twelve coordinates: origin and three directors of the body frame.
 
@@ -120,16 +126,7 @@ class DirectorBody(Element):
         return [(f"d{a + 1}{b + 1}", [mul(HALF, d[a].dot(d[a]) - 1.0) if a == b else d[a].dot(d[b])]) for a, b in pairs]
 
     def momenta(self, s: Symbols) -> tuple[Vector, Vector]:
-        linear, angular = NULL, NULL
-        m = self._inertia(s)
-        for a in range(4):
-            p = NULL
-            for b in range(4):
-                p = p + s.velocity.vector("body", b) * m[a, b]
-            if a == 0:
-                linear = p
-            angular = angular + s.vector("body", a).cross(p)
-        return linear, angular
+        return _momenta(self._inertia(s), [s.vector("body", a) for a in range(4)], [s.velocity.vector("body", a) for a in range(4)])
 
 
 def _planar_basis(q: Sequence[Expr]) -> list[list[Expr]]:
@@ -206,13 +203,4 @@ class PlanarBody(Element):
         return [("d11", [HALF * (d1.dot(d1) - 1.0)]), ("d22", [HALF * (d2.dot(d2) - 1.0)]), ("d12", [d1.dot(d2)])]
 
     def momenta(self, s: Symbols) -> tuple[Vector, Vector]:
-        linear, angular = NULL, NULL
-        m = self._inertia(s)
-        for a in range(3):
-            p = NULL
-            for b in range(3):
-                p = p + s.velocity.pair("body", b) * m[a, b]
-            if a == 0:
-                linear = p
-            angular = angular + s.pair("body", a).cross(p)
-        return linear, angular
+        return _momenta(self._inertia(s), [s.pair("body", a) for a in range(3)], [s.velocity.pair("body", a) for a in range(3)])
