@@ -373,11 +373,6 @@ class JointSpace:
             T[i, columns[starts[i] : starts[i + 1]]] = values[starts[i] : starts[i + 1]]
         return T
 
-    def loop_rows(self) -> np.ndarray:
-        """Rows of closure projected on the tree, Ḡ T̄, after :meth:`build`."""
-        m, s = len(self.closure), len(self.servo)
-        return self.memory[sp.GB][: self.size * (m + s)].reshape(self.size, m + s)[:, :m].T.copy()
-
     def report(self, run: Any, step: float) -> dict[str, float]:
         """Unknowns and condition numbers (1-norm) of the dense system of the first step.
 

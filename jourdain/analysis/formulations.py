@@ -7,6 +7,7 @@ joint's child, simulations as solutions with the usual channels.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ def formulate(model: Model | System, formulation: str, **options: Any) -> Formul
     return DescriptorFormulation(reference, formulation, made, **options)
 
 
-class FormulatedSystem:
+class FormulatedSystem(ABC):
     """The common protocol of all formulations of a model."""
 
     #: The word by which it was compiled.
@@ -72,23 +73,23 @@ class FormulatedSystem:
     # -- what it is -----------------------------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def unknowns(self) -> list[str]:
         """Names of the coordinates."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def constraints(self) -> list[str]:
         """Names of the constraint equations."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def operations(self) -> Operations:
         """Operations of one evaluation of the equations' terms (linear algebra apart)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dof(self, state: Any = None) -> int:
         """Degrees of freedom by the rank of the constraints at a state (a random closed one by default)."""
-        raise NotImplementedError
 
     def redundant(self, state: Any = None) -> list[str]:
         """Names of constraints that follow from the others at a state."""
@@ -100,29 +101,29 @@ class FormulatedSystem:
 
     # -- what it computes -----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def accelerations(self, state: Any) -> np.ndarray:
         """v̇ of the reference tree at one of its (closed) states."""
-        raise NotImplementedError
 
+    @abstractmethod
     def multipliers(self, state: Any) -> dict[str, float]:
         """Constraint multipliers by row, with the sign of M ẍ = Q + Jᵀλ."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reactions(self, state: Any) -> Wrenches:
         """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure."""
-        raise NotImplementedError
 
+    @abstractmethod
     def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
         """Motion from a state of the reference system."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest position and velocity errors of the constraints along a solution of this formulation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
         """The native right-hand side with a state to call it at."""
-        raise NotImplementedError
 
     def time_per_evaluation(self, state: Any = None) -> float:
         """Seconds for one evaluation of ẋ = f(t, x) in native code, the smallest of several rounds."""

@@ -154,7 +154,6 @@ class MixedCoordinates:
         kept = _kept_coordinates(model)
         self.prescribed = _unique(c for j in model.joints.values() for c in j.coordinates if c.motion is not None)
         self.coordinates = [c for c in kept if c.motion is None]
-        self.x_labels: list[str] = []
         x, xd, xdd = list(body_x), list(body_xd), [symbol(f"{s.name}_rate", "acceleration") for s in body_xd]
         self.body_count = len(x)
         self._velocity_index: dict[int, int] = {}

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..native.call import call, doubles, integers, words
 from . import assembled_plan as ap
-from .assembled_kernels import accept, evaluate, extent, finish, guess, move, prepare, rest, row
+from .assembled_kernels import accept, direction, evaluate, extent, finish, guess, increment, move, prepare, rest, row
 from .assembled_plan import FRAME
 from .frame import EPS, jit, kernel
-from .sparse_lu import RHS, factorise, solve
+from .sparse_lu import factorise, solve
 
 #: Newton's method goes on with old factors below this part of the coordinates' size: only the residual is evaluated.
 CLOSE = 1e-4
@@ -51,17 +51,6 @@ def _contraction(clock: Any, momentum: float, rows: float, floor: float) -> floa
 
 
 @jit
-def _increment(frame: Any) -> float:
-    """Largest increment of the coordinates (multipliers do not count); infinite when one is not finite."""
-    delta, largest = doubles(frame[ap.F_DELTA], frame[ap.N_COORDINATES]), 0.0
-    for i in range(frame[ap.N_COORDINATES]):
-        if not abs(delta[i]) < np.inf:
-            return np.inf
-        largest = max(largest, abs(delta[i]))
-    return largest
-
-
-@jit
 def save(frame: Any) -> None:
     """Keeps the present iterate."""
     saved, q1, kept_moved, moved = row(frame, ap.SAVED), row(frame, ap.Q1), row(frame, ap.U_SAVED), row(frame, ap.U)
@@ -89,17 +78,6 @@ def _search(address: int, frame: Any, clock: Any, count: Any, before: float, whi
     return after
 
 
-@jit
-def _direction(frame: Any) -> None:
-    """δ = −K⁻¹ r with the present factors."""
-    n = frame[ap.N_UNKNOWNS]
-    r, delta = doubles(frame[ap.F_R], n), doubles(frame[ap.F_DELTA], n)
-    for i in range(n):
-        delta[i] = -r[i]
-    words(frame[ap.LU], RHS + 1)[RHS] = frame[ap.F_DELTA]
-    call(frame[ap.SOLVE], frame[ap.LU])
-
-
 @kernel
 def newton(address: int) -> int:
     """Solves the step from the present q₁ and Λ: OK, DIVERGED, or ANALYSE when the pivots do not serve any more."""
@@ -122,9 +100,9 @@ def newton(address: int) -> int:
             count[ap.FACTORISATIONS] += 1
             if call(frame[ap.FACTORISE], frame[ap.LU]) != ap.OK:
                 return ap.ANALYSE
-        _direction(frame)
+        direction(frame)
         count[ap.ITERATIONS] += 1
-        step = _increment(frame)
+        step = increment(frame)
         if not step < np.inf:
             return ap.DIVERGED
         save(frame)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..native.call import call, doubles, integers, words
 from . import assembled_plan as ap
 from .assembled_plan import FRAME, SCALARS
@@ -204,6 +206,28 @@ def prepare(frame: Any) -> None:
 
 
 @jit
+def increment(frame: Any) -> float:
+    """Largest increment of the coordinates (multipliers do not count); infinite when one is not finite."""
+    delta, largest = doubles(frame[ap.F_DELTA], frame[ap.N_COORDINATES]), 0.0
+    for i in range(frame[ap.N_COORDINATES]):
+        if not abs(delta[i]) < np.inf:
+            return np.inf
+        largest = max(largest, abs(delta[i]))
+    return largest
+
+
+@jit
+def direction(frame: Any) -> None:
+    """δ = −K⁻¹ r with the present factors."""
+    n = frame[ap.N_UNKNOWNS]
+    r, delta = doubles(frame[ap.F_R], n), doubles(frame[ap.F_DELTA], n)
+    for i in range(n):
+        delta[i] = -r[i]
+    words(frame[ap.LU], RHS + 1)[RHS] = frame[ap.F_DELTA]
+    call(frame[ap.SOLVE], frame[ap.LU])
+
+
+@jit
 def _project_rates(address: int, frame: Any) -> int:
     """Rates at the end of a variational step: momentum p₁ = M Δq/h − h/2 ∇V, projected onto the constraints."""
     scheme, h = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.H]
@@ -216,12 +240,7 @@ def _project_rates(address: int, frame: Any) -> int:
     call(frame[ap.EVALUATE], address)
     if call(frame[ap.FACTORISE], frame[ap.LU]) != ap.OK:
         return ap.ANALYSE
-    n = frame[ap.N_UNKNOWNS]
-    r, delta = doubles(frame[ap.F_R], n), doubles(frame[ap.F_DELTA], n)
-    for i in range(n):
-        delta[i] = -r[i]
-    words(frame[ap.LU], RHS + 1)[RHS] = frame[ap.F_DELTA]
-    call(frame[ap.SOLVE], frame[ap.LU])
+    direction(frame)
     call(frame[ap.MOVE], address)
     scheme[ap.WEIGHT] = scheme[ap.THETA]
     return ap.OK

@@ -363,31 +363,54 @@ def constrained_state_derivative(args: int) -> int:
     xdot = doubles(a[2], nq + n + nz)
     if constrained_solution(Mass, f, J, g, plan, helper, scratch, xdot[nq : nq + n]) != 0:
         return 2
+    store_rates(rates, nq, n, nz, xdot)
+    return 0
+
+
+@_jit
+def store_rates(rates: Any, nq: int, n: int, nz: int, xdot: Any) -> None:
+    """q̇ and ż beside the accelerations in ẋ = (q̇, v̇, ż)."""
     for i in range(nq):
         xdot[i] = rates[i]
     for i in range(nz):
         xdot[nq + n + i] = rates[nq + i]
-    return 0
+
+
+@_jit
+def row_square(J: Any, i: int, n: int) -> float:
+    """Square of the length of a row."""
+    norm = 0.0
+    for j in range(n):
+        norm += J[i * n + j] * J[i * n + j]
+    return norm
+
+
+@_jit
+def longest_row(J: Any, m: int, n: int) -> float:
+    """Square of the length of the longest row."""
+    longest = 0.0
+    for i in range(m):
+        longest = max(longest, row_square(J, i, n))
+    return longest
+
+
+@_jit
+def unit_row(J: Any, i: int, n: int, longest: float, out: Any) -> float:
+    """Row i brought to length one, zero when it is the rounding of ``longest``; returns the factor."""
+    norm = row_square(J, i, n)
+    scale = 1.0 / np.sqrt(norm) if norm > NOISE * NOISE * longest else 0.0
+    for j in range(n):
+        out[i * n + j] = scale * J[i * n + j]
+    return scale
 
 
 @_jit
 def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     """Shortest d with J d = h by Gram–Schmidt on the rows with pivoting; (nearly) dependent rows are skipped."""
     right = gram[m * n : m * n + m]
-    longest = 0.0
+    longest = longest_row(J, m, n)
     for i in range(m):
-        norm = 0.0
-        for j in range(n):
-            norm += J[i * n + j] * J[i * n + j]
-        longest = max(longest, norm)
-    for i in range(m):
-        norm = 0.0
-        for j in range(n):
-            norm += J[i * n + j] * J[i * n + j]
-        scale = 1.0 / np.sqrt(norm) if norm > NOISE * NOISE * longest else 0.0
-        for j in range(n):
-            gram[i * n + j] = scale * J[i * n + j]
-        right[i] = scale * h[i]
+        right[i] = unit_row(J, i, n, longest, gram) * h[i]
     for j in range(n):
         d[j] = 0.0
     for k in range(m):

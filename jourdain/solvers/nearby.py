@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from ..native.call import call, doubles, words
-from .constrained import NOISE, displace, least_norm
+from .constrained import displace, least_norm, longest_row, unit_row
 from .dense import lu_full
 
 #: A pivot below this fraction of the first counts as zero.
@@ -49,19 +49,9 @@ def _rank(velocity: int, args: int, J: Any, m: int, n: int, A: Any, order: Any) 
     """Rank of the Jacobian at the position that ``args`` point to; factors of its rows of unit length in A, their order in ``order``."""
     if call(velocity, args) != 0:
         return -1
-    longest = 0.0
+    longest = longest_row(J, m, n)
     for i in range(m):
-        norm = 0.0
-        for j in range(n):
-            norm += J[i * n + j] * J[i * n + j]
-        longest = max(longest, norm)
-    for i in range(m):
-        norm = 0.0
-        for j in range(n):
-            norm += J[i * n + j] * J[i * n + j]
-        scale = 1.0 / np.sqrt(norm) if norm > NOISE * NOISE * longest else 0.0
-        for j in range(n):
-            A[i * n + j] = scale * J[i * n + j]
+        unit_row(J, i, n, longest, A)
     return lu_full(A, m, n, order[:m], order[m:], RANK_TOLERANCE)
 
 

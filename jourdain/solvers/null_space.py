@@ -12,6 +12,7 @@ from typing import Any
 from numba import cfunc, njit
 
 from ..native.call import call, doubles, words
+from .constrained import store_rates
 from .dense import cholesky, cholesky_solve
 
 _jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -96,10 +97,7 @@ def null_space_state_derivative(args: int) -> int:
     xdot = doubles(a[2], nq + n + nz)
     if orthonormal_solution(M, f, J, g, m, n, scratch[: m * n], scratch[m * n :], xdot[nq : nq + n]) != 0:
         return 2
-    for i in range(nq):
-        xdot[i] = rates[i]
-    for i in range(nz):
-        xdot[nq + n + i] = rates[nq + i]
+    store_rates(rates, nq, n, nz, xdot)
     return 0
 
 

@@ -18,7 +18,7 @@ from ..native.call import call, doubles, integers, words
 from . import assembled_plan as ap
 from . import joint_space as sp
 from .assembled import save as keep
-from .assembled_kernels import extent, guess, prepare, rest, row
+from .assembled_kernels import extent, guess, increment, prepare, rest, row
 from .assembled_plan import FRAME
 from .dense import lu_factor, lu_full, lu_solve
 from .frame import EPS, hot, jit, kernel
@@ -378,17 +378,6 @@ def _build(address: int, frame: Any, js: Any, count: Any, between_steps: bool) -
     return call(js[sp.REDUCE], address)
 
 
-@jit
-def _largest(frame: Any) -> float:
-    """Largest increment of the coordinates; infinite when one is not finite."""
-    delta, largest = doubles(frame[ap.F_DELTA], frame[ap.N_COORDINATES]), 0.0
-    for i in range(frame[ap.N_COORDINATES]):
-        if not abs(delta[i]) < np.inf:
-            return np.inf
-        largest = max(largest, abs(delta[i]))
-    return largest
-
-
 @kernel
 def reduced_newton(address: int) -> int:
     """Solves the step in joint coordinates: OK or DIVERGED; multipliers of the tree's pairs are found afterwards."""
@@ -415,7 +404,7 @@ def reduced_newton(address: int) -> int:
         count[ap.ITERATIONS] += 1
         count[ap.FACTORISATIONS] += 1
         call(js[sp.EXPAND], address)
-        last, before = _largest(frame), norm
+        last, before = increment(frame), norm
         if not last < np.inf:
             return ap.DIVERGED
         keep(frame)

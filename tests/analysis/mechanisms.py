@@ -99,3 +99,14 @@ def central_differences(f: Callable[[np.ndarray], np.ndarray], n: int, h: float 
         return np.column_stack([(f(step * e) - f(-step * e)) / (2 * step) for e in np.eye(n)])
 
     return (4 * at(h / 2) - at(h)) / 3
+
+
+def spatial_loop() -> jd.Model:
+    """An arm on a hinge, a rod on a ball joint at its end, held by a massless rod to the ground (quaternion in a loop)."""
+    m = jd.Model("spatial loop")
+    rod = m.body("rod", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    arm = m.body("arm", mass=2.0, com=(0, 0.4, 0), inertia=(0.2, 0.02, 0.2))
+    m.revolute("arm", m.ground, arm, axis=(0.3, 0.1, 1.0))
+    m.spherical("ball", arm.at(0, 0.8, 0), rod)
+    m.close("end", rod.at(1.0, 0, 0), m.ground.at(1.0, 0.9, 0.2), "rod", length=0.4)
+    return m

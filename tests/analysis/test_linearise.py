@@ -11,7 +11,7 @@ import jourdain as jd
 from jourdain.analysis.linearise import linearise
 from jourdain.analysis.residual import Point, Residual
 from jourdain.formalisms.derivatives import recursive_derivatives
-from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, pendulum, reduced_rates
+from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, pendulum, reduced_rates, spatial_loop
 from tests.formalisms.strategies import error, matrix_of, random_state, random_trees, values
 
 
@@ -100,13 +100,7 @@ def test_quaternion_body_tumbling(rng):
 
 
 def test_ball_joint_loop_with_quaternion(rng):
-    m = jd.Model("spatial loop")
-    rod = m.body("rod", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
-    arm = m.body("arm", mass=2.0, com=(0, 0.4, 0), inertia=(0.2, 0.02, 0.2))
-    m.revolute("arm", m.ground, arm, axis=(0.3, 0.1, 1.0))
-    m.spherical("ball", arm.at(0, 0.8, 0), rod)
-    m.close("end", rod.at(1.0, 0, 0), m.ground.at(1.0, 0.9, 0.2), "rod", length=0.4)
-    s = m.compile()
+    s = spatial_loop().compile()
     state = s.assemble({"arm.angle": 0.2}, velocities={"arm": 0.5, "ball.orientation.omega_x": 1.0})
     linear = agree(s, state, tolerance=1e-6)
     assert linear.dof == 3

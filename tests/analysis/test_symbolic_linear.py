@@ -11,7 +11,7 @@ import jourdain as jd
 from benchmarks.problems import DATA
 from jourdain.errors import InputError
 from jourdain.library import benchmark_bicycle
-from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, reduced_rates
+from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, reduced_rates, spatial_loop
 
 
 def same_as_numbers(system, state, u=None, **options):
@@ -45,13 +45,7 @@ def test_loop_at_random_positions(rng):
 
 
 def test_quaternions_in_a_loop_and_tumbling(rng):
-    m = jd.Model("spatial loop")
-    rod = m.body("rod", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
-    arm = m.body("arm", mass=2.0, com=(0, 0.4, 0), inertia=(0.2, 0.02, 0.2))
-    m.revolute("arm", m.ground, arm, axis=(0.3, 0.1, 1.0))
-    m.spherical("ball", arm.at(0, 0.8, 0), rod)
-    m.close("end", rod.at(1.0, 0, 0), m.ground.at(1.0, 0.9, 0.2), "rod", length=0.4)
-    s = m.compile()
+    s = spatial_loop().compile()
     same_as_numbers(s, s.assemble({"arm.angle": 0.2}, velocities={"arm": 0.5, "ball.orientation.omega_x": 1.0}))
     m = jd.Model("body on a spring")
     body = m.body("body", mass=3.0, inertia=(0.3, 0.2, 0.4), com=(0.05, 0.0, 0.02))

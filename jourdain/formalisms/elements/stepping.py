@@ -401,11 +401,6 @@ class ElementStep:
             entries |= {(n + k, i): e for i, e in enumerate(row) if e is not ZERO}
         return force + [rest for _, rest in rows], dict(sorted(entries.items()))
 
-    @property
-    def acceleration_pattern(self) -> list[tuple[int, int]]:
-        """Positions of the matrix entries of :meth:`acceleration`."""
-        return list(self._acceleration[1])
-
 
 def _sum(parts: object) -> Expr:
     total = ZERO
