@@ -345,6 +345,15 @@ def ideal_impulse(t: int, x: int, w: Any, descriptor: int, plan: Any, v: Any, sc
     return constrained_solution(Mass, f, J, g, plan, helper, scratch, v)
 
 
+@_jit
+def store_rates(rates: Any, nq: int, n: int, nz: int, xdot: Any) -> None:
+    """q̇ and ż beside the accelerations in ẋ = (q̇, v̇, ż)."""
+    for i in range(nq):
+        xdot[i] = rates[i]
+    for i in range(nz):
+        xdot[nq + n + i] = rates[nq + i]
+
+
 @cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
 def constrained_state_derivative(args: int) -> int:
     """ẋ of a constrained system: args = t, x, ẋ, plan, scratch, integers, pointers of the descriptor function."""
@@ -365,15 +374,6 @@ def constrained_state_derivative(args: int) -> int:
         return 2
     store_rates(rates, nq, n, nz, xdot)
     return 0
-
-
-@_jit
-def store_rates(rates: Any, nq: int, n: int, nz: int, xdot: Any) -> None:
-    """q̇ and ż beside the accelerations in ẋ = (q̇, v̇, ż)."""
-    for i in range(nq):
-        xdot[i] = rates[i]
-    for i in range(nz):
-        xdot[nq + n + i] = rates[nq + i]
 
 
 @_jit
