@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from jourdain.native.call import call
+from jourdain.native.kernel import jit
 
 
-@njit("int64(int64, uint64[::1], int64[::1], int64)", nogil=True, cache=True)
+@jit
 def loop(address, args, sizes, n):
     """Calls the function n times, advancing every array by one row each time."""
     total = 0

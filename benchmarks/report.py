@@ -121,6 +121,8 @@ def start(record: dict[str, Any]) -> str:
         ["`import jourdain`", f"{f['import_s']:.2f}", "< 0.3"],
         ["fresh process to the first simulated second, empty caches", f"{f['first_second_cold_s']:.2f}", "< 3"],
         ["the same, cached", f"{f['first_second_cached_s']:.2f}", "< 1"],
+        ["first simulated second of a four-bar linkage, empty caches", f"{f['first_loop_cold_s']:.2f}", ""],
+        ["the same, cached", f"{f['first_loop_cached_s']:.2f}", ""],
     ]
     return table(["", "s", "target"], rows)
 
@@ -182,6 +184,36 @@ def conserving(record: dict[str, Any]) -> str:
     return f"{conditions(record)}\n\n{table(header, rows)}"
 
 
+def conserving_hinges(record: dict[str, Any]) -> str:
+    """Chains and loops of hinged bodies: work, fill and time to get ready by size, and the powers with which they grow."""
+    f = record["figures"]
+    rows = [
+        [
+            name,
+            n,
+            f"{r['unknowns']:.0f}",
+            f"{r['fill_per_body']:.0f}",
+            f"{r['us_per_body_step']:.2f}",
+            f"{r['build'] + r['ready']:.2f}",
+            f"{r['drift']:.0e}",
+        ]
+        for name, sizes in f["rows"].items()
+        for n, r in sizes.items()
+        if int(n) >= 100
+    ]
+    powers = [[name, *(f"{g[of]:.2f}" for of in ("fill_per_body", "march", "ready", "build"))] for name, g in f["growth"].items()]
+    first = table(
+        ["shape, reduction", "bodies", "unknowns", "factors, entries a body", "µs a body and step", "to the first step, s", "energy, J"],
+        rows,
+    )
+    second = table(["shape, reduction", "factors", "step", "getting ready", "building"], powers)
+    most = f["memory"][-1]
+    return (
+        f"{first}\n\nPowers of N with which they grow (fitted from 100 bodies on), where 1 is linear:\n\n{second}\n\n"
+        f"Memory to build a chain of {most['n']} bodies and get ready: {most['peak']:.0f} MB, {most['per_body']:.0f} kB a body."
+    )
+
+
 def conserving_small(record: dict[str, Any]) -> str:
     """Heavy top and Bricard at equal error, and the largest steps."""
     from benchmarks.conserving_steps import HEADER, cells
@@ -201,7 +233,8 @@ def conserving_small(record: dict[str, Any]) -> str:
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
-    "car": car, "sweep": sweep, "conserving": conserving, "conserving_small": conserving_small,
+    "car": car, "sweep": sweep, "conserving": conserving, "conserving_hinges": conserving_hinges,
+    "conserving_small": conserving_small,
 }  # fmt: skip
 
 

@@ -16,14 +16,15 @@ from typing import Any
 
 #: Modules with a function ``run(quick) -> dict``.
 BENCHMARKS = (
-    "start", "coman", "dynamics", "compile_time", "chain", "mechanisms", "car", "sweep", "semi_recursive", "conserving", "conserving_small",
+    "start", "coman", "dynamics", "compile_time", "chain", "mechanisms", "car", "sweep", "semi_recursive", "conserving", "conserving_hinges",
+    "conserving_small",
 )  # fmt: skip
 RESULTS = Path(__file__).parent / "results"
 
 
 def machine() -> dict[str, str]:
     """What the figures depend on."""
-    packages = ("jourdain", "numpy", "numba", "llvmlite", "pin", "mujoco", "exudyn")
+    packages = ("jourdain", "numpy", "llvmlite", "pin", "mujoco", "exudyn")
     found = {"cpu": _cpu(), "python": platform.python_version(), "system": platform.system()}
     for name in packages:
         try:

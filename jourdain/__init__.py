@@ -50,13 +50,15 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "elements":
+        return import_module(".formalisms.elements", __name__)
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*globals(), *_LATER, "elements"])
 
 
 __all__ = [

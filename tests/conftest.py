@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import signal
@@ -29,20 +28,8 @@ ALIASES = {
 }
 
 
-def source_fingerprint() -> str:
-    """Hash of every Python file of the package."""
-    digest = hashlib.sha256()
-    for path in sorted((ROOT / "jourdain").rglob("*.py")):
-        digest.update(str(path.relative_to(ROOT)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Set before numpy, numba or jourdain are imported, and inherited by the processes that tests start.
-# Jourdain's object cache is keyed by content and may live on. Numba's notices a change in the file of a kernel but not
-# in the files of the functions it calls, so a change anywhere in the package starts a new folder.
+# Set before numpy or jourdain are imported, and inherited by the processes that tests start.
 os.environ.setdefault("JOURDAIN_CACHE", str(CACHE / "native"))
-os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba" / source_fingerprint()))
 os.environ.setdefault("MPLCONFIGDIR", str(CACHE / "matplotlib"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 # The test processes already share the cores among them.
@@ -57,15 +44,6 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("ci", parent=hypothesis.settings.get_profile("default"), derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Drop numba caches of older sources, once for a run and not in its worker processes."""
-    if hasattr(config, "workerinput"):
-        return
-    folders = sorted((CACHE / "numba").glob("*"), key=lambda folder: folder.stat().st_mtime)
-    for folder in folders[:-3]:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

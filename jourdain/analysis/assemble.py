@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-11
 ITERATIONS = 100
+#: Sizes of the random displacements (rad, m) tried when a guess is stuck, such as a linkage guessed with all its bars in one line.
+NUDGES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,7 @@ def assemble(
     q = c.pack(fixed, start)
     columns = [velocity_column(system, n) for n in fixed]
     scale = _scale(system, weights)
-    q, residual, iterations = close_positions(system, q, columns, scale, t)
-    _check_flips(system, q, t)
+    q, residual, iterations = _close_near(system, q, columns, scale, t)
     v = assemble_velocities(system, q, {**rates, **dict(velocities or {})}, t)
     J = jacobian(system, q, t)
     wanted = [velocity_column(system, n) for n in preferred]
@@ -104,6 +105,25 @@ def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
             raise InputError(f"assemble: the weight of '{name}' must be positive, got {weight}")
         scale[velocity_column(system, name)] = 1.0 / weight
     return scale
+
+
+def _close_near(system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float) -> tuple[np.ndarray, float, int]:
+    """Closes from the guess, else from places around it, always the same ones; the first failure is the one to tell."""
+    free = np.ones(system.nv)
+    free[list(held)] = 0.0
+    directions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(NUDGES), system.nv)) * free
+    first: SolverError | None = None
+    for size, direction in zip((0.0, *NUDGES), (free, *directions), strict=True):
+        start = system.configuration.integrate(q, size * direction) if size else q
+        try:
+            closed, residual, iterations = close_positions(system, start, held, scale, t)
+            _check_flips(system, closed, t)
+        except SolverError as error:
+            first = first or error
+        else:
+            return closed, residual, iterations
+    assert first is not None
+    raise first
 
 
 def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float) -> tuple[np.ndarray, float, int]:

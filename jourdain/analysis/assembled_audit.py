@@ -1,4 +1,4 @@
-"""What must vanish in every state of an assembled system beside its constraints: the audit of augmented angles.
+"""Quantities of the states of an assembled system that its elements declare: what must vanish, and what is measured.
 
 An angle that left the branch of the bodies' directions conserves energy and momenta perfectly (Uhlar, Sec. 5.1.1), so that only a
 comparison with the directions themselves shows it.
@@ -6,12 +6,13 @@ comparison with the directions themselves shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..formalisms.elements.element import symbols_of
+from ..results.channel import Channel
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
@@ -23,14 +24,33 @@ LIMIT = 1e-6
 
 def audit(instances: Sequence[Instance], q: np.ndarray) -> dict[str, np.ndarray]:
     """Audited quantities by name ("instance.quantity") for rows of coordinates, each of one number for a row."""
+    return _evaluated(instances, q, lambda e, s: e.audit(s) if hasattr(e, "audit") else ())
+
+
+def measured(instances: Sequence[Instance], q: np.ndarray) -> dict[str, Channel]:
+    """What elements measure of a state (gaps of joints with play), as channels "instance.quantity"."""
+    units: dict[str, str] = {}
+
+    def quantities(e: Any, s: Any) -> list[tuple[str, Any]]:
+        units.update({name: unit for name, unit, _ in e.measures(s)})
+        return [(name, value) for name, _, value in e.measures(s)]
+
+    found = _evaluated(instances, q, quantities)
+    return {name: Channel(values, units[name.rpartition(".")[2]], "measured") for name, values in found.items()}
+
+
+def _evaluated(instances: Sequence[Instance], q: np.ndarray, quantities: Callable[[Any, Any], Any]) -> dict[str, np.ndarray]:
+    """Expressions of elements for rows of coordinates, all instances of a type at once."""
     groups: dict[Any, list[Instance]] = {}
     for instance in instances:
-        if getattr(instance.element, "audit", None) is not None:
-            groups.setdefault(instance.element.key, []).append(instance)
+        groups.setdefault(instance.element.key, []).append(instance)
     found: dict[str, np.ndarray] = {}
     for members in groups.values():
         element = members[0].element
         s = symbols_of(element)
+        asked = quantities(element, s)
+        if not asked:
+            continue
         values: dict[Any, np.ndarray] = {}
         for block in element.blocks:
             start = np.array([i.blocks[block].offset for i in members])
@@ -40,7 +60,7 @@ def audit(instances: Sequence[Instance], q: np.ndarray) -> dict[str, np.ndarray]
             given = getattr(s, name)
             values |= {e: numbers[:, at + k] for k, e in enumerate((given,) if size == 1 else given)}
             at += size
-        for name, quantity in element.audit(s):  # type: ignore[attr-defined]
+        for name, quantity in asked:
             result = np.broadcast_to(np.asarray(evaluate(quantity, values, check=False)), (len(q), len(members)))
             found |= {f"{i.name}.{name}": result[:, k] for k, i in enumerate(members)}
     return found

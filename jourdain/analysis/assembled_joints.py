@@ -63,9 +63,9 @@ _MOTIONS: dict[Any, PairMotion] = {}
 _FREEDOMS: dict[Any, int | None] = {}
 
 
-def _motion_of(pair: Pair, reduced: tuple[tuple[str, Reduction], ...]) -> PairMotion:
-    key = (pair.key, tuple((b, id(r)) for b, r in reduced))
-    return _MOTIONS.setdefault(key, PairMotion(pair, reduced))
+def _motion_of(pair: Pair, reduced: tuple[tuple[str, Reduction], ...], discrete: bool) -> PairMotion:
+    key = (pair.key, tuple((b, id(r)) for b, r in reduced), discrete)
+    return _MOTIONS.setdefault(key, PairMotion(pair, reduced, discrete))
 
 
 def _freedoms(element: Element) -> int | None:
@@ -265,7 +265,7 @@ class JointSpace:
                 assert isinstance(instance.element, Pair)
                 together = isinstance(instance.element, Spherical)
                 number, reduced = len(rows), program._reduced_blocks(instance)
-                motion = _motion_of(instance.element, tuple(reduced.items()))
+                motion = _motion_of(instance.element, tuple(reduced.items()), program.evaluation == "discrete")
                 functions = _pair_functions(motion)
                 places = []
                 for f in functions:
@@ -308,7 +308,7 @@ class JointSpace:
 
     def attach(self, run: Any) -> None:
         """Gives a run the tables and memory of this space; its steps are then solved in joint coordinates."""
-        from ..solvers.reduced_step import functions, reduced_newton
+        from ..solvers.reduced_step import functions, reduced_finish, reduced_newton
 
         program, n = self.program, self.program.unknowns
         nw, m, s, k = self.size, len(self.closure), len(self.servo), len(self.nodes)
@@ -334,7 +334,7 @@ class JointSpace:
             sp.T_END: columns.size, sp.T_MEAN: columns.size, sp.FREEDOMS: 12 * nw, sp.POINTS: 6 * k, sp.WRENCH: 6 * k, sp.MOTION: 8 * k,
             sp.KT: n * nw, sp.A: nw * nw, sp.GB: nw * (m + s), sp.CT: (m + s) * nw, sp.FINAL: (nw + s) ** 2, sp.RHS: nw + m + s, sp.W: nw + m + s,
             sp.EFFECTIVE: n, sp.LINEAR: n, sp.SHIFT: len(self.augmented), sp.GD: m * m, sp.GX: (nw + s + 1) * m, sp.SCRATCH: max(512, nw),
-            sp.STATE: sp.STATE_SIZE, sp.ROW_SCALE: m,
+            sp.STATE: sp.STATE_SIZE, sp.ROW_SCALE: m, sp.FINAL_SCALE: nw + s,
         }  # fmt: skip
         self.memory |= {slot: np.zeros(max(1, size)) for slot, size in sizes.items()}
         for u, p in enumerate(self.patterns):  # coordinates of their own: unit columns
@@ -342,6 +342,7 @@ class JointSpace:
                 for slot in (sp.T_END, sp.T_MEAN):
                     self.memory[slot][starts[u]] = 1.0
         self.memory[sp.STATE][sp.LIMIT] = SWITCH
+        self.memory[sp.STATE][sp.THETA] = 0.0 if program.evaluation == "start" else run.scheme[ap.THETA]
         self.frame = np.zeros(sp.SIZE, np.int64)
         self.frame[sp.N_W], self.frame[sp.N_CLOSURE], self.frame[sp.N_SERVO] = nw, m, s
         self.frame[sp.N_NODES], self.frame[sp.N_AUGMENTED] = k, len(self.augmented)
@@ -353,6 +354,7 @@ class JointSpace:
         self._work = np.zeros(max(self.workspace, program.plan().workspace))
         run.frame[ap.F_WORK] = self._work.ctypes.data
         run.use_joints(self, self.frame.ctypes.data, reduced_newton.address)
+        run.frame[ap.FINISH] = reduced_finish.address
 
     # -- numbers ----------------------------------------------------------------------------------------------------------------------
 

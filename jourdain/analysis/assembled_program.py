@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
-from ..formalisms.elements.element import Element, Reduction
+from ..formalisms.elements.element import Element, Reduction, symbols_of
 from ..formalisms.elements.stepping import ElementStep
 from ..native.function import Function, compile_function
 from ..solvers import assembled_plan as ap
@@ -103,7 +103,9 @@ class Program:
         self.handles, self.instances, self.dropped = handles, instances, dropped
         self.nq = sum(h.size for h in handles)
         self.reductions = {} if reduction == "none" else reductions_of(instances)
+        self.first_order = first_order_handles(instances)
         self._number_unknowns()
+        self.evaluation = evaluation
         self._group(evaluation)
         self._tabulate()
         self._pattern()
@@ -147,7 +149,7 @@ class Program:
             n, m, k = step.element.size, len(step.row_names), len(step.packing.history)
             local = len(step.unknowns)
             table[g] = (count, n, m, k, local, at["gather"], at["rows"], len(self.multiplier_names), at["history"],
-                        step.has_mass, step.uses_rate, g * ap.KERNELS)  # fmt: skip
+                        step.uses_excess, step.uses_rate, g * ap.KERNELS)  # fmt: skip
             for member in group.members:
                 gather.append(self._local_coordinates(self.instances[member]))
                 rows.append(self._local_rows(member, step, multiplier_rows))
@@ -216,6 +218,21 @@ class Program:
         self.indices = found % self.unknowns
         self.starts = np.searchsorted(found // self.unknowns, np.arange(self.unknowns + 1)).astype(np.int64)
 
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The order of elimination."""
+        from ..solvers.elimination import elimination_order
+
+        return elimination_order(self.starts, self.indices, np.array(self.unknown_group), self.coordinate_unknowns)
+
+    def describe(self, unknown: int) -> str:
+        """The coordinate and the elements acting on it, or the row of an element, that an unknown stands for."""
+        name, number = self.unknown_names[unknown], self.unknown_group[unknown]
+        if unknown >= self.coordinate_unknowns:
+            return f"the multiplier '{name}'"
+        acting = [i.name for i in self.instances if any(h.number == number for h in i.blocks.values())]
+        return f"coordinate '{name}' (elements {', '.join(repr(n) for n in acting)})"
+
     def plan(self) -> ap.Plan:
         """Tables for native loops."""
         size = self.group_table
@@ -223,12 +240,16 @@ class Program:
         entries = self.kernel_table[:, ap.ENTRIES].max(initial=0)
         work = max([f.signature.workspace for g in self.groups for f in g.kernels.functions], default=1)
         free, kinds, bodies = self._updates()
+        first = [
+            (h.offset + i, self.first_unknown[h.number] + i) for h in self.handles if h.number in self.first_order for i in range(h.size)
+        ]
         work = max(
             [work] + [f.signature.workspace for r in set(self.reductions.values()) for f in reduction_functions(r, self._size_of(r))]
         )
         return ap.Plan(
             size, self.kernel_table, self.gather, self.rows, self.slots, free, kinds, bodies, self.constants, self.multiplier_rows,
-            self.unknowns, self.coordinate_unknowns, max(width, 64), int(size[:, ap.ROWS].max(initial=0) + entries) + ap.AUDIT_SIZE + 64, work,
+            np.array(first, np.int64).reshape(-1, 2), self.unknowns, self.coordinate_unknowns, max(width, 64),
+            int(size[:, ap.ROWS].max(initial=0) + entries) + ap.AUDIT_SIZE + 64, work,
         )  # fmt: skip
 
     def _size_of(self, reduction: Reduction) -> int:
@@ -251,17 +272,49 @@ class Program:
         shaped = [np.array(x, np.int64).reshape(-1, k) for x, k in ((free, 2), (kinds, ap.REDUCTION_COLUMNS), (bodies, 2))]
         return shaped[0], shaped[1], shaped[2]
 
-    def initial_history(self, q: np.ndarray, constants: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
+    def initial_history(self, q: np.ndarray) -> np.ndarray:
         """Internal variables of all instances at the start, in the order of the groups."""
-        parts: list[np.ndarray] = []
-        for group in self.groups:
-            element = group.kernels.step.element
-            for i in group.members if element.history else ():
-                instance = self.instances[i]
-                blocks = {b: q[h.offset : h.offset + h.size] for b, h in instance.blocks.items()}
-                given = instance.element.initial_history(blocks, constants[i])
-                parts += [np.broadcast_to(np.asarray(given.get(n, 0.0), float), (size,)) for n, size in element.history.items()]
-        return _joined(parts, float)
+        return _joined([initial_history(self.instances[i], q) for group in self.groups for i in group.members], float)
+
+
+def initial_history(instance: Instance, q: np.ndarray) -> np.ndarray:
+    """Internal variables of an instance at the start."""
+    element, at, constants = instance.element, 0, {}
+    if not element.history:
+        return np.zeros(0)
+    for name, size in element.constants.items():
+        constants[name], at = instance.numbers[at : at + size], at + size
+    blocks = {b: q[h.offset : h.offset + h.size] for b, h in instance.blocks.items()}
+    given = element.initial_history(blocks, constants)
+    return _joined([np.broadcast_to(np.asarray(given.get(n, 0.0), float), (size,)) for n, size in element.history.items()], float)
+
+
+def first_order_handles(instances: Sequence[Instance]) -> set[int]:
+    """Numbers of the coordinates that have rates instead of mass; every element must see them so, and each has its rates from one."""
+    found = {i.blocks[b].number for i in instances for b in i.element.first_order}
+    if not found:
+        return found
+    rated: dict[int, str] = {}
+    for i in instances:
+        for b, h in i.blocks.items():
+            if h.number in found and b not in i.element.first_order:
+                raise ModelError(
+                    f"element '{i.name}': coordinates '{h.name}' are of first order in another element; name '{b}' in first_order"
+                )
+        for b in {b for b, _ in i.element.rates(symbols_of(i.element))} if i.element.first_order else ():
+            h = i.blocks[b]
+            if h.number in rated:
+                raise ModelError(
+                    f"element '{i.name}': coordinates '{h.name}' already have their rates from '{rated[h.number]}'; one for each"
+                )
+            rated[h.number] = i.name
+    for i in instances:
+        for h in (i.blocks[b] for b in i.element.first_order):
+            if h.number not in rated or h.fixed:
+                raise ModelError(
+                    f"element '{i.name}': no element gives the rates of '{h.name}'; add one, or fix the coordinates' value as a constant"
+                )
+    return found
 
 
 def reductions_of(instances: Sequence[Instance]) -> dict[int, Reduction]:

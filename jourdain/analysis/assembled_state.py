@@ -5,7 +5,7 @@ They are needed once for a run and are evaluated without compiling, for all inst
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,19 @@ import numpy as np
 from scipy.sparse import bmat, coo_matrix, csc_matrix, csr_matrix, diags, identity
 
 from ..errors import InputError
+from ..formalisms.elements.element import Element
 from ..formalisms.elements.stepping import ElementStep
-from ..symbolic.graph import evaluate
-from .assembled_program import Handle, Instance
+from ..symbolic.derivatives import sparse_jacobian
+from ..symbolic.expr import HALF, ZERO, Expr, add, mul, sub
+from ..symbolic.graph import evaluate, substitute
+from .assembled_program import Handle, Instance, first_order_handles, initial_history
 
 #: Violations of the initial state below this part of the coordinates are removed, larger ones refused.
 TOLERATED = 1e-6
+#: Length (s) of the step by which forces at an instant are evaluated, and of one about it for those that span a step (dampers, rolling).
+MOMENT, CENTRED = 1e-7, 1e-5
+_STEPS: dict[Any, ElementStep] = {}
+_SLOPES: dict[Any, tuple[dict[tuple[int, int], Expr], dict[tuple[int, int], Expr]]] = {}
 
 
 @dataclass
@@ -40,17 +47,26 @@ class Equations:
     def __init__(self, handles: Sequence[Handle], instances: Sequence[Instance]) -> None:
         self.nq = sum(h.size for h in handles)
         self.free = np.concatenate([np.full(h.size, not h.fixed) for h in handles]) if handles else np.zeros(0, bool)
+        first = first_order_handles(instances)
+        self.first = np.concatenate([np.full(h.size, h.number in first) for h in handles]) if handles else np.zeros(0, bool)
         self.coordinate_names = [f"{h.name}[{i}]" for h in handles for i in range(h.size)]
         groups: dict[Any, list[int]] = {}
         for k, instance in enumerate(instances):
             groups.setdefault(instance.element.key, []).append(k)
-        self._groups = [(ElementStep(instances[m[0]].element, "end"), [instances[i] for i in m]) for m in groups.values()]
+        self._groups = [(_step(instances[m[0]].element), [instances[i] for i in m]) for m in groups.values()]
         self.row_names = [(i.name, row) for step, members in self._groups for i in members for row in step.row_names]
+        self._owner = np.array([h.number for h in handles for _ in range(h.size)], int)
+        owners = (
+            (_owner_of(instances[k], len(handles) + k), len(step.row_names))
+            for (step, _), m in zip(self._groups, groups.values(), strict=True)
+            for k in m
+        )
+        self._row_owner = np.array([owner for owner, count in owners for _ in range(count)], int)
         self._internal = np.array([r is not None and row in r.rows for step, members in self._groups for r in (step.element.reduction,)
                                    for _ in members for row in step.row_names], bool)  # fmt: skip
 
-    def at(self, q: np.ndarray, v: np.ndarray, t: float, z: np.ndarray | None = None) -> Instant:
-        """The equations at a state."""
+    def at(self, q: np.ndarray, v: np.ndarray, t: float, history: Mapping[str, np.ndarray] | None = None) -> Instant:
+        """The equations at a state; ``history`` gives internal variables by instance (default: as at the start of a run)."""
         nothing: list[Any] = [[np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]]
         mass, rows, acting = ([list(x) for x in nothing] for _ in range(3))
         force = np.zeros(self.nq)
@@ -59,12 +75,18 @@ class Equations:
         first = 0
         for step, members in self._groups:
             index = self.local_coordinates(step, members)
-            known = self._values(step, members, index, q, v, t)
+            known = self._values(step, members, index, q, v, t, history=history)
             n, m, count = step.element.size, len(step.row_names), len(members)
             local = first + np.arange(count)[:, None] * m + np.arange(m)
             first += count * m
             residual, entries = step._acceleration
-            computed = evaluate([*residual, *entries.values(), *step._row_residuals, *(rest for _, rest in step._rate_rows())], known)
+            computed = evaluate([*residual, *entries.values(), *step._row_residuals, *(rest for _, rest in step._rate_rows)], known)
+            if _spans(step):
+                kept = [*range(n), *(n + m + k for k, (i, j) in enumerate(entries) if i < n <= j)]
+                listed = [*residual, *entries.values()]
+                middle = evaluate([listed[k] for k in kept], self._values(step, members, index, q, v, t, True, history))
+                for k, x in zip(kept, middle, strict=True):
+                    computed[k] = x
             out = [np.broadcast_to(x, (count,)) for x in computed]
             for i in range(n):
                 np.add.at(force, index[:, i], out[i])
@@ -91,15 +113,20 @@ class Equations:
         return np.array([[h.offset + i for b in step.element.blocks for h in (m.blocks[b],) for i in range(h.size)] for m in members])
 
     def _values(
-        self, step: ElementStep, members: Sequence[Instance], index: np.ndarray, q: np.ndarray, v: np.ndarray, t: float
-    ) -> dict[Any, Any]:
-        """Numbers for the packed input; the start of the step is a moment ago, along the motion."""
-        p, moment = step.packing, 1e-7
-        known: dict[Any, Any] = dict(zip(p.scalars, (moment, t - moment, 1.0, 1.0, 0.0), strict=True))
+        self, step: ElementStep, members: Sequence[Instance], index: np.ndarray, q: np.ndarray, v: np.ndarray, t: float,
+        centred: bool = False, history: Mapping[str, np.ndarray] | None = None,
+    ) -> dict[Any, Any]:  # fmt: skip
+        """Numbers for the packed input; the start of the step is a moment ago, along the motion, or half of one (``centred``)."""
+        p, moment = step.packing, CENTRED if centred else MOMENT
+        back, ahead, theta = (0.5 * moment, 0.5 * moment, 0.5) if centred else (moment, 0.0, 1.0)
+        known: dict[Any, Any] = dict(zip(p.scalars, (moment, t - back, 1.0, theta, 0.0), strict=True))
         for k in range(step.element.size):
             qk, vk = q[index[:, k]], v[index[:, k]]
-            known |= {p.q0[k]: qk - moment * vk, p.q1[k]: qk, p.excess[k]: vk, p.offset[k]: vk}
-        known |= {s: 0.0 for s in p.multipliers} | {s: 0.0 for s in p.history}
+            known |= {p.q0[k]: qk - back * vk, p.q1[k]: qk + ahead * vk, p.excess[k]: vk, p.offset[k]: vk}
+        known |= {s: 0.0 for s in p.multipliers}
+        if p.history:
+            z = [(history or {}).get(m.name, initial_history(m, q)) for m in members]
+            known |= {s: np.array([part[k] for part in z]) for k, s in enumerate(p.history)}
         numbers = np.array([m.numbers for m in members]).reshape(len(members), -1)
         at = 0
         for c in step.element.constants:
@@ -108,6 +135,25 @@ class Equations:
                 known[e] = numbers[:, at]
                 at += 1
         return known
+
+    def tangent(self, q: np.ndarray, v: np.ndarray, t: float, lam: np.ndarray) -> tuple[csr_matrix, csr_matrix]:
+        """K = ∂(∇V + F − Q + Ḡᵀλ)/∂q and C = ∂(F − Q)/∂q̇ at a state, with λ in the order of ``row_names``."""
+        parts: list[list[Any]] = [[[np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]] for _ in range(2)]
+        first = 0
+        for step, members in self._groups:
+            index = self.local_coordinates(step, members)
+            known = self._values(step, members, index, q, v, t, centred=_spans(step))
+            known |= {s: q[index[:, k]] for k, s in enumerate(step.packing.q1)}
+            m, count = len(step.row_names), len(members)
+            local = lam[first : first + m * count].reshape(count, m)
+            first += m * count
+            known |= {s: local[:, j] for j, s in enumerate(step.packing.multipliers)}
+            known |= {s: 0.0 for s in step.packing.excess}
+            for part, entries in zip(parts, _slopes(step), strict=True):
+                for (i, j), x in zip(entries, evaluate(list(entries.values()), known), strict=True):
+                    _append(part, np.broadcast_to(x, (count,)), index[:, i], index[:, j])
+        shape = (self.nq, self.nq)
+        return _sparse(parts[0], shape), _sparse(parts[1], shape)
 
     # -- consistent states ----------------------------------------------------------------------------------------------
 
@@ -127,6 +173,36 @@ class Equations:
         self._refuse(defect, 10.0 * TOLERATED * max(1.0, float(np.abs(v).max(initial=0.0))), "velocity", name)
         for _ in range(2):
             v = v + self._least(now.rows, -(now.rows @ v + now.rate))
+        if self.first.any():
+            v = np.where(self.first, -self.at(q, v, t).force, v)
+        return q, v
+
+    def after_impact(
+        self, v0: np.ndarray, q: np.ndarray, v: np.ndarray, t: float, old: set[tuple[str, str]], name: str
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """State after an impact at which rates were to jump from v₀ to v: the nearest ones, in the metric of the masses, that constraints admit.
+
+        M (v₁ − v) + Ḡᵀι = 0 with G v₁ + rate = 0 for new rows; rows that were there (``old``) keep what the scheme left of them.
+        """
+        from scipy.sparse.linalg import splu
+
+        span, now = max(1.0, float(np.abs(q).max(initial=0.0))), self.at(q, v, t)
+        self._refuse(now.value, TOLERATED * span, "position after an event", name)
+        for _ in range(4):
+            if np.abs(now.value).max(initial=0.0) <= 1e-14 * span:
+                break
+            q = q + self._least(now.rows, -now.value)
+            now = self.at(q, v, t)
+        kept = np.where([r in old for r in self.row_names], now.rows @ v0 + now.rate, 0.0) if self.row_names else np.zeros(0)
+        defect = now.rows @ v + now.rate - kept
+        if np.abs(defect).max(initial=0.0) > 1e-13 * max(1.0, float(np.abs(v).max(initial=0.0))):
+            f, m = np.flatnonzero(self.free), len(defect)
+            mass, scale = now.mass[f][:, f], max(1e-300, float(abs(now.mass).max()))
+            K = csc_matrix(bmat([[mass, now.acting[:, f].T], [now.rows[:, f], -1e-13 / scale * identity(m)]]))
+            v = v.copy()
+            v[f] += splu(K).solve(np.concatenate([np.zeros(f.size), -defect]))[: f.size]
+        if self.first.any():
+            v = np.where(self.first, -self.at(q, v, t).force, v)
         return q, v
 
     def _complete(self, now: Instant, v: np.ndarray) -> np.ndarray:
@@ -160,11 +236,13 @@ class Equations:
         x = splu(K).solve(np.concatenate([np.zeros(n), target]))[:n]
         return np.where(self.free, x, 0.0)
 
-    def accelerations(self, q: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
+    def accelerations(
+        self, q: np.ndarray, v: np.ndarray, t: float, history: Mapping[str, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """a and λ of M a + force + Ḡᵀλ = 0, G a + bias = 0 (least squares where constraints are redundant)."""
         from scipy.sparse.linalg import spsolve
 
-        now = self.at(q, v, t)
+        now = self.at(q, v, t, history)
         f, m = np.flatnonzero(self.free), now.rows.shape[0]
         mass, acting, rows = now.mass[f][:, f], now.acting[:, f], now.rows[:, f]
         scale = max(1e-300, float(abs(mass).max()) if mass.nnz else 1.0)
@@ -175,35 +253,51 @@ class Equations:
         return a, x[f.size :]
 
     def redundant(self, q: np.ndarray, v: np.ndarray, t: float, preferred: Callable[[], set[str]] = set) -> frozenset[tuple[str, str]]:
-        """Rows that depend on others, by rank-revealing QR at a state; those inside a body are kept first, then those of preferred instances."""
-        from scipy.linalg import qr
+        """Rows that depend on others at a state; those inside a body are kept first, then those of preferred instances."""
+        from .assembled_rank import dependent_rows
 
-        rows = csr_matrix(self.at(q, v, t).rows[:, np.flatnonzero(self.free)])
-        if rows.nnz == 0 or not _suspicious(rows):
+        free = np.flatnonzero(self.free)
+        rows = csr_matrix(self.at(q, v, t).rows[:, free])
+        if rows.nnz == 0:
             return frozenset()
-        size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         names = preferred()
-        weight = np.where(self._internal, 1e6, np.where([instance in names for instance, _ in self.row_names], 1e3, 1.0))
-        G = rows.toarray() * (weight / np.where(size > 0.0, size, 1.0))[:, None]
-        _, R, order = qr(G.T, mode="economic", pivoting=True)
-        d = np.abs(np.diag(R))
-        rank = int((d > 1e-8).sum())
-        return frozenset(self.row_names[i] for i in order[rank:])
+        rank = np.where(self._internal, 2, [instance in names for instance, _ in self.row_names])
+        return frozenset(self.row_names[i] for i in dependent_rows(rows, rank, self._owner[free], self._row_owner))
 
 
-def _suspicious(rows: csr_matrix) -> bool:
-    """Whether some rows may depend on others: a pivot of [1 Gᵀ; G 0] vanishes or nearly so."""
-    from ..solvers.sparse_lu import SingularMatrix, SparseLU
+def _step(element: Element) -> ElementStep:
+    """The equations of an element type at an instant, derived once in a process."""
+    if element.key not in _STEPS:
+        _STEPS[element.key] = ElementStep(element, "end")
+    return _STEPS[element.key]
 
-    n = rows.shape[1]
-    K = csc_matrix(bmat([[identity(n), rows.T], [rows, None]]))
-    K.sort_indices()
-    try:
-        lu = SparseLU(K.indptr, K.indices, K.data)
-    except SingularMatrix:
-        return True
-    lu.factorise(K.data)
-    return bool(np.abs(lu.pivots).min() < 1e-6)
+
+def _slopes(step: ElementStep) -> tuple[dict[tuple[int, int], Expr], dict[tuple[int, int], Expr]]:
+    """Derivatives of an element's forces by its coordinates and by their rates, the start of the step moving with its end."""
+    key = step.element.key
+    if key not in _SLOPES:
+        p = step.packing
+        half = mul(HALF, p.scalars[0])
+        ends: dict[Expr, Expr] = {}
+        for a, b, r in zip(p.q0, p.q1, p.offset, strict=True):
+            ends |= {a: sub(b, mul(half, r)), b: add(b, mul(half, r))} if _spans(step) else {a: sub(b, mul(p.scalars[0], r))}
+        residual = list(step.residual_expressions[: step.element.size])
+        for i, f in step.first_order_rates.items():
+            residual[i] = sub(ZERO, f)
+        forces = substitute(residual, ends)
+        _SLOPES[key] = sparse_jacobian(forces, p.q1), sparse_jacobian(forces, p.offset)
+    return _SLOPES[key]
+
+
+def _spans(step: ElementStep) -> bool:
+    """Whether forces or rows of an element belong to the middle of a step."""
+    return step._internal is not None or bool(step._rolling) or bool(step._servo)
+
+
+def _owner_of(instance: Instance, own: int) -> int:
+    """The number of the only moving block that an instance acts on, else one of its own."""
+    moving = {h.number for h in instance.blocks.values() if not h.fixed}
+    return moving.pop() if len(moving) == 1 else own
 
 
 def _append(target: list[Any], x: np.ndarray, i: np.ndarray, j: np.ndarray) -> None:

@@ -6,8 +6,8 @@ Every element type is compiled once and run over its instances in native loops; 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,13 +17,27 @@ from ..formalisms.elements.schemes import Scheme, scheme
 from ..results.channel import Channel
 from ..results.solution import Solution
 from .assembled_audit import audit, failed
+from .assembled_channels import channels_of
 from .assembled_program import Handle, Instance, Program
 from .assembled_state import Equations
 
 if TYPE_CHECKING:
+    from ..solvers.assembled_run import Run
+    from .assembled_convergence import Convergence
+    from .assembled_events import AssembledEvent, Guard, Moment
+    from .assembled_servo import ServoReport, ServoStart
     from .assembled_static import AssembledModes, Equilibrium
 
 REDUCTIONS = ("none", "bodies", "joints")
+LINEAR_SOLVERS = ("own", "library")
+SERVOS = ("direct", "projected")
+
+
+class Held(Protocol):
+    """What marches a run piece by piece and sets fixed coordinates between the pieces."""
+
+    def march(self, run: Any, progress: bool) -> tuple[Any, int]:
+        """Rows of output and the reason of the end."""
 
 
 class AssembledSystem:
@@ -50,6 +64,9 @@ class AssembledSystem:
         self._programs: dict[Any, Program] = {}
         self._equations: Equations | None = None
         self._dropped: frozenset[tuple[str, str]] | None = None
+        self._inactive: set[str] = set()
+        self._events: list[AssembledEvent] = []
+        self._variants: dict[Any, AssembledSystem] = {}
 
     # -- building -----------------------------------------------------------------------------------------------------
 
@@ -59,6 +76,10 @@ class AssembledSystem:
         """A block of coordinates with initial values and rates; ``fixed`` ones are prescribed and constant (a frame on the ground)."""
         if name in self._handle_names:
             raise ModelError(f"system '{self.name}': coordinates '{name}' exist already; choose another name")
+        if not name or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ModelError(
+                f"system '{self.name}': coordinates '{name}' of size {size!r} are none; give a name and a whole number of at least 1"
+            )
         q, v = self._vector(q0, size, name, "q0"), self._vector(0.0 if v0 is None else v0, size, name, "v0")
         if fixed and np.any(v):
             raise ModelError(f"system '{self.name}': fixed coordinates '{name}' cannot move; leave out v0")
@@ -73,23 +94,33 @@ class AssembledSystem:
 
     def _vector(self, values: Any, size: int, name: str, what: str) -> np.ndarray:
         try:
-            x = np.array(np.broadcast_to(np.asarray(values, float), (size,)))
+            given = np.asarray(values, float)
+            if given.ndim == 0 and size > 1 and given:  # 0 stands for all zeros; any other number alone is a slip
+                raise ValueError
+            x = np.array(np.broadcast_to(given, (size,)))
         except (TypeError, ValueError):
             raise ModelError(f"system '{self.name}', '{name}': {what} must hold {size} numbers, got {values!r}") from None
         if not np.all(np.isfinite(x)):
             raise ModelError(f"system '{self.name}', '{name}': {what} holds a number that is not finite: {x}")
         return x
 
-    def add(self, element: Element, name: str, blocks: Mapping[str, Handle], constants: Mapping[str, Any] | None = None) -> Instance:
-        """Attaches an element to coordinates, with its numbers."""
+    def add(
+        self, element: Element, name: str, blocks: Mapping[str, Handle], constants: Mapping[str, Any] | None = None, *, active: bool = True
+    ) -> Instance:
+        """Attaches an element to coordinates, with its numbers; one that is not ``active`` waits until an event inserts it."""
         if name in self._instance_names:
             raise ModelError(f"system '{self.name}': element '{name}' exists already; choose another name")
+        if not isinstance(element, Element):
+            raise ModelError(f"system '{self.name}', '{name}': {element!r} is no element; give an instance such as DirectorBody()")
         if set(blocks) != set(element.blocks):
             raise ModelError(f"element '{name}' ({element.name}) is attached to {sorted(blocks)}; it needs {sorted(element.blocks)}")
         for b, h in blocks.items():
+            if not isinstance(h, Handle):
+                raise ModelError(f"element '{name}': block '{b}' is given {h!r}; give what coordinates(…) returned")
             if h.size != element.blocks[b] or h.number >= len(self.handles) or self.handles[h.number] is not h:
                 raise ModelError(
-                    f"element '{name}': block '{b}' needs {element.blocks[b]} coordinates of this system, '{h.name}' has {h.size}"
+                    f"element '{name}': block '{b}' needs {element.blocks[b]} coordinates of this system; '{h.name}' has {h.size}"
+                    + ("" if h.size != element.blocks[b] else " but belongs to another system")
                 )
         given = dict(constants or {})
         if set(given) != set(element.constants):
@@ -97,10 +128,15 @@ class AssembledSystem:
                 f"element '{name}' ({element.name}) is given {sorted(given)}; it needs the constants {sorted(element.constants)}"
             )
         numbers = {c: self._vector(given[c], size, name, c) for c, size in element.constants.items()}
+        for c in set(element.not_negative) & set(numbers):
+            if numbers[c].min() < 0.0:
+                raise ModelError(f"element '{name}' ({element.name}): {c} = {numbers[c].min():g} is negative; give a positive number")
         flat = np.concatenate([numbers[c] for c in element.constants]) if element.constants else np.zeros(0)
         instance = Instance(element, name, dict(blocks), flat)
         self.instances.append(instance)
         self._instance_names.add(name)
+        if not active:
+            self._inactive.add(name)
         self._numbers.append(numbers)
         self._changed()
         return instance
@@ -109,6 +145,48 @@ class AssembledSystem:
         self._programs.clear()
         self._equations = None
         self._dropped = None
+        self._variants.clear()
+
+    def event(
+        self, name: str, guard: Guard | str, blocks: Mapping[str, Handle] | None = None, direction: int = 0, terminal: bool = False,
+        action: Callable[[Moment], None] | None = None,
+    ) -> AssembledEvent:  # fmt: skip
+        """Something that happens when a guard crosses zero (rising: +1, falling: −1, both: 0).
+
+        ``guard(s)`` is an expression of the coordinates of some ``blocks`` (``s.block``), their rates (``s.velocity.block``) and the time
+        (``s.t``); a text names a multiplier ("element.row", in the unit of its force).  ``terminal`` ends the run; ``action(moment)`` may
+        remove and insert elements, change constants and velocities (see :class:`.Moment`).
+
+        >>> from jourdain.formalisms.elements.rigid import DirectorBody
+        >>> s = AssembledSystem("fall")
+        >>> ball = s.coordinates("ball", 12, DirectorBody.coordinates_of((0, 0, 1.0)))
+        >>> _ = s.add(DirectorBody(), "inertia", {"body": ball}, DirectorBody.numbers(1.0, (0.1, 0.1, 0.1), gravity=(0, 0, -9.81)))
+        >>> _ = s.event("floor", lambda s: s.ball[2], {"ball": ball}, terminal=True)
+        >>> float(s.simulate(1.0, 0.1).t[-1].round(9)) == round((2 / 9.81) ** 0.5, 9)
+        True
+        """
+        from .assembled_events import checked_event
+
+        made = checked_event(self, name, guard, blocks, direction, terminal, action, self._events)
+        self._events.append(made)
+        return made
+
+    def variant(self, inactive: frozenset[str], numbers: Mapping[str, Mapping[str, Any]]) -> AssembledSystem:
+        """This system without some elements and with other constants of some; each is prepared once."""
+        if not inactive and not numbers:
+            return self
+        changed = {n: {c: self._vector(x, np.size(x), n, c) for c, x in given.items()} for n, given in numbers.items()}
+        key = (inactive, *sorted((n, c, x.tobytes()) for n, given in changed.items() for c, x in given.items()))
+        if key not in self._variants:
+            made = AssembledSystem(self.name)
+            made.handles, made._handle_names = self.handles, self._handle_names
+            for instance, own in zip(self.instances, self._numbers, strict=True):
+                if instance.name not in inactive:
+                    made.add(instance.element, instance.name, instance.blocks, {**own, **changed.get(instance.name, {})})
+            self._variants[key] = made
+        found = self._variants[key]
+        found._q, found._v = self._q, self._v
+        return found
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -140,16 +218,19 @@ class AssembledSystem:
         """Moves the initial state onto the constraints (it must be near them) and completes rates of massless coordinates."""
         self.set_state(*self.equations.consistent(self.q0, self.v0, t, self.name))
 
-    def program(self, method: Scheme | str = "energy-momentum", reduction: str = "none") -> Program:
-        """Tables and code for a scheme and a reduction."""
+    def program(self, method: Scheme | str = "energy-momentum", reduction: str = "none", servo: str = "direct") -> Program:
+        """Tables and code for a scheme, a reduction and a treatment of servo constraints."""
         chosen = method if isinstance(method, Scheme) else scheme(method)
         if reduction not in REDUCTIONS:
             raise InputError(f"system '{self.name}': reduction '{reduction}' is unknown; choose one of {', '.join(REDUCTIONS)}")
         if not self.instances:
             raise ModelError(f"system '{self.name}' has no elements; add some")
-        key = (chosen.evaluation, reduction)
+        key = (chosen.evaluation, reduction, servo)
         if key not in self._programs:
-            self._programs[key] = Program(self.handles, self.instances, chosen.evaluation, reduction, self._dropped or frozenset())
+            from .assembled_servo import projected_instances
+
+            instances = projected_instances(self) if servo == "projected" else self.instances
+            self._programs[key] = Program(self.handles, instances, chosen.evaluation, reduction, self._dropped or frozenset())
         return self._programs[key]
 
     # -- running --------------------------------------------------------------------------------------------------------
@@ -157,7 +238,7 @@ class AssembledSystem:
     def simulate(
         self, end: float, step: float, method: str = "energy-momentum", reduction: str = "none", *, start: float = 0.0, tolerance: float = 1e-12,
         adaptive: bool = False, rtol: float = 1e-5, atol: float = 1e-7, every: int = 1, progress: bool = False, max_iterations: int = 20,
-        **coefficients: float,
+        linear_solver: str = "own", servo: str = "direct", held: Held | None = None, **coefficients: float,
     ) -> Solution:  # fmt: skip
         """Simulates from ``start`` to ``end`` (s) with steps of ``step`` (s; the largest one when ``adaptive``).
 
@@ -165,60 +246,122 @@ class AssembledSystem:
         (γ, β), "hht" (α), "generalized-alpha" (ρ∞), with ``coefficients`` gamma, beta, alpha, rho.  ``reduction`` "bodies" eliminates the
         internal constraints of bodies, "joints" also those of a spanning tree of the pairs (few unknowns, dense matrix).
         ``tolerance`` bounds the last increment of Newton's method relative to the largest coordinate.  Every ``every``-th step is kept.
+        ``linear_solver`` "own" factorises natively on a fixed pattern and turns to SciPy's SuperLU where that fails (counted in the statistics
+        as "library_factorisations"); "library" uses SuperLU throughout, slowly, to check the one by the other.
+        ``servo`` "projected" reduces the index of servo constraints whose inputs do not act on the outputs directly (cranes), with the methods
+        "generalized-alpha", "newmark" and "backward-euler"; see :meth:`servo_report`.  ``held`` changes fixed coordinates on the way (inputs).
         """
         from ..solvers import assembled_plan as am
 
         begun = time.perf_counter()
         chosen = scheme(method, **coefficients)
-        run, program = self._run(chosen, reduction, start, end, step, every, tolerance, max_iterations)
+        if linear_solver not in LINEAR_SOLVERS or (linear_solver == "library" and reduction == "joints"):
+            raise InputError(
+                f"system '{self.name}': linear_solver '{linear_solver}' is not available with reduction '{reduction}'; "
+                "choose 'own', or 'library' with reduction 'none' or 'bodies'"
+            )
+        if servo == "projected":
+            from .assembled_servo import even_step
+
+            step = even_step(self.name, end - start, step, adaptive)
+        acting = self.variant(frozenset(self._inactive), {})
+        run, program = acting._run(chosen, reduction, start, end, step, every, tolerance, max_iterations, servo)
+        if linear_solver == "library":
+            run.use_library()
         if adaptive:
+            if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
+                raise InputError(f"system '{self.name}': rtol = {rtol:g} and atol = {atol:g} must be positive (one of them may be 0)")
             run.set_adaptive(rtol, atol, 0.01 * step)
         run.begin()
-        rows, reason = run.march(progress)
+        events = None
+        if self._events:
+            from .assembled_events import EventRun
+
+            events = EventRun(self, self._events, chosen, reduction, servo, run, acting, program, set(self._inactive))
+        rows, reason = run.march(progress) if held is None else held.march(run, progress)
         t, q, v, lam, book = rows.joined()
-        if len(t) > 1:
+        if len(t) > 1 and servo == "direct":
             lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
         about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
-                 "status": "finished" if reason == am.FINISHED else "failed" if reason else "interrupted"}  # fmt: skip
+                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
         statistics = run.statistics(time.perf_counter() - begun)
-        audited = audit(self.instances, q)
-        channels = lambda: _channels(self, program, q, v, lam, book) | {n: Channel(a, "", "must vanish") for n, a in audited.items()}
+        if events is not None:
+            about["events"], statistics["events"] = events.records, len(events.records)
+        left_out = events.ever_inactive if events is not None else self._inactive
+        audited = audit([i for i in self.instances if i.name not in left_out], q)
+        names = program.multiplier_names if events is None else events.multiplier_names
+        channels = lambda: channels_of(self, names, q, v, lam, book) | {n: Channel(a, "", "must vanish") for n, a in audited.items()}
         solution = Solution(t, channels, about, statistics, self)
-        wrong = self._failure(run, program) if reason == am.FAILED else failed(audited, t)
+        wrong = events.failure if events is not None else ""
+        if reason == am.FAILED:
+            wrong = self._failure(run, events.program if events is not None else program)
+        elif not wrong and (violated := failed(audited, t)):
+            wrong = f"simulate '{self.name}': {violated}"
         if wrong:
             from .simulate import SimulationError
 
-            raise SimulationError(wrong if reason == am.FAILED else f"simulate '{self.name}': {wrong}", solution)
+            raise SimulationError(wrong, solution)
         return solution
 
     def _run(
-        self, chosen: Scheme, reduction: str, start: float, end: float, step: float, every: int, tolerance: float, iterations: int
-    ) -> Any:
+        self, chosen: Scheme, reduction: str, start: float, end: float, step: float, every: int, tolerance: float, iterations: int,
+        servo: str = "direct",
+    ) -> Any:  # fmt: skip
+        from ..solvers import assembled_plan as am
         from ..solvers.assembled_run import Run
-        from ..solvers.sparse_lu import SingularMatrix, joined_groups, order
 
-        if not (step > 0.0 and end > start):
-            raise InputError(f"system '{self.name}': step {step:g} s and span {start:g} … {end:g} s must be positive")
-        if every < 1 or tolerance <= 0.0:
-            raise InputError(f"system '{self.name}': every = {every} and tolerance = {tolerance:g} must be positive")
+        try:
+            timed = step > 0.0 and np.isfinite(end - start + step) and end > start
+        except TypeError:
+            timed = False
+        if not timed:
+            raise InputError(f"system '{self.name}': step {step} s and span {start} … {end} s must be positive and finite numbers")
+        if not (every >= 1 and tolerance > 0.0 and iterations >= 1) or every != int(every):
+            raise InputError(
+                f"system '{self.name}': every = {every}, tolerance = {tolerance:g} and max_iterations = {iterations} must be positive, every a whole number"
+            )
         q, v = self.equations.consistent(self.q0, self.v0, start, self.name)
-        if self._dropped is None:
-            self._dropped = self.equations.redundant(q, v, start, self._tree_pairs)
-            self._programs.clear()
-        program = self.program(chosen, reduction)
-        z = program.initial_history(q, self._numbers)
-        pattern = (program.starts, program.indices)
-        columns = order(*pattern, joined_groups(*pattern, np.array(program.unknown_group), program.coordinate_unknowns))
-        run = Run(program.plan(), pattern, columns, chosen.coefficients, q, v, z, tolerance, iterations)
+        first = self._servo_start(servo, chosen, q, v, start)
+        if first is not None:
+            q, v = first.q, first.v
+        z, program = self.prepared(chosen, reduction, servo, q, v, start)
+        run = Run(program.plan(), (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
         run.set_time(start, end, step, every)
-        if chosen.has_acceleration:
-            from ..solvers import assembled_plan as am
-
+        if first is not None:
+            run.vec[am.V0], run.vec[am.A0], run.vec[am.D0] = first.rates(chosen, step)
+            run.lam[am.LAST] = [first.multipliers.get(name, 0.0) for name in program.multiplier_names]
+        elif chosen.has_acceleration:
             run.vec[am.A0] = run.vec[am.D0] = self.equations.accelerations(q, v, start)[0]
+        self._factorise(run, program, reduction, first is not None)
+        return run, program
+
+    def prepared(self, chosen: Scheme, reduction: str, servo: str, q: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, Program]:
+        """Internal variables at a state and the program of a scheme; rows that depend on others at the first state are left out."""
+        if self._dropped is None:
+            self._dropped = self.equations.redundant(q, v, t, self._tree_pairs)
+            self._programs.clear()
+        program = self.program(chosen, reduction, servo)
+        return program.initial_history(q), program
+
+    def give(self, run: Run, program: Program, reduction: str, z: np.ndarray) -> None:
+        """Lets a run go on with a program of this system."""
+        run.adopt(program.plan(), (program.starts, program.indices), program.columns, z)
+        self._factorise(run, program, reduction)
+
+    def _factorise(self, run: Run, program: Program, reduction: str, loaded: bool = False) -> None:
+        """What solves the steps of a run: joint coordinates, or pivots of the sparse matrix (with multipliers when ``loaded``)."""
+        from ..solvers import assembled_plan as am
+        from ..solvers.sparse_lu import SingularMatrix
+
         if reduction == "joints":
-            self._use_joints(run, program, chosen)
-            return run, program
+            from .assembled_joints import JointSpace
+
+            JointSpace(program).attach(run)
+            return
         run.matrix()
+        if loaded:  # without tension a rope would steer nothing
+            run.lam[am.NOW] = run.scheme[am.KAPPA] * run.lam[am.LAST]
+            run.matrix()
         try:
             run.analyse()
         except SingularMatrix as error:
@@ -226,7 +369,30 @@ class AssembledSystem:
                 f"system '{self.name}': the equations do not determine '{program.unknown_names[error.column]}'; "
                 "is it free of mass and of forces, or constrained twice?"
             ) from None
-        return run, program
+        run.use_library_again()
+
+    def _servo_start(self, servo: str, chosen: Scheme, q: np.ndarray, v: np.ndarray, t: float) -> ServoStart | None:
+        """The consistent start of a projected run; refuses servo constraints that the scheme cannot solve."""
+        from .assembled_servo import check_actuation, check_projection
+
+        if servo not in SERVOS:
+            raise InputError(f"system '{self.name}': servo '{servo}' is unknown; choose one of {', '.join(SERVOS)}")
+        if servo == "projected":
+            return check_projection(self, chosen, t)
+        check_actuation(self, q, v, t, chosen.name)
+        return None
+
+    def servo_report(self, t: float = 0.0) -> ServoReport:
+        """How servo constraints are realised at the initial state: rank, index, internal motion; see :class:`.ServoReport`."""
+        from .assembled_servo import servo_report
+
+        return servo_report(self, t)
+
+    def servo_start(self, t: float = 0.0) -> ServoStart:
+        """The state nearest to the initial one that meets servo constraints with their hidden conditions; see :class:`.ServoStart`."""
+        from .assembled_servo import servo_start
+
+        return servo_start(self, t)
 
     def _tree_pairs(self) -> set[str]:
         """Names of the pairs of the spanning tree."""
@@ -234,21 +400,25 @@ class AssembledSystem:
 
         return {self.instances[k].name for k in spanning_tree(self.handles, self.instances)[1]}
 
-    def _use_joints(self, run: Any, program: Program, chosen: Scheme) -> None:
-        from .assembled_joints import JointSpace
-
-        if chosen.evaluation not in ("discrete", "midpoint"):
-            raise InputError(
-                f"system '{self.name}': reduction 'joints' belongs to the methods 'energy-momentum' and 'midpoint', not to '{chosen.name}'; "
-                "use reduction 'bodies'"
-            )
-        JointSpace(program).attach(run)
-
     def equilibrium(self, reduction: str = "none", **options: float) -> Equilibrium:
         """A stable equilibrium reached from the initial state by implicit relaxation; see :func:`.assembled_static.equilibrium`."""
         from .assembled_static import equilibrium
 
         return equilibrium(self, reduction, **options)  # type: ignore[arg-type]
+
+    def convergence(
+        self, end: float, steps: Sequence[float], channels: Sequence[str],
+        methods: Mapping[str, Mapping[str, Any]] | Sequence[str] = ("energy-momentum",), exact: Mapping[str, Any] | None = None,
+        reference: float | None = None, **options: Any,
+    ) -> Convergence:  # fmt: skip
+        """Relative errors of ``channels`` at ``end`` (s) over steps, for several methods (with their coefficients, if a mapping).
+
+        The reference is ``exact`` (values by channel), or a run of the energy-momentum scheme with the step ``reference`` (a tenth of the
+        smallest by default).  ``options`` go to :meth:`simulate`.  The result has ``errors``, ``orders`` and ``plot``.
+        """
+        from .assembled_convergence import convergence
+
+        return convergence(self, end, steps, channels, methods, exact, reference, **options)
 
     def modal(self, q: np.ndarray | None = None, count: int | None = None) -> AssembledModes:
         """Modes of vibration about an equilibrium (default: the initial state)."""
@@ -256,9 +426,33 @@ class AssembledSystem:
 
         return modal(self, q, count)
 
+    def inverse_dynamics(
+        self, motions: Mapping[str, Any], end: float, step: float, method: str = "energy-momentum", start: float = 0.0, **options: Any
+    ) -> Solution:
+        """Forces on coordinates that follow motions, found together with the motion of all others (servo constraints).
+
+        ``motions`` gives functions of time, tables (times, values) or numbers by coordinate: "name", or "name[2]" for an entry of a block.
+        The solution is that of :meth:`simulate`, whose ``options`` are taken, with the forces (N, N m) as channels "name.actuator".
+        """
+        from .assembled_inverse import inverse_dynamics
+
+        return inverse_dynamics(self, motions, end, step, method, start, **options)
+
     def _failure(self, run: Any, program: Program) -> str:
         from ..solvers import assembled_plan as am
 
+        unknown = run.undetermined() if run.joints is None else None
+        if unknown is not None:
+            return (
+                f"simulate '{self.name}': the equations of a step do not determine {program.describe(unknown)} at t = {run.clock[am.T]:.9g} s, "
+                f"even with a step of {run.clock[am.H]:.3g} s (singular matrix); give it mass or stiffness there, or remove constraints that coincide"
+            )
+        if run.count[am.REFUSED]:
+            return (
+                f"simulate '{self.name}': a step of {run.clock[am.H]:.3g} s at t = {run.clock[am.T]:.9g} s is refused, because "
+                + ("its energies do not balance: is a law's force none of its energies?" if run.count[am.REFUSED] == am.TOTAL else
+                   "an angle leaves the bodies' directions (mirror branch): use the robust form")
+            )  # fmt: skip
         r = np.abs(run.r) * (1.0 if run.lu is None else run.lu.row_scale)
         k = int(np.argmax(np.where(np.isfinite(r), r, np.inf)))
         return (
@@ -299,61 +493,3 @@ def _condition(K: Any) -> float:
     lu = splu(K)
     inverse = LinearOperator(K.shape, matvec=lu.solve, rmatvec=lambda b: lu.solve(b, trans="T"))
     return float(onenormest(K) * onenormest(inverse))
-
-
-_ENERGIES = ("kinetic", "potential", "internal", "dissipated", "supplied")
-
-
-def _channels(
-    system: AssembledSystem, program: Program, q: np.ndarray, v: np.ndarray, lam: np.ndarray, book: np.ndarray
-) -> dict[str, Channel]:
-    """Named channels of a run."""
-    from ..solvers import assembled_plan as am
-
-    channels: dict[str, Channel] = {}
-    kinds = {
-        h.name: i.element.name for i in system.instances if i.element.reduction is not None for h in (i.blocks[i.element.reduction.block],)
-    }
-    for h in system.handles:
-        part = slice(h.offset, h.offset + h.size)
-        channels |= _motion(h, kinds.get(h.name, ""), q[:, part], v[:, part])
-    for i, name in enumerate(program.multiplier_names):
-        channels[name] = Channel(lam[:, i], "", "multiplier, mean over the step before")
-    for i, name in enumerate(_ENERGIES):
-        channels[f"energy.{name}"] = Channel(book[:, i], "J", f"{name} energy")
-    channels["energy.total"] = Channel(book[:, am.TOTAL], "J", "kinetic, potential and internal energy")
-    channels["energy.residual"] = Channel(book[:, am.BALANCE], "J", "largest defect of the energy balance of a step since the row before")
-    channels["momentum.linear"] = Channel(book[:, 5:8], "kg*m/s", "linear momentum")
-    channels["momentum.angular"] = Channel(book[:, 8:11], "kg*m^2/s", "angular momentum about the origin")
-    channels["constraints.violation"] = Channel(book[:, am.VIOLATION], "", "largest violation of a constraint since the row before")
-    channels["newton.iterations"] = Channel(book[:, am.ITERATED].astype(np.int64), "", "iterations since the row before")
-    channels["newton.steps"] = Channel(book[:, am.USED].astype(np.int64), "", "steps since the row before")
-    return channels
-
-
-def _motion(h: Handle, kind: str, q: np.ndarray, v: np.ndarray) -> dict[str, Channel]:
-    """Channels of a block of coordinates: those of a frame for directors, the numbers themselves otherwise."""
-    if kind == "DirectorBody" or (h.size == 12 and h.fixed):
-        directors, rates = q[:, 3:].reshape(-1, 3, 3), v[:, 3:].reshape(-1, 3, 3)
-        return {
-            f"{h.name}.position": Channel(q[:, :3], "m", "origin"), f"{h.name}.rotation": Channel(directors.swapaxes(1, 2).copy(), "", "directors as columns"),
-            f"{h.name}.velocity": Channel(v[:, :3], "m/s", "velocity of the origin"),
-            f"{h.name}.angular_velocity": Channel(0.5 * np.cross(directors, rates).sum(axis=1), "rad/s", "angular velocity"),
-        }  # fmt: skip
-    if kind == "PlanarBody":
-        omega = 0.5 * (q[:, 2] * v[:, 3] - q[:, 3] * v[:, 2] + q[:, 4] * v[:, 5] - q[:, 5] * v[:, 4])
-        return {
-            f"{h.name}.position": Channel(q[:, :2], "m", "origin"), f"{h.name}.velocity": Channel(v[:, :2], "m/s", "velocity of the origin"),
-            f"{h.name}.angle": Channel(np.unwrap(np.arctan2(q[:, 3], q[:, 2])), "rad", "angle"),
-            f"{h.name}.angular_velocity": Channel(omega, "rad/s", "angular velocity"),
-        }  # fmt: skip
-    rate = {"m": "m/s", "rad": "rad/s"}.get(h.unit, "")
-    values, rates = (q[:, 0], v[:, 0]) if h.size == 1 else (q, v)
-    return {h.name: Channel(values, h.unit, "coordinates"), f"{h.name}.rate": Channel(rates, rate, "rates")}
-
-
-def joined(parts: Sequence[Solution]) -> Solution:
-    """Runs one after the other as one solution (for systems whose constraints change at events)."""
-    names = [n for n in parts[0].names if all(n in p for p in parts)]
-    t = np.concatenate([p.t for p in parts])
-    return Solution(t, {n: Channel(np.concatenate([p[n] for p in parts]), parts[0].channel(n).unit) for n in names}, parts[-1].metadata)

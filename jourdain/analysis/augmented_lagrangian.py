@@ -30,7 +30,7 @@ def simulate_augmented(
     """
     from ..solvers import assembled_plan as ap
     from ..solvers.assembled_run import Rows
-    from .assembled_system import _channels
+    from .assembled_channels import channels_of
 
     begun = time.perf_counter()
     run, program = system._run(scheme("energy-momentum"), "none", 0.0, end, step, 1, tolerance, 20)
@@ -69,7 +69,7 @@ def simulate_augmented(
         "status": "finished",
     }
     statistics = run.statistics(time.perf_counter() - begun) | {"sweeps": repeated + len(t) - 1}
-    return Solution(t, _channels(system, program, q, v, lam, book), about, statistics, system)
+    return Solution(t, channels_of(system, program.multiplier_names, q, v, lam, book), about, statistics, system)
 
 
 class _Stepper:
@@ -78,10 +78,9 @@ class _Stepper:
     def __init__(self, run: Any) -> None:
         from ..solvers import assembled_plan as ap
         from ..solvers.assembled import march
-        from ..solvers.assembled_run import _native
 
         n, m = run.vec.shape[1], run.lam.shape[1]
-        self.run, self.plan, self.march = run, ap, _native(march)
+        self.run, self.plan, self.march = run, ap, march.call
         self.out = np.empty(4), np.empty((4, n)), np.empty((4, n)), np.empty((4, m)), np.empty((4, ap.BOOK))
         for slot, array in zip((ap.OUT_T, ap.OUT_Q, ap.OUT_V, ap.OUT_LAM, ap.OUT_BOOK), self.out, strict=True):
             run.frame[slot] = array.ctypes.data

@@ -6,7 +6,7 @@ x holds independent coordinates, velocities, user states, inputs and parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,7 @@ class Balance:
         dynamic: bool,
         accelerations: Mapping[int, Any],
         steady: Sequence[int] = (),
+        make: Callable[..., Residual] = Residual,
     ) -> None:
         self.system, self.dynamic = system, dynamic
         self.frozen = {k.index for k in exchange if k.kind == "q"}
@@ -71,7 +72,7 @@ class Balance:
         self.equations = dict(equations)
         self._accelerated = list(accelerations)
         laws = {f"acceleration {system.velocity_names[j]}": as_expr(e) for j, e in accelerations.items()}
-        self.residual = Residual(system, self.parameters, {**self.equations, **laws})
+        self.residual = make(system, self.parameters, {**self.equations, **laws})
         self.held: list[Unknown] = []
         values = system.parameters
         self.place = Place(start, np.array([values[n] for n in self.parameters]))

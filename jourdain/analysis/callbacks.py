@@ -73,10 +73,11 @@ class Callbacks:
         nu = self.native.system.nu
         for item, places, f in zip(self.items, self.places, self.functions, strict=True):
             arguments = f(np.array([t]), x, u[:nu])
-            u[places] = _checked(item, t, np.atleast_1d(item.function(*arguments.tolist())))
+            u[places] = checked(item, t, np.atleast_1d(item.function(*arguments.tolist())))
 
 
-def _checked(item: Callback, t: float, values: np.ndarray) -> np.ndarray:
+def checked(item: Callback, t: float, values: np.ndarray) -> np.ndarray:
+    """The values of a callback, if they are finite numbers, one for each of its inputs."""
     values = np.asarray(values, dtype=float).ravel()
     if values.shape != (len(item.inputs),) or not np.isfinite(values).all():
         raise CallbackError(

@@ -47,6 +47,8 @@ def simulate_descriptor(
     if jumps:
         raise InputError(f"event '{jumps[0]}' sets joint coordinates; simulate it with the recursive formulation")
     times = np.linspace(span[0], span[1], outputs) if outputs is not None else times
+    if times is not None and not (span[0] <= np.min(times) and np.max(times) <= span[1]):
+        raise InputError(f"simulate '{system.model.name}': output times must lie between {span[0]:g} and {span[1]:g} s")
     own = system.state_of(start)
     constants, signals, controllers = sort_inputs(system.reference, inputs or {})
     if controllers:
@@ -70,7 +72,8 @@ def simulate_descriptor(
     if stabilisation == "baumgarte":
         system = DescriptorSystem(system.reference, system.descriptor, system._key, (alpha, alpha if beta is None else beta))
     native = NativeSystem(system, u, signals=signals, start=own)  # type: ignore[arg-type]
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "step": step, "t_eval": times, "progress": progress, "max_steps": max_steps}
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "step": step, "progress": progress, "max_steps": max_steps}
+    options["dense"] = times is not None
     if system.descriptor.charts:
         from ..solvers.rotation_chart import exchange
 
@@ -79,20 +82,29 @@ def simulate_descriptor(
     trajectory = integrate(native.rhs, span, own.x, method, project=project, positions=system.nq, events=native.events(), **options)
     if native.callbacks is not None and native.callbacks.error is not None:
         raise native.callbacks.error
-    solution = wrap(system, start, trajectory.t, trajectory.x, about | {"status": trajectory.status, "message": trajectory.message})
+    about |= {"status": trajectory.status, "message": trajectory.message}
+    if times is None:
+        solution = wrap(system, start, trajectory.t, trajectory.x, about)
+    else:  # turns of joints are counted from step to step, whatever the output
+        wanted = np.asarray(times, dtype=float)
+        wanted = wanted[wanted <= trajectory.t[-1]]
+        grid = np.union1d(trajectory.t, wanted)
+        solution = wrap(system, start, grid, trajectory.at(grid), about, np.searchsorted(grid, wanted))
     if trajectory.status in ("failed", "max_steps"):
         raise SimulationError(f"simulate '{system.model.name}' in {formulation} coordinates: {trajectory.message}", solution)
     return solution
 
 
-def wrap(system: DescriptorSystem, start: State, t: np.ndarray, rows: np.ndarray, about: dict[str, Any]) -> Solution:
-    """Rows (x, ẋ, z) as a solution of the reference system; the rows themselves are kept in ``solution.unknowns``."""
+def wrap(
+    system: DescriptorSystem, start: State, t: np.ndarray, rows: np.ndarray, about: dict[str, Any], kept: np.ndarray | slice = slice(None)
+) -> Solution:
+    """Rows (x, ẋ, z), or the ``kept`` ones, as a solution of the reference system; they themselves stay in ``solution.unknowns``."""
     n = system.nq
     zero = np.zeros(n)
     p, R, v, w, _, _ = system.function("bodies")(t[:, None], rows[:, :n], rows[:, n : 2 * n], zero)
-    states = np.column_stack([tree_states(system.reference, start, t, p, R, v, w), rows[:, 2 * n :]])
-    solution = solution_of(system.reference, t, states, about)
-    solution.unknowns = rows  # type: ignore[attr-defined]
+    states = np.column_stack([tree_states(system.reference, start, t, p, R, v, w, drifting=True), rows[:, 2 * n :]])
+    solution = solution_of(system.reference, t[kept], states[kept], about)
+    solution.unknowns = rows[kept]  # type: ignore[attr-defined]
     return solution
 
 

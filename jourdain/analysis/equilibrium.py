@@ -6,7 +6,7 @@ with given speeds or with given forces.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from .tables import File, eigenvalue_plot, write_record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .formulations import FormulatedSystem
     from .linearise import LinearSystem
     from .system import System
 
@@ -43,7 +44,7 @@ class Entry:
 class Equilibrium:
     """An equilibrium: its state, the inputs and parameters that belong to it, and how it was found."""
 
-    system: System = field(repr=False)
+    system: System | FormulatedSystem = field(repr=False)
     kind: str
     state: State
     inputs: dict[str, float]
@@ -85,10 +86,8 @@ class Equilibrium:
     @cached_property
     def linear(self) -> LinearSystem:
         """The linear system about this equilibrium."""
-        from .linearise import linearise
-
         with temporary_parameters(self.system, self.parameters):
-            return linearise(self.system, self)
+            return self.system.linearise(self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -166,6 +165,7 @@ def equilibrium(
     steady: Sequence[str] | None = None,
     continuation: str | tuple[str, float] | None = "gravity",
     iterations: int = 80,
+    make: Callable[..., Residual] = Residual,
 ) -> Equilibrium:
     """Equilibrium near a state.
 
@@ -174,7 +174,8 @@ def equilibrium(
     found from further ``equations`` (expressions that must vanish).  With kind "dynamic" the independent velocities of ``x0`` are
     kept and all their accelerations vanish, except those given in ``accelerations`` (numbers or expressions); ``steady`` names
     the velocities that are to be independent (those given in ``x0`` by default).  Where Newton's method fails, gravity (or a
-    parameter from another value: ``continuation=("k", 1e5)``) is brought in step by step.
+    parameter from another value: ``continuation=("k", 1e5)``) is brought in step by step.  ``make`` is what evaluates the equations
+    (another formulation's).
 
     >>> import jourdain as jd
     >>> m = jd.Model("pendulum")
@@ -189,7 +190,7 @@ def equilibrium(
         raise InputError(f"equilibrium: kind '{kind}' is unknown; use 'static' or 'dynamic'")
     problem = describe_problem(system, x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady)
     with temporary_parameters(system):
-        balance = problem.balance()
+        balance = problem.balance(make=make)
         balance.hold_insensitive()
         outcome, method = _solve(system, balance, continuation, iterations)
         if not outcome.converged:
@@ -212,7 +213,7 @@ class Problem:
     accelerations: dict[int, Any]
     steady: list[int]
 
-    def balance(self, further: Sequence[Unknown] = ()) -> Balance:
+    def balance(self, further: Sequence[Unknown] = (), make: Callable[..., Residual] = Residual) -> Balance:
         """The equations, with further unknowns if asked."""
         residual = Residual(self.system)
         start = residual.point(self.start, self.u)
@@ -228,6 +229,7 @@ class Problem:
             self.dynamic,
             self.accelerations,
             self.steady,
+            make,
         )
 
 
@@ -268,11 +270,12 @@ def describe_problem(
     if steady is None:
         steady = [n for n in x0 if n in system.velocity_names] if isinstance(x0, Mapping) else []
     moving = [find_unknown(system, n).index for n in steady] if kind == "dynamic" else []
-    start, values = _start(system, x0, inputs, kind)
+    start, values = starting_point(system, x0, inputs, kind)
     return Problem(system, start, values, listed, swapped, further, named, kind == "dynamic", given, moving)
 
 
-def _start(system: System, x0: Any, inputs: Mapping[str, float] | None, kind: str) -> tuple[State, np.ndarray]:
+def starting_point(system: System, x0: Any, inputs: Mapping[str, float] | None, kind: str) -> tuple[State, np.ndarray]:
+    """Closed state and inputs from which an equilibrium is sought."""
     own: dict[str, float] = {}
     if isinstance(x0, Equilibrium):
         own, x0 = x0.inputs, x0.state

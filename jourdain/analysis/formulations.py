@@ -8,7 +8,7 @@ joint's child, simulations as solutions with the usual channels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,17 @@ from .system import System
 
 if TYPE_CHECKING:
     from ..model.model import Model
+    from .assemble import AssembledState
+    from .configuration import Configuration
+    from .continuation import Branch
+    from .equilibrium import Equilibrium
+    from .inverse_dynamics import ActuatorForces, StaticForces
+    from .inverse_kinematics import Pose
+    from .kinematics import Motion
+    from .linearise import LinearSystem
+    from .mobility import Mobility
+    from .modal import FrequencyResponse, Modes, RootLocus
+    from .sweep import SweepResult
 
 #: Formulations by name: where a :class:`FormulatedSystem` or a function (model, **options) → Descriptor is found.
 FORMULATIONS: dict[str, str] = {
@@ -56,8 +67,10 @@ def formulate(model: Model | System, formulation: str, **options: Any) -> Formul
     reference = model if isinstance(model, System) else System(model)
     if isinstance(made, type) and issubclass(made, FormulatedSystem):
         found: FormulatedSystem = made(reference, **options)
-        return found
-    return DescriptorFormulation(reference, formulation, made, **options)
+    else:
+        found = DescriptorFormulation(reference, formulation, made, **options)
+    found._options = options
+    return found
 
 
 class FormulatedSystem(ABC):
@@ -65,6 +78,10 @@ class FormulatedSystem(ABC):
 
     #: The word by which it was compiled.
     formulation: str
+    #: The method of :meth:`simulate` when none is named.
+    method = "dopri5"
+    #: The options with which it was compiled.
+    _options: dict[str, Any]
 
     def __init__(self, reference: System) -> None:
         self.reference = reference
@@ -124,6 +141,125 @@ class FormulatedSystem(ABC):
     @abstractmethod
     def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
         """The native right-hand side with a state to call it at."""
+
+    # -- analyses -------------------------------------------------------------------------------------------------
+    #
+    # The verbs of a compiled system, with its arguments and results.  Unless a formulation says otherwise, they are answered by the
+    # reference system, the recursive formulation of the same model.
+
+    def equilibrium(self, x0: Any = None, **options: Any) -> Equilibrium:
+        """Equilibrium near a state, found by the reference system; see :func:`jourdain.analysis.equilibrium.equilibrium`."""
+        return self.reference.equilibrium(x0, **options)
+
+    def equilibria(self, parameter: str, span: tuple[float, float], x0: Any = None, **options: Any) -> Branch:
+        """Equilibria on a curve over a parameter, by the reference system; see :func:`jourdain.analysis.continuation.equilibria`."""
+        return self.reference.equilibria(parameter, span, x0, **options)
+
+    def linearise(self, state: Any = None, **options: Any) -> LinearSystem:
+        """A, B, C, D about a state, found by the reference system; see :func:`jourdain.analysis.linearise.linearise`."""
+        return self.reference.linearise(state, **options)
+
+    def modal(self, state: Any = None, **options: Any) -> Modes:
+        """Modes of the linear system of :meth:`linearise`; see :func:`jourdain.analysis.modal.modal`."""
+        from .modal import modal
+
+        return modal(self, state, **options)
+
+    def frequency_response(self, input: str, output: Any, frequencies: Any, state: Any = None, **options: Any) -> FrequencyResponse:
+        """Response of the linear system of :meth:`linearise`; see :func:`jourdain.analysis.modal.frequency_response`."""
+        from .modal import frequency_response
+
+        return frequency_response(self, input, output, frequencies, state, **options)
+
+    def root_locus(self, parameter: str, values: Any, state: Any = None, **options: Any) -> RootLocus:
+        """Eigenvalues over a parameter, by :meth:`equilibrium` and :meth:`linearise`; see :func:`jourdain.analysis.modal.root_locus`."""
+        from .modal import root_locus
+
+        return root_locus(self, parameter, values, state, **options)
+
+    def inverse_dynamics_along(self, motion: Any, actuators: Sequence[str] | None = None, **options: Any) -> ActuatorForces:
+        """Actuator forces for a motion, found by the reference system; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`."""
+        return self.reference.inverse_dynamics_along(motion, actuators, **options)
+
+    def static_forces(self, state: Any = None, actuators: Sequence[str] | None = None, **options: Any) -> StaticForces:
+        """Forces that hold a state, found by the reference system; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
+        return self.reference.static_forces(state, actuators, **options)
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, t: float = 0.0) -> np.ndarray:
+        """φ = M a + c of the reference system's tree at states or arrays of them (loads not included); see :meth:`System.inverse_dynamics`."""
+        return self.reference.inverse_dynamics(q, v, a, t)
+
+    def kinematics(self, times: Any, motion: Mapping[str, Any] | None = None, x0: Any = None, **options: Any) -> Motion:
+        """Motion of a driven mechanism, found by the reference system; see :func:`jourdain.analysis.kinematics.kinematics`."""
+        return self.reference.kinematics(times, motion, x0, **options)
+
+    def inverse_kinematics(self, targets: Mapping[str, Any], x0: Any = None, **options: Any) -> Pose:
+        """Positions that reach targets, by the reference system; see :func:`jourdain.analysis.inverse_kinematics.inverse_kinematics`."""
+        return self.reference.inverse_kinematics(targets, x0, **options)
+
+    def sweep(self, x0: Any, t: float | Sequence[float], **options: Any) -> SweepResult:
+        """Many runs of :meth:`simulate` with other parameters, states or inputs; see :func:`jourdain.analysis.sweep.sweep`."""
+        from .sweep import sweep
+
+        return sweep(self, x0, t, **{"method": self.method, **options})
+
+    # -- states, names and parameters: those of the reference system --------------------------------------------------
+
+    def state(self, given: Any = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
+        """A state from named positions and velocities; see :meth:`System.state`."""
+        return self.reference.state(given, velocities, t)
+
+    def assemble(self, fixed: Any = None, **options: Any) -> AssembledState:
+        """A state with closed loops; see :func:`jourdain.analysis.assemble.assemble`."""
+        return self.reference.assemble(fixed, **options)
+
+    def mobility(self, state: State | None = None) -> Mobility:
+        """Degrees of freedom of the reference system, counted and by rank; see :mod:`jourdain.analysis.mobility`."""
+        return self.reference.mobility(state)
+
+    @property
+    def configuration(self) -> Configuration:
+        """Layout of positions and velocities."""
+        return self.reference.configuration
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """Names of the positions of states and solutions."""
+        return self.reference.coordinate_names
+
+    @property
+    def velocity_names(self) -> list[str]:
+        """Names of the velocities of states and solutions."""
+        return self.reference.velocity_names
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Present parameter values by name."""
+        return self.reference.parameters
+
+    @property
+    def parameter_vector(self) -> np.ndarray:
+        """Present parameter values in order."""
+        return self.reference.parameter_vector
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the model's equations and the formulation."""
+        return f"{self.reference.fingerprint} {self.formulation}"
+
+    def set_parameters(self, **changes: Any) -> None:
+        """Changes parameter values."""
+        self.reference.set_parameters(**changes)
+
+    def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
+        """Inputs in order, with some replaced."""
+        return self.reference.input_values(values)
+
+    def copy(self, parameters: np.ndarray | None = None) -> FormulatedSystem:
+        """The same formulation with parameters and workspaces of its own, for another thread or other values."""
+        return formulate(self.reference.copy(parameters), self.formulation, **self._options)
+
+    # -- cost -----------------------------------------------------------------------------------------------------
 
     def time_per_evaluation(self, state: Any = None) -> float:
         """Seconds for one evaluation of ẋ = f(t, x) in native code, the smallest of several rounds."""

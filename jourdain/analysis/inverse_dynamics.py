@@ -272,11 +272,12 @@ def needed_forces(residual: Residual, point: Point, items: Sequence[Actuator], s
     left = b - A @ step
     limit = LEFT_OVER * (1.0 + np.abs(need).max(initial=0.0) + np.abs(tau).max(initial=0.0))
     if np.abs(left).max(initial=0.0) > limit:
-        raise SolverError(_underactuated(system, point, Z, A, left, items))
+        raise SolverError(underactuated(system, point, Z, A, left, items))
     return tau, least_multipliers(J, need - E @ step)
 
 
-def _underactuated(system: System, point: Point, Z: np.ndarray, A: np.ndarray, left: np.ndarray, items: Sequence[Actuator]) -> str:
+def underactuated(system: System, point: Point, Z: np.ndarray, A: np.ndarray, left: np.ndarray, items: Sequence[Actuator]) -> str:
+    """What is wrong with a motion that actuators cannot bring about."""
     rank = int(np.linalg.matrix_rank(A)) if A.size else 0
     motion = Z @ left
     j = int(np.argmax(np.abs(motion)))

@@ -9,7 +9,7 @@ by the coupling of dependent to independent coordinates, and K_r holds the turni
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..formalisms.drive_forces import drive_force_names
 from ..symbolic.expr import Expr
+from .assemble import velocity_column
 from .eigen import spectrum
 from .reactions import multiplier_channel
 from .residual import (
@@ -158,23 +159,17 @@ def linearise(
     """
     inputs = list(system.model.inputs) if inputs is None else list(inputs)
     system.input_values(dict.fromkeys(inputs, 0.0))
-    named = _outputs(system, outputs)
+    named = named_outputs(system, outputs)
     with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):
         start, values = reference(system, state, u)
         residual = Residual(system, extra={n: e for n, e in named.items() if isinstance(e, Expr)})
         point = residual.solve_motion(residual.point(start, values))
         J = residual.jacobian(point)
-        parts = split(system, J, preferred=[_column(system, n) for n in preferred])
-        return _assembled(residual, point, J, parts, inputs, named)
+        parts = split(system, J, preferred=[velocity_column(system, n) for n in preferred])
+        return assembled(residual, point, J, parts, inputs, named)
 
 
-def _column(system: System, name: str) -> int:
-    from .assemble import velocity_column
-
-    return velocity_column(system, name)
-
-
-def _outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | None) -> dict[str, Expr | None]:
+def named_outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | None) -> dict[str, Expr | None]:
     """Names with the expression, or None where the name is known to the system."""
     if given is None:
         given = list(system.model.outputs)
@@ -190,16 +185,21 @@ def _outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | None) -
     return found
 
 
-def _assembled(
-    residual: Residual, point: Point, J: np.ndarray, parts: Split, inputs: Sequence[str], outputs: Mapping[str, Expr | None]
-) -> LinearSystem:
+def assembled(
+    residual: Residual, point: Point, J: np.ndarray, parts: Split, inputs: Sequence[str], outputs: Mapping[str, Expr | None],
+    dynamics: Callable[[Basis], tuple[np.ndarray, dict[str, np.ndarray]]] | None = None,
+) -> LinearSystem:  # fmt: skip
+    """The linear system at a point; ``dynamics`` may give M_r and the changes of the projected forces from elsewhere."""
     system = residual.system
     d = residual.derivatives(point, "qvazul")
-    basis = _Basis(system, point, J, parts, d)
+    basis = Basis(system, point, J, parts, d)
     Iv, Iq = parts.velocity.independent, parts.position.independent
     Zv = parts.Zv
-    force = {x: Zv.T @ basis.change(d, "r", x) for x in ORDER}
-    M = Zv.T @ d["ra"] @ Zv
+    if dynamics is None:
+        force = {x: Zv.T @ basis.change(d, "r", x) for x in ORDER}
+        M = Zv.T @ d["ra"] @ Zv
+    else:
+        M, force = dynamics(basis)
     rhs = -np.hstack([force["q"], force["v"], force["z"], force["u"]])
     acceleration = np.linalg.solve(M, rhs) if M.size else rhs
     nq, nv, nz = len(Iq), len(Iv), system.nz
@@ -238,7 +238,7 @@ def _assembled(
     )
 
 
-class _Basis:
+class Basis:
     """Full changes (δq, δv, and δv̇ at constant independent accelerations) for a unit of each independent quantity."""
 
     def __init__(self, system: System, point: Point, J: np.ndarray, parts: Split, d: Mapping[str, np.ndarray]) -> None:
@@ -261,7 +261,7 @@ class _Basis:
 class _Change:
     """Change of every array (δq, δv, δv̇, δz, δu, δλ) along a solution, for a unit of each state and input."""
 
-    def __init__(self, basis: _Basis, d: Mapping[str, np.ndarray], J: np.ndarray, acceleration: np.ndarray) -> None:
+    def __init__(self, basis: Basis, d: Mapping[str, np.ndarray], J: np.ndarray, acceleration: np.ndarray) -> None:
         sizes = [basis.dq[x].shape[1] for x in ORDER]
         self.d = d
         self.parts = {

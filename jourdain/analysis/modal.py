@@ -16,13 +16,14 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..symbolic.expr import Expr
 from .eigen import growing, spectrum
-from .linearise import LinearSystem, linearise
+from .linearise import LinearSystem
 from .residual import temporary_parameters
 from .tables import File, write_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .formulations import FormulatedSystem
     from .system import System
 
 
@@ -178,7 +179,9 @@ class Modes:
         return mode_table(self.eigenvalues.astype(complex), shapes, self.names, file=file, show=show)
 
 
-def modal(system: System, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()) -> Modes:
+def modal(
+    system: System | FormulatedSystem, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()
+) -> Modes:
     """Modes about an equilibrium, a steady motion or any state.
 
     >>> import jourdain as jd
@@ -189,7 +192,7 @@ def modal(system: System, state: Any = None, u: Mapping[str, float] | None = Non
     >>> round(modes[0].circular_frequency, 12)
     2.0
     """
-    linear = linearise(system, state, inputs=[], outputs=[], u=u, preferred=preferred)
+    linear = system.linearise(state, inputs=[], outputs=[], u=u, preferred=preferred)
     return modes_of(linear)
 
 
@@ -285,11 +288,16 @@ class FrequencyResponse:
 
 
 def frequency_response(
-    system: System, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None
+    system: System | FormulatedSystem,
+    input: str,
+    output: str | Expr,
+    frequencies: Any,
+    state: Any = None,
+    u: Mapping[str, float] | None = None,
 ) -> FrequencyResponse:
     """Response of an output (a name or an expression) to a harmonic input about a state."""
     outputs: Any = {"output": output} if isinstance(output, Expr) else [output]
-    linear = linearise(system, state, inputs=[input], outputs=outputs, u=u)
+    linear = system.linearise(state, inputs=[input], outputs=outputs, u=u)
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     try:
         values = linear.response(f)[:, 0, 0]
@@ -344,7 +352,7 @@ class RootLocus:
 
 
 def root_locus(
-    system: System,
+    system: System | FormulatedSystem,
     parameter: str,
     values: Any,
     state: Any = None,
@@ -357,8 +365,6 @@ def root_locus(
     With ``rebalance`` the equilibrium is found anew for each value, from the one before (further ``options`` are those of
     :func:`~jourdain.analysis.equilibrium.equilibrium`); without, the state is kept.
     """
-    from .equilibrium import equilibrium
-
     grid = np.atleast_1d(np.asarray(values, dtype=float))
     inputs = dict(u or {})
     is_input = parameter in system.model.inputs
@@ -372,8 +378,8 @@ def root_locus(
             else:
                 system.set_parameters(**{parameter: x})
             if rebalance:
-                state = equilibrium(system, state, inputs=inputs, **options)
-            found = linearise(system, state, inputs=[], outputs=[], u=inputs).eigenvalues
+                state = system.equilibrium(state, inputs=inputs, **options)
+            found = system.linearise(state, inputs=[], outputs=[], u=inputs).eigenvalues
             rows.append(_matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
     return RootLocus(parameter, grid, np.array(rows))
 

@@ -32,7 +32,7 @@ def redundant_rows(system: System, state: State) -> list[int]:
         system._idle["redundancy"] = _Memory(system)
     memory: _Memory = system._idle["redundancy"]
     found = np.zeros(m, dtype=np.int64)
-    count = redundant_nearby(*memory.functions, memory.time, memory.quaternions, memory.directions, found, state.q, state.t)
+    count = redundant_nearby(*memory.functions, memory.time, memory.quaternions, memory.directions, *memory.work, found, state.q, state.t)
     return sorted(found[:count].tolist()) if count else []
 
 
@@ -40,6 +40,8 @@ class _Memory:
     """The compiled constraints of a system as the kernel takes them: addresses, arguments, sizes, and what they point to."""
 
     def __init__(self, system: System) -> None:
+        from ..solvers.nearby import memory_size
+
         eq = system.equations_of_motion
         velocity = system.function("constraint_velocities")
         position = system.function("constraints") if eq.holonomic else velocity
@@ -50,6 +52,8 @@ class _Memory:
         slot = len(velocity.signature.inputs) + 1
         self.functions = (position.address, first, velocity.address, second, slot, eq.holonomic, len(eq.rows), system.nv)
         self.quaternions = np.array([i for pair in system.configuration.quaternions for i in pair] + [0], dtype=np.int64)
+        m, n = len(eq.rows), system.nv
+        self.work = np.zeros(m + n, dtype=np.int64), np.zeros(memory_size(m, n, system.nq))
         # the same for every start: what is found does not depend on chance
         self.directions = np.random.default_rng(0).normal(size=(SAMPLES, system.nv))
 

@@ -24,6 +24,7 @@ from .partition import Partition, partition
 from .state import State
 
 if TYPE_CHECKING:
+    from .formulations import FormulatedSystem
     from .system import System
 
 #: Constraints off by more than this (m, rad) mean that a given state does not close the loops.
@@ -56,7 +57,7 @@ class Point:
 
 
 @contextmanager
-def temporary_parameters(system: System, values: Mapping[str, float] | None = None) -> Iterator[None]:
+def temporary_parameters(system: System | FormulatedSystem, values: Mapping[str, float] | None = None) -> Iterator[None]:
     """Other parameter values while the block runs; the old ones come back afterwards."""
     before = system.parameters
     try:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 def simulate(
     system: System, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5",
     rtol: float = 1e-8, atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None,
-    progress: bool = False, inputs: Mapping[str, Any] | None = None, max_steps: int = 10_000_000, rho: float = 0.8,
+    progress: bool = False, inputs: Mapping[str, Any] | None = None, max_steps: int = 10_000_000, max_step: float = np.inf,
+    rho: float = 0.8,
     dense: bool | None = None, parameters: np.ndarray | None = None, formulation: str = "projected",
     independent: Sequence[str] | None = None, criterion: str | None = None, repartition: bool | int | None = None,
 ) -> Solution:  # fmt: skip
@@ -43,6 +44,7 @@ def simulate(
     ``inputs`` gives the model's inputs: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a :class:`Controller`.
     ``rho`` is the spectral radius at infinite frequency of "generalized_alpha", "hht" and "newmark" (1: no numerical
     damping); these and "trapezoidal" take fixed steps of ``step`` seconds, or adapt it to ``rtol`` and ``atol`` without it.
+    ``max_step`` (s) bounds the step of methods that adapt it, so that no short pulse of an input is stepped over.
     ``dense`` keeps the method's interpolant for ``solution.at`` (default: when every step is kept); ``parameters`` (a vector
     in the order of ``system.parameter_vector``) replaces the system's for this run.
     ``formulation`` of a system with loops: "projected" (all coordinates, put back onto the constraints after each step),
@@ -73,7 +75,7 @@ def simulate(
         chosen = {"independent": independent, "criterion": criterion, "repartition": repartition, "parameters": parameters}
         return simulate_independent(
             system, start, span, method, formulation, inputs or {}, chosen, rtol=rtol, atol=atol, step=step, t_eval=times,
-            progress=progress, max_steps=max_steps, dense=times is None if dense is None else dense, restart=restart,
+            progress=progress, max_steps=max_steps, max_step=max_step, dense=times is None if dense is None else dense, restart=restart,
         )  # fmt: skip
     constants, signals, controllers = sort_inputs(system, inputs or {})
     u, steady = system.input_values(constants), not (signals or controllers or system.model.callbacks)
@@ -81,7 +83,7 @@ def simulate(
     samples = [c.samples(system, native, name, span) for name, c in controllers.items()]
     options: dict[str, Any] = {
         "rtol": rtol, "atol": atol, "step": step, "t_eval": times, "events": native.events(), "samples": samples,
-        "progress": progress, "max_steps": max_steps, "dense": times is None if dense is None else dense,
+        "progress": progress, "max_steps": max_steps, "max_step": max_step, "dense": times is None if dense is None else dense,
     }  # fmt: skip
     resumed = restart is not None and restart.method == method and restart.t == span[0]
     first: Any = restart if resumed else start.x

@@ -6,6 +6,8 @@ In continuous time this is natural coordinates without sharing; the energy-consi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..model.bodies import Body
@@ -32,7 +34,7 @@ class Directors:
         self.rotation, self.rate = _columns(self.x), _columns(self.xd)
         d, dd = ([R.column(i) for i in range(3)] for R in (self.rotation, self.rate))
         spin = NULL
-        for a, b in zip(d, dd, strict=True):
+        for a, b in zip(dual_directors(d), dd, strict=True):
             spin = spin + a.cross(b)
         self.pose = BodyPose(Vector(*self.x[:3]), self.rotation, Vector(*self.xd[:3]), spin * HALF)
 
@@ -51,6 +53,17 @@ class Directors:
         """Numbers of the coordinates and rates from the body's pose and twist."""
         R, w = motion.rotation[i], motion.angular_velocity[i]
         return [*motion.position[i], *R.T.ravel()], [*motion.velocity[i], *np.cross(w, R.T).ravel()]
+
+
+def dual_directors(d: Sequence[Vector]) -> list[Vector]:
+    """dⁱ with dⁱ·dⱼ = δᵢⱼ: the directors themselves when these are orthonormal.
+
+    With them ω = ½ Σ dⁱ × ḋᵢ and torques ½ τ × dⁱ are exact at the mean of two configurations too, where the directors are not orthonormal:
+    ½ Σ dⁱ × Δdᵢ = 2 tan(θ/2) n turns one into the other (Cayley), and Σ dᵢ × ½ (τ × dⁱ) = τ (Uhlar, Sec. 5.5).
+    """
+    d1, d2, d3 = d
+    scale = ONE / d1.dot(d2.cross(d3))
+    return [a.cross(b) * scale for a, b in ((d2, d3), (d3, d1), (d1, d2))]
 
 
 def _columns(x: tuple[Expr, ...]) -> Matrix:

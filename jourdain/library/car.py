@@ -170,13 +170,12 @@ def _tyres(m: Model, corners: dict[str, Corner], data: CarData, kind: str, road:
     if kind not in laws:
         raise ModelError(f"car: tyres '{kind}' are unknown; use 'magic', 'linear' or None")
     law = laws[kind](m)
-    radius, k, d = m.parameters(
-        **{"tyre.radius": data.tyre_radius, "tyre.stiffness": data.tyre_stiffness, "tyre.damping": data.tyre_damping}
-    )
+    radius = m.parameter("tyre.radius", data.tyre_radius, "m")
+    k, d = m.parameter("tyre.stiffness", data.tyre_stiffness, "N/m"), m.parameter("tyre.damping", data.tyre_damping, "N s/m")
     resistance = m.parameter("tyre.rolling_resistance", data.rolling_resistance)
     lengths = None
     if relaxation:
-        lengths = tuple(m.parameters(**{"tyre.relaxation_x": data.relaxation[0], "tyre.relaxation_y": data.relaxation[1]}))
+        lengths = tuple(m.parameters("m", **{"tyre.relaxation_x": data.relaxation[0], "tyre.relaxation_y": data.relaxation[1]}))
     found = {}
     for name, corner in corners.items():
         found[name] = tyre(
@@ -194,7 +193,7 @@ def _drive(m: Model, chassis: Any, corners: dict[str, Corner], data: CarData, cr
     speed = s.velocity.dot(ahead)
     torque = m.input("drive", 0.0, unit="N m")
     if cruise:
-        gain, target = m.parameters(**{"cruise.gain": 500.0, "cruise.speed": 20.0})
+        gain, target = m.parameter("cruise.gain", 500.0, "N s"), m.parameter("cruise.speed", 20.0, "m/s")
         torque = torque + gain * (target - speed)
     brake = m.input("brake", 0.0, unit="N m")
     for name, corner in corners.items():

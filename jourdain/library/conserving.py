@@ -1,9 +1,10 @@
 """Examples of the energy-consistent engine, with the data of their sources.
 
-From S. Uhlar's thesis on energy-consistent time integration: the dumbbell (chapter 2), the pair with a motor (Sec. 5.1.1), the screw pair (5.1.2), the parallel manipulator (5.2), the radio telescope (5.3), oscillators with
-viscous, viscoelastic and plastic elements (5.4), pendulums with friction in the joint (5.4.2, 5.4.8), the ball on a turning plate (5.5.3)
-and the two-wheeled robot (5.5.4).  From García Orden & Goicolea's chapter on clearances: pendulums with cavities (7.1) and
-with play in a revolute joint (7.2).  Each function returns an :class:`~jourdain.analysis.assembled_system.AssembledSystem`.
+From S. Uhlar's thesis on energy-consistent time integration: the dumbbell (chapter 2), the pair with a motor (Sec. 5.1.1), the screw
+pair (5.1.2), oscillators with viscous, viscoelastic and plastic elements (5.4), pendulums with friction in the joint (5.4.2, 5.4.8), the
+ball on a turning plate (5.5.3) and the two-wheeled robot (5.5.4); closed loops stand in :mod:`.manipulators` and :mod:`.conserving_loops`.
+From García Orden & Goicolea's chapter on clearances: pendulums with cavities (7.1) and with play in a revolute joint (7.2).  Each function
+returns an :class:`~jourdain.analysis.assembled_system.AssembledSystem`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from ..formalisms.elements.augmentation import JointAngle, PlanarJointAngle, Scr
 from ..formalisms.elements.carriers import Bar, Ground, Particle, Tetrahedron
 from ..formalisms.elements.clearance import Cavity, RevoluteClearance, SphericalClearance, blob
 from ..formalisms.elements.dissipation import Plastic, Viscoelastic, Viscous
-from ..formalisms.elements.pairs import Cylindrical, PlanarRevolute, Revolute, Spherical
+from ..formalisms.elements.pairs import Cylindrical, PlanarRevolute, Revolute
 from ..formalisms.elements.points import ParallelAxes, PointBody
 from ..formalisms.elements.potentials import CoordinateForce, CoordinatePotential, Penalty, PointMass, PointPotential
 from ..formalisms.elements.rigid import DirectorBody, PlanarBody
 from ..formalisms.elements.rolling import BallOnPlate, RollingSphere
-from ..formalisms.elements.servo import CoordinateServo, hat, point_to_point, polynomial9, ramp_cruise_ramp
+from ..formalisms.elements.servo import CoordinateServo, hat, point_to_point
 from ..symbolic.expr import ZERO, Expr
 
 GRAVITY = 9.81
@@ -89,99 +90,6 @@ def screw_pair(pitch_per_turn: float = 20.0, form: str = "robust") -> AssembledS
     s.add(
         screw, "screw", {"a": a, "b": b, "displacement": u, "angle": angle}, screw.place(arm, axis, qa, qb, pitch_per_turn=pitch_per_turn)
     )
-    return s
-
-
-def parallel_manipulator(torque: float = 1.0) -> AssembledSystem:
-    """Planar 3-RRR manipulator floating freely, driven by hat torques on the three joints of its base (thesis E4).
-
-    ``torque`` scales the peaks −36, −24 and 20 N m.  Both platforms are equilateral triangles and start with the same centre and heading.
-    """
-    s = AssembledSystem("parallel manipulator")
-    corners = np.radians([210.0, 330.0, 90.0])
-    lower, upper, bend = (-1.34004032, 0.75435478, 2.84874988), (0.4, 0.6), 2.55590711
-
-    def direction(angle: float) -> np.ndarray:
-        return np.array([math.cos(angle), math.sin(angle)])
-
-    def body(name: str, q: np.ndarray, mass: float, inertia: float) -> tuple[Any, np.ndarray]:
-        handle = s.coordinates(name, 6, q)
-        s.add(PlanarBody(), f"inertia.{name}", {"body": handle}, PlanarBody.numbers(mass, inertia))
-        return handle, q
-
-    def join(name: str, point: np.ndarray, a: tuple[Any, np.ndarray], b: tuple[Any, np.ndarray]) -> None:
-        hinge = PlanarRevolute()
-        s.add(hinge, name, {"a": a[0], "b": b[0]}, hinge.place(point, None, a[1], b[1]))
-
-    base = body("base", PlanarBody.coordinates_of(), 4.0, 0.12)
-    platform = body("platform", PlanarBody.coordinates_of(), 8.0, 0.0816)
-    for k, (corner, angle, peak) in enumerate(zip(corners, lower, (-36.0, -24.0, 20.0), strict=True)):
-        foot, head = direction(corner) / math.sqrt(3.0), 0.4 * direction(corner) / math.sqrt(3.0)
-        knee = foot + upper[0] * direction(angle)
-        thigh = body(f"thigh{k + 1}", PlanarBody.coordinates_of(0.5 * (foot + knee), angle), 3.0, 0.04)
-        shin = body(f"shin{k + 1}", PlanarBody.coordinates_of(knee + 0.5 * upper[1] * direction(angle + bend), angle + bend), 4.0, 0.12)
-        join(f"hip{k + 1}", foot, base, thigh)
-        join(f"knee{k + 1}", knee, thigh, shin)
-        join(f"ankle{k + 1}", head, shin, platform)
-        drive, turn = s.coordinates(f"angle{k + 1}", 1, angle, unit="rad"), PlanarJointAngle()
-        s.add(turn, f"turn{k + 1}", {"a": base[0], "b": thigh[0], "angle": drive}, turn.place(None, base[1], thigh[1], angle=angle))
-        s.add(_motor(), f"motor{k + 1}", {"x": drive}, {"peak": torque * peak, "rise": 0.25, "fall": 0.5})
-    return s
-
-
-def _lift(t: Expr, c: Any) -> Expr:
-    return c.stroke * polynomial9(0.5 * t)
-
-
-def _slew(t: Expr, c: Any) -> Expr:
-    return ramp_cruise_ramp(t, 2.0, 3.0, 4.0, c.speed)
-
-
-def radio_telescope(stroke: float = 2.0 * math.pi) -> AssembledSystem:
-    """A dish lifted by a spindle with nut on a turning platform, both drives following prescribed motions (thesis E5).
-
-    ``stroke`` is the turn of the spindle (rad, 20 m a revolution).  The loop platform, dish, spindle, nut closes by a ball joint, whose
-    component across the plane of the mechanism is redundant.
-    """
-    s = AssembledSystem("radio telescope")
-    up, axis = np.array([0.0, 0.0, 1.0]), np.array([0.0, -1.0, 0.0])
-
-    def turned(angle: float) -> np.ndarray:
-        """Directors of a body at an angle about the hinges' axis: d₁ and d₂ in the plane, d₃ along the axis."""
-        c, d = math.cos(angle), math.sin(angle)
-        return np.array([[c, -d, 0.0], [0.0, 0.0, -1.0], [d, c, 0.0]])
-
-    A, B = np.array([-17.5, 0.0, 0.0]), np.array([13.11623124 - 17.5, 0.0, 0.0])
-    C = A + 35.0 * turned(math.pi / 6)[:, 0]
-    reach = C - B
-    lean = math.atan2(reach[2], reach[0])
-    spindle = turned(lean)
-    places = {
-        "platform": (np.zeros(3), turned(0.0), 3.0, (35.0, 1.0, 35.0)), "dish": (0.5 * (A + C), turned(math.pi / 6), 4.0, (35.0, 1.0, 35.0)),
-        "spindle": (C - 30.0 * spindle[:, 0], spindle, 1.0, (60.0, 1.0, 1.0)), "nut": (B, spindle, 1.0, (10.0, 10.0, 10.0)),
-    }  # fmt: skip
-    h, q = {}, {}
-    for name, (x, R, mass, size) in places.items():
-        euler = mass * np.square(size) / 12.0
-        q[name] = DirectorBody.coordinates_of(x, R)
-        h[name] = s.coordinates(name, 12, q[name])
-        numbers = DirectorBody.numbers(mass, euler.sum() - euler, gravity=-GRAVITY * up)
-        s.add(DirectorBody(), f"inertia.{name}", {"body": h[name]}, numbers)
-    azimuth, angle, travel = (
-        s.coordinates(n, 1, 0.0, unit=u) for n, u in (("azimuth", "rad"), ("screw.angle", "rad"), ("screw.travel", "m"))
-    )
-    bearing, turn, screw = Revolute(a=Ground()), JointAngle(a=Ground()), Screw()
-    s.add(bearing, "bearing", {"b": h["platform"]}, bearing.place(np.zeros(3), up, b=q["platform"]))
-    s.add(turn, "turn", {"b": h["platform"], "angle": azimuth}, turn.place(up, b=q["platform"]))
-    for name, place, a, b in (("hinge", A, "platform", "dish"), ("fork", C, "dish", "spindle")):
-        pair = Revolute()
-        s.add(pair, name, {"a": h[a], "b": h[b]}, pair.place(place, axis, q[a], q[b]))
-    constants = screw.place(B, -spindle[:, 0], q["spindle"], q["nut"], pitch_per_turn=20.0)
-    s.add(screw, "screw", {"a": h["spindle"], "b": h["nut"], "displacement": travel, "angle": angle}, constants)
-    ball = Spherical()
-    s.add(ball, "ball", {"a": h["platform"], "b": h["nut"]}, ball.place(B, None, q["platform"], q["nut"]))
-    s.add(CoordinateServo(_slew, {"speed": 1}), "azimuth.drive", {"x": azimuth}, {"speed": 2.0 * math.pi * 0.22})
-    s.add(CoordinateServo(_lift, {"stroke": 1}), "screw.drive", {"x": angle}, {"stroke": stroke})
     return s
 
 
@@ -261,7 +169,7 @@ def _turning(t: Expr, c: Any) -> Expr:
 def ball_on_plate(form: str = "momentum", driven: bool = True) -> AssembledSystem:
     """A ball of radius 0.5 m rolls from the middle of a plate that turns at 2 rad/s, starting at 1 m/s along y (thesis E13).
 
-    ``driven`` plates keep their speed; others turn freely after the start.
+    ``driven`` plates keep their speed; others, discs of 5 kg and 3 m radius, turn freely after the start.
     """
     s = AssembledSystem("ball on plate")
     radius, spin, thickness = 0.5, 2.0, 0.2
@@ -273,7 +181,8 @@ def ball_on_plate(form: str = "momentum", driven: bool = True) -> AssembledSyste
     plate = s.coordinates("plate", 12, qb, DirectorBody.rates_of(qb, omega=spin * up))
     angle = s.coordinates("angle", 1, 0.0, spin, unit="rad")
     s.add(DirectorBody(), "inertia.ball", {"body": ball}, DirectorBody.numbers(1.0, [0.4 * radius**2] * 3))
-    s.add(DirectorBody(), "inertia.plate", {"body": plate}, DirectorBody.numbers(5.0, (1.0 + 0.05 / 3, 1.0 + 0.05 / 3, 2.0)))
+    across = 5.0 * (3.0**2 / 4.0 + thickness**2 / 12.0)
+    s.add(DirectorBody(), "inertia.plate", {"body": plate}, DirectorBody.numbers(5.0, (across, across, 5.0 * 3.0**2 / 2.0)))
     hinge, turn = Revolute(a=Ground()), JointAngle(a=Ground())
     s.add(hinge, "bearing", {"b": plate}, hinge.place((0.0, 0.0, 0.0), up, b=qb))
     s.add(turn, "turn", {"b": plate, "angle": angle}, turn.place(up, b=qb))

@@ -21,7 +21,7 @@ def course_slider_crank(gravity: float = 9.81, crank: float = CRANK, coupler: fl
     ``crank.angle`` from x, ``coupler.angle`` from the crank, ``slider.displacement`` from the crank's bearing.
     """
     m = Model("slider-crank", gravity=(0, -gravity, 0))
-    a1, a2 = m.parameters(a1=crank, a2=coupler)
+    a1, a2 = m.parameters("m", a1=crank, a2=coupler)
     bodies = []
     for name, length, mass, inertia in zip(("crank", "coupler"), (a1, a2), MASSES, INERTIAS, strict=False):
         bodies.append(m.body(name, mass=mass, com=(length / 2, 0, 0), inertia=(inertia / 2, inertia / 2, inertia)))

@@ -1,7 +1,8 @@
-"""Closed-loop machines of the energy-consistent engine, with the data of S. Uhlar's thesis on energy-consistent time integration.
+"""Closed-loop machines of the energy-consistent engine.
 
-The free-floating planar 3-RRR manipulator (Sec. 5.2) and the radio telescope driven by a spindle (Sec. 5.3.3).  Where the thesis does not
-give the geometry, it is chosen so that all published lengths, masses and angles are met.
+The free-floating planar 3-RRR manipulator and the radio telescope driven by a spindle have the data of S. Uhlar's thesis on
+energy-consistent time integration (Secs. 5.2 and 5.3.3); where the thesis does not give the geometry, it is chosen so that all published
+lengths, masses and angles are met.  The Stewart platform is one of common proportions.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..analysis.assembled_system import AssembledSystem
-from ..formalisms.elements.augmentation import JointAngle, PlanarJointAngle, Screw
-from ..formalisms.elements.carriers import Ground
+from ..formalisms.elements.augmentation import JointAngle, JointDisplacement, PlanarJointAngle, Screw
+from ..formalisms.elements.carriers import Ground, right_handed_frame
 from ..formalisms.elements.element import Symbols
-from ..formalisms.elements.pairs import Freedom, Pair, PlanarRevolute, Revolute, Rows, numbers
-from ..formalisms.elements.potentials import CoordinateForce
+from ..formalisms.elements.pairs import Freedom, Pair, PlanarRevolute, Prismatic, Revolute, Rows, Spherical, Universal, numbers
+from ..formalisms.elements.potentials import CoordinateForce, CoordinatePotential
 from ..formalisms.elements.rigid import DirectorBody, PlanarBody
 from ..formalisms.elements.servo import CoordinateServo, hat, polynomial9, ramp_cruise_ramp
 from ..symbolic.expr import Expr
@@ -121,11 +122,11 @@ def _platform_motion(t: Expr, c: Any) -> Expr:
     return ramp_cruise_ramp(t, 2.0, 3.0, 4.0, c.speed)
 
 
-def radio_telescope(turn: float = 2.0 * math.pi) -> AssembledSystem:
+def radio_telescope(turn: float = 2.0 * math.pi, ball: bool = False) -> AssembledSystem:
     """Radio telescope (E5): a platform turns about the vertical, a spindle with a nut on the platform lifts the dish.
 
     ``turn`` (rad) is the whole rotation of the spindle in the first 2 s; the platform speeds up until 2 s, cruises at 0.44π rad/s and rests
-    at 4 s.  The inputs ``drive.platform.input`` and ``drive.spindle.input`` are u of the thesis; the motors' torques are −u.
+    at 4 s.  With ``ball`` a whole ball joint closes the loop, whose row across the plane of the mechanism is redundant.  The inputs ``drive.platform.input`` and ``drive.spindle.input`` are u of the thesis; the motors' torques are −u.
     """
     s = AssembledSystem("radio telescope")
     e1, e3 = np.eye(3)[0], np.eye(3)[2]
@@ -159,11 +160,73 @@ def radio_telescope(turn: float = 2.0 * math.pi) -> AssembledSystem:
     screw, turned = Screw(), s.coordinates("spindle.angle", 1, 0.0, unit="rad")
     blocks = {"a": body["spindle"], "b": body["nut"], "displacement": s.coordinates("advance", 1, 0.0, unit="m"), "angle": turned}
     s.add(screw, "screw", blocks, screw.place(B, -spindle, q["spindle"], q["nut"], pitch_per_turn=20.0))
-    closure = PointOnLine()
-    s.add(closure, "closure", {"a": body["platform"], "b": body["nut"]}, closure.place(B, hinge_axis, q["platform"], q["nut"]))
+    closure = Spherical() if ball else PointOnLine()
+    place = closure.place(B, None if ball else hinge_axis, q["platform"], q["nut"])
+    s.add(closure, "closure", {"a": body["platform"], "b": body["nut"]}, place)
     s.add(CoordinateServo(_platform_motion, {"speed": 1}), "drive.platform", {"x": angle}, {"speed": 2.0 * math.pi * 0.22})
     s.add(CoordinateServo(_spindle_motion, {"turn": 1}), "drive.spindle", {"x": turned}, {"turn": turn})
     return s
 
 
-__all__ = ["PointOnLine", "planar_manipulator", "radio_telescope"]
+def _stewart_corners(radius: float, half_angle: float, turned: float) -> np.ndarray:
+    """Six points in three couples about the directions ``turned`` + 120° k, ``half_angle`` (rad) to either side."""
+    angles = [turned + 2.0 * math.pi / 3.0 * k + sign * half_angle for k in range(3) for sign in (-1.0, 1.0)]
+    return np.array([[radius * math.cos(a), radius * math.sin(a), 0.0] for a in angles])
+
+
+def stewart_platform(
+    base_radius: float = 1.0, platform_radius: float = 0.6, height: float = 1.2, half_angle: float = math.radians(12.0),
+    mass: float = 40.0, leg_masses: tuple[float, float] = (4.0, 2.0), stiffness: float = 2.0e4, velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    omega: Sequence[float] = (0.0, 0.0, 0.0),
+) -> AssembledSystem:  # fmt: skip
+    """Stewart platform: six legs, each a cylinder on a universal joint, a rod that slides in it, and a ball joint at the platform.
+
+    Thirteen bodies with 6 freedoms in five loops.  Base and platform are hexagons of the given radii (m), corners ``half_angle`` (rad) to
+    either side of three directions, those of the platform 60° from the base's; lengths ``length1`` … ``length6`` (m) of the legs are
+    coordinates, on which springs of ``stiffness`` (N/m) hold platform and legs against gravity in the start position.
+    ``velocity`` and ``omega`` are rates of the platform at the start.
+
+    >>> stewart_platform().report(0.01, reduction="joints")["freedoms"]
+    6
+    """
+    s, gravity = AssembledSystem("Stewart platform"), (0.0, 0.0, -GRAVITY)
+    centre, v, w = np.array([0.0, 0.0, height]), np.asarray(velocity, float), np.asarray(omega, float)
+    low = _stewart_corners(base_radius, half_angle, 0.0)
+    # a leg joins the corners of base and platform that are nearest to each other
+    high = centre + np.roll(_stewart_corners(platform_radius, half_angle, math.pi / 3.0), 1, axis=0)
+    q = DirectorBody.coordinates_of(centre)
+    platform = s.coordinates("platform", 12, q, DirectorBody.rates_of(q, v, w))
+    flat = 0.25 * mass * platform_radius**2
+    s.add(DirectorBody(), "inertia.platform", {"body": platform}, DirectorBody.numbers(mass, (flat, flat, 2.0 * flat), gravity=gravity))
+    lengths = np.linalg.norm(high - low, axis=1)
+    for k, (a, b, length) in enumerate(zip(low, high, lengths, strict=True), start=1):
+        axis = (b - a) / length
+        tip = v + np.cross(w, b - centre)
+        turn, slide = np.cross(axis, tip) / length, float(axis @ tip)
+        frame = right_handed_frame(axis).T
+        parts = {}
+        for part, weight, offset, rate in (("cylinder", leg_masses[0], 0.25 * length, 0.0), ("rod", leg_masses[1], 0.75 * length, slide)):
+            at = DirectorBody.coordinates_of(a + offset * axis, frame)
+            rates = DirectorBody.rates_of(at, np.cross(turn, offset * axis) + rate * axis, turn)
+            parts[part] = s.coordinates(f"{part}{k}", 12, at, rates), at
+            across = weight * (0.25 * length**2) / 12.0
+            numbers_of = DirectorBody.numbers(weight, (across, across, 0.02 * across), gravity=gravity)
+            s.add(DirectorBody(), f"inertia.{part}{k}", {"body": parts[part][0]}, numbers_of)
+        (cylinder, qc), (rod, qr) = parts["cylinder"], parts["rod"]
+        cross, slider, ball, measure = Universal(a=Ground()), Prismatic(), Spherical(), JointDisplacement()
+        tangent = np.cross((0.0, 0.0, 1.0), axis)
+        s.add(cross, f"cross{k}", {"b": cylinder}, cross.place(a, tangent, b=qc, normal=np.cross(axis, tangent)))
+        s.add(slider, f"slider{k}", {"a": cylinder, "b": rod}, slider.place(a, axis, qc, qr))
+        s.add(ball, f"ball{k}", {"a": rod, "b": platform}, ball.place(b, None, qr, q))
+        extent = s.coordinates(f"length{k}", 1, length, slide, unit="m")
+        numbers_of = measure.place(a, axis, qc, qr)
+        numbers_of["point_b"] = numbers_of["point_b"] + length * np.array([0.0, 0.0, 1.0])
+        s.add(measure, f"measure{k}", {"a": cylinder, "b": rod, "displacement": extent}, numbers_of)
+        # virtual work of raising the platform: centres of cylinder and rod stay at a quarter of the length from base and platform
+        lean = 0.25 * (1.0 - axis[2] ** 2)
+        thrust = GRAVITY * (mass / 6.0 + lean * leg_masses[0] + (1.0 - lean) * leg_masses[1]) / axis[2]
+        s.add(CoordinatePotential(), f"spring{k}", {"x": extent}, {"stiffness": stiffness, "rest": length + thrust / stiffness})
+    return s
+
+
+__all__ = ["PointOnLine", "planar_manipulator", "radio_telescope", "stewart_platform"]

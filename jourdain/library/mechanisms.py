@@ -48,7 +48,7 @@ def double_pendulum(masses: Sequence[float] = (1.0, 1.0), lengths: Sequence[floa
     The free end is the frame ``lower.tip``.  Benchmark B3 releases both rods level, shoulder at π/2.
     """
     m = Model("double pendulum", gravity=(0, -gravity, 0))
-    (m1, m2), (l1, l2) = m.parameters(m1=masses[0], m2=masses[1]), m.parameters(l1=lengths[0], l2=lengths[1])
+    (m1, m2), (l1, l2) = m.parameters("kg", m1=masses[0], m2=masses[1]), m.parameters("m", l1=lengths[0], l2=lengths[1])
     upper = m.body("upper", mass=m1, com=(0, -l1 / 2, 0), inertia=(m1 * l1**2 / 12, 0, m1 * l1**2 / 12))
     lower = m.body("lower", mass=m2, com=(0, -l2 / 2, 0), inertia=(m2 * l2**2 / 12, 0, m2 * l2**2 / 12))
     m.revolute("shoulder", m.ground, upper, axis="z")
@@ -66,7 +66,8 @@ def heavy_top(
     ``orientation`` of the joint ``pivot``: "quaternion", or "zxz" for precession, nutation and spin (benchmark B2).
     """
     m = Model("heavy top", gravity=(0, 0, -gravity))
-    mk, l, A, C = m.parameters(mass=mass, distance=distance, transverse=transverse, axial=axial)
+    mk, l = m.parameter("mass", mass, "kg"), m.parameter("distance", distance, "m")
+    A, C = m.parameters("kg m^2", transverse=transverse, axial=axial)
     top = m.body("top", mass=mk, com=(0, 0, l), inertia=(A, A, C), about="origin")
     m.spherical("pivot", m.ground, top, orientation=orientation)
     return m
@@ -75,7 +76,7 @@ def heavy_top(
 def free_body(inertia: Sequence[float] = (0.1, 0.2, 0.27), mass: float = 1.0, gravity: float = 0.0) -> Model:
     """A rigid body in space with principal inertias (kg m²), placed by the joint ``float`` (benchmark B4)."""
     m = Model("free body", gravity=(0, 0, -gravity))
-    I1, I2, I3 = m.parameters(I1=inertia[0], I2=inertia[1], I3=inertia[2])
+    I1, I2, I3 = m.parameters("kg m^2", I1=inertia[0], I2=inertia[1], I3=inertia[2])
     body = m.body("body", mass=m.parameter("mass", mass, unit="kg"), inertia=(I1, I2, I3))
     m.free("float", m.ground, body)
     return m
@@ -202,7 +203,8 @@ def four_bar(
     ``rocker.angle`` from the ground line at the other bearing.  The defaults are a crank-rocker (Grashof).
     """
     m = Model("four-bar", gravity=(0, -gravity, 0))
-    l0, l1, l2, l3, rho = m.parameters(ground=ground, crank=crank, coupler=coupler, rocker=rocker, density=density)
+    l0, l1, l2, l3 = m.parameters("m", ground=ground, crank=crank, coupler=coupler, rocker=rocker)
+    rho = m.parameter("density", density, "kg/m")
     bodies = {name: _rod(m, name, rho * l, l) for name, l in (("crank", l1), ("coupler", l2), ("rocker", l3))}
     m.revolute("crank", m.ground, bodies["crank"], axis="z")
     m.revolute("coupler", bodies["crank"].at(l1, 0, 0), bodies["coupler"], axis="z")
@@ -221,8 +223,8 @@ def slider_crank(
     rod (uniform) and piston.
     """
     m = Model("slider-crank", gravity=(0, -gravity, 0))
-    r, l, e = m.parameters(crank_length=crank, rod_length=rod, offset=offset)
-    m1, m2, m3 = m.parameters(crank_mass=masses[0], rod_mass=masses[1], piston_mass=masses[2])
+    r, l, e = m.parameters("m", crank_length=crank, rod_length=rod, offset=offset)
+    m1, m2, m3 = m.parameters("kg", crank_mass=masses[0], rod_mass=masses[1], piston_mass=masses[2])
     shaft, link = _rod(m, "crank", m1, r), _rod(m, "rod", m2, l)
     piston = m.body("piston", mass=m3)
     m.revolute("crank", m.ground, shaft, axis="z")
@@ -242,7 +244,8 @@ def bricard(mass: float = 1.0, length: float = 1.0, section: float = 0.1, gravit
     angles are zero in the starting position; the joint P6 closes the loop.
     """
     m = Model("Bricard mechanism", gravity=(0, -gravity, 0))
-    M, L, c = m.parameters(mass=mass, length=length, section=section)
+    M = m.parameter("mass", mass, "kg")
+    L, c = m.parameters("m", length=length, section=section)
     along, across = M * c**2 / 6, M * (L**2 + c**2) / 12
     points = [(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)]
     axes = ["y", "z", "x", "y", "z", "x"]
@@ -291,8 +294,8 @@ def rssr(
     ``crank.angle`` is φ, ``rocker.angle`` ψ.  With ``speed`` (rad/s) the crank is driven at φ = speed·t.
     """
     m = Model("RSSR four-bar", gravity=(0, 0, -gravity))
-    a, b, l = m.parameters(crank_length=crank, rocker_length=rocker, coupler_length=coupler)
-    x, y, z = m.parameters(pivot_x=pivot[0], pivot_y=pivot[1], pivot_z=pivot[2])
+    a, b, l = m.parameters("m", crank_length=crank, rocker_length=rocker, coupler_length=coupler)
+    x, y, z = m.parameters("m", pivot_x=pivot[0], pivot_y=pivot[1], pivot_z=pivot[2])
     arm, lever = _rod(m, "crank", masses[0], a), _rod(m, "rocker", masses[1], b)
     P, Q = arm.frame("P", (a, 0, 0)), lever.frame("Q", (b, 0, 0))
     joint = m.revolute("crank", m.ground, arm, axis="z")
@@ -315,7 +318,8 @@ def flyball_governor(
     In steady rotation at Ω the arms stand at cos α = (m + M) g/(m Ω² l) without spring (m ball, M sleeve).
     """
     m = Model("flyball governor", gravity=(0, 0, -gravity))
-    mb, ms, l, k, d = m.parameters(ball=ball, sleeve=sleeve, arm=arm, stiffness=stiffness, damping=damping)
+    mb, ms = m.parameters("kg", ball=ball, sleeve=sleeve)
+    l, k, d = m.parameter("arm", arm, "m"), m.parameter("stiffness", stiffness, "N/m"), m.parameter("damping", damping, "N s/m")
     shaft = m.body("shaft", mass=1.0, inertia=(0.01, 0.01, 0.005))
     collar = m.body("sleeve", mass=ms, inertia=(1e-3, 1e-3, 1e-3))
     turn = m.revolute("shaft", m.ground, shaft, axis="z")

@@ -10,7 +10,7 @@ from ..model.bodies import Body, Frame
 from ..model.model import Model
 from ..symbolic.expr import Expr
 from ..symbolic.functions import cos, sin, sqrt
-from ..symbolic.vectors import Vector
+from ..symbolic.vectors import AXES, Vector
 
 
 def chaplygin_sleigh(mass: float = 2.0, inertia: float = 0.3, distance: float = 0.25) -> Model:
@@ -20,7 +20,7 @@ def chaplygin_sleigh(mass: float = 2.0, inertia: float = 0.3, distance: float = 
     ``inertia`` (kg m²) is about the centre of mass.
     """
     m = Model("Chaplygin sleigh")
-    M, I, a = m.parameters(mass=mass, inertia=inertia, distance=distance)
+    M, I, a = m.parameter("mass", mass, "kg"), m.parameter("inertia", inertia, "kg m^2"), m.parameter("distance", distance, "m")
     body = m.body("body", mass=M, com=(a, 0, 0), inertia=(I / 2, I / 2, I))
     sleigh = m.planar("sleigh", m.ground, body)
     x, y, heading = sleigh.coordinates
@@ -68,6 +68,28 @@ def rolling_disk(mass: float = 0.5, radius: float = 0.1, gravity: float = 9.81, 
     m.output("omega3", heading.v[0] * cos(lean.q[0]) + spin.velocity, unit="rad/s")
     if upright:
         m.constraint("upright", lean.q[0] - 1.5707963267948966)
+    return m
+
+
+def ball_on_plate(radius: float = 0.5, mass: float = 1.0, spin: float | None = 2.0) -> Model:
+    """A homogeneous ball that rolls on a horizontal plate turning about the vertical through the origin (Uhlar, Sec. 5.5.3).
+
+    The joint ``ball`` places the ball's centre, ``plate.angle`` is the turn of the plate, driven at ``spin`` (rad/s; None: it turns
+    freely).  On a driven plate the ball goes round on a circle at 2/7 of the plate's speed, whatever its mass.
+    """
+    m = Model("ball on plate", gravity=(0, 0, 0))
+    r, M = m.parameter("radius", radius, unit="m"), m.parameter("mass", mass, unit="kg")
+    ball = m.body("ball", mass=M, inertia=[0.4 * M * r**2] * 3)
+    plate = m.body("plate", mass=5.0, inertia=(1.0, 1.0, 2.0))
+    m.free("ball", m.ground, ball)
+    turn = m.revolute("plate", m.ground, plate, axis="z")
+    if spin is not None:
+        m.drive(turn, lambda t: spin * t)
+    of_ball, of_plate, up = m.sensor("of_ball", ball), m.sensor("of_plate", plate), AXES[2] * r
+    arm = of_ball.position - up - of_plate.position
+    slip = of_ball.velocity - of_ball.angular_velocity.cross(up) - of_plate.velocity - of_plate.angular_velocity.cross(arm)
+    for axis, e in zip("xyz", slip, strict=True):
+        m.nonholonomic(f"slip_{axis}", e)
     return m
 
 

@@ -30,8 +30,10 @@ def quarter_car(
     ``road`` and ``tyre_force``.
     """
     m = Model("quarter car", gravity=(0, 0, 0))
-    ms, mu, k, c, kt = m.parameters(body=body, wheel=wheel, spring=spring, damper=damper, tyre=tyre)
-    H, L, v, t0 = m.parameters(height=height, length=length, speed=speed, start=start)
+    ms, mu = m.parameters("kg", body=body, wheel=wheel)
+    (k, kt), c = m.parameters("N/m", spring=spring, tyre=tyre), m.parameter("damper", damper, "N s/m")
+    H, L = m.parameters("m", height=height, length=length)
+    v, t0 = m.parameter("speed", speed, "m/s"), m.parameter("start", start, "s")
     hub, chassis = m.body("wheel", mass=mu), m.body("body", mass=ms)
     zu = m.prismatic("wheel", m.ground, hub, axis="z")
     travel = m.prismatic("suspension", hub, chassis, axis="z")
@@ -57,12 +59,15 @@ def half_car(
     mass); ``wheel1`` is the front wheel, ``wheel2`` the rear one, which meets the bump (a + b)/v later.
     """
     m = Model("half car", gravity=(0, 0, 0))
-    mb, I, a, b = m.parameters(body=body, inertia=inertia, front=front, rear=rear)
-    H, L, v, t0 = m.parameters(height=height, length=length, speed=speed, start=start)
+    mb, I = m.parameter("body", body, "kg"), m.parameter("inertia", inertia, "kg m^2")
+    a, b = m.parameters("m", front=front, rear=rear)
+    H, L = m.parameters("m", height=height, length=length)
+    v, t0 = m.parameter("speed", speed, "m/s"), m.parameter("start", start, "s")
     chassis = m.body("body", mass=mb, inertia=(I, I, I))
     bounce = m.sequence("body", m.ground, chassis, ["Tz", "Ry"])
     for i, arm, meets in ((1, -a, t0), (2, b, t0 + (a + b) / v)):
-        k, c, kt = m.parameters(**{f"spring{i}": springs[i - 1], f"damper{i}": dampers[i - 1], f"tyre{i}": tyres[i - 1]})
+        k, kt = m.parameters("N/m", **{f"spring{i}": springs[i - 1], f"tyre{i}": tyres[i - 1]})
+        c = m.parameter(f"damper{i}", dampers[i - 1], "N s/m")
         hub = m.body(f"wheel{i}", mass=m.parameter(f"wheel{i}", wheels[i - 1], unit="kg"))
         zu = m.prismatic(f"wheel{i}", m.ground, hub, axis="z")
         road = half_sine_bump(m, f"bump{i}", H, L, v, meets)
@@ -91,7 +96,8 @@ def bathe_oscillator(
     ``R`` = k₁(u₁ − u₂).
     """
     m = Model("stiff oscillator", gravity=(0, 0, 0))
-    K1, K2, w, A = m.parameters(k1=k1, k2=k2, frequency=frequency, amplitude=amplitude)
+    K1, K2 = m.parameters("N/m", k1=k1, k2=k2)
+    w, A = m.parameter("frequency", frequency, "rad/s"), m.parameter("amplitude", amplitude, "m")
     node, second, third = m.body("node"), m.body("mass2", mass=masses[0]), m.body("mass3", mass=masses[1])
     driven = m.prismatic("node", m.ground, node, axis="x")
     m.drive(driven, lambda t: A * sin(w * t))
@@ -114,7 +120,7 @@ def spring_pendulum(mass: float = 1.0, stiffness: float = 1e6, length: float = 1
     The spring from the origin is free at ``length``; its force is the output ``spring_force`` (N, positive in tension).
     """
     m = Model("spring pendulum", gravity=(0, -gravity, 0))
-    M, k, L = m.parameters(mass=mass, stiffness=stiffness, length=length)
+    M, k, L = m.parameter("mass", mass, "kg"), m.parameter("stiffness", stiffness, "N/m"), m.parameter("length", length, "m")
     bob = m.body("bob", mass=M)
     m.sequence("mass", m.ground, bob, ["Tx", "Ty"])
     spring = m.spring("spring", m.ground, bob, stiffness=k, length=L)

@@ -213,9 +213,8 @@ def add_five_link(
     floating = m.sequence(f"{name}.float", base.at(centre), carrier, ["Tx", "Ty", "Tz", "Rz", "Ry", "Rx"])
     for rod in data.rods:
         add_rod(m, f"{name}.{rod.name}", rod, chassis, placed, side, rods)
-    k, c, length = m.parameters(
-        **{f"{name}.stiffness": data.stiffness, f"{name}.damping": data.damping, f"{name}.free_length": data.free_length}
-    )
+    k, c = m.parameter(f"{name}.stiffness", data.stiffness, "N/m"), m.parameter(f"{name}.damping", data.damping, "N s/m")
+    length = m.parameter(f"{name}.free_length", data.free_length, "m")
     a, b = (side.world(p) for p in data.spring)
     m.spring(f"{name}.spring", chassis.at(a), placed.at(b), stiffness=k, damping=c, length=length)
     wheel, spin = _wheel(m, name, data.wheel, carrier)
@@ -243,7 +242,8 @@ def add_mcpherson(
     placed = Placed(carrier, centre)
     m.close(f"{name}.ball", Placed(arm, pivot).at(ball), placed.at(ball), "ball")
     add_rod(m, f"{name}.{data.tie_rod.name}", data.tie_rod, rack or chassis, placed, side, rods)
-    k, c, preload = m.parameters(**{f"{name}.stiffness": data.stiffness, f"{name}.damping": data.damping, f"{name}.preload": data.preload})
+    k, c = m.parameter(f"{name}.stiffness", data.stiffness, "N/m"), m.parameter(f"{name}.damping", data.damping, "N s/m")
+    preload = m.parameter(f"{name}.preload", data.preload, "N")
     spring = m.force(slide, lambda x, v, t: -preload - k * x - c * v, name=f"{name}.spring")
     spring.potential = preload * slide.position + 0.5 * k * slide.position**2
     wheel, spin = _wheel(m, name, data.wheel, carrier)
@@ -269,9 +269,8 @@ def add_double_wishbone(
     placed = Placed(carrier, lower_ball)
     m.close(f"{name}.upper_ball", Placed(upper, high).at(upper_ball), placed.at(upper_ball), "ball")
     add_rod(m, f"{name}.{data.tie_rod.name}", data.tie_rod, rack or chassis, placed, side, rods)
-    k, c, length = m.parameters(
-        **{f"{name}.stiffness": data.stiffness, f"{name}.damping": data.damping, f"{name}.free_length": data.free_length}
-    )
+    k, c = m.parameter(f"{name}.stiffness", data.stiffness, "N/m"), m.parameter(f"{name}.damping", data.damping, "N s/m")
+    length = m.parameter(f"{name}.free_length", data.free_length, "m")
     a, b = (side.world(p) for p in data.spring)
     m.spring(f"{name}.spring", chassis.at(a), Placed(lower, low).at(b), stiffness=k, damping=c, length=length)
     wheel, spin = _wheel(m, name, data.wheel, placed.at(centre))

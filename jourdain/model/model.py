@@ -82,9 +82,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         self._unlocked(f"parameter '{name}'")
         return self._parameters.add(name, value, unit, bounds, description)
 
-    def parameters(self, **values: Any) -> list[Expr]:
-        """Several parameters at once: ``r, l = m.parameters(r=0.04, l=0.13)``."""
-        return [self.parameter(name, v) for name, v in values.items()]
+    def parameters(self, unit: str = "", /, **values: Any) -> list[Expr]:
+        """Several parameters at once, of one unit if it is given: ``r, l = m.parameters("m", r=0.04, l="130 mm")``."""
+        return [self.parameter(name, v, unit) for name, v in values.items()]
 
     @property
     def parameter_set(self) -> Parameters:

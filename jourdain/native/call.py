@@ -1,51 +1,39 @@
-"""Calls of machine code by address, and views of raw memory, from inside numba kernels.
+"""Calls of machine code by address, and views of raw memory, in kernels.
 
 Addresses are always arguments: an address frozen into a cached kernel would be wrong in the next process.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
+from .kernel_operations import BUILTIN, Operations
+from .kernel_types import COMPLEX, FLOAT, INT, INT32, KernelError, Scalar, Value
 
 
-@intrinsic
-def call(typingctx: Any, address: Any, args: Any) -> Any:
-    """Call `int32_t f(void** args)` at `address`; both arguments are machine words."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> ir.Value:
-        pointer = ir.IntType(8).as_pointer()
-        function_type = ir.FunctionType(ir.IntType(32), [pointer])
-        function = builder.inttoptr(values[0], function_type.as_pointer())
-        return builder.call(function, [builder.inttoptr(values[1], pointer)])
-
-    return types.int32(types.intp, types.intp), codegen
+def call(address: int, args: int) -> int:
+    """The status of ``int32_t f(void** args)`` at an address; both arguments are machine words."""
+    raise KernelError(f"call({address}, {args}) works in kernels only")
 
 
-def _viewer(item: types.Type, description: str) -> Any:
-    array_type = types.Array(item, 1, "C")
+def _called(w: Operations, arguments: list[Value]) -> Value:
+    function, args = (w.op(f"inttoptr i64 {w.integer(a)} to ptr") for a in arguments)
+    return Value(INT, (w.op(f"sext i32 {w.op(f'call i32 {function}(ptr {args})')} to i64"),))
 
-    @intrinsic
-    def view(typingctx: Any, address: Any, size: Any) -> Any:
-        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> ir.Value:
-            array = context.make_array(array_type)(context, builder)
-            width = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(item)))
-            data = builder.inttoptr(values[0], array.data.type)
-            populate_array(array, data=data, shape=[values[1]], strides=[width], itemsize=width, meminfo=None)
-            return array._getvalue()
 
-        return array_type(types.intp, types.intp), codegen
+def _viewer(item: Scalar, description: str) -> Callable[[int, int], Any]:
+    def view(address: int, size: int) -> Any:
+        raise KernelError(f"a view of {size} numbers at {address} works in kernels only")
 
     view.__doc__ = description
+    BUILTIN[view] = lambda w, a: w.viewed(item, a[0], a[1])
     return view
 
 
-doubles = _viewer(types.float64, "View `size` doubles at `address`: doubles(address, size).")
-complexes = _viewer(types.complex128, "View `size` complex numbers at `address`: complexes(address, size).")
-integers = _viewer(types.int64, "View `size` 64-bit integers at `address`: integers(address, size).")
-integers32 = _viewer(types.int32, "View `size` 32-bit integers at `address`: integers32(address, size).")
-words = _viewer(types.intp, "View `size` machine words (pointers) at `address`: words(address, size).")
+BUILTIN[call] = _called
+doubles = _viewer(FLOAT, "View of `size` doubles at `address`: doubles(address, size).")
+complexes = _viewer(COMPLEX, "View of `size` complex numbers at `address`: complexes(address, size).")
+integers = _viewer(INT, "View of `size` 64-bit integers at `address`: integers(address, size).")
+integers32 = _viewer(INT32, "View of `size` 32-bit integers at `address`: integers32(address, size).")
+words = _viewer(INT, "View of `size` machine words (pointers) at `address`: words(address, size).")

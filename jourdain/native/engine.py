@@ -132,6 +132,21 @@ def compile_ir(text: str) -> bytes:
     return data
 
 
+def optimised(text: str) -> bytes:
+    """Object code of IR text after LLVM's passes: inlining, registers for variables, loops turned and vectorised."""
+    llvm = _llvm()
+    with _lock:
+        module = llvm.parse_assembly(text)
+        module.triple, module.data_layout = host()[0], str(_machine().target_data)
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_unrolling = False  # twice the code for no speed in the short loops of kernels
+        builder = llvm.create_pass_builder(_machine(), options)
+        builder.getModulePassManager().run(module, builder)
+        data: bytes = _machine().emit_object(module)
+    return data
+
+
 class Library:
     """Loaded object code; function addresses stay valid as long as this object lives."""
 

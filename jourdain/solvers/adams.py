@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jourdain.native.call import doubles, integers
+from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.frame import (
     BAD,
     BAD_STATUS,
@@ -44,9 +45,6 @@ from jourdain.solvers.frame import (
     bounded_step,
     evaluate_here,
     first_not_finite,
-    hot,
-    jit,
-    kernel,
     rhs,
     smallest_step,
     view,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import cfunc
-
 from ..native.call import call, words
+from ..native.kernel import kernel
 
 
-@cfunc("int32(intp)", nopython=True, cache=True)
+@kernel
 def with_inputs(args: int) -> int:
     """Calls f(t, x, u) → ẋ: args = t, x, ẋ, address, pointers of the compiled function (t, x, u, ẋ, …)."""
     a = words(args, 5)

@@ -2,7 +2,8 @@
 
 The step is that of :mod:`jourdain.formalisms.elements.schemes`.  Newton's method tests increment and residual, searches along the line
 when a full step does not help, tries a second predictor, and halves the step when both fail; smaller steps conserve as large ones do,
-and the step grows again afterwards.  Nothing returns to Python but for output, progress and a new analysis of the matrix.
+and the step grows again afterwards.  Nothing returns to Python but for output, progress, a new analysis of the matrix, and, where that does
+not help, factors by a library.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import jit, kernel
 from . import assembled_plan as ap
 from .assembled_kernels import accept, direction, evaluate, extent, finish, guess, increment, move, prepare, rest, row
 from .assembled_plan import FRAME
-from .frame import EPS, jit, kernel
+from .frame import EPS
 from .sparse_lu import factorise, solve
 
 #: Newton's method goes on with old factors below this part of the coordinates' size: only the residual is evaluated.
@@ -118,7 +120,7 @@ def newton(address: int) -> int:
         if before == 0.0 or step <= goal or (step <= 100.0 * tolerance and step * best <= goal):
             return ap.OK
         near, slow = step <= 100.0 * tolerance + rounding, step > 0.3 * last
-        if near and slow and not have:  # slow with old factors says nothing about rounding
+        if near and slow and (not have or step <= rounding):  # above it slowness may be that of old factors
             return ap.OK
         last = step
         have = (near or ratio < control[ap.CONTRACTION]) and not (have and slow)
@@ -127,7 +129,7 @@ def newton(address: int) -> int:
 
 
 @jit
-def _attempt(address: int, frame: Any, clock: Any, count: Any) -> int:
+def attempt(address: int, frame: Any, clock: Any, count: Any) -> int:
     """One step of H from the state, predicted from the steps before, then from v₀, then at q₀, all by full steps of Newton's method (a
     stiff potential first raises the residual by orders), then once more with a search along the line."""
     prepare(frame)
@@ -200,6 +202,15 @@ def _write(frame: Any, clock: Any, count: Any) -> None:
 
 
 @jit
+def _keep_guards(frame: Any) -> None:
+    """Guards at the end of an accepted step are those at the start of the next."""
+    n = frame[ap.N_EVENTS]
+    before, after = doubles(frame[ap.F_GUARDS] + 8 * n * ap.BEFORE, n), doubles(frame[ap.F_GUARDS] + 8 * n * ap.AFTER, n)
+    for e in range(n):
+        before[e] = after[e]
+
+
+@jit
 def _resize(clock: Any, adaptive: bool, hit: bool, error: float) -> None:
     """The next step after an accepted one: after the error, or back towards the step wanted."""
     if not adaptive:
@@ -211,7 +222,7 @@ def _resize(clock: Any, adaptive: bool, hit: bool, error: float) -> None:
 
 @kernel
 def march(address: int) -> int:
-    """Steps until the end, until the output is full or LIMIT steps are done, or until Python must analyse the matrix."""
+    """Steps until the end, until the output is full or LIMIT steps are done, to an event, or until Python must analyse the matrix."""
     frame = words(address, FRAME)
     clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
     book = doubles(frame[ap.F_BOOK], ap.BOOK)
@@ -220,13 +231,21 @@ def march(address: int) -> int:
         if count[ap.OUT] >= frame[ap.ROOM] or count[ap.STEPS] - first >= frame[ap.LIMIT]:
             return ap.PAUSED
         hit = _next_step(clock, adaptive)
-        iterations = count[ap.ITERATIONS]
-        status = _attempt(address, frame, clock, count)
+        iterations, count[ap.REFUSED] = count[ap.ITERATIONS], 0
+        status = attempt(address, frame, clock, count)
         book[ap.ITERATED] += count[ap.ITERATIONS] - iterations
-        if status == ap.ANALYSE and count[ap.RETRIED] == 0:
+        if status == ap.ANALYSE and count[ap.RETRIED] < 2:
             return ap.ANALYSE
         count[ap.RETRIED] = 0
         error = _local_error(frame, clock) if status == ap.OK and adaptive else 0.0
+        event = ap.OK
+        if status == ap.OK and error <= 1.0 and frame[ap.N_EVENTS] > 0:
+            whole = clock[ap.H]
+            event = call(frame[ap.WATCH], address)
+            if event == ap.AT_ONCE:
+                return ap.EVENT
+            if event != ap.OK and event != ap.EVENT:
+                status, clock[ap.H] = event, whole
         if status == ap.OK and error <= 1.0:
             status = call(frame[ap.ACCEPT], address)
         if status != ap.OK or error > 1.0:
@@ -236,20 +255,29 @@ def march(address: int) -> int:
                 return ap.FAILED
             continue
         clock[ap.ERROR] = error
+        if frame[ap.N_EVENTS] > 0:
+            _keep_guards(frame)
+        if event == ap.EVENT:
+            # a rest of the step that is nothing but rounding is left out
+            hit = hit and clock[ap.T] >= (clock[ap.T_END] if adaptive else clock[ap.T_GRID]) - 1e-10 * clock[ap.STEP]
         if hit:
             clock[ap.T] = clock[ap.T_END] if adaptive else clock[ap.T_GRID]
-        _resize(clock, adaptive, hit, error)
+        if event != ap.EVENT:
+            _resize(clock, adaptive, hit, error)
+        elif not hit:
+            _write(frame, clock, count)
+            return ap.EVENT
         if not (hit or adaptive):
             continue
         count[ap.GRID] += 1
         done = clock[ap.T] >= clock[ap.T_END]
-        if done or count[ap.GRID] % count[ap.EVERY] == 0:
+        if done or event == ap.EVENT or count[ap.GRID] % count[ap.EVERY] == 0:
             _write(frame, clock, count)
-        if done:
-            return ap.FINISHED
         clock[ap.T_GRID] = clock[ap.T_START] + (count[ap.GRID] + 1) * clock[ap.STEP]
         if clock[ap.T_GRID] > clock[ap.T_END] - 1e-6 * clock[ap.STEP]:
             clock[ap.T_GRID] = clock[ap.T_END]
+        if done or event == ap.EVENT:
+            return ap.FINISHED if event != ap.EVENT else ap.EVENT
 
 
 def functions() -> dict[int, int]:

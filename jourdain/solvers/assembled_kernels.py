@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import hot, jit, kernel
 from . import assembled_plan as ap
 from .assembled_plan import FRAME, SCALARS
-from .frame import hot, jit, kernel
+from .frame import EPS
 from .sparse_lu import RHS
 
 #: Defect of a step's energy balance, relative to the energies exchanged, above which the step is refused.
 LOPSIDED = 1e-6
+#: Distance of augmented angles from the directions of their bodies above which a step is refused (it is on the mirror branch).
+MIRRORED = 1e-6
 
 
 @hot
@@ -34,11 +37,18 @@ def table(frame: Any, slot: int, k: int, columns: int) -> Any:
 
 @jit
 def extent(frame: Any, which: int) -> float:
-    """Largest coordinate of a vector."""
-    q, largest = row(frame, which), 0.0
+    """Largest coordinate of a vector, first-order ones relative to their own size."""
+    q, largest, peak = row(frame, which), 0.0, doubles(frame[ap.F_PEAK], frame[ap.N_Q])
     for i in range(frame[ap.N_Q]):
-        largest = max(largest, abs(q[i]))
+        largest = max(largest, abs(q[i]) if peak[i] == 0.0 else _relative(frame, peak, q[i], i))
     return largest
+
+
+@jit
+def _relative(frame: Any, peak: Any, change: float, i: int) -> float:
+    """A change of a first-order coordinate as the same part of the size of positions (their units have nothing in common)."""
+    largest = max(peak[i], abs(row(frame, ap.U)[i]))
+    return abs(change) * doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.SIZE] / largest
 
 
 @hot
@@ -203,16 +213,23 @@ def prepare(frame: Any) -> None:
         for i in range(frame[ap.N_Q]):
             w[i] += h * h * (0.5 - b) * a[i] - b * h * h / (1.0 - am) * (am * a[i] - af * d[i])
             offset[i] = v[i] + theta * (-g / b * v[i] + h * (1.0 - 0.5 * g / b) * a[i])
+    first = integers(frame[ap.F_FIRST], 2 * frame[ap.N_FIRST])
+    for k in range(frame[ap.N_FIRST]):  # z without f: zero, or what velocities of Newmark's family are without forces
+        i = first[2 * k]
+        w[i] = offset[i] = 0.0
+        if b > 0.0:
+            w[i] = h * (1.0 - g) * a[i] + h * g * (scheme[ap.ALPHA_F] * d[i] - scheme[ap.ALPHA_M] * a[i]) / (1.0 - scheme[ap.ALPHA_M])
 
 
 @jit
 def increment(frame: Any) -> float:
     """Largest increment of the coordinates (multipliers do not count); infinite when one is not finite."""
     delta, largest = doubles(frame[ap.F_DELTA], frame[ap.N_COORDINATES]), 0.0
+    first, peak = integers(frame[ap.F_FIRST_OF], frame[ap.N_COORDINATES]), doubles(frame[ap.F_PEAK], frame[ap.N_Q])
     for i in range(frame[ap.N_COORDINATES]):
         if not abs(delta[i]) < np.inf:
             return np.inf
-        largest = max(largest, abs(delta[i]))
+        largest = max(largest, abs(delta[i]) if first[i] < 0 else _relative(frame, peak, delta[i], first[i]))
     return largest
 
 
@@ -228,8 +245,8 @@ def direction(frame: Any) -> None:
 
 
 @jit
-def _project_rates(address: int, frame: Any) -> int:
-    """Rates at the end of a variational step: momentum p₁ = M Δq/h − h/2 ∇V, projected onto the constraints."""
+def free_rates(address: int, frame: Any) -> None:
+    """Matrix and residual of the projection of the momentum p₁ = M Δq/h − h/2 ∇V onto the constraints at the end of a step."""
     scheme, h = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.H]
     moved, excess, v1 = row(frame, ap.U), row(frame, ap.EXCESS), row(frame, ap.V1)
     count = integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
@@ -238,12 +255,28 @@ def _project_rates(address: int, frame: Any) -> int:
     scheme[ap.WEIGHT] = 0.5 * h
     count[ap.WHICH], count[ap.MODE] = ap.PROJECTION, ap.RATES
     call(frame[ap.EVALUATE], address)
+    scheme[ap.WEIGHT] = scheme[ap.THETA]
+
+
+@jit
+def _project_rates(address: int, frame: Any) -> int:
+    """Rates at the end of a variational step."""
+    free_rates(address, frame)
     if call(frame[ap.FACTORISE], frame[ap.LU]) != ap.OK:
         return ap.ANALYSE
     direction(frame)
     call(frame[ap.MOVE], address)
-    scheme[ap.WEIGHT] = scheme[ap.THETA]
     return ap.OK
+
+
+@jit
+def book_violation(frame: Any) -> None:
+    """The largest residual of a constraint goes into the books."""
+    book, r = doubles(frame[ap.F_BOOK], ap.BOOK), doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS])
+    unknown = integers(frame[ap.F_MULTIPLIER_ROWS], frame[ap.N_MULTIPLIERS])
+    for k in range(frame[ap.N_MULTIPLIERS]):
+        if unknown[k] >= 0:
+            book[ap.VIOLATION] = max(book[ap.VIOLATION], abs(r[unknown[k]]))
 
 
 @kernel
@@ -251,11 +284,7 @@ def finish(address: int) -> int:
     """Constraint violation, rates and accelerations at the end of the step."""
     frame = words(address, FRAME)
     scheme, clock = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)
-    book, r = doubles(frame[ap.F_BOOK], ap.BOOK), doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS])
-    unknown = integers(frame[ap.F_MULTIPLIER_ROWS], frame[ap.N_MULTIPLIERS])
-    for k in range(frame[ap.N_MULTIPLIERS]):
-        if unknown[k] >= 0:
-            book[ap.VIOLATION] = max(book[ap.VIOLATION], abs(r[unknown[k]]))
+    book_violation(frame)
     if scheme[ap.EVALUATION] == ap.START:
         return _project_rates(address, frame)
     h, b, g, am, af = clock[ap.H], scheme[ap.BETA], scheme[ap.GAMMA], scheme[ap.ALPHA_M], scheme[ap.ALPHA_F]
@@ -272,6 +301,13 @@ def finish(address: int) -> int:
             v1[i] = moved / h
         else:
             v1[i] = 2.0 * moved / h - v
+    first = integers(frame[ap.F_FIRST], 2 * frame[ap.N_FIRST])
+    for k in range(frame[ap.N_FIRST]):
+        i = first[2 * k]
+        v1[i] = u[i] / h
+        if b > 0.0:
+            a1[i] = (u[i] / h - (1.0 - g) * a0[i]) / g
+            v1[i] = d1[i] = ((1.0 - am) * a1[i] + am * a0[i] - af * d0[i]) / (1.0 - af)
     return ap.OK
 
 
@@ -303,19 +339,23 @@ def _audit(frame: Any, total: Any) -> None:
 def _balanced(frame: Any, total: Any) -> bool:
     """Whether the energy balance of a conserving step holds.
 
-    A turn near π in one step makes the mid-point directors dependent; the equations then have solutions that are none of the motion, and
-    they do not balance.  Laws that never balance are let through at small steps; of a system that has come to rest the rounding of
-    its former energies is no defect.
+    A turn of π in one step makes the mid-point directors dependent and the discrete null space lose rank; the projected equations then
+    have solutions that are none of the motion, and they do not balance, however small the step is.  Of a system that has come to rest the
+    rounding of its former energies is no defect, nor is that of speeds, as differences of rounded positions, in tiny steps and at a start
+    from rest.
     """
-    clock, scheme = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)
-    if scheme[ap.EVALUATION] != ap.DISCRETE or clock[ap.H] < clock[ap.STEP] / 100.0:
+    if doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)[ap.EVALUATION] != ap.DISCRETE:
         return True
     book, defect, scale = doubles(frame[ap.F_BOOK], ap.BOOK), total[3] - total[4], total[0] + abs(total[3]) + abs(total[4])
     for a in range(3):
         defect += total[a] - book[a]
         scale += abs(total[a] - book[a]) + 1e-6 * (abs(total[a]) + abs(book[a]))
     book[ap.PEAK] = max(book[ap.PEAK], scale)
-    return abs(defect) <= LOPSIDED * max(scale, 1e-9 * book[ap.PEAK])
+    if abs(defect) <= LOPSIDED * max(scale, 1e-9 * book[ap.PEAK]):
+        return True
+    speed, h = extent(frame, ap.V1), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.H]
+    noise = 64.0 * EPS * extent(frame, ap.Q1) / (h * speed) if speed > 0.0 else 0.0
+    return abs(defect) <= total[0] * noise * (1.0 + noise)
 
 
 @jit
@@ -337,7 +377,8 @@ def _close_books(frame: Any, total: Any) -> None:
 
 @kernel
 def accept(address: int) -> int:
-    """Commits the step: books, history, state and clock; DIVERGED, and nothing done, when the energy balance does not hold."""
+    """Commits the step: books, history, state and clock; DIVERGED, and nothing done, when the energy balance does not hold or an angle
+    has left the directions of its bodies."""
     frame = words(address, FRAME)
     clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
     kappa, h = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)[ap.KAPPA], clock[ap.H]
@@ -351,13 +392,17 @@ def accept(address: int) -> int:
         excess[i] = v1[i]
     total = doubles(frame[ap.F_BOOK] + 8 * ap.BOOK, ap.AUDIT_SIZE)
     _audit(frame, total)
-    if not _balanced(frame, total):
+    count[ap.REFUSED] = ap.ASTRAY if total[ap.ASTRAY] > MIRRORED else 0 if _balanced(frame, total) else ap.TOTAL
+    if count[ap.REFUSED] != 0:
         return ap.DIVERGED
     _close_books(frame, total)
     for i in range(frame[ap.N_Q]):
         rate2[i] = rate1[i]
         rate1[i] = u[i] / h
         q0[i], v0[i], a0[i], d0[i] = q1[i], v1[i], a1[i], d1[i]
+    first, peak = integers(frame[ap.F_FIRST], 2 * frame[ap.N_FIRST]), doubles(frame[ap.F_PEAK], frame[ap.N_Q])
+    for k in range(frame[ap.N_FIRST]):
+        peak[first[2 * k]] = max(peak[first[2 * k]], abs(q0[first[2 * k]]))
     m = frame[ap.N_MULTIPLIERS]
     lam = doubles(frame[ap.F_LAM], 2 * m)
     for k in range(m):

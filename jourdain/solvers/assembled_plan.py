@@ -22,8 +22,9 @@ REDUCTION_COLUMNS = 7
 
 #: Leading scalars of the packed input of a kernel.
 SCALARS = 5
-#: Numbers an audit gives: T, V, Ψ, ΔD, work, linear and angular momentum.
-AUDIT_SIZE = 11
+#: Numbers an audit gives: T, V, Ψ, ΔD, work, linear and angular momentum, how far augmented angles are astray.
+AUDIT_SIZE = 12
+ASTRAY = 11
 
 # Slots of the frame: sizes, tables, buffers of a call, state, output, functions.
 N_GROUPS, N_Q, N_MULTIPLIERS, N_HISTORY, N_FREE, N_KINDS, N_BODIES, N_UNKNOWNS, N_COORDINATES, N_ENTRIES, ROOM, LIMIT = range(12)
@@ -32,7 +33,14 @@ F_ARGS, F_X, F_Y, F_WORK = range(22, 26)
 F_VEC, F_LAM, F_HISTORY, F_SCHEME, F_CLOCK, F_CONTROL, F_COUNT, F_BOOK, F_R, F_VALUES, F_DELTA = range(26, 37)
 OUT_T, OUT_Q, OUT_V, OUT_LAM, OUT_BOOK = range(37, 42)
 LU, F_ROW_SCALE, FACTORISE, SOLVE, EVALUATE, MOVE, NEWTON, FINISH, ACCEPT, REDUCED = range(42, 52)
-FRAME = 52
+N_FIRST, F_FIRST, F_FIRST_OF, F_PEAK, N_EVENTS, F_EVENTS, F_EVENT_GATHER, F_EVENT_X, F_EVENT_WORK, F_GUARDS, WATCH = range(52, 63)
+FRAME = 63
+
+# Columns of the table of events: guard and its coordinates, or the multiplier that is watched (−1: it does not exist now), and direction.
+E_ADDRESS, E_SIZE, E_GATHER, E_MULTIPLIER, E_DIRECTION = range(5)
+EVENT_COLUMNS = 5
+# Vectors of guards: at the start and the end of the step, at the ends of the bracket, and the side on which they start.
+BEFORE, AFTER, LOW, HIGH, SIDE = range(5)
 
 # Vectors of coordinates (rows of ``vec``): ends of the step, rates, accelerations of the scheme and of the body, displacement q₁ − q₀ and
 # that without forces, and work.
@@ -51,10 +59,11 @@ DISCRETE, MIDPOINT, START, END = range(4)
 # Entries of ``control``: tolerance of Newton, of the adaptive step, and the contraction that lets factors be used again.
 TOLERANCE, RTOL, ATOL, CONTRACTION = range(4)
 CONTROL_SIZE = 4
-# Entries of ``count``: statistics, then settings and what the kernels tell each other.
+# Entries of ``count``: statistics, then settings and what the kernels tell each other (RETRIED: 1 after a new analysis, 2 with a library;
+# REFUSED: why a solved step was not accepted, ASTRAY or TOTAL).
 STEPS, ITERATIONS, FACTORISATIONS, HALVINGS, REJECTED, PREDICTORS, SEARCHES = range(7)
-ADAPTIVE, MAX_ITERATIONS, EVERY, OUT, GRID, RETRIED, WHICH, MODE = range(7, 15)
-COUNT_SIZE = 16
+ADAPTIVE, MAX_ITERATIONS, EVERY, OUT, GRID, RETRIED, WHICH, MODE, FIRED, REFUSED = range(7, 17)
+COUNT_SIZE = 17
 # Columns of the books besides the numbers of an audit.
 TOTAL, BALANCE, VIOLATION, ITERATED, USED, PEAK = range(AUDIT_SIZE, AUDIT_SIZE + 6)
 BOOK = AUDIT_SIZE + 6
@@ -62,7 +71,7 @@ BOOK = AUDIT_SIZE + 6
 # What MOVE does: apply an increment, predict along the rates, expand rates of unknowns.
 APPLY, PREDICT, RATES = range(3)
 # Why a march returns, and what a step says.
-FINISHED, PAUSED, ANALYSE, FAILED = range(10, 14)
+FINISHED, PAUSED, ANALYSE, FAILED, EVENT, AT_ONCE = range(10, 16)
 OK, DIVERGED = 0, 1
 
 
@@ -80,6 +89,7 @@ class Plan:
     bodies: np.ndarray  # (bodies, 2) first coordinate and first unknown
     constants: np.ndarray  # prepared constants of all instances
     multiplier_rows: np.ndarray  # unknown of every multiplier, −1 where its row is left out
+    first: np.ndarray  # (k, 2) coordinate and unknown of first-order coordinates
     unknowns: int
     coordinate_unknowns: int  # those that are not multipliers
     input_size: int
@@ -90,10 +100,12 @@ class Plan:
         """Writes sizes and addresses of the tables and of fresh buffers; returns the buffers, which must be kept."""
         frame[N_GROUPS], frame[N_MULTIPLIERS], frame[N_FREE] = len(self.groups), self.multiplier_rows.size, len(self.free)
         frame[N_KINDS], frame[N_BODIES], frame[N_UNKNOWNS] = len(self.reductions), len(self.bodies), self.unknowns
-        frame[N_COORDINATES] = self.coordinate_unknowns
+        frame[N_COORDINATES], frame[N_FIRST] = self.coordinate_unknowns, len(self.first)
+        first_of = np.full(self.coordinate_unknowns, -1, np.int64)
+        first_of[self.first[:, 1]] = self.first[:, 0]
         tables = {F_GROUPS: self.groups, F_KERNELS: self.kernels, F_GATHER: self.gather, F_ROWS: self.rows, F_SLOTS: self.slots, F_FREE: self.free,
                   F_REDUCTIONS: self.reductions, F_BODIES: self.bodies, F_CONSTANTS: self.constants,
-                  F_MULTIPLIER_ROWS: self.multiplier_rows}  # fmt: skip
+                  F_MULTIPLIER_ROWS: self.multiplier_rows, F_FIRST: self.first, F_FIRST_OF: first_of}  # fmt: skip
         buffers = {F_ARGS: np.zeros(8, np.int64), F_X: np.zeros(self.input_size), F_Y: np.zeros(self.result_size),
                    F_WORK: np.zeros(max(1, self.workspace))}  # fmt: skip
         kept = []

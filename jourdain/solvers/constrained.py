@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import cfunc, njit
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import jit, kernel
 from .dense import cholesky, cholesky_solve
 from .fronts import eliminate_by_fronts, make_fronts, room, shortest
 from .redundant import drop_redundant
@@ -36,10 +36,9 @@ NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, ADDRESS_DESCRIPTOR, ADDRESS_POSITION, ADD
 FRONTS, INTEGERS, HEAD = 12, 13, 14
 
 # compiled with the functions below that have an address: those are kept on disk, and nothing is compiled twice
-_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@_jit
+@jit
 def _factor(a: Any, m: int, n: int, permutation: Any) -> int:
     """Full-pivot elimination of an m × n block; the next pivot is sought while the rest is updated. Returns the rank."""
     best, p, q = 0.0, 0, 0
@@ -76,7 +75,7 @@ def _factor(a: Any, m: int, n: int, permutation: Any) -> int:
     return min(m, n)
 
 
-@_jit
+@jit
 def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) -> int:
     """Full-pivot factors of one block of J (its rows and columns are listed from ``plan[at]``); returns the rank.
 
@@ -91,7 +90,7 @@ def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) 
     return _factor(lu, rows, columns, permutation)
 
 
-@_jit
+@jit
 def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: int, g: Any, Z: Any, a0: Any) -> None:
     """Listed rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
     n = plan[NV]
@@ -122,7 +121,7 @@ def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: 
         a0[dependent] = right * inverse
 
 
-@_jit
+@jit
 def _factor_blocks(J: Any, plan: Any, helper: Any, lu: Any) -> int:
     """Factors of all blocks; numbers the independent velocities in ``helper[:nv]`` and returns how many there are."""
     n = plan[NV]
@@ -146,7 +145,7 @@ def _factor_blocks(J: Any, plan: Any, helper: Any, lu: Any) -> int:
     return free
 
 
-@_jit
+@jit
 def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
     """The null space of J by lists, and a particular solution a0 of J a = g; returns how many velocities are free.
 
@@ -181,7 +180,7 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
     return free
 
 
-@_jit
+@jit
 def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
     """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
 
@@ -207,7 +206,7 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
     return free
 
 
-@_jit
+@jit
 def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any) -> None:
     """ZᵀM Z and, behind it, Zᵀ(f − M a₀): whole rows of M are added up first, then the columns of ZᵀM."""
     n = plan[NV]
@@ -244,7 +243,7 @@ def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: in
                     reduced[u * free + w] += ZM[u * n + j] * z
 
 
-@_jit
+@jit
 def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> int:
     """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
     n = plan[NV]
@@ -264,7 +263,7 @@ def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: 
     return 0
 
 
-@_jit
+@jit
 def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int, MZ: Any, reduced: Any, a: Any) -> int:
     """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀; 0 when the reduced mass matrix is positive definite."""
     for i in range(n):
@@ -302,7 +301,7 @@ def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int,
     return 0
 
 
-@_jit
+@jit
 def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, plan: Any, helper: Any, scratch: Any, a: Any) -> int:
     """a with M a = f + Jᵀλ, J a = g; J and g are changed where constraints are redundant.  0 when the solution exists."""
     n, m = plan[NV], plan[M]
@@ -324,7 +323,7 @@ def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, plan: Any, helper: A
     return listed_accelerations(Mass, f, Z, a0, plan, helper, free, MZ, rest, a)
 
 
-@_jit
+@jit
 def ideal_impulse(t: int, x: int, w: Any, descriptor: int, plan: Any, v: Any, scratch: Any, helper: Any) -> int:
     """Moves v (with the residual w of its constraints) onto them by impulses Jᵀμ, which do no work to first order."""
     n, m = plan[NV], plan[M]
@@ -345,7 +344,7 @@ def ideal_impulse(t: int, x: int, w: Any, descriptor: int, plan: Any, v: Any, sc
     return constrained_solution(Mass, f, J, g, plan, helper, scratch, v)
 
 
-@_jit
+@jit
 def store_rates(rates: Any, nq: int, n: int, nz: int, xdot: Any) -> None:
     """q̇ and ż beside the accelerations in ẋ = (q̇, v̇, ż)."""
     for i in range(nq):
@@ -354,7 +353,7 @@ def store_rates(rates: Any, nq: int, n: int, nz: int, xdot: Any) -> None:
         xdot[nq + n + i] = rates[nq + i]
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def constrained_state_derivative(args: int) -> int:
     """ẋ of a constrained system: args = t, x, ẋ, plan, scratch, integers, pointers of the descriptor function."""
     a = words(args, 7)
@@ -376,7 +375,7 @@ def constrained_state_derivative(args: int) -> int:
     return 0
 
 
-@_jit
+@jit
 def row_square(J: Any, i: int, n: int) -> float:
     """Square of the length of a row."""
     norm = 0.0
@@ -385,7 +384,7 @@ def row_square(J: Any, i: int, n: int) -> float:
     return norm
 
 
-@_jit
+@jit
 def longest_row(J: Any, m: int, n: int) -> float:
     """Square of the length of the longest row."""
     longest = 0.0
@@ -394,7 +393,7 @@ def longest_row(J: Any, m: int, n: int) -> float:
     return longest
 
 
-@_jit
+@jit
 def unit_row(J: Any, i: int, n: int, longest: float, out: Any) -> float:
     """Row i brought to length one, zero when it is the rounding of ``longest``; returns the factor."""
     norm = row_square(J, i, n)
@@ -404,7 +403,7 @@ def unit_row(J: Any, i: int, n: int, longest: float, out: Any) -> float:
     return scale
 
 
-@_jit
+@jit
 def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     """Shortest d with J d = h by Gram–Schmidt on the rows with pivoting; (nearly) dependent rows are skipped."""
     right = gram[m * n : m * n + m]
@@ -442,7 +441,7 @@ def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
     return m
 
 
-@_jit
+@jit
 def least_norm_by_blocks(J: Any, h: Any, m: int, plan: Any, work: Any, d: Any) -> None:
     """Shortest d with J d = h for the first m rows, each block by itself (see :func:`least_norm`)."""
     n = plan[NV]
@@ -471,7 +470,7 @@ def least_norm_by_blocks(J: Any, h: Any, m: int, plan: Any, work: Any, d: Any) -
         at = first + columns
 
 
-@_jit
+@jit
 def _least_norm_by_fronts(J: Any, h: Any, m: int, plan: Any, helper: Any, work: Any, d: Any) -> None:
     """Shortest d with J d = h for the first m rows (see :mod:`jourdain.solvers.fronts`)."""
     n = plan[NV]
@@ -482,7 +481,7 @@ def _least_norm_by_fronts(J: Any, h: Any, m: int, plan: Any, helper: Any, work: 
     shortest(n, free, helper, begin, Z, reduced, d)
 
 
-@_jit
+@jit
 def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> None:
     """Moves q by the small displacement −d; ``quaternions`` lists (index in q, index in v) of quaternion blocks."""
     iq, iv, k = 0, 0, 0
@@ -502,7 +501,7 @@ def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any, count: int) -> 
             iq, iv = iq + 1, iv + 1
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def project(args: int) -> int:
     """Puts x back onto the constraints, in place: args = t, x, –, plan, scratch, quaternions, position and velocity
     pointers, pointers of the descriptor function, integers.

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cfunc, njit
-
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import jit, kernel
 from .constrained import ADDRESS_DESCRIPTOR, HEAD, LENGTH, NQ, NV, NZ, SCRATCH, M, null_space, reduced_accelerations
 from .dense import cholesky, cholesky_solve
 
 # Arguments after t, x and the result: plan, scratch, integers, pointers of descriptor and tangent, address of the tangent, what by.
 PLAN, MEMORY, HELPER, DESCRIPTOR, TANGENT, TANGENT_ADDRESS, BY, ARGUMENTS = range(3, 11)
 BY_STATE, BY_TIME = 0, 1
-
-_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def scratch_size(plan: Any) -> int:
@@ -27,7 +24,7 @@ def scratch_size(plan: Any) -> int:
     return int(plan[SCRATCH]) + 4 * n + 3 * m + m * m + nq + n + nz + 8
 
 
-@_jit
+@jit
 def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, force: Any, lam: Any) -> None:
     """λ of Jᵀλ = M v̇ − f by normal equations, softened where constraints repeat one another."""
     for i in range(n):
@@ -51,7 +48,7 @@ def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, f
         cholesky_solve(gram, m, lam)
 
 
-@_jit
+@jit
 def _columns(args: Any, time: bool) -> int:
     """Derivatives by the state, column by column, or by time alone."""
     plan = integers(args[PLAN], HEAD)
@@ -112,7 +109,7 @@ def _columns(args: Any, time: bool) -> int:
     return 0
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def state_derivatives(args: int) -> int:
     """∂ẋ/∂x, row by row, or ∂ẋ/∂t, as the arguments say."""
     slots = words(args, ARGUMENTS)

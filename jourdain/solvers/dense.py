@@ -14,12 +14,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
+from ..native.kernel import jit
 
 
-@_jit
+@jit
 def lu_factor(a: Any, n: int, pivots: Any) -> int:
     """Factorise P A = L U with row exchanges; `pivots` receives the row taken at each stage."""
     for k in range(n):
@@ -43,7 +41,7 @@ def lu_factor(a: Any, n: int, pivots: Any) -> int:
     return 0
 
 
-@_jit
+@jit
 def lu_solve(a: Any, n: int, pivots: Any, b: Any) -> None:
     """Solve A x = b in place with the factors of `lu_factor`."""
     for k in range(n):
@@ -62,7 +60,23 @@ def lu_solve(a: Any, n: int, pivots: Any, b: Any) -> None:
         b[i] = total / a[i * n + i]
 
 
-@_jit
+@jit
+def lu_solve_transposed(a: Any, n: int, pivots: Any, b: Any) -> None:
+    """Solve A^T x = b in place with the factors of `lu_factor`."""
+    for i in range(n):
+        b[i] /= a[i * n + i]
+        for j in range(i + 1, n):
+            b[j] -= a[i * n + j] * b[i]
+    for i in range(n - 1, -1, -1):
+        for j in range(i):
+            b[j] -= a[i * n + j] * b[i]
+    for k in range(n - 1, -1, -1):
+        p = pivots[k]
+        if p != k:
+            b[k], b[p] = b[p], b[k]
+
+
+@jit
 def lu_full(a: Any, m: int, n: int, rows: Any, columns: Any, tolerance: float) -> int:
     """Factorise an m by n matrix with exchanges of rows and columns and return its rank.
 
@@ -100,7 +114,7 @@ def lu_full(a: Any, m: int, n: int, rows: Any, columns: Any, tolerance: float) -
     return min(m, n)
 
 
-@_jit
+@jit
 def cholesky(a: Any, n: int) -> int:
     """Factorise a symmetric positive definite A = L L^T into the lower triangle."""
     for i in range(n):
@@ -117,7 +131,7 @@ def cholesky(a: Any, n: int) -> int:
     return 0
 
 
-@_jit
+@jit
 def cholesky_solve(a: Any, n: int, b: Any) -> None:
     """Solve A x = b in place with the factor of `cholesky`."""
     for i in range(n):
@@ -131,7 +145,7 @@ def cholesky_solve(a: Any, n: int, b: Any) -> None:
             b[j] -= a[i * n + j] * b[i]
 
 
-@_jit
+@jit
 def ldlt(a: Any, n: int, tolerance: float) -> int:
     """Factorise a symmetric A = L D L^T without exchanges: for definite and quasi-definite matrices.
 
@@ -154,7 +168,7 @@ def ldlt(a: Any, n: int, tolerance: float) -> int:
     return 0
 
 
-@_jit
+@jit
 def ldlt_solve(a: Any, n: int, b: Any) -> None:
     """Solve A x = b in place with the factors of `ldlt`."""
     for i in range(n):

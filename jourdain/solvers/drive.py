@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import signal
-import threading
 import time
 from collections.abc import Callable
-from importlib import import_module
-from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.solvers import frame as fr
 from jourdain.solvers import progress as pr
-from jourdain.solvers.march import march as kernel
+from jourdain.solvers.interruption import Bar, Interruption
+from jourdain.solvers.march import march
 from jourdain.solvers.method import Method
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.session import Session
@@ -24,11 +19,6 @@ from jourdain.solvers.start import first_step
 from jourdain.solvers.trajectory import Checkpoint, Trajectory
 
 CHUNK_TIME = 0.1
-_SIGINT = int(signal.SIGINT)
-
-_march = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(kernel.address)
-# the C function itself: the conversion of enumerations around it takes longer than many a run
-_set_handler: Callable[[int, Any], Any] = import_module("_signal").signal
 
 
 class Drive:
@@ -74,9 +64,9 @@ class Drive:
         """Integrate to the end, or as far as it goes."""
         session = self.session
         begun = time.perf_counter()
-        with _Interruption() as interruption:
+        with Interruption() as interruption:
             if progress:
-                with _Bar(*self.span) as bar:
+                with Bar(*self.span) as bar:
                     reason = _run(session, interruption, bar.show)
             else:
                 reason = _run(session, interruption, None)
@@ -86,14 +76,14 @@ class Drive:
         return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments())
 
 
-def _run(session: Session, interruption: _Interruption, show: Callable[[float], None] | None) -> int:
+def _run(session: Session, interruption: Interruption, show: Callable[[float], None] | None) -> int:
     """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
     chunk = 64
     try:
         while True:
             session.progress[pr.STEPS_LEFT] = granted = min(chunk, session.step_room)
             begun = time.perf_counter()
-            reason = _march(session.address)
+            reason = march.call(session.address)
             spent = time.perf_counter() - begun
             session.collect()
             if show is not None:
@@ -147,46 +137,3 @@ def _explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         "(Zeno); let its action put the system to rest, or make it terminal",
     }
     return "failed", messages[reason]
-
-
-class _Interruption:
-    """Turns the first Ctrl-C into a flag that is read between chunks; a second one raises at once."""
-
-    def __init__(self) -> None:
-        self.heard = False
-
-    def _note(self, number: int, where: Any) -> None:
-        if self.heard:
-            raise KeyboardInterrupt
-        self.heard = True
-
-    def __enter__(self) -> _Interruption:
-        self._main = threading.get_ident() == threading.main_thread().ident
-        self._before = _set_handler(_SIGINT, self._note) if self._main else None
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._main:
-            _set_handler(_SIGINT, self._before if self._before is not None else signal.default_int_handler)
-
-
-class _Bar:
-    """A progress bar in simulated time."""
-
-    def __init__(self, t0: float, t1: float) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._t0 = t0
-        self._bars = Progress(TextColumn("t = {task.fields[t]:.4g} s"), BarColumn(), TimeRemainingColumn())
-        self._task = self._bars.add_task("", total=abs(t1 - t0) or 1.0, t=t0)
-
-    def show(self, t: float) -> None:
-        """Moves the bar to a time."""
-        self._bars.update(self._task, completed=abs(t - self._t0), t=t)
-
-    def __enter__(self) -> _Bar:
-        self._bars.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bars.stop()

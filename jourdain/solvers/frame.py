@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import cfunc, njit, types
-
 from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.kernel import hot, jit
 
 # Slots of the frame.
 CLOCK, X, X_OLD, F, TOL, COUNT, COEF, WORK, CONST, INTS = range(10)
@@ -45,11 +44,6 @@ FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED = range(10, 16)
 
 EPS = 2.220446049250313e-16
 TINY = 1e-100
-
-# Helpers are compiled into the kernels that call them; only kernels are cached. `hot` ones are always inlined.
-jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-hot = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
-kernel = cfunc(types.int32(types.intp), nopython=True, cache=True, error_model="numpy")
 
 
 @hot

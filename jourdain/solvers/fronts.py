@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from ..native.kernel import jit
 from .dense import cholesky, cholesky_solve
-
-_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 #: Blocks with fewer rows are eliminated as a whole, and so are those of which a front has more than this part of the columns.
 SMALLEST_BLOCK = 12
@@ -69,7 +67,7 @@ def room(n: int, fronts: Sequence[int]) -> int:
     return 5 * n + 3 * fronts[0] + 2 * fronts[0] * n if fronts else 0
 
 
-@_jit
+@jit
 def _assemble(
     J: Any, g: Any, n: int, limit: int, plan: Any, at: int, helper: Any, front: int, mark: int, normalise: bool, work: Any
 ) -> Any:
@@ -101,7 +99,7 @@ def _assemble(
     return kept, columns, 1.0 if normalise else size
 
 
-@_jit
+@jit
 def _substitute(
     n: int, rows: int, kept: int, width: int, helper: Any, front: int, mark: int, owner: int, start: int, work: Any, Z: Any, a0: Any
 ) -> int:
@@ -145,7 +143,7 @@ def _substitute(
     return live
 
 
-@_jit
+@jit
 def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, helper: Any, front: int, work: Any) -> int:
     """Gauss–Jordan elimination of a front with full pivoting; the pivots' columns come first in ``front``.  Returns the rank."""
     right = rows * n
@@ -178,7 +176,7 @@ def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, helper: An
     return min(kept, width)
 
 
-@_jit
+@jit
 def _walk_back(n: int, count: int, helper: Any, begin: int, mark: int, start: int, used: int, work: Any, Z: Any, a0: Any) -> None:
     """Lists of the fronts, last first, in terms of independent velocities."""
     for k in range(count - 1, -1, -1):
@@ -210,7 +208,7 @@ def _walk_back(n: int, count: int, helper: Any, begin: int, mark: int, start: in
         used += union
 
 
-@_jit
+@jit
 def eliminate_by_fronts(
     J: Any, g: Any, limit: int, n: int, plan: Any, at: int, helper: Any, begin: int, base: int, tolerance: float, normalise: bool,
     work: Any, Z: Any, a0: Any,
@@ -256,7 +254,7 @@ def eliminate_by_fronts(
     return free
 
 
-@_jit
+@jit
 def shortest(n: int, free: int, helper: Any, begin: int, Z: Any, reduced: Any, a0: Any) -> int:
     """Makes the particular solution a₀ the shortest one, a₀ − Z (ZᵀZ)⁻¹Zᵀa₀."""
     right = reduced[free * free :]

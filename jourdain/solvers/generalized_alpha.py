@@ -22,6 +22,7 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.dense import lu_factor, lu_solve
 from jourdain.solvers.frame import (
     BAD,
@@ -59,9 +60,6 @@ from jourdain.solvers.frame import (
     first_not_finite,
     fixed_step,
     hermite,
-    hot,
-    jit,
-    kernel,
     smallest_step,
     view,
     weight,

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.kernel import jit, kernel
 from jourdain.solvers.frame import (
     BEGIN,
     DIRECTION,
@@ -44,8 +45,6 @@ from jourdain.solvers.frame import (
     N,
     T,
     X,
-    jit,
-    kernel,
     view,
 )
 from jourdain.solvers.progress import (

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..native.call import call
+from ..native.kernel import jit
 from .dense import lu_factor, lu_solve
 from .rotation_chart import LONGEST, complement
 
@@ -23,8 +23,6 @@ from .rotation_chart import LONGEST, complement
 TOLERANCE, ITERATIONS = 1e-11, 50
 #: Projections of velocities and accelerations; each shrinks the error by about the penalty.
 PASSES = 3
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class NativeTerms(NamedTuple):
@@ -58,13 +56,13 @@ class Work(NamedTuple):
     alpha: np.ndarray
 
 
-@_jit
+@jit
 def run(terms: Any, k: int) -> int:
     """Calls one of the compiled functions."""
     return call(terms.functions[2 * k], terms.functions[2 * k + 1])
 
 
-@_jit
+@jit
 def factor(terms: Any, work: Any, n: int, m: int, h: float) -> int:
     """W = M + (h/2) C + (h²/4) K and the factors of A = W + (h²/4) Jᵀα J."""
     quarter, J, A, W = 0.25 * h * h, terms.J, work.A, work.W
@@ -81,7 +79,7 @@ def factor(terms: Any, work: Any, n: int, m: int, h: float) -> int:
     return lu_factor(A, n, work.pivots)
 
 
-@_jit
+@jit
 def project(terms: Any, work: Any, v: Any, c: Any, n: int, m: int, quarter: float) -> None:
     """A v = W v* + (h²/4) Jᵀα c, in place; a finite penalty leaves a part of the error, hence several times."""
     for _ in range(PASSES):
@@ -98,7 +96,7 @@ def project(terms: Any, work: Any, v: Any, c: Any, n: int, m: int, quarter: floa
             v[i] = work.b[i]
 
 
-@_jit
+@jit
 def newton(terms: Any, work: Any, xdd: Any, lam: Any, h: float) -> int:
     """Positions at the end of the step; the number of iterations, or −1."""
     n, m, quarter = len(xdd), len(lam), 0.25 * h * h
@@ -134,7 +132,7 @@ def newton(terms: Any, work: Any, xdd: Any, lam: Any, h: float) -> int:
     return -1
 
 
-@_jit
+@jit
 def march(terms: Any, work: Any, xdd: Any, lam: Any, charts: Any, h: float, steps: int, out: Any) -> int:
     """Fixed steps from (x, ẋ) in ``terms.state``; rows (x, ẋ) into ``out``.  Returns the number of steps done.
 

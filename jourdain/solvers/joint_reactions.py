@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from ..native.call import doubles, integers
+from ..native.kernel import jit
 from . import assembled_plan as ap
 from . import joint_space as sp
-from .frame import jit
 
 
 @jit

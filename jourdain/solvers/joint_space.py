@@ -1,4 +1,4 @@
-"""The tree of pairs of an assembled system in native loops: its null-space matrices, finite motions and first guess.
+"""The tree of pairs of an assembled system in native loops: its null-space matrices and what they make of residuals.
 
 Rows of T and T̄ are the increments of all coordinates, columns those w of the tree's joints (six of a free body) and of coordinates that
 belong to no body of the tree.  T holds at the end of the step (δ = T δw), T̄ at the mean coordinates, where the discrete
@@ -8,13 +8,12 @@ the assembled system and that of the joint space, whose slots are named here.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import hot, jit
 from . import assembled_plan as ap
 from .assembled_kernels import row
-from .frame import hot, jit
 
 # Slots of the frame: sizes, tables of integers, arrays of numbers.
 N_W, N_CLOSURE, N_SERVO, N_NODES, N_AUGMENTED = range(5)
@@ -22,9 +21,11 @@ NODES, PAIRS, GATHER, LOCAL, CONSTANTS, T_STARTS, T_COLUMNS, KIND, PLACE, NODE_O
 AUGMENTED, SIDE_STARTS, SIDE_UNKNOWN, SIDE_PLACE, AP, AI, MULTIPLIER_OF, RECOVER = range(15, 23)
 T_END, T_MEAN, FREEDOMS, POINTS, WRENCH, MOTION, KT, A, GB, CT, FINAL, RHS = range(23, 35)
 W, EFFECTIVE, LINEAR, SHIFT, DEPENDENT, PIVOTS, GD, GX, SCRATCH, INDEX, STATE, ROW_SCALE = range(35, 47)
-# Functions: null spaces, projection, elimination of loops, solution, expansion to all unknowns, first iterate, reactions.
-SPACES, PROJECT, REDUCE, SOLVE, EXPAND, START, REACT = range(47, 54)
-SIZE = 54
+# Functions: null spaces, projection, elimination of loops, solution, expansion to all unknowns, first iterate, reactions, end of a step
+# without projection of rates.
+SPACES, PROJECT, REDUCE, SOLVE, EXPAND, START, REACT, FINISH = range(47, 55)
+FINAL_SCALE = 55
+SIZE = 56
 
 # Columns of the table of nodes (bodies of the tree, inner ones first).
 UNKNOWN, COORDINATE, DIMENSION, PARENT, FIRST, COUNT, PAIR, SIGN, TOGETHER = range(9)
@@ -37,12 +38,18 @@ C_UNKNOWN, C_ROW, C_END, C_MEAN = range(4)
 AUGMENTED_COLUMNS = 4
 # What an unknown of the assembled system is.
 FREE, TREE_ROW, OWN_ROW, CLOSURE_ROW, SERVO_ROW = range(5)
-# Ends of T: at q₁, and at the mean of q₀ and q₁.
+# Ends of T: at q₁, and at the mean coordinates q₀ + θ (q₁ − q₀) of the scheme.
 AT_END, AT_MEAN = range(2)
 # Entries of the state: pivot ratio now and when the dependent set was chosen, limit for a new choice, whether it was chosen, choices,
-# size of the residual.
-RATIO, CHOSEN_RATIO, LIMIT, CHOSEN, SWITCHES, NORM = range(6)
+# size of the residual, where between q₀ and q₁ the scheme evaluates its rows, whether matrix and factors are those of an iteration before.
+RATIO, CHOSEN_RATIO, LIMIT, CHOSEN, SWITCHES, NORM, THETA, HELD = range(8)
 STATE_SIZE = 8
+
+
+@hot
+def theta(js: Any) -> float:
+    """Where between q₀ and q₁ the mean coordinates lie."""
+    return doubles(js[STATE], STATE_SIZE)[THETA]
 
 
 @hot
@@ -77,12 +84,13 @@ def cross(a: Any, b0: float, b1: float, b2: float) -> Any:
 
 @jit
 def _gathered(frame: Any, js: Any, pair: Any, start: Any, end: Any) -> Any:
-    """Local coordinates at both ends in the input of a kernel; the number of them."""
+    """Local coordinates at both ends and θ in the input of a kernel; the number of coordinates."""
     n = pair[P_N]
     index = integers(js[GATHER] + 8 * pair[P_GATHER], n)
-    x = doubles(frame[ap.F_X], 2 * n)
+    x = doubles(frame[ap.F_X], 2 * n + 1)
     for a in range(n):
         x[a], x[n + a] = start[index[a]], end[index[a]]
+    x[2 * n] = theta(js)
     return n
 
 
@@ -94,14 +102,15 @@ def _called(frame: Any, js: Any, address: int, constants: int) -> None:
 
 
 @jit
-def _joint_vectors(frame: Any, js: Any, start: Any, end: Any, which: int) -> None:
-    """p, ω and v of all joints at the mean of two configurations."""
+def joint_vectors(frame: Any, js: Any, start: Any, end: Any, which: int) -> None:
+    """p, ω and v of all joints at the mean coordinates between two configurations."""
+    part = theta(js)
     for i in range(js[N_NODES]):
         node, p = node_of(js, i), point(js, which, i)
         first, count, d, c = node[FIRST], node[COUNT], node[DIMENSION], node[COORDINATE]
         if node[PAIR] < 0:
             for a in range(3):
-                p[a] = 0.5 * (start[c + a] + end[c + a]) if a < d else 0.0
+                p[a] = start[c + a] + part * (end[c + a] - start[c + a]) if a < d else 0.0
             for k in range(count):
                 f = freedom(js, which, first + k)
                 for a in range(6):
@@ -126,15 +135,15 @@ def _joint_vectors(frame: Any, js: Any, start: Any, end: Any, which: int) -> Non
 @jit
 def _body_rows(js: Any, start: Any, end: Any, which: int, values: Any) -> None:
     """T of the bodies of the tree: v + ω × (φ − p), ω of every joint on the way to the root."""
-    owner = integers(js[NODE_OF], js[N_W])
+    owner, part = integers(js[NODE_OF], js[N_W]), theta(js)
     for i in range(js[N_NODES]):
         node = node_of(js, i)
         u, d, c = node[UNKNOWN], node[DIMENSION], node[COORDINATE]
         starts = integers(js[T_STARTS] + 8 * u, 2)
         first, width = starts[0], starts[1] - starts[0]
         columns = integers(js[T_COLUMNS] + 8 * first, width)
-        x, y = 0.5 * (start[c] + end[c]), 0.5 * (start[c + 1] + end[c + 1])
-        z = 0.5 * (start[c + 2] + end[c + 2]) if d == 3 else 0.0
+        x, y = start[c] + part * (end[c] - start[c]), start[c + 1] + part * (end[c + 1] - start[c + 1])
+        z = start[c + 2] + part * (end[c + 2] - start[c + 2]) if d == 3 else 0.0
         for k in range(width):
             j = columns[k]
             f, p = freedom(js, which, j), point(js, which, owner[j])
@@ -172,15 +181,19 @@ def _augmented_rows(frame: Any, js: Any, which: int, values: Any) -> None:
 
 
 @jit
-def null_spaces(frame: Any, js: Any) -> None:
-    """T at q₁ and T̄ at the mean coordinates, for the matrix that was evaluated there."""
+def null_spaces(frame: Any, js: Any, of_rates: bool) -> None:
+    """T at q₁ and T̄ at the mean coordinates, for the matrix that was evaluated there; in the projection of rates T stands on both sides."""
     q0, q1, size = row(frame, ap.Q0), row(frame, ap.Q1), integers(js[T_STARTS], frame[ap.N_COORDINATES] + 1)[frame[ap.N_COORDINATES]]
     end, mean = doubles(js[T_END], size), doubles(js[T_MEAN], size)
-    _joint_vectors(frame, js, q1, q1, AT_END)
-    _joint_vectors(frame, js, q0, q1, AT_MEAN)
+    joint_vectors(frame, js, q1, q1, AT_END)
     _body_rows(js, q1, q1, AT_END, end)
-    _body_rows(js, q0, q1, AT_MEAN, mean)
     _augmented_rows(frame, js, AT_END, end)
+    if of_rates:
+        for i in range(size):
+            mean[i] = end[i]
+        return
+    joint_vectors(frame, js, q0, q1, AT_MEAN)
+    _body_rows(js, q0, q1, AT_MEAN, mean)
     _augmented_rows(frame, js, AT_MEAN, mean)
 
 
@@ -210,13 +223,13 @@ def add_column(frame: Any, js: Any, column: int, factor: float, target: Any) -> 
 @jit
 def wrenches(frame: Any, js: Any) -> None:
     """Force and moment about its joint point of the residuals of every subtree, at the mean coordinates."""
-    r, q0, q1 = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), row(frame, ap.Q0), row(frame, ap.Q1)
+    r, q0, q1, part = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), row(frame, ap.Q0), row(frame, ap.Q1), theta(js)
     for i in range(js[N_NODES]):
         node, p = node_of(js, i), point(js, AT_MEAN, i)
         u, c, w = node[UNKNOWN], node[COORDINATE], wrench_of(js, i)
-        x, y = 0.5 * (q0[c] + q1[c]) - p[0], 0.5 * (q0[c + 1] + q1[c + 1]) - p[1]
+        x, y = q0[c] + part * (q1[c] - q0[c]) - p[0], q0[c + 1] + part * (q1[c + 1] - q0[c + 1]) - p[1]
         if node[DIMENSION] == 3:
-            z = 0.5 * (q0[c + 2] + q1[c + 2]) - p[2]
+            z = q0[c + 2] + part * (q1[c + 2] - q0[c + 2]) - p[2]
             w[0], w[1], w[2] = r[u], r[u + 1], r[u + 2]
             w[3], w[4], w[5] = r[u + 3] + y * w[2] - z * w[1], r[u + 4] + z * w[0] - x * w[2], r[u + 5] + x * w[1] - y * w[0]
         else:
@@ -251,11 +264,11 @@ def _slopes_of_pair(frame: Any, js: Any, i: int, rhs: Any) -> None:
     node, w, p = node_of(js, i), wrench_of(js, i), point(js, AT_MEAN, i)
     pair = integers(js[PAIRS] + 8 * PAIR_COLUMNS * node[PAIR], PAIR_COLUMNS)
     n, count, local = _gathered(frame, js, pair, row(frame, ap.Q0), row(frame, ap.Q1)), node[COUNT], pair[P_LOCAL]
-    x, shift, place = doubles(frame[ap.F_X], 2 * n + 9), doubles(js[SHIFT], js[N_AUGMENTED]), integers(js[PLACE], frame[ap.N_UNKNOWNS])
+    x, shift, place = doubles(frame[ap.F_X], 2 * n + 10), doubles(js[SHIFT], js[N_AUGMENTED]), integers(js[PLACE], frame[ap.N_UNKNOWNS])
     for a in range(6):
-        x[2 * n + a] = w[a]
+        x[2 * n + 1 + a] = w[a]
     for a in range(3):
-        x[2 * n + 6 + a] = p[a]
+        x[2 * n + 7 + a] = p[a]
     _called(frame, js, pair[P_SLOPE], pair[P_SLOPE_CONSTANTS])
     y, unknown = doubles(frame[ap.F_Y], count * local), integers(js[LOCAL] + 8 * pair[P_LOCAL_AT], local)
     for k in range(count):
@@ -271,7 +284,7 @@ def _slopes_of_pair(frame: Any, js: Any, i: int, rhs: Any) -> None:
 @jit
 def add_slopes(frame: Any, js: Any, rhs: Any) -> None:
     """Adds the derivative of T̄ᵀ r̃ at fixed r̃ (the wrenches must be known)."""
-    r = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS])
+    r, part = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), theta(js)
     for i in range(js[N_NODES]):
         node, w = node_of(js, i), wrench_of(js, i)
         if node[PAIR] >= 0 and node[COUNT] > 0:
@@ -285,172 +298,8 @@ def add_slopes(frame: Any, js: Any, rhs: Any) -> None:
                 if up == i and node[PAIR] < 0:  # turning about the body's own point
                     e, g, h = cross(f, w[0], w[1], w[2])
                     a, b, c = a - e, b - g, c - h
-                _add_row(js, -0.5 * a, u, j)
-                _add_row(js, -0.5 * b, u + 1, j)
+                _add_row(js, -part * a, u, j)
+                _add_row(js, -part * b, u + 1, j)
                 if d == 3:
-                    _add_row(js, -0.5 * c, u + 2, j)
+                    _add_row(js, -part * c, u + 2, j)
             up = above[PARENT]
-
-
-# -- finite motions -----------------------------------------------------------------------------------------------------------------------
-
-
-@jit
-def _turn(m: Any, x: float, y: float, z: float) -> Any:
-    """(Q − 1) x for the unit quaternion m."""
-    a, b, c = m[2] * z - m[3] * y, m[3] * x - m[1] * z, m[1] * y - m[2] * x
-    return (
-        2.0 * (m[0] * a + m[2] * c - m[3] * b), 2.0 * (m[0] * b + m[3] * a - m[1] * c), 2.0 * (m[0] * c + m[1] * b - m[2] * a)
-    )  # fmt: skip
-
-
-@jit
-def _turned_by(m: Any, x: float, y: float, z: float) -> None:
-    """Puts a further rotation by the vector (x, y, z) after the rotation m."""
-    angle = math.sqrt(x * x + y * y + z * z)
-    s = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5 - angle * angle / 48.0
-    _after(m, math.cos(0.5 * angle), s * x, s * y, s * z)
-
-
-@jit
-def _after(m: Any, a: float, x: float, y: float, z: float) -> None:
-    """m ← (a, x, y, z) m, quaternions."""
-    b, u, v, w = m[0], m[1], m[2], m[3]
-    m[0] = a * b - x * u - y * v - z * w
-    m[1] = a * u + x * b + y * w - z * v
-    m[2] = a * v - x * w + y * b + z * u
-    m[3] = a * w + x * v - y * u + z * b
-
-
-@jit
-def _elementary(js: Any, j: int, p: Any, amount: float, body: Any, m: Any) -> None:
-    """Moves a body (its point less the displacement in m, its rotation) by one freedom: a turn about p, then a translation."""
-    f = freedom(js, AT_END, j)
-    part = doubles(js[SCRATCH] + 64, 4)
-    part[0], part[1], part[2], part[3] = 1.0, 0.0, 0.0, 0.0
-    _turned_by(part, amount * f[0], amount * f[1], amount * f[2])
-    x, y, z = _turn(part, body[0] + m[4] - p[0], body[1] + m[5] - p[1], body[2] + m[6] - p[2])
-    m[4], m[5], m[6] = m[4] + x + amount * f[3], m[5] + y + amount * f[4], m[6] + z + amount * f[5]
-    _after(m, part[0], part[1], part[2], part[3])
-
-
-@jit
-def _together(js: Any, first: int, p: Any, w: Any, body: Any, m: Any) -> None:
-    """Moves a body by a turn about p whose vector is the sum of three freedoms."""
-    x = y = z = 0.0
-    for j in range(first, first + 3):
-        f = freedom(js, AT_END, j)
-        x, y, z = x + w[j] * f[0], y + w[j] * f[1], z + w[j] * f[2]
-    _turned_by(m, x, y, z)
-    a, b, c = _turn(m, body[0] - p[0], body[1] - p[1], body[2] - p[2])
-    m[4], m[5], m[6] = a, b, c
-
-
-@jit
-def finite_motion(frame: Any, js: Any, q: Any, w: Any, delta: Any) -> None:
-    """Increments of all bodies of the tree for finite increments w of its joints from the configuration q (joint vectors of AT_END).
-
-    Every joint moves what lies beyond it as a rigid body, so all its constraints stay as they are; the result is written as the
-    displacement and the Cayley vector that the bodies' own retraction takes.
-    """
-    body, other = doubles(js[SCRATCH], 3), doubles(js[SCRATCH] + 24, 3)
-    for i in range(js[N_NODES]):
-        node, p, m = node_of(js, i), point(js, AT_END, i), doubles(js[MOTION] + 64 * i, 8)
-        u, d, c, first, count = node[UNKNOWN], node[DIMENSION], node[COORDINATE], node[FIRST], node[COUNT]
-        for a in range(3):
-            body[a] = q[c + a] if a < d else 0.0
-        for a in range(8):
-            m[a] = 0.0
-        m[0] = 1.0
-        if node[TOGETHER] == 1:
-            turn = first + count - 3
-            _together(js, turn, p, w, body, m)
-            for j in range(first, turn):
-                f = freedom(js, AT_END, j)
-                m[4], m[5], m[6] = m[4] + w[j] * f[3], m[5] + w[j] * f[4], m[6] + w[j] * f[5]
-        elif node[SIGN] > 0:
-            for k in range(count - 1, -1, -1):
-                _elementary(js, first + k, p, w[first + k], body, m)
-        else:
-            for k in range(count):
-                _elementary(js, first + k, p, w[first + k], body, m)
-        if node[PARENT] >= 0:
-            inner, e = doubles(js[MOTION] + 64 * node[PARENT], 8), node_of(js, node[PARENT])[COORDINATE]
-            for a in range(3):
-                other[a] = q[e + a] if a < d else 0.0
-            x, y, z = _turn(inner, body[0] + m[4] - other[0], body[1] + m[5] - other[1], body[2] + m[6] - other[2])
-            m[4], m[5], m[6] = m[4] + x + inner[4], m[5] + y + inner[5], m[6] + z + inner[6]
-            _after(m, inner[0], inner[1], inner[2], inner[3])
-        for a in range(d):
-            delta[u + a] = m[4 + a]
-        if d == 3:
-            for a in range(3):
-                delta[u + 3 + a] = 2.0 * m[1 + a] / m[0]
-        else:
-            delta[u + 2] = 2.0 * m[3] / m[0]
-
-
-@jit
-def _twist(q: Any, v: Any, c: int, d: int, t: Any) -> None:
-    """ω and φ̇ of a body from the rates of its directors."""
-    for a in range(6):
-        t[a] = 0.0
-    if d == 2:
-        t[2] = 0.5 * (q[c + 2] * v[c + 3] - q[c + 3] * v[c + 2] + q[c + 4] * v[c + 5] - q[c + 5] * v[c + 4])
-        t[3], t[4] = v[c], v[c + 1]
-        return
-    for k in range(3, 12, 3):
-        x, y, z = q[c + k], q[c + k + 1], q[c + k + 2]
-        t[0] += 0.5 * (y * v[c + k + 2] - z * v[c + k + 1])
-        t[1] += 0.5 * (z * v[c + k] - x * v[c + k + 2])
-        t[2] += 0.5 * (x * v[c + k + 1] - y * v[c + k])
-    t[3], t[4], t[5] = v[c], v[c + 1], v[c + 2]
-
-
-@jit
-def joint_rates(frame: Any, js: Any, w: Any) -> None:
-    """Rates of the joints nearest to the guessed rates of the bodies, at the start of the step (joint vectors of AT_END are made there)."""
-    q, v = row(frame, ap.Q0), row(frame, ap.GUESS)
-    _joint_vectors(frame, js, q, q, AT_END)
-    t, relative, gram = doubles(js[SCRATCH], 6), doubles(js[SCRATCH] + 48, 6), doubles(js[SCRATCH] + 96, 36)
-    for i in range(js[N_NODES]):
-        node, p = node_of(js, i), point(js, AT_END, i)
-        count, first, d, c = node[COUNT], node[FIRST], node[DIMENSION], node[COORDINATE]
-        for a in range(6):
-            relative[a] = 0.0
-        for side in range(2):
-            at = c if side == 0 else (node_of(js, node[PARENT])[COORDINATE] if node[PARENT] >= 0 else -1)
-            if at >= 0:
-                sign = 1.0 if side == 0 else -1.0
-                _twist(q, v, at, d, t)
-                x, y, z = cross(t, p[0] - q[at], p[1] - q[at + 1], p[2] - q[at + 2] if d == 3 else 0.0)
-                t[3], t[4], t[5] = t[3] + x, t[4] + y, t[5] + z
-                for a in range(6):
-                    relative[a] += sign * t[a]
-        for k in range(count):
-            f = freedom(js, AT_END, first + k)
-            total = 0.0
-            for a in range(6):
-                total += f[a] * relative[a]
-            w[first + k] = total
-            for m in range(count):
-                g, total = freedom(js, AT_END, first + m), 0.0
-                for a in range(6):
-                    total += f[a] * g[a]
-                gram[k * count + m] = total
-        _solve_gram(gram, count, w, first)
-
-
-@jit
-def _solve_gram(gram: Any, n: int, b: Any, at: int) -> None:
-    """Solves a small positive definite system in place, from b[at] on, by elimination."""
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor = gram[i * n + k] / gram[k * n + k]
-            for j in range(k, n):
-                gram[i * n + j] -= factor * gram[k * n + j]
-            b[at + i] -= factor * b[at + k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[at + k] -= gram[k * n + j] * b[at + j]
-        b[at + k] /= gram[k * n + k]

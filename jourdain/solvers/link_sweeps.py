@@ -17,13 +17,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from numba import njit
-
 from jourdain.formalisms.link_arrays import FREE_ROTATION, HEADER, LINK, TRANSLATION, word
 from jourdain.formalisms.link_steps import BIAS, BODY, COLUMN, MOVE, STEP, STEP_SIZE
 from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.dense import cholesky, cholesky_solve
-from jourdain.solvers.frame import hot, jit, kernel
 
 # Pointers of a kernel.
 Q, V, U, PRESCRIBED, WRENCHES, OUT, CONSTANTS, WORKSPACE, PROGRAM, POINTERS = range(10)
@@ -365,22 +363,14 @@ def compiled(name: str) -> Any:
     return kernel(_KERNELS[name])
 
 
-@cache
-def batch_runner() -> Any:
-    """`run(address, args, strides, first, last)`: a kernel for many states; pointers move by `strides` bytes a state.
-
-    The number (from 0) of the first state that failed is returned, or −1.
-    """
-
-    @njit("int64(intp, intp[::1], intp[::1], intp, intp)", nogil=True, cache=True, error_model="numpy")
-    def run(address: int, args: Any, strides: Any, first: int, last: int) -> int:
+@jit
+def run_batch(address: int, args: Any, strides: Any, first: int, last: int) -> int:
+    """A kernel for many states; pointers move by ``strides`` bytes a state.  The number of the first state that failed, or −1."""
+    for i in range(args.size):
+        args[i] += first * strides[i]
+    for state in range(first, last):
+        if call(address, args.ctypes.data) != 0:
+            return state
         for i in range(args.size):
-            args[i] += first * strides[i]
-        for state in range(first, last):
-            if call(address, args.ctypes.data) != 0:
-                return state
-            for i in range(args.size):
-                args[i] += strides[i]
-        return -1
-
-    return run
+            args[i] += strides[i]
+    return -1

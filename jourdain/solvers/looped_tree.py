@@ -195,7 +195,7 @@ class LoopedFunction:
 
     def _run(self, inputs: Mapping[str, Array], lead: tuple[int, ...], result: Array) -> None:
         """Runs all states of a batch, on several threads when there is enough work."""
-        from .link_sweeps import batch_runner
+        from .link_sweeps import run_batch
 
         n = int(np.prod(lead))
         if n == 0:
@@ -204,12 +204,11 @@ class LoopedFunction:
         steps = [8 * flat[k].shape[-1] if k in flat and flat[k].ndim > 1 else 0 for k in self._slots]
         strides = np.array([*steps, 8 * (result.size // n), 0, 0, 0], dtype=np.intp)
         threads = min(thread_count(), n, max(1, n * self._links // _WORTH_A_THREAD))
-        run = batch_runner()
 
         def part(i: int) -> int:
             work = self.workspace()
             args = self.arguments(flat, result, work)
-            return int(run(self.address, args, strides, n * i // threads, n * (i + 1) // threads))
+            return int(run_batch(self.address, args, strides, n * i // threads, n * (i + 1) // threads))
 
         if threads == 1:
             failed = [part(0)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.frame import (
     BEGIN,
     CENTRE,
@@ -52,9 +53,6 @@ from jourdain.solvers.frame import (
     N,
     T,
     X,
-    hot,
-    jit,
-    kernel,
     view,
 )
 from jourdain.solvers.progress import (

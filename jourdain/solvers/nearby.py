@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
-from numba import njit
-
 from ..native.call import call, doubles, words
+from ..native.kernel import jit, locked
 from .constrained import displace, least_norm, longest_row, unit_row
 from .dense import lu_full
 
@@ -19,10 +18,8 @@ DISTANCE = 0.1
 CLOSED = 1e-11
 ITERATIONS = 20
 
-_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_jit
+@jit
 def _close(position: int, args: int, q: Any, step: Any, rows: int, quaternions: Any, work: Any) -> bool:
     """Moves q by −step and closes it with the shortest corrections (Gauss–Newton); whether that converged."""
     nq, n, count = q.size, step.size, quaternions.size // 2
@@ -44,7 +41,7 @@ def _close(position: int, args: int, q: Any, step: Any, rows: int, quaternions: 
     return last < CLOSED
 
 
-@_jit
+@jit
 def _rank(velocity: int, args: int, J: Any, m: int, n: int, A: Any, order: Any) -> int:
     """Rank of the Jacobian at the position that ``args`` point to; factors of its rows of unit length in A, their order in ``order``."""
     if call(velocity, args) != 0:
@@ -55,7 +52,7 @@ def _rank(velocity: int, args: int, J: Any, m: int, n: int, A: Any, order: Any) 
     return lu_full(A, m, n, order[:m], order[m:], RANK_TOLERANCE)
 
 
-@_jit
+@jit
 def _allowed(A: Any, n: int, rank: int, columns: Any, Z: Any) -> None:
     """Velocities that the constraints allow, one for each column without a pivot (rows of Z)."""
     for k in range(n - rank):
@@ -69,23 +66,28 @@ def _allowed(A: Any, n: int, rank: int, columns: Any, Z: Any) -> None:
             Z[k * n + columns[i]] = -total / A[i * n + i]
 
 
-@njit(
-    "int64(intp, intp, intp, intp, int64, int64, int64, int64, float64[::1], int64[::1], float64[:, ::1], int64[::1], float64[::1], float64)",
-    cache=True, error_model="numpy",
-)  # fmt: skip
+def memory_size(m: int, n: int, nq: int) -> int:
+    """Numbers that :func:`redundant_nearby` works with."""
+    return m * (2 * n + 1) + n * n + n + nq
+
+
+@locked
 def redundant_nearby(
     position: int, position_args: int, velocity: int, velocity_args: int, slot: int, holonomic: int, m: int, n: int, time: Any,
-    quaternions: Any, directions: Any, found: Any, q: Any, t: float,
+    quaternions: Any, directions: Any, order: Any, memory: Any, found: Any, q: Any, t: float,
 ) -> int:  # fmt: skip
     """How many of m constraints are redundant at q and around it; ``found`` receives their numbers.
 
     Functions are given by address and arguments: h, J of positions and w, J of velocities (the latter J in ``slot``), all at the time in
-    ``time``.  Where J has full rank at q nothing is redundant.  Else small allowed motions (combinations by the rows of ``directions``) lead to closed positions near by, and the largest rank there counts.  The interpreter's lock is
-    held, for the functions' own work spaces are used.
+    ``time``.  Where J has full rank at q nothing is redundant.  Else small allowed motions (combinations by the rows of ``directions``) lead to
+    closed positions near by, and the largest rank there counts.  ``order`` (m + n) and ``memory`` (:func:`memory_size`) are work space.
+    The interpreter's lock is held, for the functions' own work spaces are used.
     """
     time[0] = t
-    A, work, Z, step = np.empty(m * n), np.empty(m * (n + 1)), np.empty(n * n), np.empty(n)
-    order, here = np.empty(m + n, dtype=np.int64), q.copy()
+    A, work = memory[: m * n], memory[m * n : m * (2 * n + 1)]
+    Z, step, here = memory[m * (2 * n + 1) :], memory[m * (2 * n + 1) + n * n :], memory[m * (2 * n + 1) + n * n + n :]
+    for i in range(q.size):
+        here[i] = q[i]
     words(position_args, 2)[1] = here.ctypes.data
     pointers = words(velocity_args, slot + 1)
     pointers[1] = here.ctypes.data
@@ -95,7 +97,8 @@ def redundant_nearby(
         return 0
     best = first if first == n else -1
     if first == n:
-        found[: m - n] = order[n:m]
+        for i in range(n, m):
+            found[i - n] = order[i]
     _allowed(A, n, first, order[m:], Z)
     for s in range(directions.shape[0] if first < n else 0):
         norm = 0.0
@@ -105,10 +108,10 @@ def redundant_nearby(
                 step[j] += directions[s, k] * Z[k * n + j]
             norm += step[j] * step[j]
         for j in range(n):
-            step[j] *= -DISTANCE / np.sqrt(norm)
+            step[j] *= -DISTANCE / math.sqrt(norm)
         for i in range(q.size):
             here[i] = q[i]
-        if _close(position, position_args, here, step, holonomic, quaternions, work):
+        if _close(position, position_args, here[: q.size], step[:n], holonomic, quaternions, work):
             rank = _rank(velocity, velocity_args, J, m, n, A, order)
             if rank > best:
                 best = rank

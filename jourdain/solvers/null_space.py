@@ -9,16 +9,13 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from numba import cfunc, njit
-
 from ..native.call import call, doubles, words
+from ..native.kernel import jit, kernel
 from .constrained import store_rates
 from .dense import cholesky, cholesky_solve
 
-_jit = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_jit
+@jit
 def _reflect(A: Any, start: int, stride: int, length: int, v: Any, k: int, n: int) -> None:
     """Applies 1 − 2vvᵀ (v from entry k on, of length one) to a vector inside an array."""
     total = 0.0
@@ -28,7 +25,7 @@ def _reflect(A: Any, start: int, stride: int, length: int, v: Any, k: int, n: in
         A[start + i * stride] -= 2.0 * total * v[i]
 
 
-@_jit
+@jit
 def orthonormal_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, V: Any, block: Any, a: Any) -> int:
     """a with M a = f + Jᵀλ and J a = g; M, f and J are overwritten.  ``V`` holds m·n numbers, ``block`` (n − m)²."""
     for k in range(m):
@@ -75,7 +72,7 @@ def orthonormal_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, V: Any,
     return 0
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def null_space_state_derivative(args: int) -> int:
     """ẋ of a constrained system: args = t, x, ẋ, nq, nv, nz, rows kept, their number, all rows, address and pointers of the
     descriptor function, scratch."""

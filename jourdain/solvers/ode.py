@@ -65,6 +65,8 @@ def integrate(
     chosen = load_method(method)
     start = x0.x if isinstance(x0, Checkpoint) else np.array(x0, dtype=np.float64).ravel()
     t0, t1 = float(t_span[0]), float(t_span[1])
+    if not max_step > 0:
+        raise InputError(f"integrate: max_step {max_step} s must be positive")
     _check_input(chosen, t0, t1, x0, start, rtol, step, jacobian, output, output_size)
     times = None if t_eval is None else _check_times(t_eval, t0, t1)
     if chosen.needs_time_derivative and time_derivative is None:

@@ -1,133 +1,65 @@
 """The classical Runge–Kutta method of order 4 with a fixed step, as a native loop of its own.
 
-Written directly as IR, it is compiled in milliseconds and needs no other compiler: a first simulation starts at once.
+It is compiled in a moment, so that a first simulation starts at once.
 Events, projections, samples and output at given times are the business of the general methods.
 """
 
 from __future__ import annotations
 
-import ctypes
+import math
 import time
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import engine
+from ..native.call import call
+from ..native.kernel import jit
 from .native_function import NativeFunction
 from .trajectory import Checkpoint, Segments, Statistics, Trajectory
 
 Array = NDArray[np.float64]
 
-#: One step: y = x + c·k and s = s + w·k for the next stage; rows of x and k₁ go to the table.
-_IR = """
-define internal void @stage(ptr %y, ptr %x, ptr %k, ptr %s, double %c, double %w, i64 %n) nounwind {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%j, %loop]
-  %xp = getelementptr double, ptr %x, i64 %i
-  %kp = getelementptr double, ptr %k, i64 %i
-  %yp = getelementptr double, ptr %y, i64 %i
-  %sp = getelementptr double, ptr %s, i64 %i
-  %xv = load double, ptr %xp
-  %kv = load double, ptr %kp
-  %sv = load double, ptr %sp
-  %ck = fmul double %c, %kv
-  %yv = fadd double %xv, %ck
-  store double %yv, ptr %yp
-  %wk = fmul double %w, %kv
-  %sn = fadd double %sv, %wk
-  store double %sn, ptr %sp
-  %j = add i64 %i, 1
-  %more = icmp slt i64 %j, %n
-  br i1 %more, label %loop, label %exit
-exit:
-  ret void
-}
-define internal i1 @finite(ptr %x, i64 %n) nounwind {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%j, %loop]
-  %sum = phi double [0.0, %entry], [%next, %loop]
-  %p = getelementptr double, ptr %x, i64 %i
-  %v = load double, ptr %p
-  %z = fmul double %v, 0.0
-  %next = fadd double %sum, %z
-  %j = add i64 %i, 1
-  %more = icmp slt i64 %j, %n
-  br i1 %more, label %loop, label %exit
-exit:
-  %ok = fcmp oeq double %next, 0.0
-  ret i1 %ok
-}
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define i64 @rk4(ptr %f, ptr %args, ptr %clock, ptr %x, ptr %work, i64 %n, double %t0, double %h, i64 %steps, ptr %table) nounwind {
-entry:
-  %bytes = mul i64 %n, 8
-  %y = getelementptr double, ptr %work, i64 0
-  %k = getelementptr double, ptr %work, i64 %n
-  %n2 = mul i64 %n, 2
-  %s = getelementptr double, ptr %work, i64 %n2
-  %half = fmul double %h, 0.5
-  %sixth = fdiv double %h, 6.0
-  br label %loop
-loop:
-  %step = phi i64 [0, %entry], [%following, %good]
-  %count = sitofp i64 %step to double
-  %dt = fmul double %count, %h
-  %t = fadd double %t0, %dt
-  %tm = fadd double %t, %half
-  %te = fadd double %t, %h
-  call void @llvm.memset.p0.i64(ptr %s, i8 0, i64 %bytes, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 %bytes, i1 false)
-  store double %t, ptr %clock
-  %r1 = call i32 %f(ptr %args)
-  %rows = mul i64 %step, %n2
-  %row = getelementptr double, ptr %table, i64 %rows
-  %slope = getelementptr double, ptr %row, i64 %n
-  call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr %x, i64 %bytes, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %slope, ptr %k, i64 %bytes, i1 false)
-  %last = icmp sge i64 %step, %steps
-  br i1 %last, label %done, label %inner
-inner:
-  call void @stage(ptr %y, ptr %x, ptr %k, ptr %s, double %half, double 1.0, i64 %n)
-  store double %tm, ptr %clock
-  %r2 = call i32 %f(ptr %args)
-  call void @stage(ptr %y, ptr %x, ptr %k, ptr %s, double %half, double 2.0, i64 %n)
-  %r3 = call i32 %f(ptr %args)
-  call void @stage(ptr %y, ptr %x, ptr %k, ptr %s, double %h, double 2.0, i64 %n)
-  store double %te, ptr %clock
-  %r4 = call i32 %f(ptr %args)
-  call void @stage(ptr %y, ptr %x, ptr %k, ptr %s, double 0.0, double 1.0, i64 %n)
-  call void @stage(ptr %x, ptr %x, ptr %s, ptr %y, double %sixth, double 0.0, i64 %n)
-  %s12 = or i32 %r1, %r2
-  %s34 = or i32 %r3, %r4
-  %status = or i32 %s12, %s34
-  %well = icmp eq i32 %status, 0
-  %fine = call i1 @finite(ptr %x, i64 %n)
-  %both = and i1 %well, %fine
-  br i1 %both, label %good, label %bad
-good:
-  %following = add i64 %step, 1
-  br label %loop
-bad:
-  %failed = sub i64 -1, %step
-  ret i64 %failed
-done:
-  ret i64 %step
-}
-"""
+
+@jit
+def _stage(y: Any, x: Any, k: Any, s: Any, c: float, w: float) -> None:
+    """y = x + c k for the next stage, and s + w k."""
+    for i in range(x.size):
+        y[i] = x[i] + c * k[i]
+        s[i] += w * k[i]
 
 
-@cache
-def _compiled() -> tuple[Any, Any]:
-    library = engine.Library([engine.compile_ir(_IR)])
-    p, i, d = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-    return ctypes.CFUNCTYPE(i, p, p, p, p, p, i, d, d, i, p)(library.address("rk4")), library
+@jit
+def _steps(f: int, args: int, clock: Any, x: Any, work: Any, t0: float, h: float, steps: int, table: Any) -> int:
+    """Equal steps from x; rows of x and its slope go to the table.  The number of steps done."""
+    n = x.size
+    y, k, s = work[:n], work[n : 2 * n], work[2 * n :]
+    for step in range(steps + 1):
+        t, row = t0 + step * h, table[2 * n * step :]
+        for i in range(n):
+            y[i], s[i] = x[i], 0.0
+        clock[0] = t
+        status = call(f, args)
+        for i in range(n):
+            row[i], row[n + i] = x[i], k[i]
+        if step == steps:
+            return steps
+        _stage(y, x, k, s, 0.5 * h, 1.0)
+        clock[0] = t + 0.5 * h
+        status |= call(f, args)
+        _stage(y, x, k, s, 0.5 * h, 2.0)
+        status |= call(f, args)
+        _stage(y, x, k, s, h, 2.0)
+        clock[0] = t + h
+        status |= call(f, args)
+        _stage(y, x, k, s, 0.0, 1.0)
+        for i in range(n):
+            x[i] += h / 6.0 * s[i]
+            if not math.isfinite(x[i]):
+                status = 1
+        if status != 0:
+            return step
+    return steps
 
 
 def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step: float, dense: bool) -> Trajectory:
@@ -163,14 +95,12 @@ def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step:
 
 def _march(rhs: NativeFunction, t0: float, x: Array, h: float, steps: int) -> tuple[Array, int]:
     """Table of states and slopes and the steps done; x is moved on in place."""
-    kernel, _ = _compiled()
     n = x.size
     clock, work, table = np.zeros(1), np.zeros(3 * n), np.zeros((steps + 1, 2, n))
     args = np.zeros(max(3, rhs.args.size), dtype=np.uintp)
     args[: rhs.args.size] = rhs.args
     args[:3] = clock.ctypes.data, work.ctypes.data, work.ctypes.data + 8 * n
-    reached = kernel(rhs.address, args.ctypes.data, clock.ctypes.data, x.ctypes.data, work.ctypes.data, n, t0, h, steps, table.ctypes.data)
-    return table, int(reached if reached >= 0 else -1 - reached)
+    return table, _steps(rhs.address, args.ctypes.data, clock, x, work, t0, h, steps, table.ravel())
 
 
 def _failure(rhs: NativeFunction, t: float, x: Array, h: float) -> str:

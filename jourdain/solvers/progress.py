@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jourdain.native.call import call, doubles, words
+from jourdain.native.kernel import jit
 from jourdain.solvers.frame import (
     BAD_STATUS,
     CENTRE,
@@ -21,7 +22,6 @@ from jourdain.solvers.frame import (
     N,
     T,
     X,
-    jit,
 )
 
 # Entries of PROGRESS.

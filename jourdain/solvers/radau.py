@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jourdain.native.call import complexes, doubles, integers
+from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.dense import lu_factor, lu_solve
 from jourdain.solvers.frame import (
     BAD,
@@ -46,10 +47,7 @@ from jourdain.solvers.frame import (
     bounded_step,
     evaluate_here,
     first_not_finite,
-    hot,
     jacobian,
-    jit,
-    kernel,
     rhs,
     smallest_step,
     view,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import cfunc, njit
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import jit, kernel
 from .constrained import blocks, displace, reduced_accelerations
 from .dense import lu_factor, lu_solve
 
@@ -40,13 +40,11 @@ RANK_TOLERANCE = 1e-7
 
 NOT_CLOSED, SINGULAR, MASSLESS, NEAR_DEAD_POINT = 3, 4, 2, -7
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
-
 # A choice: q_u (NQU), v_u (NVU), the place of each velocity among v_u or −1 (NV), then for each block how many holonomic
 # and how many rows it uses, those rows, and the columns they give.
 
 
-@njit(**OPTIONS)
+@jit
 def _invert(a: Any, at: int, d: int) -> int:
     """The inverse of a block of one or two in place (most loops are such); 1 for a larger or singular one."""
     if d == 1:
@@ -65,7 +63,7 @@ def _invert(a: Any, at: int, d: int) -> int:
     return 0 if d == 0 else 1
 
 
-@njit(**OPTIONS)
+@jit
 def _substitute(lu: Any, at: int, d: int, pivots: Any, first: int, b: Any) -> None:
     """Solve one block in place."""
     if d == 2:
@@ -78,7 +76,7 @@ def _substitute(lu: Any, at: int, d: int, pivots: Any, first: int, b: Any) -> No
         lu_solve(lu[at : at + d * d], d, pivots[first : first + d], b)
 
 
-@njit("int64(float64[::1], int64[::1], int64[::1], int64, float64[::1], int64[::1])", **OPTIONS)
+@jit
 def _factor(J: Any, plan: Any, choice: Any, level: int, lu: Any, pivots: Any) -> int:
     """LU factors of J_D block by block (level 0: holonomic rows alone, 1: all)."""
     n = plan[NV]
@@ -96,7 +94,7 @@ def _factor(J: Any, plan: Any, choice: Any, level: int, lu: Any, pivots: Any) ->
     return 0
 
 
-@njit("void(int64[::1], int64[::1], int64, float64[::1], int64[::1], float64[::1], float64[::1], float64[::1])", **OPTIONS)
+@jit
 def solve_dependent(plan: Any, choice: Any, level: int, lu: Any, pivots: Any, right: Any, line: Any, d: Any) -> None:
     """d[column] of J_D d = right[row] for all blocks."""
     n = plan[NV]
@@ -111,7 +109,7 @@ def solve_dependent(plan: Any, choice: Any, level: int, lu: Any, pivots: Any, ri
         at, store, room, first = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows, room + size * size, first + size
 
 
-@njit("void(int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])", **OPTIONS)
+@jit
 def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z: Any) -> None:
     """Z with v = Z v_u + …: identity for independent velocities, −J_D⁻¹J_U for dependent ones."""
     n, nvu = plan[NV], plan[NVU]
@@ -136,7 +134,7 @@ def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z:
         at, store, room, first = at + 2 + rows + columns, store + 2 + 2 * rows, room + size * size, first + size
 
 
-@njit("int64(int64[::1], int64[::1], intp, float64[::1], int64[::1], float64[::1], float64[::1])", **OPTIONS)
+@jit
 def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d: Any, X: Any) -> int:
     """Newton for the dependent positions in X; quadratic, and refused when it leaves the neighbourhood."""
     n, nq, mh = plan[NV], plan[NQ], plan[HOLONOMIC]
@@ -167,14 +165,14 @@ def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d:
     return NOT_CLOSED
 
 
-@njit(**OPTIONS)
+@jit
 def first_space(address: int, plan: Any) -> Any:
     """The first parts of the work space: X, factors, and two lines."""
     size, m = plan[NQ] + plan[NV] + plan[NZ], plan[M]
     return doubles(address, size), doubles(address + 8 * size, m * m + 1), doubles(address + 8 * (size + m * m + 1), plan[NV] + m + 1)
 
 
-@njit(**OPTIONS)
+@jit
 def later_space(address: int, plan: Any) -> Any:
     """The later parts of the work space: a₀, a, M Z, and the reduced mass matrix (or a copy of J)."""
     n, nvu, m = plan[NV], plan[NVU], plan[M]
@@ -185,7 +183,7 @@ def later_space(address: int, plan: Any) -> Any:
     return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n + m))
 
 
-@njit(**OPTIONS)
+@jit
 def memory(address: int, plan: Any) -> Any:
     """What is remembered: whether Z is valid, the last closed position, its Z, the weights, and past positions with times."""
     n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
@@ -194,7 +192,7 @@ def memory(address: int, plan: Any) -> Any:
     return valid, q, Z, scale, doubles(address + 8 * (1 + nq + n * nvu + n), RING * (nq + 1))
 
 
-@njit(**OPTIONS)
+@jit
 def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
     """Dependent positions moved along the tangent by as much as the independent ones have moved."""
     n, nqu, nvu = plan[NV], plan[NQU], plan[NVU]
@@ -207,7 +205,7 @@ def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
                     X[plan[HEAD + j]] += Z[j * nvu + k] * (X[c] - start[c])
 
 
-@njit("int64(intp, int64[::1], float64[::1], float64[::1])", **OPTIONS)
+@jit
 def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
     """Write the whole state X from the independent one at the beginning of the work space; J and its factors stay in place.
 
@@ -255,7 +253,7 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
     return 0
 
 
-@njit("int64(intp)", **OPTIONS)
+@jit
 def expand_here(args: int) -> int:
     """Expand the state in the present coordinates, starting from the position remembered, and remember the new one."""
     a = words(args, SLOTS)
@@ -271,7 +269,7 @@ def expand_here(args: int) -> int:
     return status
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def reduced_state_derivative(args: int) -> int:
     """ẋ of the independent state."""
     a = words(args, SLOTS)
@@ -311,7 +309,7 @@ def reduced_state_derivative(args: int) -> int:
     return 0
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def full_state(args: int) -> int:
     """The whole state (q, v, z) of the independent one."""
     a = words(args, SLOTS)
@@ -324,7 +322,7 @@ def full_state(args: int) -> int:
     return status
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def of_full_state(args: int) -> int:
     """A function f(t, X, …) of the whole state: args = t, x, f, expansion (address, arguments, X), function (address, arguments, slot of f)."""
     a = words(args, 9)

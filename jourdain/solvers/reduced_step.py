@@ -1,9 +1,9 @@
 """Newton's method of a step in joint coordinates (the reduced energy-momentum scheme; Uhlar, Secs. 3.2.2, 5.2 and 5.3).
 
 The residual r̃ and the matrix K̃ of the assembled system (bodies by their twists) are projected on the motions of a spanning tree of its
-pairs, T̄ᵀ r̃ = 0, so that the constraints of the tree and their multipliers are gone.  Multipliers of closed loops are eliminated by
-variable reduction, P^oc = [1; −B]; which rates depend on the others is chosen by pivots and chosen anew, between steps, when these get
-small.  What is left is dense: as many unknowns as the tree has freedoms, and inputs of servo constraints.
+pairs, T̄ᵀ r̃ = 0, so that the constraints of the tree and their multipliers are gone; T̄ stands where a scheme evaluates its rows, so that
+this holds for all schemes.  Multipliers of closed loops are eliminated by variable reduction (:mod:`.loop_elimination`).  What is left is
+dense: as many unknowns as the tree has freedoms, and inputs of servo constraints.  Once increments are small the matrix is held.
 
 With the balance scaled by κ (h²/2 of the energy-momentum scheme) and rows of closure beside it the condition number does not depend on h.
 """
@@ -15,14 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import hot, jit, kernel
 from . import assembled_plan as ap
 from . import joint_space as sp
+from .assembled import CLOSE, EXACT
 from .assembled import save as keep
-from .assembled_kernels import extent, guess, increment, prepare, rest, row
+from .assembled_kernels import book_violation, extent, finish, free_rates, guess, increment, prepare, rest, row
 from .assembled_plan import FRAME
-from .dense import lu_factor, lu_full, lu_solve
-from .frame import EPS, hot, jit, kernel
+from .dense import lu_factor, lu_solve
+from .frame import EPS
+from .joint_motion import finite_motion, joint_rates, predicted_turns
 from .joint_reactions import recover
+from .loop_elimination import closure_multipliers, dependent_rates, eliminate, right_side
 
 #: Largest turn of a joint in one iteration (rad).
 LARGEST_TURN = 1.5
@@ -71,125 +75,42 @@ def _times_null_space(frame: Any, js: Any) -> None:
 
 
 @jit
-def _project(frame: Any, js: Any) -> None:
-    """A = T̄ᵀ K̃ T with the slopes of T̄, residual of the projected balance, rows of closure and servo constraints."""
+def _project_residual(frame: Any, js: Any) -> None:
+    """T̄ᵀ r̃ and the residuals of rows of closure and servo constraints."""
     n, nc, nw = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W]
-    extra = js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    kt, a, ct = doubles(js[sp.KT], n * nw), doubles(js[sp.A], nw * nw), doubles(js[sp.CT], extra * nw)
-    rhs, effective = doubles(js[sp.RHS], nw + extra), doubles(js[sp.EFFECTIVE], n)
+    rhs, effective = doubles(js[sp.RHS], nw + js[sp.N_CLOSURE] + js[sp.N_SERVO]), doubles(js[sp.EFFECTIVE], n)
+    kind, place, t_starts = integers(js[sp.KIND], n), integers(js[sp.PLACE], n), integers(js[sp.T_STARTS], nc + 1)
+    columns, mean = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_MEAN], t_starts[nc])
+    for i in range(nw):
+        rhs[i] = 0.0
+    for i in range(nc):
+        for p in range(t_starts[i], t_starts[i + 1]):
+            rhs[columns[p]] += mean[p] * effective[i]
+    for i in range(nc, n):
+        if kind[i] == sp.CLOSURE_ROW or kind[i] == sp.SERVO_ROW:
+            rhs[nw + place[i]] = effective[i]
+
+
+@jit
+def _project_matrix(frame: Any, js: Any) -> None:
+    """A = T̄ᵀ K̃ T and the rows of closure and servo constraints."""
+    n, nc, nw = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W]
+    kt, a, ct = doubles(js[sp.KT], n * nw), doubles(js[sp.A], nw * nw), doubles(js[sp.CT], (js[sp.N_CLOSURE] + js[sp.N_SERVO]) * nw)
     kind, place, t_starts = integers(js[sp.KIND], n), integers(js[sp.PLACE], n), integers(js[sp.T_STARTS], nc + 1)
     columns, mean = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_MEAN], t_starts[nc])
     for i in range(nw * nw):
         a[i] = 0.0
-    for i in range(nw):
-        rhs[i] = 0.0
     for i in range(nc):
         line = doubles(js[sp.KT] + 8 * i * nw, nw)
         for p in range(t_starts[i], t_starts[i + 1]):
             weight, target = mean[p], doubles(js[sp.A] + 8 * columns[p] * nw, nw)
-            rhs[columns[p]] += weight * effective[i]
             if weight != 0.0:
                 for j in range(nw):
                     target[j] += weight * line[j]
     for i in range(nc, n):
         if kind[i] == sp.CLOSURE_ROW or kind[i] == sp.SERVO_ROW:
-            k = place[i]
-            rhs[nw + k] = effective[i]
             for j in range(nw):
-                ct[k * nw + j] = kt[i * nw + j]
-    sp.wrenches(frame, js)
-    sp.add_slopes(frame, js, rhs)
-
-
-@jit
-def _choose_dependent(js: Any) -> None:
-    """Chooses the rates that depend on the others by full pivoting of the scaled rows of closure."""
-    nw, m, extra = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    gb, g = doubles(js[sp.GB], nw * extra), doubles(js[sp.GX], nw * m)
-    rows, columns = integers(js[sp.DEPENDENT], nw), integers(js[sp.PIVOTS], nw + extra)
-    for l in range(m):
-        largest = 1e-300
-        for j in range(nw):
-            largest = max(largest, abs(gb[j * extra + l]))
-        for j in range(nw):
-            g[j * m + l] = gb[j * extra + l] / largest
-    lu_full(g, nw, m, rows, columns, 0.0)
-
-
-@jit
-def _factor_dependent(js: Any) -> float:
-    """Factors of the dependent part of the scaled rows of closure; the ratio of its smallest to its largest pivot."""
-    nw, m, extra = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    gb, g = doubles(js[sp.GB], nw * extra), doubles(js[sp.GD], m * m)
-    chosen, pivots, scale = integers(js[sp.DEPENDENT], nw), integers(js[sp.PIVOTS], m), doubles(js[sp.ROW_SCALE], m)
-    for l in range(m):
-        largest = 1e-300
-        for j in range(nw):
-            largest = max(largest, abs(gb[j * extra + l]))
-        scale[l] = 1.0 / largest
-        for a in range(m):
-            g[a * m + l] = gb[chosen[a] * extra + l] * scale[l]
-    if lu_factor(g, m, pivots) != 0:
-        return 0.0
-    smallest, largest = np.inf, 0.0
-    for k in range(m):
-        smallest, largest = min(smallest, abs(g[k * m + k])), max(largest, abs(g[k * m + k]))
-    return smallest / largest
-
-
-@jit
-def _dependent(js: Any, between_steps: bool) -> bool:
-    """The dependent set and its factors; a new set between steps when the pivots have got small, in a step only when they vanish."""
-    state = doubles(js[sp.STATE], sp.STATE_SIZE)
-    if js[sp.N_CLOSURE] == 0:
-        return True
-    if state[sp.CHOSEN] == 1.0:
-        state[sp.RATIO] = _factor_dependent(js)
-        limit = state[sp.LIMIT] * state[sp.CHOSEN_RATIO] if between_steps else 1e-12
-        if state[sp.RATIO] > limit:
-            return True
-        if state[sp.LIMIT] == 0.0:
-            return state[sp.RATIO] > 0.0
-        state[sp.SWITCHES] += 1.0
-    _choose_dependent(js)
-    state[sp.CHOSEN] = 1.0
-    state[sp.RATIO] = state[sp.CHOSEN_RATIO] = _factor_dependent(js)
-    return state[sp.RATIO] > 0.0
-
-
-@jit
-def _eliminate(js: Any) -> None:
-    """The dense system: balance of independent rates, rows of closure, rows of servo constraints, for (w, inputs)."""
-    nw, m, s = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_SERVO]
-    extra, size = m + s, nw + s
-    a, gb, ct = doubles(js[sp.A], nw * nw), doubles(js[sp.GB], nw * extra), doubles(js[sp.CT], extra * nw)
-    rhs, final, b = doubles(js[sp.RHS], nw + extra), doubles(js[sp.FINAL], size * size), doubles(js[sp.W], nw + extra)
-    chosen, gd, gx = integers(js[sp.DEPENDENT], nw), doubles(js[sp.GD], m * m), doubles(js[sp.GX], (size + 1) * m)
-    pivots, scale = integers(js[sp.PIVOTS], m), doubles(js[sp.ROW_SCALE], m)
-    for c in range(size + 1 if m > 0 else 0):  # columns of Ḡ_D⁻ᵀ (A_D | B_D | r_D)
-        x = doubles(js[sp.GX] + 8 * c * m, m)
-        for k in range(m):
-            d = chosen[k]
-            x[k] = a[d * nw + c] if c < nw else (gb[d * extra + m + c - nw] if c < size else rhs[d])
-        lu_solve(gd, m, pivots, x)
-        for k in range(m):
-            x[k] *= scale[k]
-    for k in range(nw - m):
-        i = chosen[m + k]
-        for c in range(size):
-            total = a[i * nw + c] if c < nw else gb[i * extra + m + c - nw]
-            for l in range(m):
-                total -= gb[i * extra + l] * gx[c * m + l]
-            final[k * size + c] = total
-        total = rhs[i]
-        for l in range(m):
-            total -= gb[i * extra + l] * gx[size * m + l]
-        b[k] = -total
-    for k in range(extra):
-        line = (nw - m + k) * size
-        for c in range(size):
-            final[line + c] = ct[k * nw + c] if c < nw else 0.0
-        b[nw - m + k] = -rhs[nw + k]
+                ct[place[i] * nw + j] = kt[i * nw + j]
 
 
 @hot
@@ -201,20 +122,26 @@ def _frames(address: int) -> Any:
 
 @kernel
 def spaces(address: int) -> int:
-    """Null-space matrices and multipliers of augmented coordinates for the evaluated K̃ and r̃."""
+    """Null-space matrices and multipliers of augmented coordinates for the evaluated K̃ and r̃ (MODE is RATES: of the projection)."""
     frame, js = _frames(address)
-    sp.null_spaces(frame, js)
+    sp.null_spaces(frame, js, integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.RATES)
     sp.complete_own(frame, js)
     return ap.OK
 
 
 @kernel
 def project(address: int) -> int:
-    """The projected matrix and residual, with rows of closure and servo constraints."""
+    """The projected residual and, unless it is HELD, the matrix with the slopes of T̄ (none when MODE is RATES)."""
     frame, js = _frames(address)
     _effective(frame, js)
+    _project_residual(frame, js)
+    if doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 1.0:
+        return ap.OK
     _times_null_space(frame, js)
-    _project(frame, js)
+    _project_matrix(frame, js)
+    if integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] != ap.RATES:
+        sp.wrenches(frame, js)
+        sp.add_slopes(frame, js, doubles(js[sp.RHS], js[sp.N_W]))
     return ap.OK
 
 
@@ -222,29 +149,35 @@ def project(address: int) -> int:
 def reduce_loops(address: int) -> int:
     """The dense system: DIVERGED where no choice of dependent rates serves.  MODE says whether a new choice is allowed (PREDICT)."""
     frame, js = _frames(address)
-    if not _dependent(js, integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.PREDICT):
-        return ap.DIVERGED
-    _eliminate(js)
+    if doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 0.0:
+        if not dependent_rates(js, integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.PREDICT):
+            return ap.DIVERGED
+        eliminate(js)
+    right_side(js)
     return ap.OK
 
 
 @jit
 def _solved(js: Any) -> float:
-    """Scales the rows, factors and solves; the largest scaled residual, infinite when the matrix is singular."""
-    size = js[sp.N_W] + js[sp.N_SERVO]
+    """Scales the rows, factors (unless the factors are held) and solves; the largest scaled residual, infinite for a singular matrix."""
+    size, held = js[sp.N_W] + js[sp.N_SERVO], doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 1.0
     final, b, pivots = doubles(js[sp.FINAL], size * size), doubles(js[sp.W], size), integers(js[sp.PIVOTS] + 8 * js[sp.N_CLOSURE], size)
-    norm = 0.0
+    scale, norm = doubles(js[sp.FINAL_SCALE], size), 0.0
     for i in range(size):
-        largest = 0.0
-        for c in range(size):
-            largest = max(largest, abs(final[i * size + c]))
-        if not 0.0 < largest < np.inf or not abs(b[i]) < np.inf:
+        if not held:
+            largest = 0.0
+            for c in range(size):
+                largest = max(largest, abs(final[i * size + c]))
+            if not 0.0 < largest < np.inf:
+                return np.inf
+            scale[i] = 1.0 / largest
+            for c in range(size):
+                final[i * size + c] *= scale[i]
+        if not abs(b[i]) < np.inf:
             return np.inf
-        for c in range(size):
-            final[i * size + c] /= largest
-        b[i] /= largest
+        b[i] *= scale[i]
         norm = max(norm, abs(b[i]))
-    if lu_factor(final, size, pivots) != 0:
+    if not held and lu_factor(final, size, pivots) != 0:
         return np.inf
     lu_solve(final, size, pivots, b)
     shift = doubles(js[sp.SHIFT], js[sp.N_AUGMENTED])
@@ -263,10 +196,10 @@ def solve_dense(address: int) -> int:
 
 @jit
 def _own_multipliers(frame: Any, js: Any, linear: Any) -> None:
-    """Increments of the multipliers of augmented coordinates: the balance of these coordinates after the step."""
+    """Increments of the multipliers of augmented coordinates: the balance of these coordinates after the step (needed for a good K̃ only)."""
     n = frame[ap.N_UNKNOWNS]
     change, matrix = doubles(js[sp.EFFECTIVE], n), doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES])
-    if js[sp.N_AUGMENTED] == 0:
+    if js[sp.N_AUGMENTED] == 0 or doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 1.0:
         return
     for i in range(n):
         change[i] = 0.0
@@ -280,13 +213,16 @@ def _own_multipliers(frame: Any, js: Any, linear: Any) -> None:
 
 @kernel
 def expand(address: int) -> int:
-    """Increments of all unknowns from those of the dense system: finite motions of the tree, coordinates, multipliers."""
+    """Increments of all unknowns from those of the dense system: finite motions of the tree, coordinates, multipliers.
+
+    When MODE is RATES they are rates, and the tree moves by its twists.
+    """
     frame, js = _frames(address)
     n, nc, nw, m, s = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_SERVO]
     w, delta, linear = doubles(js[sp.W], nw + s), doubles(frame[ap.F_DELTA], n), doubles(js[sp.LINEAR], n)
     t_starts, kind, place = integers(js[sp.T_STARTS], nc + 1), integers(js[sp.KIND], n), integers(js[sp.PLACE], n)
     columns, end = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_END], t_starts[nc])
-    shift, gx = doubles(js[sp.SHIFT], js[sp.N_AUGMENTED]), doubles(js[sp.GX], (nw + s + 1) * m)
+    shift, closing = doubles(js[sp.SHIFT], js[sp.N_AUGMENTED]), closure_multipliers(js)
     for i in range(nc):
         total = shift[place[i]] if place[i] >= 0 else 0.0
         for p in range(t_starts[i], t_starts[i + 1]):
@@ -295,14 +231,14 @@ def expand(address: int) -> int:
     for i in range(nc, n):
         linear[i] = 0.0
         if kind[i] == sp.CLOSURE_ROW:
-            l = place[i]
-            total = gx[(nw + s) * m + l]
-            for c in range(nw + s):
-                total += gx[c * m + l] * w[c]
-            linear[i] = -total
+            linear[i] = closing[place[i]]
         elif kind[i] == sp.SERVO_ROW:
             linear[i] = w[nw + place[i] - m]
     _own_multipliers(frame, js, linear)
+    if integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.RATES:
+        for i in range(n):
+            delta[i] = linear[i]
+        return ap.OK
     factor = 1.0
     for j in range(nw):
         f = sp.freedom(js, sp.AT_END, j)
@@ -313,7 +249,7 @@ def expand(address: int) -> int:
         w[j] *= factor
     for i in range(n):
         delta[i] = factor * linear[i]
-    sp.finite_motion(frame, js, row(frame, ap.Q1), w, delta)
+    finite_motion(frame, js, row(frame, ap.Q1), w, delta)
     return ap.OK
 
 
@@ -353,29 +289,43 @@ def start(address: int) -> int:
         return ap.OK
     w, delta, free = doubles(js[sp.W], js[sp.N_W]), doubles(frame[ap.F_DELTA], n), integers(frame[ap.F_FREE], 2 * frame[ap.N_FREE])
     rates, q0 = row(frame, ap.GUESS), row(frame, ap.Q0)
-    sp.joint_rates(frame, js, w)
-    for j in range(js[sp.N_W]):
-        w[j] *= clock[ap.H]
+    joint_rates(frame, js, w, clock[ap.H])
+    predicted_turns(js, w, clock[ap.H])
     for i in range(n):
         delta[i] = 0.0
     for k in range(frame[ap.N_FREE]):
         delta[free[2 * k + 1]] = clock[ap.H] * rates[free[2 * k]]
     rest(frame)
-    sp.finite_motion(frame, js, q0, w, delta)
+    finite_motion(frame, js, q0, w, delta)
     keep(frame)
     count[ap.MODE], clock[ap.ALPHA] = ap.APPLY, 1.0
     return call(frame[ap.MOVE], address)
 
 
 @jit
-def _build(address: int, frame: Any, js: Any, count: Any, between_steps: bool) -> int:
-    """K̃ and r̃ at the present iterate, and the dense system made of them."""
-    count[ap.WHICH] = ap.TANGENT
+def _build(address: int, frame: Any, js: Any, count: Any, between_steps: bool, held: bool, which: int) -> int:
+    """r̃ and K̃ (or r̃ alone) at the present iterate, and the dense system made of them; its matrix may be held from an iteration before.
+
+    With an old K̃ the result is the same: its columns belong to multipliers of augmented coordinates, whose increments vanish.
+    """
+    doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] = 1.0 if held else 0.0
+    count[ap.WHICH], count[ap.MODE] = which, ap.APPLY
     call(frame[ap.EVALUATE], address)
     call(js[sp.SPACES], address)
     call(js[sp.PROJECT], address)
     count[ap.MODE] = ap.PREDICT if between_steps else ap.APPLY
     return call(js[sp.REDUCE], address)
+
+
+@jit
+def _tree_closed(frame: Any, js: Any, limit: float) -> bool:
+    """Whether the rows of the tree's pairs hold; an angle that landed whole turns away, for one, leaves the pitch of its screw."""
+    n = frame[ap.N_UNKNOWNS]
+    r, kind, worst = doubles(frame[ap.F_R], n), integers(js[sp.KIND], n), 0.0
+    for i in range(frame[ap.N_COORDINATES], n):
+        if kind[i] == sp.TREE_ROW:
+            worst = max(worst, abs(r[i]))
+    return worst <= limit
 
 
 @kernel
@@ -384,11 +334,11 @@ def reduced_newton(address: int) -> int:
     frame, js = _frames(address)
     clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
     tolerance = doubles(frame[ap.F_CONTROL], ap.CONTROL_SIZE)[ap.TOLERANCE]
-    size, last, before = clock[ap.SIZE], np.inf, np.inf
+    size, last, before, best, held = clock[ap.SIZE], np.inf, np.inf, 1.0, False
     rounding = 16.0 * EPS * extent(frame, ap.Q0)
     call(js[sp.START], address)
     for iteration in range(count[ap.MAX_ITERATIONS] + 1):
-        if _build(address, frame, js, count, iteration == 0) != ap.OK:
+        if _build(address, frame, js, count, iteration == 0, held, ap.RESIDUAL if held else ap.TANGENT) != ap.OK:
             return ap.DIVERGED
         call(js[sp.SOLVE], address)
         norm = doubles(js[sp.STATE], sp.STATE_SIZE)[sp.NORM]
@@ -396,21 +346,55 @@ def reduced_newton(address: int) -> int:
             return ap.DIVERGED
         if iteration > 0:
             ratio = norm / before if before > 0.0 else 0.0
-            goal = 1e-4 * tolerance * (extent(frame, ap.U) + 1e-3 * size)
+            best = min(best, ratio)
+            goal = EXACT * tolerance * (extent(frame, ap.U) + 1e-3 * size)
             near = last <= 100.0 * tolerance * size + rounding
-            if last <= goal or (last <= tolerance * size and last * ratio <= goal) or (near and ratio > 0.3):
+            if last <= goal or (near and last * best <= goal) or (near and ratio > 0.3 and not held):
+                if not _tree_closed(frame, js, 1e-6 * max(size, extent(frame, ap.Q1))):
+                    return ap.DIVERGED
+                if held:  # reactions need the rows of the solution itself
+                    _build(address, frame, js, count, False, True, ap.TANGENT)
+                    call(js[sp.SOLVE], address)
                 call(js[sp.EXPAND], address)
                 return call(js[sp.REACT], address)
         count[ap.ITERATIONS] += 1
-        count[ap.FACTORISATIONS] += 1
+        count[ap.FACTORISATIONS] += 0 if held else 1
         call(js[sp.EXPAND], address)
+        slow = held and norm > 0.1 * before
         last, before = increment(frame), norm
+        held = last <= CLOSE * size and not slow
         if not last < np.inf:
             return ap.DIVERGED
         keep(frame)
         count[ap.MODE], clock[ap.ALPHA] = ap.APPLY, 1.0
         call(frame[ap.MOVE], address)
     return ap.DIVERGED
+
+
+@kernel
+def reduced_finish(address: int) -> int:
+    """The end of a step; rates of a variational step are projected in joint coordinates."""
+    frame, js = _frames(address)
+    if doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)[ap.EVALUATION] != ap.START:
+        return call(js[sp.FINISH], address)
+    m, count = frame[ap.N_MULTIPLIERS], integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
+    kept, now = doubles(frame[ap.F_LAM] + 8 * m * ap.KEPT, m), doubles(frame[ap.F_LAM] + 8 * m * ap.NOW, m)
+    doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] = 0.0
+    book_violation(frame)
+    keep(frame)
+    free_rates(address, frame)
+    call(js[sp.SPACES], address)
+    call(js[sp.PROJECT], address)
+    status = call(js[sp.REDUCE], address)
+    call(js[sp.SOLVE], address)
+    if status != ap.OK or not doubles(js[sp.STATE], sp.STATE_SIZE)[sp.NORM] < np.inf:
+        return ap.DIVERGED
+    call(js[sp.EXPAND], address)
+    count[ap.MODE] = ap.RATES
+    call(frame[ap.MOVE], address)
+    for i in range(m):
+        now[i] = kept[i]
+    return ap.OK
 
 
 @kernel
@@ -425,12 +409,12 @@ def reduced_matrix(address: int) -> int:
         guess(frame, False)
         call(frame[ap.MOVE], address)
         call(js[sp.START], address)
-    return _build(address, frame, js, count, True)
+    return _build(address, frame, js, count, True, False, ap.TANGENT)
 
 
 def functions() -> dict[int, int]:
     """Addresses of the native functions by slot of the joint space's frame."""
     return {
         sp.SPACES: spaces.address, sp.PROJECT: project.address, sp.REDUCE: reduce_loops.address, sp.SOLVE: solve_dense.address,
-        sp.EXPAND: expand.address, sp.START: start.address, sp.REACT: react.address,
+        sp.EXPAND: expand.address, sp.START: start.address, sp.REACT: react.address, sp.FINISH: finish.address,
     }  # fmt: skip

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from ..native.kernel import jit
 from .dense import cholesky, cholesky_solve
 
 #: Shift of the inverse iteration relative to the trace: above round-off, below every true constraint.
@@ -19,7 +19,7 @@ SHIFT = 1e-13
 ROUNDS = 3
 
 
-@njit("void(float64[::1], int64, int64)", nogil=True, cache=True, error_model="numpy", boundscheck=False)
+@jit
 def orthonormalise(Y: Any, count: int, rows: int) -> None:
     """Gram–Schmidt on ``count`` vectors of length ``rows``, one after the other in Y."""
     for c in range(count):
@@ -37,13 +37,7 @@ def orthonormalise(Y: Any, count: int, rows: int) -> None:
             Y[c * rows + i] *= scale
 
 
-@njit(
-    "int64(float64[::1], float64[::1], int64, int64[::1], int64, int64, float64[::1])",
-    nogil=True,
-    cache=True,
-    error_model="numpy",
-    boundscheck=False,
-)
+@jit
 def drop_redundant(J: Any, g: Any, n: int, plan: Any, at: int, excess: int, work: Any) -> int:
     """Removes from a block of J (rows listed from ``plan[at]``) and of g its ``excess`` vanishing combinations, in place."""
     rows = plan[at]

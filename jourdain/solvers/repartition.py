@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import cfunc, njit
 
 from ..native.call import call, doubles, integers, words
+from ..native.kernel import jit, kernel
 from .reduced import (
     ADDRESS_DRIFT,
     BLOCKS,
@@ -34,7 +34,6 @@ from .reduced import (
     NV,
     NVU,
     NZ,
-    OPTIONS,
     PLAN,
     RANK_TOLERANCE,
     RING,
@@ -61,7 +60,7 @@ DEAD = 1e-2
 BEARABLE = 0.05
 
 
-@njit("void(int64[::1], int64[::1])", **OPTIONS)
+@jit
 def _list_independent(plan: Any, choice: Any) -> None:
     """Write the independent velocities and positions of a choice from the marks of its dependent columns."""
     n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
@@ -87,7 +86,7 @@ def _list_independent(plan: Any, choice: Any) -> None:
             k += 1
 
 
-@njit("float64(float64[::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64[::1])", **OPTIONS)
+@jit
 def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any, work: Any, marks: Any) -> float:
     """Choose dependent columns among the ``allowed`` ones, those marked in ``first`` before others; return the ratio of pivots.
 
@@ -158,7 +157,7 @@ def choose(J: Any, plan: Any, scale: Any, allowed: Any, first: Any, choice: Any,
     return least / most if total > 0 else 1.0
 
 
-@njit(**OPTIONS)
+@jit
 def _remember(plan: Any, counters: Any, ring: Any, t: float, X: Any) -> None:
     """Keep a closed position with its time."""
     nq = plan[NQ]
@@ -169,7 +168,7 @@ def _remember(plan: Any, counters: Any, ring: Any, t: float, X: Any) -> None:
     counters[STEPS] += 1
 
 
-@njit(**OPTIONS)
+@jit
 def _write_down(plan: Any, choice: Any, t: float, address: int) -> None:
     """Keep time and independent coordinates of a new choice, as long as there is room."""
     size = 1 + plan[NQU] + plan[NVU]
@@ -182,7 +181,7 @@ def _write_down(plan: Any, choice: Any, t: float, address: int) -> None:
     head[0] += 1.0
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def decide(args: int) -> int:
     """After each step: remember the position, judge the choice of coordinates, and take another one if that pays."""
     a = words(args, SLOTS)
@@ -239,7 +238,7 @@ def decide(args: int) -> int:
     return 0
 
 
-@njit(**OPTIONS)
+@jit
 def _carry(plan: Any, old: Any, choice: Any, X: Any, rates: Any, acceleration: Any, x: Any, f: Any, d: Any) -> None:
     """x and ẋ in the new coordinates; entries of quaternions, independent in both, keep their rates."""
     n, nq, nqu, nvu = plan[NV], plan[NQ], plan[NQU], plan[NVU]
@@ -264,7 +263,7 @@ def _carry(plan: Any, old: Any, choice: Any, X: Any, rates: Any, acceleration: A
         f[nqu + k] = acceleration[choice[nqu + k]]
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def remap(args: int) -> int:
     """Carry x and ẋ of a present or past point from the old to the new coordinates by kinematics alone."""
     a = words(args, SLOTS)
@@ -311,7 +310,7 @@ def remap(args: int) -> int:
     return 0
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def follow(args: int) -> int:
     """After each step make the solved angles the references of the next one; NEAR_DEAD_POINT when a root is about to vanish.
 
@@ -332,7 +331,7 @@ def follow(args: int) -> int:
     return status
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def decide_and_follow(args: int) -> int:
     """Judge the choice of coordinates, then follow the solved angles at the expanded state.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jourdain.native.call import doubles, integers
+from jourdain.native.kernel import jit, kernel
 from jourdain.solvers.dense import lu_factor, lu_solve
 from jourdain.solvers.frame import (
     BAD,
@@ -44,8 +45,6 @@ from jourdain.solvers.frame import (
     evaluate_here,
     first_not_finite,
     jacobian,
-    jit,
-    kernel,
     rhs,
     smallest_step,
     view,

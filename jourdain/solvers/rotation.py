@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jourdain.solvers.frame import jit
+from ..native.kernel import jit
 
 
 @jit

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import cfunc, njit
 
 from ..native.call import doubles, integers, words
+from ..native.kernel import jit, kernel
 from .events import Switch
 from .native_function import NativeFunction, address
 
@@ -21,7 +21,7 @@ from .native_function import NativeFunction, address
 LONGEST = 1.1 * math.pi
 
 
-@njit("void(float64[::1], float64[::1], float64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")
+@jit
 def complement(psi: Any, rate: Any, rate_again: Any, second: Any) -> None:
     """Replaces ψ, ψ̇ (twice, as both x and ẋ hold it) and ψ̈ by those of the complement ψ(1 − 2π/|ψ|), in place."""
     n = math.sqrt(psi[0] * psi[0] + psi[1] * psi[1] + psi[2] * psi[2])
@@ -42,7 +42,7 @@ def complement(psi: Any, rate: Any, rate_again: Any, second: Any) -> None:
         psi[i] = p * factor
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def decide(args: int) -> int:
     """args = t, x, flag, list: count, size of x, then (first index, marked) of each rotation vector."""
     a = words(args, 4)
@@ -59,7 +59,7 @@ def decide(args: int) -> int:
     return 0
 
 
-@cfunc("int32(intp)", nopython=True, cache=True, error_model="numpy")
+@kernel
 def remap(args: int) -> int:
     """args = t, x, ẋ, list (see :func:`decide`): exchanges the marked vectors of a present or past point."""
     a = words(args, 4)

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from jourdain.native.call import doubles, integers
+from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.frame import (
     ADAPTIVE,
     BAD,
@@ -42,9 +43,6 @@ from jourdain.solvers.frame import (
     first_not_finite,
     fixed_step,
     hermite,
-    hot,
-    jit,
-    kernel,
     rhs,
     smallest_step,
     view,

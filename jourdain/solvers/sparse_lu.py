@@ -15,14 +15,15 @@ import ctypes
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from ..errors import InputError, SolverError
 from ..native.call import doubles, integers, integers32, words
-from .frame import kernel
+from ..native.kernel import jit, kernel
 
-#: A pivot on the diagonal is preferred when it is at least this part of the largest entry of its column; so is a sparse row.
+#: A pivot on the diagonal is preferred when it is at least this part of the largest entry of its column; so is one in its block.
 PREFERENCE = 0.1
+#: Pivots of the scaled matrix below this size are zero.
+SMALLEST = 1e-13
 #: Multipliers above this size call for a new analysis.
 GROWTH = 1e8
 
@@ -32,8 +33,6 @@ OK, SINGULAR, DEGRADED = 0, 1, 2
 SIZE, AP, AX, PLACE, SCALE, COLUMNS, PIVOT_ROWS, ROW_SCALE, COLUMN_SCALE, LP, LI, LX, UP, UI, UX, PIVOTS, WORK, RHS = range(18)
 FRAME = 18
 
-_search = njit(nogil=True, cache=True, error_model="numpy")
-
 
 def order(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     """Columns in an order of small fill: multiple minimum degree on the graph of A + Aᵀ.
@@ -41,62 +40,25 @@ def order(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray | None = None) -> n
     ``groups`` names for every column the group (body, joint) it belongs to; columns of a group stay together, which makes the graph
     small and the factors blocky.
     """
+    n = ap.size - 1
+    group = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+    columns = np.repeat(np.arange(n), np.diff(ap))
+    return np.argsort(minimum_degree(group[ai], group[columns], int(group.max(initial=-1)) + 1)[group], kind="stable").astype(np.int64)
+
+
+def minimum_degree(i: np.ndarray, j: np.ndarray, size: int) -> np.ndarray:
+    """The place of every node of a graph, given by its edges, in an order of elimination."""
     from scipy.sparse import coo_matrix, csc_matrix, eye
     from scipy.sparse.linalg import splu
 
-    n = ap.size - 1
-    group = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
-    k = int(group.max(initial=-1)) + 1
-    columns = np.repeat(np.arange(n), np.diff(ap))
-    i, j = group[ai], group[columns]
-    graph = csc_matrix(coo_matrix((np.ones(2 * i.size), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(k, k)))
+    graph = csc_matrix(coo_matrix((np.ones(2 * i.size), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(size, size)))
     graph.sum_duplicates()
     graph.data[:] = -1.0
-    graph = csc_matrix(graph + eye(k) * (2.0 * k + 2.0))
-    chosen = splu(graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c
-    return np.argsort(chosen[group], kind="stable").astype(np.int64)
+    graph = csc_matrix(graph + eye(size) * (2.0 * size + 2.0))
+    return np.asarray(splu(graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c)
 
 
-def joined_groups(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray, coordinates: int) -> np.ndarray:
-    """Groups in which multipliers (columns from ``coordinates`` on) belong to coordinates that they constrain.
-
-    The diagonal of a multiplier is zero.  A constraint on one group of coordinates joins it; one between several joins one of them that
-    has more coordinates than constraints, each group taking one more (a matching, which follows a spanning tree of the joints): the blocks of a chain
-    are then regular and their elimination does not fill.  Constraints left over (of loops) stay groups of their own.
-    """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    n = ap.size - 1
-    columns = np.repeat(np.arange(n), np.diff(ap))
-    group = np.array(groups)
-    between = (columns >= coordinates) & (ai < coordinates)
-    neighbours: dict[int, set[int]] = {}
-    for g, b in zip(group[columns[between]].tolist(), group[ai[between]].tolist(), strict=True):
-        if g != b:
-            neighbours.setdefault(g, set()).add(b)
-    room, size = (
-        dict(zip(*(x.tolist() for x in np.unique(part, return_counts=True)), strict=True)) for part in np.split(group, [coordinates])
-    )
-    room = {b: count - size.get(b, 0) for b, count in room.items()}
-    joined: dict[int, int] = {}
-    for g, found in neighbours.items():
-        if len(found) == 1 and room[b := next(iter(found))] >= size[g]:
-            joined[g] = b
-            room[b] -= size[g]
-    rest = [g for g in neighbours if g not in joined]
-    bodies = sorted(room)
-    place = {b: i for i, b in enumerate(bodies)}
-    pairs = [(k, place[b]) for k, g in enumerate(rest) for b in neighbours[g] if room[b] >= size[g]]
-    if pairs:
-        rows, cols = np.array(pairs).T
-        graph = csr_matrix((np.ones(len(pairs)), (rows, cols)), shape=(len(rest), len(bodies)))
-        match = maximum_bipartite_matching(graph, perm_type="column")
-        joined |= {g: bodies[match[k]] for k, g in enumerate(rest) if match[k] >= 0}
-    return np.array([joined.get(g, g) for g in group.tolist()])
-
-
-def _equilibrate(ap: np.ndarray, ai: np.ndarray, ax: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def equilibrate(ap: np.ndarray, ai: np.ndarray, ax: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Powers of two that bring the largest entry of every row and column near 1."""
     n = ap.size - 1
     columns, size = np.repeat(np.arange(n), np.diff(ap)), np.abs(ax)
@@ -109,7 +71,7 @@ def _equilibrate(ap: np.ndarray, ai: np.ndarray, ax: np.ndarray) -> tuple[np.nda
     return row, column
 
 
-@_search
+@jit
 def _reach(j, ap, ai, columns, inverse, lp, li, mark, stack, heads, out):  # type: ignore[no-untyped-def]
     """Rows reached from column j through the finished part of L; those already eliminated come in topological order."""
     top = mark.size
@@ -141,35 +103,39 @@ def _reach(j, ap, ai, columns, inverse, lp, li, mark, stack, heads, out):  # typ
     return top
 
 
-@_search
-def _pivot_row(out, top, inverse, x, diagonal, count):  # type: ignore[no-untyped-def]
-    """The diagonal when it is large enough, else the sparsest row among those large enough; −1 when the column is zero."""
+@jit
+def _pivot_row(out, top, inverse, x, diagonal, place, floor):  # type: ignore[no-untyped-def]
+    """The diagonal when it is large enough, else of the rows large enough the one whose own turn comes first; −1 when all are below ``floor``.
+
+    So pivots are taken from the block being eliminated, and later blocks keep theirs.
+    """
     n, largest = out.size, 0.0
     for p in range(top, n):
         if inverse[out[p]] < 0:
             largest = max(largest, abs(x[out[p]]))
-    if not largest > 1e-13:
+    if not largest > floor:
         return -1
     if inverse[diagonal] < 0 and abs(x[diagonal]) >= PREFERENCE * largest:
         return diagonal
-    best, fewest, size = -1, n + 1, 0.0
+    best, first = -1, n
     for p in range(top, n):
         i = out[p]
-        if inverse[i] < 0 and abs(x[i]) >= PREFERENCE * largest:
-            if count[i] < fewest or (count[i] == fewest and abs(x[i]) > size):
-                best, fewest, size = i, count[i], abs(x[i])
+        if inverse[i] < 0 and abs(x[i]) >= PREFERENCE * largest and place[i] < first:
+            best, first = i, place[i]
     return best
 
 
-@_search
-def _eliminate(start, ap, ai, ax, columns, inverse, rows, lp, li, lx, up, ui, count):  # type: ignore[no-untyped-def]
+@jit
+def _eliminate(start, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up, ui, whole, x, optional, floor):  # type: ignore[no-untyped-def]
     """Left-looking elimination with pivot search from column ``start`` on; the column where it ended for want of room or a pivot.
 
-    L is given by rows of A, U by numbers of pivots; ``inverse`` maps rows to pivots.
+    L is given by rows of A, U by numbers of pivots; ``place`` is the turn of every column, ``inverse`` maps rows to pivots, ``whole`` (4n) and ``x`` (n) are work space.
+    Columns that are ``optional`` (1) and have no pivot above ``floor`` are left out with their rows, and marked (2).
     """
     n = ap.size - 1
-    mark, stack, heads, out = np.full(n, -1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    x = np.zeros(n)
+    mark, stack, heads, out = whole[:n], whole[n : 2 * n], whole[2 * n : 3 * n], whole[3 * n :]
+    for i in range(n):
+        mark[i], x[i] = -1, 0.0
     for k in range(start, n):
         top = _reach(k, ap, ai, columns, inverse, lp, li, mark, stack, heads, out)
         if lp[k] + n - top > li.size or up[k] + n - top > ui.size:
@@ -188,9 +154,13 @@ def _eliminate(start, ap, ai, ax, columns, inverse, rows, lp, li, lx, up, ui, co
             xj = x[out[p]]
             for q in range(lp[j], lp[j + 1]):
                 x[li[q]] -= lx[q] * xj
-        chosen = _pivot_row(out, top, inverse, x, column, count)
+        chosen = _pivot_row(out, top, inverse, x, column, place, floor)
         if chosen < 0:
-            return k, True
+            if optional[column] == 0 or inverse[column] >= 0:
+                return k, True
+            optional[column], inverse[column], rows[k] = 2, k, column
+            lp[k + 1], up[k + 1] = nl, nu
+            continue
         inverse[chosen], rows[k] = k, chosen
         for p in range(top, n):
             i = out[p]
@@ -228,7 +198,7 @@ class SparseLU:
             raise InputError("sparse LU: the matrix holds a number that is not finite")
         self.columns = order(self.ap, self.ai) if columns is None else np.ascontiguousarray(columns, np.int64)
         n = self.size = self.ap.size - 1
-        self.row_scale, self.column_scale = _equilibrate(self.ap, self.ai, ax)
+        self.row_scale, self.column_scale = equilibrate(self.ap, self.ai, ax)
         self.scale = self.row_scale[self.ai] * np.repeat(self.column_scale, np.diff(self.ap))
         inverse = self._find_pivots(ax * self.scale)
         self.place = inverse[self.ai].astype(np.int32)
@@ -242,20 +212,9 @@ class SparseLU:
         self.frame[SIZE] = n
 
     def _find_pivots(self, ax: np.ndarray) -> np.ndarray:
-        n, nnz = self.size, self.ai.size
-        inverse, rows = np.full(n, -1, np.int64), np.zeros(n, np.int64)
-        lp, up = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-        li, ui = np.zeros(4 * nnz + n, np.int64), np.zeros(4 * nnz + n, np.int64)
-        lx, count = np.zeros(li.size), np.bincount(self.ai, minlength=n)
-        k = 0
-        while k < n:
-            k, singular = _eliminate(k, self.ap, self.ai, ax, self.columns, inverse, rows, lp, li, lx, up, ui, count)
-            if singular:
-                raise SingularMatrix(int(self.columns[k]))
-            if k < n:
-                li, lx, ui = (np.concatenate([a, np.zeros(a.size + n, a.dtype)]) for a in (li, lx, ui))
-        self.rows, self.lp, self.up = rows, lp, up
-        self.li, self.ui = _sorted(lp, inverse[li[: lp[-1]]]), _sorted(up, ui[: up[-1]])
+        optional = np.zeros(self.size, np.int64)
+        inverse, self.rows, self.lp, li, self.up, ui = _searched(self.ap, self.ai, ax, self.columns, optional, SMALLEST)
+        self.li, self.ui = _sorted(self.lp, inverse[li]), _sorted(self.up, ui)
         return inverse
 
     @property
@@ -278,13 +237,47 @@ class SparseLU:
 
     def refined(self, ax: np.ndarray, b: np.ndarray, times: int = 1) -> np.ndarray:
         """x of A x = b improved by iterative refinement with the matrix values ``ax``."""
-        columns = np.repeat(np.arange(self.size), np.diff(self.ap))
         x = self.solve(b)
         for _ in range(times):
-            residual = np.array(b, float)
-            np.subtract.at(residual, self.ai, ax * x[columns])
-            x += self.solve(residual)
+            x += self.solve(b - self._times(ax, x))
         return x
+
+    def defect(self, ax: np.ndarray, b: np.ndarray) -> float:
+        """Largest residual of the solution of A x = b over the largest right side, both scaled: large when the factors are worth nothing."""
+        wrong, size = (float(np.abs(self.row_scale * r).max(initial=0.0)) for r in (b - self._times(ax, self.solve(b)), b))
+        return wrong / size if size > 0.0 else wrong
+
+    def _times(self, ax: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.bincount(self.ai, ax * np.repeat(x, np.diff(self.ap)), self.size)
+
+
+def _searched(
+    ap: np.ndarray, ai: np.ndarray, ax: np.ndarray, columns: np.ndarray, optional: np.ndarray, floor: float
+) -> tuple[np.ndarray, ...]:
+    """Pivots of rows, rows of pivots, and the patterns of L (by rows of A) and U."""
+    n = ap.size - 1
+    inverse, rows = np.full(n, -1, np.int64), np.zeros(n, np.int64)
+    lp, up = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    li, ui = np.zeros(4 * ai.size + n, np.int64), np.zeros(4 * ai.size + n, np.int64)
+    lx, place = np.zeros(li.size), np.empty(n, np.int64)
+    place[columns] = np.arange(n)
+    whole, x, k = np.zeros(4 * n, np.int64), np.zeros(n), 0
+    while k < n:
+        k, singular = _eliminate(k, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up, ui, whole, x, optional, floor)
+        if singular:
+            raise SingularMatrix(int(columns[k]))
+        if k < n:
+            li, lx, ui = (np.concatenate([a, np.zeros(a.size + n, a.dtype)]) for a in (li, lx, ui))
+    return inverse, rows, lp, li[: lp[-1]], up, ui[: up[-1]]
+
+
+def dependent_columns(
+    ap: np.ndarray, ai: np.ndarray, ax: np.ndarray, columns: np.ndarray, optional: np.ndarray, floor: float
+) -> np.ndarray:
+    """Columns among the ``optional`` ones (a mask) that depend on those before them in the order ``columns``: no pivot above ``floor`` is left."""
+    marks = np.ascontiguousarray(optional, np.int64)
+    _searched(ap.astype(np.int64), ai.astype(np.int64), ax, columns, marks, floor)
+    return np.flatnonzero(marks == 2)
 
 
 def _sorted(starts: np.ndarray, indices: np.ndarray) -> np.ndarray:

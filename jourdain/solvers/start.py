@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from jourdain.native.call import doubles
+from jourdain.native.kernel import kernel
 from jourdain.solvers.frame import (
     CONST,
     H_MAX,
@@ -17,7 +18,6 @@ from jourdain.solvers.frame import (
     T,
     X,
     evaluate_here,
-    kernel,
     rhs,
     view,
     weight,

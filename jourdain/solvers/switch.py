@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jourdain.native.call import doubles
+from jourdain.native.kernel import kernel
 from jourdain.solvers.frame import (
     DECIDE,
     PAST,
@@ -17,7 +18,6 @@ from jourdain.solvers.frame import (
     T,
     X,
     evaluate_here,
-    kernel,
     view,
 )
 from jourdain.solvers.progress import hook

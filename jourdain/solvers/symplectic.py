@@ -11,6 +11,7 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.native.call import doubles
+from jourdain.native.kernel import hot, kernel
 from jourdain.solvers.frame import (
     CENTRE,
     COEF,
@@ -28,8 +29,6 @@ from jourdain.solvers.frame import (
     evaluate_here,
     fixed_step,
     hermite,
-    hot,
-    kernel,
     rhs,
     spoiled,
     view,

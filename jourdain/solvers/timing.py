@@ -6,13 +6,13 @@ import time
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from ..native.call import call
+from ..native.kernel import jit
 from .native_function import NativeFunction
 
 
-@njit("int64(intp, intp, int64)", cache=True, nogil=True)
+@jit
 def repeat(function: Any, args: Any, count: int) -> int:
     """Calls a function so many times; the last status that was not zero."""
     status = 0

@@ -93,6 +93,7 @@ def model_scene(model: Model, parameters: Mapping[str, float] | None = None) -> 
 
 def state_scene(system: Any, state: Any = None) -> Scene:
     """The model at a state (an assembled position, an equilibrium), without a motion."""
+    system = getattr(system, "reference", system)  # a formulation shows its reference system
     state = getattr(state, "state", state)
     state = system.state(state)
     placed = _placed(system, state)

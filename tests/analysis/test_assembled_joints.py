@@ -14,7 +14,6 @@ from scipy.spatial.transform import Rotation
 from jourdain.analysis.assembled_joints import JointSpace, condition_table, spanning_tree
 from jourdain.analysis.assembled_system import AssembledSystem
 from jourdain.analysis.formulations import formulate
-from jourdain.errors import InputError
 from jourdain.formalisms.elements.augmentation import JointAngle, JointDisplacement, Screw
 from jourdain.formalisms.elements.carriers import Ground
 from jourdain.formalisms.elements.null_space import (
@@ -294,11 +293,6 @@ def test_long_run_keeps_the_tree() -> None:
     sol = flying_pair(Universal).simulate(200.0, 0.02, reduction="joints", every=100)
     assert sol["constraints.violation"].max() < 1e-11
     assert np.ptp(sol["energy.total"]) < 1e-10 * sol["energy.total"][0]
-
-
-def test_only_schemes_with_mean_gradients() -> None:
-    with pytest.raises(InputError, match="use reduction 'bodies'"):
-        flying_pair(Revolute).simulate(1.0, 0.1, "backward-euler", reduction="joints")
 
 
 # loops -----------------------------------------------------------------------------------------------------------------------------------

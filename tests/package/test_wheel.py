@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "pandas", "xarray", "pyarrow", "h5py", "sympy", "trimesh", "PIL"}
+HEAVY = {"llvmlite", "scipy", "matplotlib", "pandas", "xarray", "pyarrow", "h5py", "sympy", "trimesh", "PIL"}
 
 
 def run(*command: str | Path, **options: object) -> str:

@@ -1,4 +1,4 @@
-"""Right-hand sides and other native functions for the tests, made with numba."""
+"""Right-hand sides and other native functions for the tests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import linecache
 from typing import Any
 
 import numpy as np
-from numba import cfunc, types
 
 from jourdain.native.call import doubles, words
+from jourdain.native.kernel import kernel
 from jourdain.solvers.native_function import NativeFunction
 
 _made = 0
@@ -33,7 +33,7 @@ def native(body: str, p: Any = None, sizes: tuple[int, int] = (8, 8), status: st
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     scope: dict[str, Any] = {"words": words, "doubles": doubles, "np": np}
     exec(compile(source, name, "exec"), scope)
-    compiled = cfunc(types.int32(types.intp), nopython=True, error_model="numpy")(scope["function"])
+    compiled = kernel(scope["function"])
     parameters = np.zeros(16) if p is None else p
     args = np.array([0, 0, 0, parameters.ctypes.data], dtype=np.uintp)
     return NativeFunction(compiled.address, args, (compiled, parameters))

@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from jourdain.solvers import constrained as c
 
-
-def _callable(kernel):  # the kernels have no wrappers for Python: they are called by compiled code
-    return njit(lambda *arguments: kernel(*arguments))
-
-
-eliminate, null_space = _callable(c.eliminate), _callable(c.null_space)
-listed_accelerations, reduced_accelerations = _callable(c.listed_accelerations), _callable(c.reduced_accelerations)
-least_norm_by_blocks = _callable(c.least_norm_by_blocks)
+eliminate, null_space = c.eliminate, c.null_space
+listed_accelerations, reduced_accelerations = c.listed_accelerations, c.reduced_accelerations
+least_norm_by_blocks = c.least_norm_by_blocks
 
 
 def random_system(

@@ -23,6 +23,9 @@ def test_lu_solves(n, seed, is_complex):
     assert dense.lu_factor(lu, n, pivots) == 0
     dense.lu_solve(lu, n, pivots, x)
     assert a @ x == pytest.approx(b, abs=1e-12 * np.linalg.cond(a) + 1e-12)
+    x[:] = b
+    dense.lu_solve_transposed(lu, n, pivots, x)
+    assert a.T @ x == pytest.approx(b, abs=1e-12 * np.linalg.cond(a) + 1e-12)
 
 
 def test_lu_names_the_singular_pivot():

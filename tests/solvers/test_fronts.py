@@ -8,19 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from jourdain.solvers import constrained as c
 from jourdain.solvers import fronts
 
-
-def _callable(kernel):  # the kernels have no wrappers for Python: they are called by compiled code
-    return njit(lambda *arguments: kernel(*arguments))
-
-
-constrained_solution = _callable(c.constrained_solution)
-least_norm_by_fronts = _callable(c._least_norm_by_fronts)
-eliminate_by_fronts = _callable(fronts.eliminate_by_fronts)
+constrained_solution = c.constrained_solution
+least_norm_by_fronts = c._least_norm_by_fronts
+eliminate_by_fronts = fronts.eliminate_by_fronts
 
 
 def loops(seed: int, count: int, kind: str, repeated: bool = False) -> tuple[np.ndarray, np.ndarray]:

@@ -39,6 +39,36 @@ def test_bodies_stand_where_the_solution_says(tmp_path):
     assert (tmp_path / "run.html").stat().st_size > 100_000
 
 
+def test_invented_shapes_show_joints_springs_and_points():
+    # a planar manipulator: every body is drawn by rods between its joints, whose ends meet
+    from jourdain.library.conserving import dumbbell, prism_pendulum
+    from jourdain.library.manipulators import planar_manipulator
+
+    scene = planar_manipulator().simulate(0.05, 0.01).scene()
+    assert len(scene.body("platform").shapes) == 3
+    assert [len(scene.body(f"link{k}").shapes) for k in (4, 5, 6)] == [1, 1, 1]
+    # four points each make two bodies with an edge in common: six edges and six
+    scene = prism_pendulum().simulate(0.01, 0.001).scene()
+    assert sum(link.kind == "rod" for link in scene.links) == 12
+    assert {b.name for b in scene.bodies} == {"O", "O2", "A", "T", "B", "S", "U"}
+    # two masses and their spring
+    scene = dumbbell().simulate(0.02, 0.01).scene()
+    assert [(link.kind, link.a[0], link.b[0]) for link in scene.links] == [("spring", "first", "second")]
+
+
+def test_a_body_without_joints_is_the_box_of_its_inertia():
+    s = AssembledSystem("brick")
+    edges, mass = np.array([0.4, 0.2, 0.1]), 3.0
+    inertia = mass / 12.0 * (np.sum(edges**2) - edges**2)
+    body = s.coordinates(
+        "brick", 12, DirectorBody.coordinates_of(), DirectorBody.rates_of(DirectorBody.coordinates_of(), velocity=(1.0, 0, 0))
+    )
+    s.add(DirectorBody(), "inertia", {"body": body}, DirectorBody.numbers(mass, inertia, com=(0.5, 0, 0)))
+    (shape,) = s.simulate(1.0, 0.1).scene().body("brick").shapes
+    assert sorted(shape.sizes.values()) == pytest.approx(sorted(edges))
+    assert np.asarray(shape.position) == pytest.approx([0.5, 0.0, 0.0])
+
+
 def test_what_cannot_be_seen_or_traced_is_said():
     sol = pendulum().simulate(end=0.02, step=0.02)
     with pytest.raises(InputError, match="no coordinates 'rod' to trace; use bar, stone"):

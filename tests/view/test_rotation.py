@@ -31,6 +31,17 @@ def test_matrix_round_trip_of_ten_thousand_rotations(rng: np.random.Generator) -
     assert np.max(np.abs(back - matrices)) < 1e-12
 
 
+def test_roots_of_the_diagonal_alone_lose_signs(rng: np.random.Generator) -> None:
+    """e_k = ½√S_kk, as printed in the thesis on rotationless bodies, gives another rotation for most matrices."""
+    R = Rotation.random(1000, random_state=rng).as_matrix()
+    d = np.einsum("nii->ni", R)
+    signs = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    printed = 0.5 * np.sqrt(np.maximum(0.0, 1.0 + d @ signs.T))
+    wrong = np.abs(matrix_from_quaternion(printed) - R).max(axis=(1, 2)) > 1e-6
+    assert wrong.mean() == pytest.approx(7.0 / 8.0, abs=0.03)
+    assert np.abs(matrix_from_quaternion(quaternion_from_matrix(R)) - R).max() < 1e-12
+
+
 @given(st.tuples(number, number, number), st.tuples(number, number, number))
 def test_product_and_exponential_agree_with_scipy(a: tuple[float, ...], b: tuple[float, ...]) -> None:
     p, q = quaternion_from_vector(a), quaternion_from_vector(b)

@@ -101,7 +101,7 @@ class JointAngle(Pair, Angle):
         normal: ArrayLike | None = None, angle: float = 0.0,
     ) -> dict[str, NDArray[np.float64]]:  # fmt: skip
         """Constants from the joint's axis for bodies that are at ``angle`` (rad) in the coordinates a and b."""
-        made = super().place(np.zeros(3), axis, a, b, normal)
+        made = super().place(np.zeros(self.dimension), axis, a, b, normal)
         frame, c, d = self._frame(axis, normal), math.cos(angle), math.sin(angle)
         turned = [c * frame[0] + d * frame[1], c * frame[1] - d * frame[0], *frame[2:]]
         qb = self._coordinates(b, self.b, "b")
@@ -242,6 +242,8 @@ class Screw(Cylindrical):
         if (pitch_per_turn is None) == (pitch_per_radian is None):
             raise ModelError(f"{self.name}: give either pitch_per_turn or pitch_per_radian")
         pitch = pitch_per_radian if pitch_per_turn is None else pitch_per_turn / (2.0 * math.pi)
+        if pitch is None or not math.isfinite(pitch):
+            raise ModelError(f"{self.name}: pitch {pitch} is no finite number; give metres by turn or radian")
         return {**super().place(point, axis, a, b, normal), "pitch": np.array([pitch])}
 
     def constraints(self, s: Symbols) -> Rows:
@@ -260,22 +262,23 @@ class Screw(Cylindrical):
         v = self.vectors(s, s)
         return [("angle error", angle_audit(v.a[0].dot(v.b[0]), v.a[1].dot(v.b[0]), s.angle[0]))]
 
-    def freedoms(self, s: Symbols) -> list[Freedom]:
+    def freedoms(self, s: Symbols, discrete: bool = True) -> list[Freedom]:
         """Rotation about n with the translation p̃ (m₁ × m₂), p̃ the algorithmic pitch (Uhlar, eqs. 5.46–5.52)."""
         v = self.vectors(s, s.mid)
         m1, m2, n = v.a
         along = m1.cross(m2)
-        return [(n, along * (self.angle_rate(s) * s.pitch / n.dot(along)))]
+        return [(n, along * (self.angle_rate(s, discrete) * s.pitch / n.dot(along)))]
 
-    def angle_rate(self, s: Symbols) -> Expr:
-        """Γ: the discrete rate of the angle coordinate for unit rotation about n."""
+    def angle_rate(self, s: Symbols, discrete: bool = True) -> Expr:
+        """Γ: the rate of the angle coordinate for unit rotation about n, by discrete gradients or by gradients at ``s.mid``."""
         v = self.vectors(s, s.mid)
         m1, m2, n = v.a
-        start, end = s.at0.angle[0], s.at1.angle[0]
-        x = symbol("x", "position")
+        start, end, here, x = s.at0.angle[0], s.at1.angle[0], s.mid.angle[0], symbol("x", "position")
         if self.form == "thesis":
-            return -(m1 + m2).dot(n.cross(v.b[1])) / divided_difference(sin(x) - cos(x), x, start, end)
-        return -(m1 * sin(start) - m2 * cos(start)).dot(n.cross(v.b[0])) / divided_difference(sin(x - start), x, start, end)
+            slope = divided_difference(sin(x) - cos(x), x, start, end) if discrete else cos(here) + sin(here)
+            return -(m1 + m2).dot(n.cross(v.b[1])) / slope
+        slope = divided_difference(sin(x - start), x, start, end) if discrete else cos(here - start)
+        return -(m1 * sin(start) - m2 * cos(start)).dot(n.cross(v.b[0])) / slope
 
 
 __all__ = [

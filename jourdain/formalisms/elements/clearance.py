@@ -4,26 +4,29 @@ García Orden & Goicolea, Sec. 6: the wall pushes back by the generalised Hertz 
 Here φ is a function of invariants (components of the point in the cavity's frame, products of the axes) that are at
 most quadratic in the coordinates, so that energy and both momenta are conserved for cavities on moving bodies too.
 Optional dissipation adds c k φⁿ φ̇ along the same direction (Hunt & Crossley), with ΔD = c k φ̄ⁿ Δφ²/h ≥ 0.
+Gaps appear among the results only: "gap" of a cavity (m, first order in φ), misalignment, axial and radial gap of a hinge.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ...errors import ModelError
 from ...symbolic.derivatives import gradient
 from ...symbolic.expr import HALF, ONE, ZERO, Expr, as_expr, symbol
-from ...symbolic.functions import absolute, cos, exp, sqrt, where
+from ...symbolic.functions import absolute, atan2, cos, exp, sqrt, where
 from ...symbolic.graph import substitute
 from .carriers import Carrier
 from .divided_difference import discrete_gradient_by_rules, divided_difference
-from .element import Composite, Coordinate, Internal, Names, Symbols, Term
+from .element import Composite, Coordinate, Element, Internal, Names, Symbols, Term
 from .mean_value import mean_value_gradient
-from .pairs import Pair, numbers
+from .pairs import JointVectors, Pair, numbers
 
 Shape = Callable[..., Expr]
 FORMS = ("gonzalez", "rules", "beta")
+PLAYS = ("angular", "axial", "radial")
 
 
 def hertz(phi: Expr, stiffness: Expr, exponent: float) -> Expr:
@@ -60,6 +63,7 @@ class SphericalClearance(Pair):
     """
 
     framed = False
+    not_negative = ("radius", "stiffness", "damping")
 
     def __init__(
         self, a: Carrier | None = None, b: Carrier | None = None, exponent: float = 1.5, dissipation: bool = False, dimension: int = 3
@@ -102,6 +106,11 @@ class SphericalClearance(Pair):
         size = s.damping * s.stiffness * pressed * change / s.h
         return Internal(pair_forces(self, s, mid * (2.0 * size / total)), dissipated=size * change)
 
+    def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
+        """The distance from the wall (negative when pressed into it)."""
+        gap = self.vectors(s, s).gap
+        return [("gap", "m", s.radius - sqrt(gap.dot(gap)))]
+
 
 def _pressed(phi: Expr, exponent: float) -> Expr:
     """φᵖ where φ > 0, else 0; the power is formed of a harmless number where it is not used, so that its slope stays finite."""
@@ -127,6 +136,7 @@ class Cavity(Pair):
     """
 
     framed_at_a_only = True
+    not_negative = ("stiffness", "damping")
 
     def __init__(
         self, shape: Shape, shape_constants: Mapping[str, int] | None = None, a: Carrier | None = None, b: Carrier | None = None,
@@ -136,6 +146,12 @@ class Cavity(Pair):
         if form not in FORMS:
             raise ModelError(f"Cavity: form '{form}' is unknown; choose one of {', '.join(FORMS)}")
         self.exponent = _checked(exponent, "Cavity", 1.0)
+        try:
+            inspect.signature(shape).bind("x", "y", "z", "c")
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"Cavity: shape {getattr(shape, '__name__', shape)!r} must be a function of (x, y, z, c) that returns φ"
+            ) from None
         super().__init__(a, b)
         self.constants = {**self.constants, "stiffness": 1, **(shape_constants or {})}
         if dissipation:
@@ -189,13 +205,28 @@ class Cavity(Pair):
 
     def _pull(self, s: Symbols, weights: Sequence[Expr]) -> dict[Coordinate, Expr]:
         """Generalised forces of forces along the components, at the mean coordinates."""
-        x = [getattr(s.mid, b)[i] for b, i in self.coordinates]
-        total: dict[Coordinate, Expr] = {}
-        for w, component in zip(weights, self.components(s, s.mid), strict=True):
-            for c, g in zip(self.coordinates, gradient(component, x), strict=True):
-                if g is not ZERO:
-                    total[c] = total.get(c, ZERO) + w * g
-        return total
+        return _forces_along(self, s, self.components(s, s.mid), weights)
+
+    def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
+        """φ, and the distance from the wall −φ/|Dφ| (to first order; negative when pressed into it)."""
+        y = tuple(symbol(n, "position") for n in "xyz")
+        phi = as_expr(self.shape(*y, s))
+        slope2 = ZERO
+        for g in gradient(phi, y):
+            slope2 = slope2 + g * g
+        value, square = substitute([phi, slope2], dict(zip(y, self.components(s, s), strict=True)))
+        return [("phi", "", value), ("gap", "m", -value / sqrt(square))]
+
+
+def _forces_along(element: Element, s: Symbols, invariants: Sequence[Expr], weights: Sequence[Expr]) -> dict[Coordinate, Expr]:
+    """Σ w Dπ for invariants written with the mean coordinates."""
+    x = [getattr(s.mid, b)[i] for b, i in element.coordinates]
+    total: dict[Coordinate, Expr] = {}
+    for w, invariant in zip(weights, invariants, strict=True):
+        for c, g in zip(element.coordinates, gradient(invariant, x), strict=True):
+            if g is not ZERO:
+                total[c] = total.get(c, ZERO) + w * g
+    return total
 
 
 def _add(total: dict[Coordinate, Expr], more: Mapping[Coordinate, Expr]) -> None:
@@ -223,20 +254,24 @@ class RevoluteClearance(Pair):
 
     ``angular``, ``axial``, ``radial`` choose what is limited and give the exponents of the contact laws (None: not limited).  Constants:
     ``angular_play`` (rad), ``axial_play``, ``radial_play`` (m) and a stiffness for each.  φ₁ = cos δ_θ − n_a·n_b, φ₂ = |Δp·n_a| − δ_z,
-    φ₃ = √(Δp² − (Δp·n_a)²) − δ_r are functions of quadratic invariants: energy and momenta are conserved.
+    φ₃ = √(Δp² − (Δp·n_a)²) − δ_r are functions of quadratic invariants: energy and momenta are conserved.  With ``dissipation=True`` each
+    wall has a constant ``…_damping`` c (s by the unit of φ) that adds c k φⁿ φ̇; momenta are conserved still.
     """
+
+    not_negative = tuple(f"{w}_{n}" for w in PLAYS for n in ("play", "stiffness", "damping"))
 
     def __init__(
         self, a: Carrier | None = None, b: Carrier | None = None, angular: float | None = 2.0, axial: float | None = None,
-        radial: float | None = None,
+        radial: float | None = None, dissipation: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(a, b)
-        self.angular, self.axial, self.radial = angular, axial, radial
-        for word in ("angular", "axial", "radial"):
+        self.angular, self.axial, self.radial, self.dissipation = angular, axial, radial, dissipation
+        for word in PLAYS:
             exponent = getattr(self, word)
             if exponent is not None:
                 _checked(exponent, f"{self.name}, {word} play", 0.0)
-                self.constants = {**self.constants, f"{word}_play": 1, f"{word}_stiffness": 1}
+                numbers_of = ("play", "stiffness", "damping") if dissipation else ("play", "stiffness")
+                self.constants = {**self.constants, **{f"{word}_{n}": 1 for n in numbers_of}}
 
     def potential(self, s: Symbols) -> Sequence[Term]:
         """The walls that are present."""
@@ -252,24 +287,82 @@ class RevoluteClearance(Pair):
             terms.append(self._radial(s, gap.dot(gap), gap.dot(n), self.radial))
         return terms
 
+    def internal(self, s: Symbols) -> Internal | None:
+        """The dissipative part: c k φ̄ⁿ Δφ/h along the discrete gradient of φ."""
+        if not self.dissipation:
+            return None
+        start, end, mid = (_HingeInvariants(self.vectors(s, p)) for p in (s.at0, s.at1, s.mid))
+        forces: dict[Coordinate, Expr] = {}
+        lost = ZERO
+        for word in (w for w in PLAYS if getattr(self, w) is not None):
+            exponent = getattr(self, word)
+            play, stiffness, damping = (getattr(s, f"{word}_{n}") for n in ("play", "stiffness", "damping"))
+            phi0, phi1 = start.phi(word, play), end.phi(word, play)
+            pressed = HALF * (_pressed(phi0, exponent) + _pressed(phi1, exponent))
+            size = damping * stiffness * pressed * (phi1 - phi0) / s.h
+            touching = (phi0 > 0.0) | (phi1 > 0.0)
+            weights = [where(touching, size * w, ZERO) for w in start.slopes(word, end)]
+            _add(forces, _forces_along(self, s, mid.of(word), weights))
+            lost = lost + size * (phi1 - phi0)
+        return Internal(forces, dissipated=lost)
+
+    def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
+        """Angle between the axes (rad), gap along the axis of a and across it (m)."""
+        v = self.vectors(s, s)
+        n, gap = v.a[2], v.gap
+        turned, across = n.cross(v.b[2]), gap.cross(n)
+        angle = atan2(sqrt(turned.dot(turned)), n.dot(v.b[2]))
+        return [("misalignment", "rad", angle), ("axial", "m", gap.dot(n)), ("radial", "m", sqrt(across.dot(across)))]
+
     def _radial(self, s: Symbols, square: Expr, along: Expr, exponent: float) -> Composite:
         """The wall of c = √(Δp² − (Δp·n)²), with ∇̄c = (1, −(b₀ + b₁))/(c₀ + c₁) in the invariants a = Δp², b = Δp·n."""
 
-        def across(a: Expr, b: Expr) -> Expr:
-            c2 = a - b * b
-            return where(c2 > 0.0, sqrt(where(c2 > 0.0, c2, ONE)), ZERO)
-
         def energy(a: Expr, b: Expr) -> Expr:
-            return hertz(across(a, b) - s.radial_play, s.radial_stiffness, exponent)
+            return hertz(_across(a, b) - s.radial_play, s.radial_stiffness, exponent)
 
         def by_rules(before: Sequence[Expr], after: Sequence[Expr]) -> Sequence[Expr]:
-            c0, c1 = across(*before), across(*after)
+            c0, c1 = _across(*before), _across(*after)
             touching = (c0 > s.radial_play) | (c1 > s.radial_play)
             push = hertz_quotient(c0 - s.radial_play, c1 - s.radial_play, s.radial_stiffness, exponent)
             weight = where(touching, push / where(touching, c0 + c1, 1.0), ZERO)
             return [weight, -weight * (before[1] + after[1])]
 
         return Composite(energy, (square, along), gradient=by_rules)
+
+
+def _across(square: Expr, along: Expr) -> Expr:
+    """√(Δp² − (Δp·n)²), 0 where rounding makes it imaginary."""
+    c2 = square - along * along
+    return where(c2 > 0.0, sqrt(where(c2 > 0.0, c2, ONE)), ZERO)
+
+
+class _HingeInvariants:
+    """n_a·n_b, Δp·n_a and Δp² of a hinge, with its φ and their discrete slopes by the invariants."""
+
+    def __init__(self, v: JointVectors) -> None:
+        n = v.a[2]
+        self.cosine, self.along, self.square = n.dot(v.b[2]), n.dot(v.gap), v.gap.dot(v.gap)
+
+    def of(self, word: str) -> list[Expr]:
+        """The invariants that a limit depends on."""
+        return {"angular": [self.cosine], "axial": [self.along], "radial": [self.square, self.along]}[word]
+
+    def phi(self, word: str, play: Expr) -> Expr:
+        """φ of a limit."""
+        if word == "angular":
+            return cos(play) - self.cosine
+        return (absolute(self.along) if word == "axial" else _across(self.square, self.along)) - play
+
+    def slopes(self, word: str, end: _HingeInvariants) -> list[Expr]:
+        """∇̄φ by the invariants from here to ``end``; meant for steps that touch the wall at one end at least."""
+        if word == "angular":
+            return [-ONE]
+        if word == "axial":
+            total = absolute(self.along) + absolute(end.along)
+            return [(self.along + end.along) / where(total > 0.0, total, ONE)]
+        total = _across(self.square, self.along) + _across(end.square, end.along)
+        safe = where(total > 0.0, total, ONE)
+        return [ONE / safe, -(self.along + end.along) / safe]
 
 
 def _wall(law: Callable[[Expr], Expr], invariant: Expr, stiffness: Expr, exponent: float) -> Composite:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...symbolic.derivatives import gradient
 from ...symbolic.expr import HALF, ZERO, Expr, as_expr, symbol
 from ...symbolic.functions import absolute, sqrt, where
+from ...symbolic.graph import substitute
 from ...symbolic.vectors import Vector
 from .carriers import Carrier
 from .divided_difference import divided_difference
@@ -20,6 +22,8 @@ from .potentials import Law
 
 class Viscous(Element):
     """Linear friction F = d ẋ on a coordinate: F = d Δx/h, ΔD = d Δx²/h (Uhlar, eq. 5.161)."""
+
+    not_negative = ("damping",)
 
     def __init__(self) -> None:
         self.blocks = {"x": 1}
@@ -55,6 +59,7 @@ class Viscoelastic(Element):
     """
 
     history = {"alpha": 1}  # noqa: RUF012
+    not_negative = ("branch", "viscosity")
 
     def __init__(self, law: Law | None = None, constants: Mapping[str, int] | None = None) -> None:
         self.law = law
@@ -78,7 +83,9 @@ class Viscoelastic(Element):
         x = symbol("x", "position")
         force = divided_difference(self.energy(x, s), x, x0, x1) + branch
         stored = self.energy(x1, s) + HALF * s.branch * (x1 - a1) ** 2
-        return Internal({("x", 0): force}, {"alpha": (a1,)}, branch * (a1 - a0), stored)
+        slope = gradient(self.energy(x, s), [x])
+        at_ends = [{("x", 0): substitute(slope, {x: xk})[0] + s.branch * (xk - ak)} for xk, ak in ((x0, a0), (x1, a1))]
+        return Internal({("x", 0): force}, {"alpha": (a1,)}, branch * (a1 - a0), stored, (at_ends[0], at_ends[1]))
 
 
 class Plastic(Element):
@@ -90,6 +97,7 @@ class Plastic(Element):
     """
 
     history = {"plastic": 1}  # noqa: RUF012
+    not_negative = ("stiffness", "limit", "damping")
 
     def __init__(self, dashpot: bool = False) -> None:
         self.dashpot = dashpot
@@ -115,12 +123,15 @@ class Plastic(Element):
         p1 = p0 + way * slip
         force = where(slips, way * (limit - HALF * w), stiffness * (HALF * (x0 + x1) - p0))
         dissipated = slip * limit
+        ends = start, where(slips, way * limit, trial)
         if self.dashpot:
+            ends = ends[0] + where(slips, ZERO, s.damping * s.rate.x[0]), ends[1] + where(slips, ZERO, s.damping * s.rate.x[0])
             rate = s.damping / s.h
             force = force + where(slips, way * rate / stiffness * w, rate * (x1 - x0))
             stretch = x1 - x0 - way * slip
             dissipated = dissipated + rate * stretch * stretch
-        return Internal({("x", 0): force}, {"plastic": (p1,)}, dissipated, HALF * stiffness * (x1 - p1) ** 2)
+        at_ends = {("x", 0): ends[0]}, {("x", 0): ends[1]}
+        return Internal({("x", 0): force}, {"plastic": (p1,)}, dissipated, HALF * stiffness * (x1 - p1) ** 2, at_ends)
 
 
 class PointDashpot(Pair):

@@ -2,7 +2,7 @@
 
 From a declaration :mod:`.stepping` derives what a time step needs (residual, tangent, history, energies) for any scheme; one
 kernel is compiled for a type and run over all its instances.  The equations are those of S. Uhlar's thesis on energy-consistent
-time integration (chapters 2, 3 and 5): M v̇ = Q − ∇V − F − Gᵀλ − Aᵀμ − Bᵀu with constraints Φ(q) = 0, A(q) q̇ = 0 and b(q) = γ(t).
+time integration (chapters 2, 3 and 5): M v̇ = Q − ∇V − F − Gᵀλ − Aᵀμ − Bᵀu with constraints Φ(q) = 0, A(q) q̇ = 0 and b(q) = γ(t), and ż = f(q, q̇, z, t) for first-order coordinates z.
 """
 
 from __future__ import annotations
@@ -57,12 +57,14 @@ class Internal:
     ``forces`` F resist the motion (M v̇ = … − F) and obey F·(q₁ − q₀) = Ψ₁ − Ψ₀ + ΔD; ``history`` gives the new internal variables by
     name; ``dissipated`` is ΔD of the step (an energy, J), ``stored`` is Ψ₁ (J).  All are expressions of ``s.at0``, ``s.at1``,
     ``s.history`` and ``s.h``; with q₁ = q₀ and unchanged history ``stored`` must be the energy stored at the start.
+    Elements with history may give the forces ``at_ends`` of the step (start, end) for schemes that do not take means over it.
     """
 
     forces: Mapping[Coordinate, Expr]
     history: Mapping[str, Sequence[Expr]] = field(default_factory=dict)
     dissipated: Expr = ZERO
     stored: Expr = ZERO
+    at_ends: tuple[Mapping[Coordinate, Expr], Mapping[Coordinate, Expr]] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,16 @@ class Servo:
     """A control constraint b(q) = γ(t) and its actuator: generalised force −Bᵀu (Uhlar, eq. 5.127).
 
     ``constraint`` is b − γ written with the coordinates of ``s.at1`` and the time ``s.t1``; ``row`` holds B by coordinate, with those of
-    ``s.mid``.  The input u is the multiplier of the row; it is the mean over the step.
+    ``s.mid``.  The input u is the multiplier of the row; it is the mean over the step.  A condition on accelerations may be written as
+    well, with ``s.rate`` and ``s.acceleration``, for schemes that evaluate forces at the end of the step; ``multiplier`` is then the
+    symbol by which such conditions speak of this row's u.  Inputs that are none of an actuator supply no work (``works``).
     """
 
     name: str
     constraint: Expr
     row: Mapping[Coordinate, Expr]
+    multiplier: Expr | None = None
+    works: bool = True
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,8 @@ class Symbols(Names):
 
     Blocks are attributes: ``s.body`` (tuple of the coordinates at the point of evaluation), ``s.vector("body", k)`` its k-th
     triple; likewise constants (``s.mass``; a tuple when their size is not 1).  The same blocks at other points: ``s.at0`` (start
-    of the step), ``s.at1`` (end), ``s.mid`` (mean), ``s.velocity`` (rates, for momenta) and ``s.rate`` (mean rate over the step).
+    of the step), ``s.at1`` (end), ``s.mid`` (mean), ``s.velocity`` (rates, for momenta) and ``s.rate`` (mean rate over the step;
+    ``s.acceleration`` likewise).
     ``s.history`` holds internal variables as tuples; ``s.h`` the step, ``s.t0``, ``s.t1`` its ends, ``s.t`` the instant of a force.
     Potentials and constraints may use ``s.at0`` as numbers fixed during the step.
     """
@@ -124,6 +131,7 @@ class Symbols(Names):
     mid: Names
     velocity: Names
     rate: Names
+    acceleration: Names
     history: Names
     h: Expr
     t: Expr
@@ -141,8 +149,12 @@ class Element:
     blocks: dict[str, int] = {}  # noqa: RUF012
     #: Numbers of an instance, with their sizes.
     constants: dict[str, int] = {}  # noqa: RUF012
+    #: Constants that may not be negative.
+    not_negative: tuple[str, ...] = ()
     #: Internal variables with their sizes; they are committed with an accepted step.
     history: dict[str, int] = {}  # noqa: RUF012
+    #: Blocks of first-order coordinates z: they have rates ż = f instead of mass and forces (:meth:`rates`), here or in another element.
+    first_order: tuple[str, ...] = ()
     #: Null space of the internal constraints of one block, if it has one.
     reduction: Reduction | None = None
 
@@ -181,6 +193,10 @@ class Element:
         """Other generalised forces by coordinate, of ``s.mid``, ``s.rate`` and ``s.t``; their work is booked as supplied."""
         return {}
 
+    def rates(self, s: Symbols) -> Mapping[Coordinate, Expr]:
+        """ż of first-order coordinates, of ``s.mid``, ``s.rate`` (not that of z) and ``s.t``; each coordinate has its rate from one element."""
+        return {}
+
     def servo(self, s: Symbols) -> Sequence[Servo]:
         """Control constraints with their actuators."""
         return ()
@@ -188,6 +204,10 @@ class Element:
     def momenta(self, s: Symbols) -> tuple[Vector, Vector] | None:
         """Linear and angular momentum (about the origin) of coordinates and ``s.velocity``."""
         return None
+
+    def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
+        """Quantities of a state to be shown as channels: name, unit, value (the gaps of a joint with play, for instance)."""
+        return ()
 
     def initial_history(self, q: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """Internal variables at the start, by name (zero where not given), from coordinates and constants of an instance."""
@@ -238,16 +258,19 @@ def symbols_of(element: Element) -> Symbols:
         return made
 
     shared = set(element.blocks) & set(element.constants)
-    reserved = {"at0", "at1", "mid", "velocity", "rate", "history", "h", "t", "t0", "t1", "vector", "pair"}
+    reserved = {"at0", "at1", "mid", "velocity", "rate", "acceleration", "history", "h", "t", "t0", "t1", "vector", "pair"}
     taken = shared | (reserved & {*element.blocks, *element.constants})
     if taken:
         raise ModelError(f"element {element.name}: the name '{min(taken)}' is used twice or reserved; rename the block or constant")
     s = Symbols(**names("", "position", element.blocks), **names("", "parameter", element.constants, single=True))
+    for name, own in getattr(element, "parameters", {}).items():  # constants that are symbols already
+        setattr(s, name, own)
     s.at0 = Names(**names("at0.", "position", element.blocks))
     s.at1 = Names(**names("at1.", "position", element.blocks))
     s.mid = Names(**names("mid.", "position", element.blocks))
     s.velocity = Names(**names("velocity.", "velocity", element.blocks))
     s.rate = Names(**names("rate.", "velocity", element.blocks))
+    s.acceleration = Names(**names("acceleration.", "acceleration", element.blocks))
     s.history = Names(**names("history.", "state", element.history))
     s.h, s.t, s.t0, s.t1 = (symbol(n, "time") for n in ("h", "t", "t0", "t1"))
     return s

@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import ZERO, Expr, add, mul, symbol
+from ...symbolic.expr import ZERO, Expr, add, mul, sub, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
 from ...symbolic.vectors import Vector
 from .augmentation import Screw
 from .carriers import Directors, Ground, PlanarDirectors
-from .discrete_gradient import midpoint
 from .element import Element, Reduction, Symbols, symbols_of
 from .pairs import Freedom, Pair, numbers
+
+#: Where between q₀ and q₁ the rows of a scheme are evaluated.
+_THETA = symbol("theta", "time")
 
 
 def freedoms_of(element: Element) -> int | None:
@@ -40,13 +42,15 @@ def freedoms_of(element: Element) -> int | None:
 class PairMotion:
     """The motions of a pair as functions of the coordinates at both ends of a step.
 
-    ``mean(q₀, q₁)`` gives the joint point p of body b and (ω, v) of every freedom at the mean coordinates, ``end(q₀, q₁)`` those of the
-    configuration q₁, along which finite motions keep the pair.  ``slope(q₀, q₁, F, M, P)`` gives for every freedom the derivative of v·F + ω·(M − (p − P) × F) by the local
-    unknowns: increments of the blocks in ``reduced`` (spaces of bodies), coordinates otherwise.
+    ``mean(q₀, q₁, θ)`` gives the joint point p of body b and (ω, v) of every freedom at the coordinates q₀ + θ (q₁ − q₀), ``end(q₀, q₁)``
+    those of the configuration q₁, along which finite motions keep the pair.  ``slope(q₀, q₁, θ, F, M, P)`` gives for every freedom the
+    derivative of v·F + ω·(M − (p − P) × F) by the local unknowns: increments of the blocks in ``reduced`` (spaces of bodies), coordinates
+    otherwise.  ``discrete`` says whether rows are discrete gradients (θ = ½) or gradients at the point.
     """
 
     pair: Pair
     reduced: tuple[tuple[str, Reduction], ...] = ()
+    discrete: bool = True
 
     @cached_property
     def _symbols(self) -> tuple[Symbols, tuple[Expr, ...], tuple[Expr, ...], tuple[Expr, ...]]:
@@ -69,7 +73,9 @@ class PairMotion:
     @cached_property
     def _mean(self) -> list[Expr]:
         s, q0, q1, _ = self._symbols
-        return self._written(self.pair.freedoms(s), midpoint(q0, q1))
+        point = [add(a, mul(_THETA, sub(b, a))) for a, b in zip(q0, q1, strict=True)]
+        pair = self.pair
+        return self._written(pair.freedoms(s, self.discrete) if isinstance(pair, Screw) else pair.freedoms(s), point)
 
     @property
     def count(self) -> int:
@@ -92,7 +98,7 @@ class PairMotion:
     def mean(self) -> SymbolicFunction:
         """p, then ω and v of every freedom."""
         _, q0, q1, _ = self._symbols
-        return self._function("mean", q0 + q1, self._mean)
+        return self._function("mean", (*q0, *q1, _THETA), self._mean)
 
     def end(self) -> SymbolicFunction:
         """The same at q₁; the pitch of a screw is there the one of its bodies, whatever its coordinates are in an iteration."""
@@ -121,7 +127,7 @@ class PairMotion:
                 row = [entries.get((k, first + i), ZERO) for i in range(n)]
                 outputs += _chained(row, q1[first : first + n], dict(self.reduced).get(block))
                 first += n
-        return self._function("slope", q0 + q1 + given, outputs)
+        return self._function("slope", (*q0, *q1, _THETA, *given), outputs)
 
 
 def _chained(row: Sequence[Expr], q: Sequence[Expr], reduction: Reduction | None) -> list[Expr]:

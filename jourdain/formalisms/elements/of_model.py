@@ -1,8 +1,8 @@
 """Elements made from a model's own expressions: closures, equations, potentials and laws that no ready element type covers.
 
 A term of degree ≤ 2 in the coordinates has the mid-point gradient as its discrete gradient; any other gets one by the rules of
-:mod:`.divided_difference`, or by Gonzalez' formula when it has branches.  Both keep the energy exactly (angular momentum only for terms
-of invariants, which ready types are).
+:mod:`.divided_difference`, or by Gonzalez' formula when it has branches.  Both keep the energy exactly.  Terms that depend on the relative
+pose of bodies are first written in the invariants of rigid motions (:mod:`.relative_pose`), which keeps the momenta as well.
 """
 
 from __future__ import annotations
@@ -12,21 +12,26 @@ from dataclasses import dataclass
 
 from ...errors import ModelError
 from ...symbolic.derivatives import gradient, sparse_jacobian
-from ...symbolic.expr import ZERO, Expr, add, neg
+from ...symbolic.expr import KINDS, ZERO, Expr, add, neg
 from ...symbolic.graph import free_symbols, substitute
 from .carriers import Carrier
 from .discrete_gradient import degree, gonzalez
 from .divided_difference import discrete_gradient_by_rules
 from .element import Composite, Coordinate, Element, Names, Servo, Symbols, Term
 from .pairs import Pair, Rows, numbers
+from .relative_pose import relative
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a model's coordinates stand in an assembled system: for each block its coordinates x with their rates, and the time."""
+    """Where a model's coordinates stand in an assembled system: for each block its coordinates x with their rates, and the time.
+
+    ``states`` names the blocks of first order: the user's states, without rates.
+    """
 
     blocks: tuple[tuple[str, tuple[Expr, ...], tuple[Expr, ...]], ...]
     time: Expr
+    states: frozenset[str] = frozenset()
 
     def used(self, expressions: Sequence[Expr], also: Sequence[Expr] = ()) -> tuple[tuple[str, tuple[Expr, ...], tuple[Expr, ...]], ...]:
         """The blocks that some expressions (and further coordinates) speak of."""
@@ -45,7 +50,11 @@ class OfModel(Element):
         self.expressions = tuple(expressions)
         self._used, self._time = used, layout.time
         self.blocks = {f"c{k}": len(x) for k, (_, x, _) in enumerate(used)}
-        self.constants: dict[str, int] = {}
+        self.first_order = tuple(f"c{k}" for k, (name, _, _) in enumerate(used) if name in layout.states)
+        values = [e for e in free_symbols(list(expressions)) if e.deps & KINDS["parameter"]]
+        #: Parameters of the model among the expressions: constants of the element by other names.
+        self.parameters = {f"p{k}": e for k, e in enumerate(values)}
+        self.constants = dict.fromkeys(self.parameters, 1)
         self._places = {e: (f"c{k}", i) for k, (_, x, _) in enumerate(used) for i, e in enumerate(x)}
         self._rates = {e: (f"c{k}", i) for k, (_, _, v) in enumerate(used) for i, e in enumerate(v)}
 
@@ -69,17 +78,21 @@ class OfModel(Element):
             return written
         free = {f.id for f in free_symbols([written])}
         needed = tuple(c for c in x if c.id in free)
+        bodies = [point for point in (getattr(s, b) for b, n in self.blocks.items() if n == 12) if any(c.id in free for c in point)]
+        within = {c.id for point in bodies for c in point}
+        found = relative(written, bodies, [c for c in needed if c.id not in within])
+        expression, variables, invariants = (found.expression, found.symbols, found.invariants) if found else (written, needed, needed)
 
         def value(*point: Expr) -> Expr:
-            return substitute([written], dict(zip(needed, point, strict=True)))[0]
+            return substitute([expression], dict(zip(variables, point, strict=True)))[0]
 
         def by_rules(before: Sequence[Expr], after: Sequence[Expr]) -> Sequence[Expr]:
             try:
-                return discrete_gradient_by_rules(written, needed, before, after)
+                return discrete_gradient_by_rules(expression, variables, before, after)
             except ValueError:  # branches (contact, stops) have no rules for several variables
-                return gonzalez(written, needed, before, after)
+                return gonzalez(expression, variables, before, after)
 
-        return Composite(value, needed, gradient=by_rules)
+        return Composite(value, invariants, gradient=by_rules)
 
 
 class ModelRows(OfModel):
@@ -114,7 +127,11 @@ class ModelDrive(OfModel):
 
 
 class ModelRolling(OfModel):
-    """Nonholonomic equations w(x, ẋ) = 0 linear and homogeneous in the rates, with their coefficients at the mean coordinates."""
+    """Nonholonomic equations w(x, ẋ) = 0 linear and homogeneous in the rates, with their coefficients at the mean coordinates.
+
+    A model's angular velocities are written with dual directors, so that these are the momentum-conserving rows of :mod:`.rolling`: material
+    points and turns over a step are exact, and contact forces act at one common point.
+    """
 
     def __init__(self, layout: Layout, names: Sequence[str], expressions: Sequence[Expr]) -> None:
         super().__init__(layout, expressions)
@@ -169,6 +186,18 @@ class ModelForce(OfModel):
         return found
 
 
+class ModelState(OfModel):
+    """A state of the user's own, ż = f(q, q̇, z, t)."""
+
+    def __init__(self, layout: Layout, state: Expr, rate: Expr) -> None:
+        super().__init__(layout, [rate], also=[state])
+        self.state = state
+
+    def rates(self, s: Symbols) -> Mapping[Coordinate, Expr]:
+        """Its rate."""
+        return {self._places[self.state]: self.written(self.expressions, s.mid, s.t, s.rate)[0]}
+
+
 class RodMass(Pair):
     """Exact inertia and weight of a straight rod between two material points: ½ (α_a |v_a|² + 2β v_a·v_b + α_b |v_b|²).
 
@@ -209,4 +238,4 @@ class RodMass(Pair):
         return (neg(g.dot(a * (s.alpha_a + s.beta) + b * (s.beta + s.alpha_b))),)
 
 
-__all__ = ["Layout", "ModelDrive", "ModelForce", "ModelPotential", "ModelRolling", "ModelRows", "RodMass"]
+__all__ = ["Layout", "ModelDrive", "ModelForce", "ModelPotential", "ModelRolling", "ModelRows", "ModelState", "RodMass"]

@@ -80,6 +80,8 @@ class Pair(Element):
         frame, from which angles are counted.
         """
         qa, qb = self._coordinates(a, self.a, "a"), self._coordinates(b, self.b, "b")
+        if np.shape(point) != (self.dimension,) or not np.isfinite(np.asarray(point, float)).all():
+            raise ModelError(f"{self.name}: point {np.asarray(point).tolist()} is no place; give {self.dimension} finite numbers")
         made = {"point_a": self.a.locate(qa, point), "point_b": self.b.locate(qb, point)}
         if self.framed:
             frame = self._frame(axis, normal)

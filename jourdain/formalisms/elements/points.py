@@ -88,7 +88,16 @@ class PointBody(Element):
     ) -> dict[str, Any]:  # fmt: skip
         """Constants from the points at the start and the mass properties (see :func:`point_masses`); ``gravity`` in m/s²."""
         x = np.asarray(points, float)
+        if x.shape != (self.body.vectors, self.body.dimension):
+            raise ModelError(
+                f"{self.name}: points of shape {x.shape} are given; a body of kind '{self.body.name}' has {self.body.vectors} of {self.body.dimension} numbers"
+            )
         m = point_masses(x, mass, inertia, centre)
+        if not np.isfinite(m).all() or np.linalg.eigvalsh(m).min() < -1e-9 * max(1e-300, abs(float(np.trace(m)))):
+            raise ModelError(
+                f"{self.name}: mass {mass:g} and inertia {np.asarray(inertia).tolist()} belong to no distribution of mass; both must be positive, "
+                "the largest principal moment at most the sum of the others"
+            )
         made: dict[str, Any] = {"matrix": m[np.triu_indices(len(x))]}
         made["gravity"] = np.zeros(self.body.dimension) if gravity is None else np.asarray(gravity, float)
         if self.rigidity != "none":
@@ -206,6 +215,19 @@ def coplanarity(p: Names, constants: Any = None) -> Expr:
     return (x4 - x1).dot((x2 - x1).cross(x3 - x1))
 
 
+def angle_sine(p: Names, c: Any) -> Expr:
+    """|x₁₂ × x₃₄|/(|x₁₂||x₃₄|) − ``sine`` of points in blocks x1 … x4: a law for ``VectorPenalty``, for angles up to 45° but not 0."""
+    u, v = p.vector("x2") - p.vector("x1"), p.vector("x4") - p.vector("x3")
+    w = u.cross(v)
+    return sqrt(w.dot(w) / (u.dot(u) * v.dot(v))) - c.sine
+
+
+def angle_cosine(p: Names, c: Any) -> Expr:
+    """x₁₂·x₃₄/(|x₁₂||x₃₄|) − ``cosine``: as :func:`angle_sine`, for angles from 45° to 90° between lines of any length."""
+    u, v = p.vector("x2") - p.vector("x1"), p.vector("x4") - p.vector("x3")
+    return u.dot(v) / sqrt(u.dot(u) * v.dot(v)) - c.cosine
+
+
 def natural_map(point_a: ArrayLike, point_b: ArrayLike, u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
     """T of q_nat = T q: points r_A, r_B and vectors u, v (components in the directors) from q = (φ, d₁, d₂, d₃) (Uhlar, 4.9–4.12)."""
     rows = [np.concatenate([[1.0], np.asarray(point_a, float)]), np.concatenate([[1.0], np.asarray(point_b, float)]),
@@ -223,6 +245,6 @@ def natural_mass(mass_matrix: ArrayLike, T: ArrayLike) -> NDArray[np.float64]:
 
 
 __all__ = [
-    "Alignment", "Bar", "FixedAngle", "ParallelAxes", "PointBody", "RelativePosition", "Tetrahedron", "Triangle", "coplanarity",
-    "natural_map", "natural_mass", "point_masses",
+    "Alignment", "Bar", "FixedAngle", "ParallelAxes", "PointBody", "RelativePosition", "Tetrahedron", "Triangle", "angle_cosine", "angle_sine",
+    "coplanarity", "natural_map", "natural_mass", "point_masses",
 ]  # fmt: skip

@@ -109,6 +109,8 @@ class CoordinatePotential(Element):
 class PointMass(Element):
     """A mass of any coordinates of its own: ½ m |ẋ|² (a particle, or a coordinate with inertia)."""
 
+    not_negative = ("mass",)
+
     def __init__(self, dimension: int = 3) -> None:
         self.dimension = dimension
         self.blocks = {"x": dimension}
@@ -271,7 +273,7 @@ class VectorPenalty(Element):
 
     ``law(p, c)`` returns Φ from the coordinates p (by block) and constants c.  ``form``:
 
-    * "gonzalez": discrete gradient of V in the coordinates (default; no root to find),
+    * "gonzalez": discrete gradient of V in the coordinates (default; no root to find; of the invariants of a free system it keeps the energy alone),
     * "rules": −αΦ̄ ∇̄Φ with ∇̄Φ by the rules of :mod:`.divided_difference` (smooth Φ only),
     * "beta": −αΦ̄ DΦ(q_n + βΔq) with β from (DΦ)_{n+β}·Δq = ΔΦ, found by bisection and Newton (eqs. 30–33).
     """

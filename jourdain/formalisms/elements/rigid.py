@@ -30,6 +30,29 @@ def inertia_tensor(euler: Any) -> np.ndarray:
     return float(np.trace(E)) * np.eye(3) - E
 
 
+def _checked(mass: float, inertia: Any, com: Any, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inertia tensor (or moment, in the plane) and centre of mass as arrays; raises what is wrong with them."""
+    J, c = np.asarray(inertia, float), np.asarray(com, float)
+    if dimension == 3 and J.shape == (3,):
+        J = np.diag(J)
+    if J.shape != ((3, 3) if dimension == 3 else ()) or c.shape != (dimension,):
+        what = (
+            "3 or 3 × 3 numbers of inertia and 3 of the centre of mass"
+            if dimension == 3
+            else "one moment of inertia and 2 numbers of the centre of mass"
+        )
+        raise ModelError(f"rigid body: inertia {J.tolist()} and centre of mass {c.tolist()} are not {what}")
+    if not (np.isfinite(mass) and np.isfinite(J).all() and np.isfinite(c).all()):
+        raise ModelError(f"rigid body: mass {mass:g}, inertia {J.tolist()} and centre of mass {c.tolist()} must be finite")
+    if dimension == 3 and np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
+        raise ModelError(f"rigid body: inertia {J.tolist()} is not symmetric; give both products of inertia with one sign")
+    second = euler_tensor(J) + mass * np.outer(c, c) if dimension == 3 else np.array([[float(J)]])
+    if mass < 0.0 or np.linalg.eigvalsh(second).min() < -1e-9 * max(1e-300, float(np.trace(second))):
+        raise ModelError(f"rigid body: mass {mass:g} and inertia {np.asarray(inertia).tolist()} belong to no distribution of mass; "
+                         "the largest principal moment must not exceed the sum of the others")  # fmt: skip
+    return J, c
+
+
 def _basis(q: Sequence[Expr]) -> list[list[Expr]]:
     """P of q̇ = P (v, ω) with the spatial angular velocity: φ̇ = v, ḋ = ω × d."""
     rows = [[ONE if i == j else ZERO for j in range(6)] for i in range(3)]
@@ -82,19 +105,20 @@ class DirectorBody(Element):
     @staticmethod
     def numbers(mass: float, inertia: Any, com: Any = (0.0, 0.0, 0.0), gravity: Any = (0.0, 0.0, 0.0)) -> dict[str, Any]:
         """Constants of an instance from the mass, the inertia about the centre of mass and the centre of mass, in body axes."""
-        c = np.asarray(com, float)
-        E = euler_tensor(inertia) + mass * np.outer(c, c)
-        if mass < 0.0 or np.linalg.eigvalsh(E).min() < -1e-9 * max(1e-300, float(np.trace(E))):
-            raise ModelError(f"rigid body: mass {mass:g} and inertia {np.asarray(inertia).tolist()} belong to no distribution of mass; "
-                             "the largest principal moment must not exceed the sum of the others")  # fmt: skip
+        J, c = _checked(mass, inertia, com, 3)
+        E = euler_tensor(J) + mass * np.outer(c, c)
         entries = [E[0, 0], E[1, 1], E[2, 2], E[0, 1], E[0, 2], E[1, 2]]
         return {"mass": mass, "moment": mass * c, "euler": entries, "gravity": np.asarray(gravity, float)}
 
     @staticmethod
     def coordinates_of(position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> np.ndarray:
         """q from the position of the origin and the rotation matrix (columns are the directors)."""
-        R = np.eye(3) if rotation is None else np.asarray(rotation, float)
-        return np.concatenate([np.asarray(position, float), R.T.ravel()])
+        R, x = np.eye(3) if rotation is None else np.asarray(rotation, float), np.asarray(position, float)
+        if R.shape != (3, 3) or x.shape != (3,):
+            raise ModelError(f"rigid body: position {x.tolist()} and rotation {R.tolist()} must hold 3 and 3 × 3 numbers")
+        if np.linalg.det(R) < 0.0:
+            raise ModelError(f"rigid body: the directors {R.T.tolist()} are left-handed; turn one of them round")
+        return np.concatenate([x, R.T.ravel()])
 
     @staticmethod
     def rates_of(q: Any, velocity: Any = (0.0, 0.0, 0.0), omega: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -168,7 +192,7 @@ class PlanarBody(Element):
     @staticmethod
     def numbers(mass: float, inertia: float, com: Any = (0.0, 0.0), gravity: Any = (0.0, 0.0)) -> dict[str, Any]:
         """Constants from the mass, the moment of inertia about the centre of mass and the centre of mass in body axes."""
-        c = np.asarray(com, float)
+        _, c = _checked(mass, inertia, com, 2)
         E = 0.5 * inertia * np.eye(2) + mass * np.outer(c, c)
         return {"mass": mass, "moment": mass * c, "euler": [E[0, 0], E[1, 1], E[0, 1]], "gravity": np.asarray(gravity, float)}
 

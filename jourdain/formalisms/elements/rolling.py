@@ -45,6 +45,8 @@ def point_rows(block: str, places: Sequence[Expr], direction: Vector, sign: floa
 
 
 class _Rolling(Element):
+    not_negative = ("radius",)
+
     def __init__(self, form: str) -> None:
         if form not in FORMS:
             raise ModelError(f"{type(self).__name__}: form '{form}' is unknown; choose one of {', '.join(FORMS)}")

@@ -48,12 +48,25 @@ class Scheme:
         return float(EVALUATIONS.index(self.evaluation)), self.theta, self.beta, self.gamma, self.alpha_m, self.alpha_f
 
 
-def scheme(name: str, gamma: float = 0.5, beta: float | None = None, alpha: float = -0.1, rho: float = 0.8) -> Scheme:
+#: Coefficients of schemes that have some, with their usual values (β of Newmark follows from γ).
+COEFFICIENTS: dict[str, dict[str, float]] = {
+    "newmark": {"gamma": 0.5, "beta": 0.0},
+    "hht": {"alpha": -0.1},
+    "generalized-alpha": {"rho": 0.8},
+}
+
+
+def scheme(name: str, **coefficients: float) -> Scheme:
     """The scheme of a name: γ, β of "newmark", α of "hht" (−0.3 … 0), ρ∞ of "generalized-alpha" (0 … 1).
 
     >>> scheme("hht", alpha=-0.1).gamma
     0.6
     """
+    usual = COEFFICIENTS.get(name, {})
+    for given in coefficients:
+        if given not in usual and name in NAMES:
+            raise InputError(f"method '{name}' has no coefficient '{given}'; it takes {', '.join(usual) or 'none'}")
+    values = {**usual, **coefficients}
     if name in ("energy-momentum", "midpoint", "variational"):
         return Scheme(name, {"energy-momentum": "discrete", "midpoint": "midpoint", "variational": "start"}[name])
     if name == "backward-euler":
@@ -61,13 +74,16 @@ def scheme(name: str, gamma: float = 0.5, beta: float | None = None, alpha: floa
     if name == "trapezoidal":
         return Scheme(name, "end", 2, 1.0, 0.25, 0.5)
     if name == "newmark":
-        b = 0.25 * (0.5 + gamma) ** 2 if beta is None else beta
+        gamma = values["gamma"]
+        b = coefficients.get("beta", 0.25 * (0.5 + gamma) ** 2)
         _check(b > 0.0 and gamma >= 0.5, name, f"γ = {gamma:g}, β = {b:g}", "take γ ≥ 1/2 and β > 0")
         return Scheme(name, "end", 2 if gamma == 0.5 else 1, 1.0, b, gamma)
     if name == "hht":
+        alpha = values["alpha"]
         _check(-1.0 / 3.0 <= alpha <= 0.0, name, f"α = {alpha:g}", "take −1/3 ≤ α ≤ 0")
         return Scheme(name, "end", 2, 1.0 + alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 * (1.0 - 2.0 * alpha))
     if name == "generalized-alpha":
+        rho = values["rho"]
         _check(0.0 <= rho <= 1.0, name, f"ρ∞ = {rho:g}", "take 0 ≤ ρ∞ ≤ 1")
         am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         g = 0.5 - am + af

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ModelError
-from ...symbolic.expr import ZERO, Expr, as_expr
+from ...symbolic.expr import ZERO, Expr, as_expr, neg
 from ...symbolic.functions import clip, where
 from .element import Coordinate, Element, Names, Servo, Symbols
+from .of_model import Layout, OfModel
 
 Motion = Callable[[Expr, Symbols], Expr]
 
@@ -94,3 +95,24 @@ class OutputServo(Element):
         if len(rows) != len(self.actuated):
             raise ModelError(f"OutputServo: {len(rows)} outputs but {len(self.actuated)} actuated coordinates; give one for each")
         return [Servo(f"input.{k + 1}", as_expr(b), {c: as_expr(1.0)}) for k, (b, c) in enumerate(zip(rows, self.actuated, strict=True))]
+
+
+class ModelServo(OfModel):
+    """Outputs of a model, expressions that vanish, and the model's inputs that make them vanish.
+
+    ``forces`` holds for each input, by its name, the generalised forces (by coordinate) of a unit of it; the multiplier of its row is the
+    input itself.
+    """
+
+    def __init__(self, layout: Layout, outputs: Mapping[str, Expr], forces: Mapping[str, Mapping[Expr, Expr]]) -> None:
+        columns = [forces[name] for name in outputs]
+        super().__init__(layout, [*outputs.values(), *(f for c in columns for f in c.values())], also=[x for c in columns for x in c])
+        self.names = tuple(outputs)
+        self.driven = tuple(tuple(c) for c in columns)
+
+    def servo(self, s: Symbols) -> Sequence[Servo]:
+        """One row for each input."""
+        outputs = self.written(self.expressions[: len(self.names)], s.at1, s.t1)
+        forces = iter(self.written(self.expressions[len(self.names) :], s.mid, s.t))
+        rows = [{self._places[x]: neg(next(forces)) for x in driven} for driven in self.driven]
+        return [Servo(name, b, row) for name, b, row in zip(self.names, outputs, rows, strict=True)]

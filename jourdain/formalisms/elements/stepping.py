@@ -3,13 +3,16 @@
 Unknowns of an element are its coordinates q₁ (or, for blocks with a null space, the increments δ of q₁ ← retract(q₁, δ)) and its scaled
 multipliers Λ = κ λ.  The residual is (Uhlar, eqs. 3.21–3.27, 5.128, 5.157, 5.217, with the scaling of :mod:`.schemes`)
 
-    P̄ᵀ [M (q₁ − q₀ − w) + κ (∇̄V + F − Q) + Ḡᵀ Λ + Āᵀ Λ + Bᵀ Λ],   Φ(q₁),   Ā (q₁ − q₀),   b(q₁) − γ(t₁).
+    P̄ᵀ [M (q₁ − q₀ − w) + κ (∇̄V + F − Q) + Ḡᵀ Λ + Āᵀ Λ + Bᵀ Λ],   Φ(q₁),   Ā (q₁ − q₀),   b(q₁) − γ(t₁),
 
+and z₁ − z₀ − w − η f for first-order coordinates (ż = f): η = h and w = 0 with f in the middle of the step (at its end for backward Euler),
+and the weights of velocities for schemes of Newmark's family.
 All inputs of a kernel are packed in one array, see :class:`Packing`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +21,7 @@ from ...errors import ModelError
 from ...symbolic.derivatives import gradient, jvp, sparse_jacobian
 from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
+from ...symbolic.functions import absolute, where
 from ...symbolic.graph import free_symbols, substitute
 from ...symbolic.vectors import NULL
 from .discrete_gradient import at_point, discrete_gradient, midpoint, term_value
@@ -25,8 +29,8 @@ from .element import Coordinate, Element, Internal, Names, Reduction, Servo, Sym
 
 #: Leading scalars of the packed input: step, start time, κ, θ (or the weight of forces in a projection), factor of q₁ − q₀ in the rate.
 SCALARS = ("h", "t0", "kappa", "theta", "rate_factor")
-#: Results of the audit: T₁, V₁, Ψ₁, ΔD, supplied work, linear momentum, angular momentum.
-AUDIT = ("kinetic", "potential", "internal", "dissipated", "supplied", "px", "py", "pz", "lx", "ly", "lz")
+#: Results of the audit: T₁, V₁, Ψ₁, ΔD, supplied work, linear momentum, angular momentum, size of what the element's own audit gives.
+AUDIT = ("kinetic", "potential", "internal", "dissipated", "supplied", "px", "py", "pz", "lx", "ly", "lz", "astray")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,9 @@ class ElementStep:
         self._external = dict(element.external(s))
         self._potential = list(element.potential(s))
         self._mass = {c: as_expr(m) for c, m in element.mass(s).items()}
+        self._rates = {c: as_expr(f) for c, f in element.rates(s).items()}
         self.index = {c: i for i, c in enumerate(element.coordinates)}
+        self._check_first_order()
         self.packing = self._pack()
 
     def _pack(self) -> Packing:
@@ -84,18 +90,45 @@ class ElementStep:
             made("offset", n, "velocity"), made("multiplier", len(self.row_names), "acceleration"), made("z", k, "state"),
         )  # fmt: skip
 
+    def _check_first_order(self) -> None:
+        """First-order coordinates have rates of their own and nothing else; energies and rows do not speak of them."""
+        blocks, e = set(self.element.first_order), self.element
+        z = {x.id for b in blocks for x in getattr(self.s, b)}
+        terms = [t for _, row in self._holonomic for t in row] + self._potential
+        forced = {b for b, _ in [*self._external, *(self._internal.forces if self._internal else ())]}
+        forced |= {b for row in [r for _, r in self._rolling] + [v.row for v in self._servo] for b, _ in row}
+        forced |= {x for b, _, c, _ in self._mass for x in (b, c)}
+        wrong = "has a rate but is not named in first_order" if {b for b, _ in self._rates} - blocks else ""
+        wrong = wrong or ("has mass, forces or rows" if forced & blocks else "")
+        if wrong or any(x.id in z for x in free_symbols([term_value(t) for t in terms])):
+            raise ModelError(
+                f"element {e.name}: a first-order block {wrong or 'stands in a potential or constraint'}; it can have rates, and forces on "
+                "other coordinates may depend on it"
+            )
+
     # -- points ----------------------------------------------------------------------------------------------------------
 
     @property
     def uses_rate(self) -> bool:
         """Whether forces depend on rates (they then need the rate's offset)."""
         rates = {e.id for e in self._flat(self.s.rate)}
-        return any(e.id in rates for e in free_symbols(self._external.values()))
+        at_ends = (self._internal.at_ends if self._internal else None) or ()
+        laws = [
+            *self._external.values(),
+            *self._rates.values(),
+            *(v.constraint for v in self._servo),
+            *(f for part in at_ends for f in part.values()),
+        ]
+        return self._centred or any(e.id in rates for e in free_symbols(list(map(as_expr, laws))))
 
     @property
-    def has_mass(self) -> bool:
-        """Whether the element has mass."""
-        return bool(self._mass)
+    def uses_excess(self) -> bool:
+        """Whether the element has mass, first-order rates or conditions on accelerations."""
+        return bool(self._mass) or bool(self._rates) or any(map(self._on_accelerations, self._servo))
+
+    def _on_accelerations(self, servo: Servo) -> bool:
+        accelerations = {e.id for e in self._flat(self.s.acceleration)}
+        return any(e.id in accelerations for e in free_symbols([servo.constraint]))
 
     def _flat(self, names: Names) -> list[Expr]:
         return [e for b in self.element.blocks for e in getattr(names, b)]
@@ -117,6 +150,9 @@ class ElementStep:
         values |= dict(zip(self._flat(s.mid), mid, strict=True))
         for symbol_, a, b, o in zip(self._flat(s.rate), p.q0, p.q1, p.offset, strict=True):
             values[symbol_] = add(mul(factor, sub(b, a)), o)
+        kappa, first = p.scalars[2], len(self.row_names) - len(self._servo)
+        values |= {symbol_: e / kappa for symbol_, e in zip(self._flat(s.acceleration), p.excess, strict=True)}
+        values |= {v.multiplier: p.multipliers[first + k] / kappa for k, v in enumerate(self._servo) if v.multiplier is not None}
         values |= dict(zip([e for b in self.element.history for e in getattr(s.history, b)], p.history, strict=True))
         fraction = theta if self.evaluation == "end" else HALF
         values |= {s.h: h, s.t0: t0, s.t1: add(t0, h), s.t: add(t0, mul(fraction, h))}
@@ -166,21 +202,45 @@ class ElementStep:
         """F − Q by coordinate."""
         total = [ZERO] * self.element.size
         if self._internal is not None:
-            keys = list(self._internal.forces)
-            self._add_sparse(total, dict(zip(keys, self._put(list(map(as_expr, self._internal.forces.values()))), strict=True)), ONE)
+            self._add_sparse(total, self._algorithmic(self._internal), ONE)
         if self._external:
             keys = list(self._external)
             forces = self._put(list(map(as_expr, self._external.values())), self._theta_point)
             self._add_sparse(total, dict(zip(keys, forces, strict=True)), as_expr(-1.0))
         return total
 
+    def _algorithmic(self, internal: Internal) -> dict[Coordinate, Expr]:
+        """Algorithmic forces of the step: means over it, which schemes with forces at its end would take for those at its end.
+
+        For these a force without memory is that of a step of the same length about the point of evaluation, and one with memory lies between
+        its values at the ends, so that they keep their order.
+        """
+        keys, forces = list(internal.forces), list(map(as_expr, internal.forces.values()))
+        if self.evaluation == "end" and internal.at_ends is not None:
+            start, end = (self._put([as_expr(part.get(c, ZERO)) for c in keys], self._theta_point) for part in internal.at_ends)
+            theta = self.packing.scalars[3]
+            return {c: add(a, mul(theta, sub(b, a))) for c, a, b in zip(keys, start, end, strict=True)}
+        if not self._centred:
+            return dict(zip(keys, self._put(forces), strict=True))
+        s, half = self.s, mul(HALF, self.packing.scalars[0])
+        reach = [mul(half, r) for r in self._flat(s.rate)]
+        ends = {a: sub(m, d) for a, m, d in zip(self._flat(s.at0), self._flat(s.mid), reach, strict=True)}
+        ends |= {b: add(m, d) for b, m, d in zip(self._flat(s.at1), self._flat(s.mid), reach, strict=True)}
+        return dict(zip(keys, self._put(substitute(forces, ends), self._theta_point), strict=True))
+
+    @property
+    def _centred(self) -> bool:
+        """Whether an algorithmic force without memory is taken about the point of evaluation."""
+        return self.evaluation == "end" and self._internal is not None and not self.element.history
+
     def _row_gradients(self, point: str) -> list[list[Expr]]:
         """Rows through which multipliers act: Ḡ, Ā and B."""
         rows = [self._slopes(terms, self._what(f"constraint '{name}'"), point) for name, terms in self._holonomic]  # type: ignore[arg-type]
-        for entries in [r for _, r in self._rolling] + [v.row for v in self._servo]:
+        inputs_at = self._theta_point if point == "theta" else None
+        for entries, where_ in [(r, None) for _, r in self._rolling] + [(v.row, inputs_at) for v in self._servo]:
             row = [ZERO] * self.element.size
             keys = list(entries)
-            self._add_sparse(row, dict(zip(keys, self._put([as_expr(entries[c]) for c in keys]), strict=True)), ONE)
+            self._add_sparse(row, dict(zip(keys, self._put([as_expr(entries[c]) for c in keys], where_), strict=True)), ONE)
             rows.append(row)
         return rows
 
@@ -202,7 +262,9 @@ class ElementStep:
         rows = self._values_at(p.q1)
         for row in self._acting_rows[len(self._holonomic) : len(self._holonomic) + len(self._rolling)]:
             rows.append(_dot(row, [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]))
-        return rows + self._put([v.constraint for v in self._servo])
+        # conditions on accelerations are scaled to displacements, like the balance
+        scale = [p.scalars[2] if self._on_accelerations(v) else ONE for v in self._servo]
+        return rows + [mul(f, e) for f, e in zip(scale, self._put([v.constraint for v in self._servo]), strict=True)]
 
     def _mass_times(self, x: Sequence[Expr]) -> list[Expr]:
         total = [ZERO] * self.element.size
@@ -210,6 +272,19 @@ class ElementStep:
             k = self.index[b, i]
             total[k] = add(total[k], mul(m, x[self.index[c, j]]))
         return total
+
+    def _inertia_times(self, x: Sequence[Expr]) -> list[Expr]:
+        """M x, first-order coordinates as they are."""
+        total = self._mass_times(x)
+        for c in self._rates:
+            total[self.index[c]] = x[self.index[c]]
+        return total
+
+    @cached_property
+    def first_order_rates(self) -> dict[int, Expr]:
+        """f of the first-order coordinates by local index, where forces are evaluated."""
+        values = self._put(list(self._rates.values()), self._theta_point)
+        return {self.index[c]: f for c, f in zip(self._rates, values, strict=True)}
 
     # -- null spaces -------------------------------------------------------------------------------------------------------
 
@@ -263,10 +338,12 @@ class ElementStep:
     def residual_expressions(self) -> list[Expr]:
         """The residual of the step by local unknowns."""
         p = self.packing
-        kappa = p.scalars[2]
+        _, _, kappa, theta, factor = p.scalars
         r = self._mass_times(p.excess)
         for i in range(self.element.size):
             r[i] = add(r[i], mul(kappa, add(self._potential_gradient[i], self._other_forces[i])))
+        for i, f in self.first_order_rates.items():  # κ · factor/θ is the part h, or h γ (1 − α_f)/(1 − α_m), of f in z₁
+            r[i] = sub(p.excess[i], mul(mul(kappa, factor) / theta, f))
         for row, multiplier in zip(self._acting_rows, p.multipliers, strict=True):
             for i, g in enumerate(row):
                 if g is not ZERO:
@@ -312,14 +389,14 @@ class ElementStep:
         p, n = self.packing, len(self.unknowns) - len(self.row_names)
         weight, right = p.scalars[3], self._basis(p.q1)
         load = [mul(weight, add(a, b)) for a, b in zip(self._potential_gradient, self._other_forces, strict=True)]
-        r = [sub(a, b) for a, b in zip(load, self._mass_times(p.excess), strict=True)]
-        rows = self._rate_rows()
+        r = [sub(a, b) for a, b in zip(load, self._inertia_times(p.excess), strict=True)]
+        rows = self._rate_rows
         entries: dict[tuple[int, int], Expr] = {}
         for a, column in enumerate(right):
             unit = [ZERO] * self.element.size
             for i, e in column:
                 unit[i] = e
-            for b, e in enumerate(self._project(right, self._mass_times(unit))):
+            for b, e in enumerate(self._project(right, self._inertia_times(unit))):
                 if e is not ZERO:
                     entries[b, a] = e
         for k, (row, _) in enumerate(rows):
@@ -328,6 +405,7 @@ class ElementStep:
                     entries[a, n + k] = entries[n + k, a] = e
         return self._project(right, r) + [rest for _, rest in rows], dict(sorted(entries.items()))
 
+    @cached_property
     def _rate_rows(self) -> list[tuple[list[Expr], Expr]]:
         """Rows G(q₁) y + rest = 0 that rates meet."""
         p = self.packing
@@ -363,16 +441,23 @@ class ElementStep:
             forces = self._put(list(map(as_expr, self._external.values())), self._theta_point)
             supplied = _sum(mul(f, moved[self.index[c]]) for c, f in zip(keys, forces, strict=True))
         first = len(self._holonomic) + len(self._rolling)
-        for row, multiplier in zip(self._acting_rows[first:], p.multipliers[first:], strict=True):
-            supplied = sub(supplied, mul(multiplier / p.scalars[2], _dot(row, moved)))
+        for servo, row, multiplier in zip(self._servo, self._acting_rows[first:], p.multipliers[first:], strict=True):
+            if servo.works:
+                supplied = sub(supplied, mul(multiplier / p.scalars[2], _dot(row, moved)))
         linear, angular = e.momenta(s) or (NULL, NULL)
         values = dict(zip(x, p.q1, strict=True)) | dict(zip(self._flat(s.velocity), v, strict=True))
         momenta = self._put(substitute([*linear, *angular], values))
-        outputs = [kinetic, potential, stored, dissipated, supplied, *momenta]
+        quantities = e.audit(s) if hasattr(e, "audit") else ()
+        astray = _sum(map(absolute, self._put(at_point([q for _, q in quantities], x, p.q1))))
+        if "angle" in getattr(e, "augments", ()):  # a whole turn away is the same direction
+            astray = add(astray, where(absolute(moved[self.index["angle", 0]]) > as_expr(math.pi), ONE, ZERO))
+        outputs = [kinetic, potential, stored, dissipated, supplied, *momenta, astray]
         return self._function("audit", ("audit", outputs), ("history", history)) if history else self._function("audit", ("audit", outputs))
 
     def acceleration(self) -> SymbolicFunction:
         """Forces and rows of M a = f − Gᵀλ, G a = −Ġv at (q₁, v in the excess): residual at a = 0, then entries of the matrix.
+
+        Of first-order coordinates ``a`` is the rate ż.
 
         Only for elements without eliminated blocks; the pattern is that of :attr:`acceleration_pattern`.
         """
@@ -388,14 +473,16 @@ class ElementStep:
         along = dict(zip(p.q1, p.excess, strict=True))
         rows: list[tuple[list[Expr], Expr]] = []
         values = self._values_at(p.q1)
-        for (row, _), value in zip(self._rate_rows()[: len(values)], values, strict=True):
+        for (row, _), value in zip(self._rate_rows[: len(values)], values, strict=True):
             rows.append((row, jvp(jvp([value], along), along)[0]))
-        for row, _ in self._rate_rows()[len(values) : len(values) + len(self._rolling)]:
+        for row, _ in self._rate_rows[len(values) : len(values) + len(self._rolling)]:
             rows.append((row, _dot(jvp(row, along), list(p.excess))))
         time = {**dict(zip(self._flat(s.at1), p.excess, strict=True)), s.t1: ONE}
-        for servo, (row, _) in zip(self._servo, self._rate_rows()[len(values) + len(self._rolling) :], strict=True):
+        for servo, (row, _) in zip(self._servo, self._rate_rows[len(values) + len(self._rolling) :], strict=True):
             rows.append((row, self._put(jvp(jvp([servo.constraint], time), time))[0]))
         entries: dict[tuple[int, int], Expr] = {(self.index[b, i], self.index[c, j]): m for (b, i, c, j), m in self._mass.items()}
+        for i, f in self.first_order_rates.items():
+            entries[i, i], force[i] = ONE, mul(as_expr(-1.0), f)
         for k, ((row, _), acting) in enumerate(zip(rows, self._acting_rows, strict=True)):
             entries |= {(i, n + k): e for i, e in enumerate(acting) if e is not ZERO}
             entries |= {(n + k, i): e for i, e in enumerate(row) if e is not ZERO}

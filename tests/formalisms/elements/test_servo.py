@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from jourdain.errors import ModelError
-from jourdain.formalisms.elements.element import symbols_of
+from jourdain.formalisms.elements.element import Element, Servo, Symbols, symbols_of
 from jourdain.formalisms.elements.servo import (
     CoordinateServo,
     OutputServo,
@@ -15,7 +16,8 @@ from jourdain.formalisms.elements.servo import (
     polynomial9_integral,
     ramp_cruise_ramp,
 )  # fmt: skip
-from jourdain.symbolic import evaluate, symbols
+from jourdain.formalisms.elements.servo_projection import INVERSE_MASS, Projected
+from jourdain.symbolic import evaluate, sin, symbols
 from jourdain.symbolic.derivatives import gradient
 
 (t,) = symbols("t")
@@ -81,3 +83,44 @@ def test_non_collocated_rows_match_their_actuators() -> None:
         OutputServo({"x": 2}, lambda p, t, c: [p.x[0]], [("x", 0), ("x", 1)]).rows()
     with pytest.raises(ModelError, match="not among its blocks"):
         OutputServo({"x": 2}, lambda p, t, c: [p.x[0]], [("z", 0)])
+
+
+class Swung(Element):
+    """An output that is curved in two coordinates, driven along the first."""
+
+    blocks = {"x": 2}
+
+    def servo(self, s: Symbols) -> list[Servo]:
+        return [Servo("tip", s.at1.x[0] * s.at1.x[1] - sin(s.t1), {("x", 0): s.mid.x[1]})]
+
+
+def test_projected_rows() -> None:
+    """C (a + M⁻¹Cᵀη) + 2 ẋ₀ẋ₁ + sin t with C = (x₁, x₀), then the constraint itself through C."""
+    element = Projected(Swung())
+    assert element.rows() == ["tip", "tip.projection"] and element.constants == {INVERSE_MASS: 4}
+    s = symbols_of(element)
+    condition, constraint = element.servo(s)
+    assert condition.works and not constraint.works and constraint.multiplier is not None
+    x, v, a, inverse, eta, now = (2.0, 3.0), (0.5, -1.5), (0.7, 0.2), (4.0, 1.0, 1.0, 5.0), 0.3, 0.8
+    known = dict(zip(s.at1.x, x, strict=True)) | dict(zip(s.rate.x, v, strict=True)) | dict(zip(s.acceleration.x, a, strict=True))
+    known |= dict(zip(getattr(s, INVERSE_MASS), inverse, strict=True)) | {constraint.multiplier: eta, s.t1: now}
+    C, W = np.array([3.0, 2.0]), np.array(inverse).reshape(2, 2)
+    exact = C @ (np.array(a) + W @ C * eta) + 2.0 * v[0] * v[1] + np.sin(now)
+    assert float(evaluate(condition.constraint, known)) == pytest.approx(exact, rel=1e-14)
+    assert float(evaluate(constraint.constraint, known)) == pytest.approx(6.0 - np.sin(now), rel=1e-14)
+    mid = dict(zip(s.mid.x, x, strict=True))
+    assert [float(evaluate(constraint.row["x", i], mid)) for i in range(2)] == [3.0, 2.0]
+
+
+def test_projected_elements_are_told_apart_by_what_they_project() -> None:
+    first, second = OutputServo({"x": 1}, _level, [("x", 0)]), OutputServo({"x": 1}, _rising, [("x", 0)])
+    assert Projected(first).key == Projected(OutputServo({"x": 1}, _level, [("x", 0)])).key
+    assert len({Projected(first).key, Projected(second).key, first.key}) == 3
+
+
+def _level(p: object, t: object, c: object) -> list[object]:
+    return [p.x[0]]  # type: ignore[attr-defined]
+
+
+def _rising(p: object, t: object, c: object) -> list[object]:
+    return [p.x[0] - t]  # type: ignore[attr-defined, operator]

@@ -137,8 +137,8 @@ def test_reduced_mass_is_newton_euler():
     P = np.array([[float(e) for e in row] for row in body.reduction.basis([known_expr(v) for v in q])])
     expected = np.zeros((6, 6))
     expected[:3, :3], expected[3:, 3:] = mass * np.eye(3), R @ J @ R.T
-    assert np.allclose(P.T @ M @ P, expected, atol=1e-14)
-    assert np.allclose(inertia_tensor(euler_tensor(J)), J)
+    assert np.abs(P.T @ M @ P - expected).max() < 1e-14
+    assert np.abs(inertia_tensor(euler_tensor(J)) - J).max() < 1e-14
 
 
 @pytest.mark.parametrize("body", [DirectorBody(), PlanarBody()])

@@ -1,0 +1,221 @@
+"""Numerical kernels written in Python and compiled to machine code in a moment.
+
+Time loops, factorisations and Newton iterations are plain Python functions over numbers and views of memory: assignments, ``if``, ``for``
+over ``range``, ``while``, calls.  ``@jit`` marks a function that kernels may call, ``@hot`` one that is always inlined, ``@kernel`` an entry
+point ``int32_t f(void*)`` with an ``address``.  Functions marked by ``@jit`` can be called from Python, too, with NumPy arrays and numbers.
+
+Nothing is compiled before it is used.  Object code is kept in the cache folder under a digest of the sources.
+
+>>> import numpy as np
+>>> @jit
+... def dot(a, b):
+...     total = 0.0
+...     for i in range(a.size):
+...         total += a[i] * b[i]
+...     return total
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import linecache
+import threading
+from collections.abc import Callable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import engine
+from .kernel_source import Source
+from .kernel_types import BOOL, COMPLEX, FLOAT, INT, NOTHING, Group, KernelError, Type, View, type_of
+from .kernel_writer import Module, returned
+
+_lock = threading.RLock()
+
+
+@cache
+def _sources() -> bytes:
+    """Digest of every source of this package that kernels are made of."""
+    digest = hashlib.sha256()
+    room = Path(__file__).parent
+    for folder in (room, room.parent / "solvers"):
+        for file in sorted(folder.glob("*.py")):
+            digest.update(file.name.encode() + file.read_bytes())
+    return digest.digest()
+
+
+class Function(Source):
+    """A function in the kernel language that can be called from Python."""
+
+    def __init__(self, function: Callable[..., Any], inlined: bool = False, locked: bool = False) -> None:
+        super().__init__(function, inlined)
+        self.locked = locked
+        self._compiled: dict[tuple[Any, ...], PythonCall] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Runs the compiled function on NumPy arrays and numbers."""
+        sorts = tuple([_sort(a) for a in arguments])
+        found = self._compiled.get(sorts)
+        if found is None:
+            found = self._compiled[sorts] = PythonCall(self, tuple(type_of(a) for a in arguments))
+        return found(*arguments)
+
+
+def _sort(a: Any) -> Any:
+    """What decides the type of an argument, found faster than the type."""
+    if a.__class__ is np.ndarray:
+        return a.dtype.num, a.ndim
+    return (a.__class__, *map(_sort, a)) if isinstance(a, tuple) else a.__class__
+
+
+class Kernel:
+    """An entry point ``int32_t f(void*)``; its address is a number known when it is first asked for."""
+
+    def __init__(self, function: Callable[[int], int]) -> None:
+        self.source = Source(function)
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+
+    @cached_property
+    def _library(self) -> engine.Library:
+        return engine.Library([_object(self.source, (INT,), _kernel_entry)])
+
+    @cached_property
+    def address(self) -> int:
+        """Where the machine code begins."""
+        return self._library.address("entry")
+
+    @cached_property
+    def call(self) -> Callable[[int], int]:
+        """The machine code as a Python function of the address of its block of words."""
+        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self.address)
+
+
+def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
+    """Object code of a function and all that it calls, with its entry point."""
+    key = engine.content_key("kernel", entry.__name__, f.name, repr(types), repr(f.around), _sources(), "".join(linecache.getlines(f.file)))
+    found = engine.read_cache(key, ".o")
+    if found is None:
+        module = Module()
+        entry(module, f, types)
+        found = engine.optimised(module.text)
+        engine.write_cache(key, ".o", found)
+    return found
+
+
+def _kernel_entry(module: Module, f: Source, types: tuple[Type, ...]) -> Type:
+    made = module.function(f, types)
+    if made.returns not in (INT, BOOL):
+        raise KernelError(f"{f.file}: kernel {f.name} must return a whole number, not {made.returns}")
+    llvm = made.returns.registers[0]
+    short = "trunc i64 %found to i32" if made.returns is INT else "zext i1 %found to i32"
+    module.texts.append(
+        f"define i32 @entry(i64 %args) {{\n  %found = call {llvm} {made.name}(i64 %args)\n  %short = {short}\n  ret i32 %short\n}}"
+    )
+    return made.returns
+
+
+def _python_entry(module: Module, f: Source, types: tuple[Type, ...]) -> Type:
+    """``int32_t entry(void** words)``: registers of the arguments in words, those of the result behind them."""
+    made = module.function(f, types)
+    lines, given = [], []
+    registers = [r for t in types for r in t.registers]
+    for k, r in enumerate(registers):
+        lines += [f"  %p{k} = getelementptr i64, ptr %words, i64 {k}", f"  %x{k} = load {'i64' if r == 'i1' else r}, ptr %p{k}, align 8"]
+        if r == "i1":
+            lines.append(f"  %y{k} = trunc i64 %x{k} to i1")
+        given.append(f"{r} %{'y' if r == 'i1' else 'x'}{k}")
+    kind, results = returned(made.returns), made.returns.registers
+    lines.append(f"  {'%found = ' if results else ''}call {kind} {made.name}({', '.join(given)})")
+    for k, r in enumerate(results):
+        value = "%found"
+        if len(results) > 1:
+            lines.append(f"  %f{k} = extractvalue {kind} %found, {k}")
+            value = f"%f{k}"
+        if r == "i1":
+            lines.append(f"  %g{k} = zext i1 {value} to i64")
+            value, r = f"%g{k}", "i64"
+        lines += [f"  %o{k} = getelementptr i64, ptr %words, i64 {len(registers) + k}", f"  store {r} {value}, ptr %o{k}, align 8"]
+    module.texts.append("\n".join(["define i32 @entry(ptr %words) {", *lines, "  ret i32 0\n}"]))
+    return made.returns
+
+
+class PythonCall:
+    """A compiled function for certain types of arguments, called from Python."""
+
+    def __init__(self, f: Function, types: tuple[Type, ...]) -> None:
+        self.types = types
+        with _lock:
+            self.returns = Module().function(f, types).returns
+            self._library = engine.Library([_object(f, types, _python_entry)])
+        prototype = ctypes.PYFUNCTYPE if f.locked else ctypes.CFUNCTYPE
+        self._entry = prototype(ctypes.c_int32, ctypes.c_void_p)(self._library.address("entry"))
+        self._inputs = sum(len(t.registers) for t in types)
+        self._size = self._inputs + len(self.returns.registers)
+
+    def __call__(self, *arguments: Any) -> Any:
+        words = np.zeros(self._size, dtype=np.int64)
+        numbers = words.view(np.float64)
+        at = 0
+        for a in arguments:
+            at = _fill(a, words, numbers, at)
+        self._entry(words.ctypes.data)
+        return _read(self.returns, words, numbers, self._inputs)[0]
+
+
+def _fill(a: Any, words: np.ndarray, numbers: np.ndarray, at: int) -> int:
+    if isinstance(a, np.ndarray):
+        if not a.flags.c_contiguous:
+            raise KernelError(f"an array with strides {a.strides} cannot be passed to a kernel")
+        words[at], words[at + 1] = a.__array_interface__["data"][0], a.shape[0]
+        if a.ndim == 2:
+            words[at + 2] = a.shape[1]
+        return at + 1 + a.ndim
+    if isinstance(a, tuple):
+        for x in a:
+            at = _fill(x, words, numbers, at)
+        return at
+    if isinstance(a, (complex, np.complexfloating)):
+        numbers[at], numbers[at + 1] = a.real, a.imag
+        return at + 2
+    (numbers if isinstance(a, (float, np.floating)) else words)[at] = a
+    return at + 1
+
+
+def _read(t: Type, words: np.ndarray, numbers: np.ndarray, at: int) -> tuple[Any, int]:
+    """The result of a type from the words, and where the next begins."""
+    if isinstance(t, Group):
+        found = []
+        for m in t.members:
+            x, at = _read(m, words, numbers, at)
+            found.append(x)
+        return tuple(found), at
+    if t is NOTHING:
+        return None, at
+    if t is COMPLEX:
+        return complex(numbers[at], numbers[at + 1]), at + 2
+    if isinstance(t, View):
+        raise KernelError("a kernel called from Python cannot return a view")
+    return (float(numbers[at]) if t is FLOAT else bool(words[at]) if t is BOOL else int(words[at])), at + 1
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """A function that kernels may call, and that can be called from Python."""
+    return Function(function)
+
+
+def hot(function: Callable[..., Any]) -> Any:
+    """A function that is always compiled into those that call it."""
+    return Function(function, inlined=True)
+
+
+def locked(function: Callable[..., Any]) -> Any:
+    """Like :func:`jit`; called from Python it keeps the interpreter's lock, for functions that use shared work space."""
+    return Function(function, locked=True)
+
+
+def kernel(function: Callable[[int], int]) -> Kernel:
+    """An entry point of native code, called by address with the address of a block of words."""
+    return Kernel(function)

@@ -1,0 +1,119 @@
+"""Types and values of the kernel language: numbers, views of memory, tuples, and constants known while compiling."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class KernelError(TypeError):
+    """A kernel uses what the kernel language does not have; the message names file and line."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number in a register: its LLVM type and its rank in mixed arithmetic."""
+
+    llvm: str
+    rank: int
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """LLVM types of the registers that hold a value."""
+        return ("double", "double") if self is COMPLEX else (self.llvm,)
+
+
+BOOL, INT, FLOAT, COMPLEX = Scalar("i1", 0), Scalar("i64", 1), Scalar("double", 2), Scalar("{ double, double }", 3)
+#: Only in memory: loaded as INT.
+INT32 = Scalar("i32", 1)
+
+
+@dataclass(frozen=True)
+class View:
+    """An array in memory that the kernel does not own: a pointer and the sizes of its axes, rows first."""
+
+    item: Scalar
+    axes: int = 1
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """LLVM types of pointer and sizes."""
+        return ("ptr", *["i64"] * self.axes)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A tuple, with names of its members if it is a named one."""
+
+    members: tuple[Type, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """LLVM types of all members in a row."""
+        return tuple(r for m in self.members for r in m.registers)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """What a function without ``return`` returns."""
+
+    registers: tuple[str, ...] = ()
+
+
+NOTHING = Nothing()
+Type = Scalar | View | Group | Nothing
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value while compiling: its type and the LLVM operands of its registers."""
+
+    type: Type
+    operands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Something known while compiling: a module, a function, a tuple of numbers."""
+
+    content: Any
+
+
+def literal(x: float) -> str:
+    """A double as LLVM reads it exactly."""
+    return f"0x{struct.pack('>d', x).hex().upper()}"
+
+
+def joined(a: Type, b: Type) -> Type:
+    """The type that holds values of both."""
+    if a == b:
+        return a
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a if a.rank >= b.rank else b
+    if isinstance(a, Group) and isinstance(b, Group) and len(a.members) == len(b.members):
+        return Group(tuple(joined(x, y) for x, y in zip(a.members, b.members, strict=True)), a.names or b.names)
+    raise KernelError(f"a variable is once {a} and once {b}")
+
+
+def type_of(value: Any) -> Type:
+    """The type of an argument given from Python."""
+    if isinstance(value, np.ndarray):
+        items = {"float64": FLOAT, "int64": INT, "uint64": INT, "int32": INT32, "complex128": COMPLEX}
+        if value.dtype.name not in items or value.ndim not in (1, 2):
+            raise KernelError(f"an array of {value.dtype} with {value.ndim} axes cannot be passed to a kernel")
+        return View(items[value.dtype.name], value.ndim)
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, (int, np.integer)):
+        return INT
+    if isinstance(value, (float, np.floating)):
+        return FLOAT
+    if isinstance(value, (complex, np.complexfloating)):
+        return COMPLEX
+    if isinstance(value, tuple):
+        return Group(tuple(type_of(v) for v in value), tuple(getattr(value, "_fields", ())))
+    raise KernelError(f"a {type(value).__name__} cannot be passed to a kernel")

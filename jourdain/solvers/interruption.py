@@ -1,0 +1,57 @@
+"""What a run shows and hears between chunks of native steps: a progress bar, and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+_SIGINT = int(signal.SIGINT)
+# the C function itself: the conversion of enumerations around it takes longer than many a run
+_set_handler: Callable[[int, Any], Any] = import_module("_signal").signal
+
+
+class Interruption:
+    """Turns the first Ctrl-C into a flag that is read between chunks; a second one raises at once."""
+
+    def __init__(self) -> None:
+        self.heard = False
+
+    def _note(self, number: int, where: Any) -> None:
+        if self.heard:
+            raise KeyboardInterrupt
+        self.heard = True
+
+    def __enter__(self) -> Interruption:
+        self._main = threading.get_ident() == threading.main_thread().ident
+        self._before = _set_handler(_SIGINT, self._note) if self._main else None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._main:
+            _set_handler(_SIGINT, self._before if self._before is not None else signal.default_int_handler)
+
+
+class Bar:
+    """A progress bar in simulated time."""
+
+    def __init__(self, t0: float, t1: float) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._t0 = t0
+        self._bars = Progress(TextColumn("t = {task.fields[t]:.4g} s"), BarColumn(), TimeRemainingColumn())
+        self._task = self._bars.add_task("", total=abs(t1 - t0) or 1.0, t=t0)
+
+    def show(self, t: float) -> None:
+        """Moves the bar to a time."""
+        self._bars.update(self._task, completed=abs(t - self._t0), t=t)
+
+    def __enter__(self) -> Bar:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
