@@ -67,7 +67,7 @@ def run_ours(system: Any, steps: int, reduction: str = "bodies") -> tuple[float,
     from jourdain.formalisms.elements.schemes import scheme
     from jourdain.solvers import assembled_plan as ap
 
-    run, _ = system._run(scheme("energy-momentum"), reduction, 0.0, END, END / steps, 1, 1e-12, 20)
+    run, _ = system.new_run(scheme("energy-momentum"), reduction, 0.0, END, END / steps, 1, 1e-12, 20)
     run.begin()
     begun = time.process_time()
     rows, reason = run.march()

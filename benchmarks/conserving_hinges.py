@@ -106,7 +106,7 @@ def measured(shape: str, n: int, reduction: str, again: int = 2) -> dict[str, fl
     row: dict[str, float] = {"build": built - begun, "march": np.inf}
     for k in range(again):
         begun = time.process_time()
-        run, _ = system._run(scheme("energy-momentum"), reduction, 0.0, END, STEP, 1, 1e-12, 20)
+        run, _ = system.new_run(scheme("energy-momentum"), reduction, 0.0, END, STEP, 1, 1e-12, 20)
         run.begin()
         ready = time.process_time()
         rows, reason = run.march()
@@ -135,7 +135,7 @@ def memory(n: int) -> dict[str, float]:
     from jourdain.formalisms.elements.schemes import scheme
 
     tracemalloc.start()
-    chain(n, True)._run(scheme("energy-momentum"), "bodies", 0.0, END, STEP, 1, 1e-12, 20)
+    chain(n, True).new_run(scheme("energy-momentum"), "bodies", 0.0, END, STEP, 1, 1e-12, 20)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return {"n": n, "peak": peak / 1e6, "per_body": peak / 1e3 / n}

@@ -208,7 +208,7 @@ def march(system: Any, end: float, step: float, reduction: str, iterations: int 
     from jourdain.formalisms.elements.schemes import scheme
     from jourdain.solvers import assembled_plan as ap
 
-    run, _ = system._run(scheme("energy-momentum"), reduction, 0.0, end, step, 1, 1e-12, iterations)
+    run, _ = system.new_run(scheme("energy-momentum"), reduction, 0.0, end, step, 1, 1e-12, iterations)
     run.begin()
     begun = time.process_time()
     rows, reason = run.march()

@@ -72,7 +72,7 @@ def measure(example: Example, reduction: str, budget: float = 0.3) -> Work:
     s = example.make()
     best, spent, figures = float("inf"), 0.0, {}
     while spent < budget or not figures:
-        run, _ = s._run(scheme("energy-momentum"), reduction, 0.0, example.duration, example.step, 10**9, example.tolerance, 20)
+        run, _ = s.new_run(scheme("energy-momentum"), reduction, 0.0, example.duration, example.step, 10**9, example.tolerance, 20)
         run.begin()
         begun = time.perf_counter()
         run.march()

@@ -48,17 +48,19 @@ _LATER = {
     "derive": "formalisms.principles", "run": "io.analyses",
 }  # fmt: skip
 
+_MODULES = {"elements": ".formalisms.elements", "library": ".library"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "elements":
-        return import_module(".formalisms.elements", __name__)
+    if name in _MODULES:
+        return import_module(_MODULES[name], __name__)
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER, "elements"])
+    return sorted([*globals(), *_LATER, *_MODULES])
 
 
 __all__ = [

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 PRINCIPLES = ("newton-euler", "virtual-work", "lagrange", "gauss", "jourdain", "gibbs-appell", "kane")
+FORMULATIONS = ("recursive", "semi-recursive", "cartesian", "natural", "directors")
 LANGUAGES = ("c", "python", "matlab", "julia", "fortran", "rust", "jax", "latex")
 PICTURES = (".png", ".svg", ".pdf")
 TABLES = (".npz", ".csv", ".parquet", ".h5", ".mat")
@@ -161,9 +162,10 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
 
 def add_method(p: argparse.ArgumentParser) -> None:
     """Options that say how a motion is integrated."""
-    p.add_argument("--method", default="dopri5", help="method of integration (default: dopri5)")
-    p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s")
-    p.add_argument("--rtol", type=positive, default=1e-8, help="relative tolerance of a step (default: 1e-8)")
+    p.add_argument("--formulation", choices=FORMULATIONS, default="recursive", help="formulation of a motion (default: recursive)")
+    p.add_argument("--method", help="method of integration (default: dopri5; directors: energy-momentum)")
+    p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s (directors: 0.01)")
+    p.add_argument("--rtol", type=positive, help="relative tolerance of a step (default: 1e-8; directors: steps of one size)")
     p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
 
 
@@ -324,6 +326,8 @@ def run(options: argparse.Namespace) -> None:
         model = load(options)
         if not model.analyses:
             raise InputError(f"model '{model.name}' names no analyses; say how long to simulate: -t 10")
+        if options.formulation != "recursive":
+            raise InputError(f"--formulation {options.formulation} needs a motion: say how long to simulate, -t 10")
         done = run_analyses(model, *options.analyses, settings=settings(options.set), progress=sys.stderr.isatty())
     print(done["run"] if options.time else done)
     for path in done.save(options.output):
@@ -392,13 +396,19 @@ def load(options: argparse.Namespace) -> Model:
 
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
+    from .analysis.formulations import formulate
     from .io.analyses import starting
 
     system, start = starting(load(options), settings(options.set))
-    return system.simulate(
-        start, options.time, options.method, rtol=options.rtol, step=options.step, outputs=options.outputs,
-        progress=sys.stderr.isatty(),
-    )  # fmt: skip
+    chosen, formulated = integration(options), formulate(system, options.formulation)
+    if options.formulation == "directors" and options.rtol:
+        chosen["adaptive"] = True
+    return formulated.simulate(start, options.time, outputs=options.outputs, progress=sys.stderr.isatty(), **chosen)
+
+
+def integration(options: argparse.Namespace) -> dict[str, Any]:
+    """Method, step and tolerance, as far as they are given."""
+    return {k: x for k in ("method", "step", "rtol") if (x := getattr(options, k)) is not None}
 
 
 def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
@@ -435,10 +445,12 @@ def watch_live(options: argparse.Namespace) -> None:
 
     if not options.time or options.output:
         raise InputError("--live shows a motion: give its duration with -t, and no -o")
+    if options.formulation != "recursive":
+        raise InputError(f"--live shows the recursive formulation; leave out --formulation {options.formulation}, or --live")
     system, start = starting(load(options), settings(options.set))
     drawn = {k: x for k, x in scene_options(options).items() if k != "follow"}
     _, server = watch(
-        system, start, options.time, options.method, rtol=options.rtol, step=options.step, pace=1.0, **drawn,
+        system, start, options.time, pace=1.0, **integration(options), **drawn,
         on_start=lambda server: print(f"{server.url} (Ctrl-C ends)", flush=True),
     )  # fmt: skip
     with server:

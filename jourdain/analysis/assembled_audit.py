@@ -17,14 +17,15 @@ from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
     from .assembled_program import Instance
+    from .assembled_state import Equations
 
-#: An audited quantity above this is a failure.
-LIMIT = 1e-6
+#: An audited quantity above this is a failure; so is a violation of a constraint above this part of the coordinates' size.
+LIMIT, BROKEN = 1e-6, 1e-4
 
 
 def audit(instances: Sequence[Instance], q: np.ndarray) -> dict[str, np.ndarray]:
     """Audited quantities by name ("instance.quantity") for rows of coordinates, each of one number for a row."""
-    return _evaluated(instances, q, lambda e, s: e.audit(s) if hasattr(e, "audit") else ())
+    return _evaluated(instances, q, lambda e, s: e.audit(s))
 
 
 def measured(instances: Sequence[Instance], q: np.ndarray) -> dict[str, Channel]:
@@ -64,6 +65,19 @@ def _evaluated(instances: Sequence[Instance], q: np.ndarray, quantities: Callabl
             result = np.broadcast_to(np.asarray(evaluate(quantity, values, check=False)), (len(q), len(members)))
             found |= {f"{i.name}.{name}": result[:, k] for k, i in enumerate(members)}
     return found
+
+
+def come_apart(equations: Equations, violation: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> str | None:
+    """Which constraint that followed from others at the start does not later, and where it is worst, or None."""
+    k = int(np.argmax(violation))
+    if violation[k] <= BROKEN * max(1.0, float(np.abs(q[k]).max(initial=0.0))):
+        return None
+    value = np.abs(equations.at(q[k], v[k], float(t[k])).value)
+    instance, row = equations.row_names[int(np.argmax(value))]
+    return (
+        f"'{row}' of element '{instance}' is violated by {value.max():.3g} at t = {t[k]:.6g} s: it was left out, because it follows from "
+        "other constraints where the run starts, but not everywhere; start from another position"
+    )
 
 
 def failed(audited: dict[str, np.ndarray], t: np.ndarray) -> str | None:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..results.channel import Channel
 from ..solvers import assembled_plan as am
 from .assembled_audit import measured
-from .assembled_program import Handle
-
-if TYPE_CHECKING:
-    from .assembled_system import AssembledSystem
+from .assembled_program import Handle, Instance
 
 _ENERGIES = ("kinetic", "potential", "internal", "dissipated", "supplied")
 
 
 def channels_of(
-    system: AssembledSystem, multiplier_names: Sequence[str], q: np.ndarray, v: np.ndarray, lam: np.ndarray, book: np.ndarray
-) -> dict[str, Channel]:
+    handles: Sequence[Handle], instances: Sequence[Instance], multiplier_names: Sequence[str], q: np.ndarray, v: np.ndarray,
+    lam: np.ndarray, book: np.ndarray,
+) -> dict[str, Channel]:  # fmt: skip
     """Named channels of a run."""
     channels: dict[str, Channel] = {}
-    kinds = {
-        h.name: i.element.name for i in system.instances if i.element.reduction is not None for h in (i.blocks[i.element.reduction.block],)
-    }
-    for h in system.handles:
+    kinds = {h.name: i.element.name for i in instances if i.element.reduction is not None for h in (i.blocks[i.element.reduction.block],)}
+    for h in handles:
         part = slice(h.offset, h.offset + h.size)
         channels |= _motion(h, kinds.get(h.name, ""), q[:, part], v[:, part])
     for i, name in enumerate(multiplier_names):
@@ -40,7 +35,7 @@ def channels_of(
     channels["constraints.violation"] = Channel(book[:, am.VIOLATION], "", "largest violation of a constraint since the row before")
     channels["newton.iterations"] = Channel(book[:, am.ITERATED].astype(np.int64), "", "iterations since the row before")
     channels["newton.steps"] = Channel(book[:, am.USED].astype(np.int64), "", "steps since the row before")
-    return channels | measured(system.instances, q)
+    return channels | measured(instances, q)
 
 
 def _motion(h: Handle, kind: str, q: np.ndarray, v: np.ndarray) -> dict[str, Channel]:

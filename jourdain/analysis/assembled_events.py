@@ -18,8 +18,9 @@ from ..formalisms.elements.element import Element, Symbols, symbols_of
 from ..formalisms.elements.schemes import Scheme
 from ..native.function import Function, compile_function
 from ..solvers import assembled_plan as ap
-from ..symbolic.expr import Expr, as_expr
+from ..symbolic.expr import LOGICAL, Expr, as_expr
 from ..symbolic.function import Argument, Result, SymbolicFunction
+from .assembled_massless import balanced
 from .assembled_program import Handle, Program
 
 if TYPE_CHECKING:
@@ -52,13 +53,26 @@ class AssembledEvent:
         made.blocks = {b: h.size for b, h in self.blocks.items()}
         return made
 
+    def expression(self) -> tuple[Symbols, Expr]:
+        """The guard in symbols of its blocks."""
+        assert not isinstance(self.guard, str)
+        s = symbols_of(self.element)
+        try:
+            value = as_expr(self.guard(s))
+        except AttributeError as error:
+            known = ", ".join(self.blocks) or "none"
+            raise ModelError(
+                f"event '{self.name}': its guard uses '{error.name}'; its blocks are {known}: event(…, blocks={{…}})"
+            ) from None
+        if value.op in LOGICAL:
+            raise ModelError(f"event '{self.name}': its guard {value} is a condition; give an expression that crosses zero")
+        return s, value
+
     def function(self) -> Function:
         """The compiled guard, of (t, coordinates, rates)."""
-        assert not isinstance(self.guard, str)
-        s, blocks = symbols_of(self.element), self.blocks
+        (s, value), blocks = self.expression(), self.blocks
         q = tuple(e for b in blocks for e in getattr(s, b))
         v = tuple(e for b in blocks for e in getattr(s.velocity, b))
-        value = as_expr(self.guard(s))
         return compile_function(
             SymbolicFunction("guard", (Argument("x", (s.t, *q, *v)),), (Result("guard", (value,), (1,)),), f"event {self.name}")
         )
@@ -102,7 +116,9 @@ class Moment:
 
     def change(self, element: str, **constants: Any) -> None:
         """New values of an element's constants."""
-        self.numbers.setdefault(self._known(element), {}).update(constants)
+        self.numbers.setdefault(self._known(element), {}).update(
+            {name: np.asarray(value, float).tolist() for name, value in constants.items()}
+        )
 
     def _known(self, element: str) -> str:
         if not any(i.name == element for i in self.system.instances):
@@ -136,7 +152,8 @@ class EventRun:
         self._gather = np.array([i for part in gather for i in part] or [0], np.int64)
         self._sizes, self._starts = [len(g) for g in gather], np.cumsum([0, *map(len, gather)])
         self._table = np.zeros((len(self.events), ap.EVENT_COLUMNS), np.int64)
-        self._x, self._guards = np.zeros(1 + 2 * max(self._sizes, default=0)), np.zeros((5, len(self.events)))
+        self._x = np.zeros(1 + 2 * max(self._sizes, default=0))
+        self.run.guards = self._guards = np.zeros((5, len(self.events)))
         self._work = np.zeros(max([1, *(f.signature.workspace for f in self.functions if f is not None)]))
         frame = self.run.frame
         frame[ap.N_EVENTS], frame[ap.WATCH] = len(self.events), watch.address
@@ -147,8 +164,9 @@ class EventRun:
         #: Events that have inserted constraints rest while these act: their guards stay at zero.
         self.suspended: dict[int, set[str]] = {}
         self._resumed: list[int] = []
+        #: Events that have been at this very state: they are passed, though their guards may not be quite at zero.
+        self._passed: list[int] = []
         self.run.events = self._act
-        self.run.count[ap.FIRED] = -1
         self._adopted()
         self._arm()
 
@@ -169,30 +187,33 @@ class EventRun:
         from ..solvers.assembled_events import arm
 
         arm.call(self.run.address)
-        self._guards[ap.BEFORE, self._resumed] = 0.0
+        self._guards[ap.BEFORE, self._resumed + self._passed] = 0.0
         self._resumed = []
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def _act(self, rows: Rows) -> bool:
         """Acts at the event that has fired; whether the run goes on."""
-        run, event = self.run, self.events[int(self.run.count[ap.FIRED])]
-        t = float(run.clock[ap.T])
+        run, fired = self.run, int(self.run.count[ap.FIRED])
+        event, t = self.events[fired], float(run.clock[ap.T])
+        if not self.records or self.records[-1][0] != t:
+            self._passed = []
         self.records.append((t, event.name))
-        span = float(run.clock[ap.T_END]) - self.records[0][0] + 1e-300
-        if len(self.records) > MANY and t - self.records[-MANY][0] < CLOSE * span:
+        span, same = float(run.clock[ap.T_END]) - self.records[0][0] + 1e-300, [x for x, name in self.records if name == event.name]
+        if len(same) > MANY and t - same[-MANY] < CLOSE * span:
             self.failure = (
                 f"simulate '{self.system.name}': event '{event.name}' fires again and again at t = {t:.9g} s (Zeno); "
                 "let its action put the system to rest, or make it terminal"
             )
             return False
-        moment = Moment(
-            self.system, event.name, t, run.vec[ap.Q0].copy(), run.vec[ap.V0].copy(), set(self.inactive),
-            {n: dict(c) for n, c in self.numbers.items()},
-        )  # fmt: skip
+        q, v, numbers = run.vec[ap.Q0].copy(), run.vec[ap.V0].copy(), {n: dict(c) for n, c in self.numbers.items()}
+        moment = Moment(self.system, event.name, t, q.copy(), v.copy(), set(self.inactive), numbers)
         if event.action is not None:
             event.action(moment)
             self._go_on(moment, rows)
+            if not (np.array_equal(moment.q, q) and np.array_equal(moment.v, v)):
+                self._passed = []
+        self._passed.append(fired)
         self._arm()
         return not (event.terminal or moment.stopped)
 
@@ -210,6 +231,7 @@ class EventRun:
         if inserted or moved:
             old_rows = set(self.acting.equations.row_names)
             moment.q, moment.v = acting.equations.after_impact(run.vec[ap.V0], moment.q, moment.v, moment.t, old_rows, self.system.name)
+        moment.q, moment.v = balanced(acting.equations, moment.q, moment.v, moment.t, self.system.name, self._history())
         run.vec[ap.Q0] = run.vec[ap.Q1] = moment.q
         run.vec[ap.V0] = moment.v
         if other:
@@ -271,7 +293,15 @@ def checked_event(
         instance, _, row = guard.rpartition(".")
         if not any(i.name == instance and row in i.element.rows() for i in system.instances):
             raise ModelError(f"event '{name}': there is no multiplier '{guard}' in system '{system.name}'; name it 'element.row'")
-    return AssembledEvent(name, guard, dict(blocks or {}), direction, terminal, action)
+    if action is not None and not callable(action):
+        raise ModelError(f"event '{name}': action {action!r} cannot be called; give a function of the moment")
+    made = AssembledEvent(name, guard, dict(blocks or {}), direction, terminal, action)
+    for b, h in made.blocks.items():
+        if not isinstance(h, Handle):
+            raise ModelError(f"event '{name}': block '{b}' is given {h!r}; give what coordinates(…) returned")
+    if not isinstance(guard, str):
+        made.expression()
+    return made
 
 
 __all__ = ["AssembledEvent", "EventRun", "Moment", "checked_event"]

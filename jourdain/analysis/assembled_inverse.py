@@ -7,7 +7,6 @@ The scheme finds means over a step; forces at instants follow from neighbouring 
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -56,11 +55,7 @@ def inverse_dynamics(
     """The run of an assembled system in which coordinates follow motions; see :meth:`AssembledSystem.inverse_dynamics`."""
     if not motions:
         raise InputError(f"inverse dynamics of '{system.name}': name at least one coordinate and its motion")
-    driven = copy.copy(system)
-    for name, value in vars(system).items():
-        if isinstance(value, (list, dict, set)):
-            setattr(driven, name, copy.copy(value))
-    driven._changed()
+    driven = system.copy()
     units = {}
     for name, given in motions.items():
         h, entry = _coordinate(system, name)

@@ -23,10 +23,8 @@ from ..formalisms.elements.stepping import ElementStep
 from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ..symbolic.graph import evaluate, substitute
-from .assembled_state import Equations
+from .assembled_state import MOMENT, Equations
 
-#: Elements with internal forces see the start of a step this long ago (s).
-MOMENT = 1e-7
 #: Singular values below this part of the largest count as zero.
 RANK = 1e-11
 
@@ -68,7 +66,7 @@ def _derive(step: ElementStep, order: int) -> _Derived:
             along |= dict(zip(now, then, strict=True))
     equations = _equations(step, q, lam[0], time)
     # the balance is derived twice less than constraints, rows on rates once less
-    rolling = range(len(step._holonomic), len(step._holonomic) + len(step._rolling))
+    rolling = range(len(step.holonomic), len(step.holonomic) + len(step.rolling))
     last = [order] * n + [order + 1 if i in rolling else order + 2 for i in range(m)]
     entries = sparse_jacobian(equations, [*q[0], *q[1], *q[2], *lam[0]])
     residuals, slopes = [equations], [list(entries.values())]
@@ -88,7 +86,7 @@ class Jets:
         self.equations, self.order = equations, order
         self.nq, self.m = equations.nq, len(equations.row_names)
         self.size = (order + 3) * self.nq + (order + 1) * self.m
-        self._groups = [(_derived(step.element, order), members) for step, members in equations._groups]
+        self._groups = [(_derived(step.element, order), members) for step, members in equations.groups]
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 
@@ -107,7 +105,7 @@ class Jets:
             count, n, own = len(members), g.step.element.size, len(g.step.row_names)
             local = first + np.arange(count)[:, None] * own + np.arange(own)
             first += count * own
-            known: dict[Any, Any] = {**self.equations._values(g.step, members, index, still, still, t), g.time: t}
+            known: dict[Any, Any] = {**self.equations.packed_values(g.step, members, index, x[:nq], still, t), g.time: t}
             for jets, at, width, places in ((g.jets[0], 0, nq, index), (g.jets[1], lam_at, m, local)):
                 known |= {e: x[at + k * width + places[:, i]] for k, symbols in enumerate(jets) for i, e in enumerate(symbols)}
             flat = evaluate([e for level in (*g.residuals, *g.slopes) for e in level], known)
@@ -169,15 +167,15 @@ def _equations(step: ElementStep, q: Sequence[Sequence[Expr]], lam: Sequence[Exp
     moment = as_expr(MOMENT)
     before = [sub(a, mul(moment, b)) for a, b in zip(q[0], q[1], strict=True)] if step.element.internal(step.s) else q[0]
     known: dict[Expr, Expr] = dict(zip(p.scalars, (moment, sub(time, moment), ONE, ONE, ZERO), strict=True))
-    for symbols, entries in ((p.q0, before), (p.q1, q[0]), (p.offset, q[1]), (p.multipliers, lam), (p.history, [ZERO] * len(p.history))):
+    for symbols, entries in ((p.q0, before), (p.q1, q[0]), (p.offset, q[1]), (p.multipliers, lam)):
         known |= dict(zip(symbols, entries, strict=True))
-    acting = step._acting_rows
-    balance = [add(a, b) for a, b in zip(step._slopes(step._potential, "potential", "end"), step._other_forces, strict=True)]  # type: ignore[arg-type]
+    acting = step.acting_rows
+    balance = [add(a, b) for a, b in zip(step.slopes(step.potential, "potential", "end"), step.other_forces, strict=True)]
     for row, multiplier in zip(acting, p.multipliers, strict=True):
         balance = [add(b, mul(g, multiplier)) for b, g in zip(balance, row, strict=True)]
-    balance = [add(a, b) for a, b in zip(substitute(balance, known), step._mass_times(q[2]), strict=True)]
-    values = substitute(step._row_residuals, known)
-    for k in range(len(step._holonomic), len(step._holonomic) + len(step._rolling)):
+    balance = [add(a, b) for a, b in zip(substitute(balance, known), step.mass_times(q[2]), strict=True)]
+    values = substitute(step.row_residuals, known)
+    for k in range(len(step.holonomic), len(step.holonomic) + len(step.rolling)):
         values[k] = ZERO
         for g, rate in zip(substitute(acting[k], known), q[1], strict=True):
             values[k] = add(values[k], mul(g, rate))

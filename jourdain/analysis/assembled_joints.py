@@ -5,22 +5,21 @@ Pairs of the tree lose their constraints, augmented coordinates follow the joint
 
 from __future__ import annotations
 
-import ctypes
 import heapq
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..formalisms.elements.element import Element, Reduction
 from ..formalisms.elements.null_space import PairMotion, freedoms_of
 from ..formalisms.elements.pairs import Pair, Spherical
 from ..native.function import Function, compile_function
 from ..solvers import assembled_plan as ap
 from ..solvers import joint_space as sp
-from .assembled_program import Handle, Instance, Program, prepared, reductions_of
+from .assembled_program import Handle, Instance, Program, compiled_once, prepared, reductions_of
 
 if TYPE_CHECKING:
     from .assembled_system import AssembledSystem
@@ -54,7 +53,7 @@ class Edge:
     order: int
 
 
-@cache
+@compiled_once
 def _pair_functions(motion: PairMotion) -> tuple[Function, ...]:
     return tuple(compile_function(f) for f in (motion.end(), motion.mean(), motion.slope()))
 
@@ -86,8 +85,12 @@ def _body(instance: Instance, side: str, bodies: Container[int]) -> int | None:
 def edges(instances: Sequence[Instance], bodies: Container[int]) -> list[Edge]:
     """All pairs between the bodies (numbers of handles), or a body and the ground."""
     found: list[Edge] = []
+    measured: set[int] = set()
     for k, instance in enumerate(instances):
-        count = _freedoms(instance.element) if isinstance(instance.element, Pair) else None
+        own = [instance.blocks[b] for b in instance.element.augments]
+        held = any(h.fixed or h.number in measured for h in own)  # a coordinate that is not the pair's alone constrains it
+        measured |= {h.number for h in own}
+        count = _freedoms(instance.element) if isinstance(instance.element, Pair) and not held else None
         if count is None:
             continue
         a, b = (_body(instance, side, bodies) for side in "ab")
@@ -191,7 +194,7 @@ class JointSpace:
         rows = {(m, i): u for (m, i), u in zip(program.multiplier_instance, program.multiplier_rows, strict=True)}
         steps = {m: g.kernels.step for g in program.groups for m in g.members}
         for m, instance in enumerate(program.instances):
-            for block in getattr(instance.element, "augments", ()):
+            for block in instance.element.augments:
                 handle, step = instance.blocks[block], steps[m]
                 if handle.fixed or handle.size != 1 or handle.number in taken or block not in step.row_names:
                     continue
@@ -210,7 +213,7 @@ class JointSpace:
             if u < 0:
                 continue
             step = steps[m]
-            acting = i >= len(step._holonomic) + len(step._rolling)
+            acting = i >= len(step.holonomic) + len(step.rolling)
             kind = sp.OWN_ROW if u in own else sp.SERVO_ROW if acting else sp.TREE_ROW if m in self.tree_pairs else sp.CLOSURE_ROW
             self.kind[u] = kind
             {sp.CLOSURE_ROW: self.closure, sp.SERVO_ROW: self.servo}.get(kind, []).append(int(u))
@@ -264,7 +267,7 @@ class JointSpace:
                 instance = program.instances[node.pair]
                 assert isinstance(instance.element, Pair)
                 together = isinstance(instance.element, Spherical)
-                number, reduced = len(rows), program._reduced_blocks(instance)
+                number, reduced = len(rows), program.reduced_blocks(instance)
                 motion = _motion_of(instance.element, tuple(reduced.items()), program.evaluation == "discrete")
                 functions = _pair_functions(motion)
                 places = []
@@ -272,7 +275,7 @@ class JointSpace:
                     places.append(sum(c.size for c in constants))
                     constants.append(prepared(f, [instance.numbers]).ravel())
                     self.workspace = max(self.workspace, f.signature.workspace)
-                index = program._local_coordinates(instance)
+                index = program.local_coordinates(instance)
                 unknown = [-1 if (h := instance.blocks[b]).fixed else program.first_unknown[h.number] + i for b, i in motion.unknowns]
                 kernels = [x for f, place in zip(functions, places, strict=True) for x in (f.address, place)]
                 rows.append((index.size, len(gather), *kernels, len(unknown), len(local)))
@@ -298,7 +301,7 @@ class JointSpace:
             equations, rows = list(range(u, u + size)), []
             if node.pair is not None:
                 instance = program.instances[node.pair]
-                equations += [program.first_unknown[instance.blocks[b].number] for b in getattr(instance.element, "augments", ())]
+                equations += [program.first_unknown[instance.blocks[b].number] for b in instance.element.augments]
                 rows = rows_of.get(node.pair, [])
             header.append(first + len(data))
             data += equations
@@ -312,6 +315,8 @@ class JointSpace:
 
         program, n = self.program, self.program.unknowns
         nw, m, s, k = self.size, len(self.closure), len(self.servo), len(self.nodes)
+        if m > nw:
+            raise ModelError(f'{m} constraints close the loops of {nw} motions in joint coordinates; use reduction "bodies" or remove some')
         place = np.full(n, -1, np.int64)
         for i, (c, _) in enumerate(self.augmented):
             place[c] = i
@@ -328,7 +333,7 @@ class JointSpace:
             sp.T_COLUMNS: columns, sp.KIND: self.kind, sp.PLACE: place, sp.NODE_OF: owner, sp.AUGMENTED: _table(self._own, sp.AUGMENTED_COLUMNS),
             sp.SIDE_STARTS: self._side_starts, sp.SIDE_UNKNOWN: self._sides[:, 0].copy(), sp.SIDE_PLACE: self._sides[:, 1].copy(),
             sp.AP: program.starts, sp.AI: program.indices, sp.MULTIPLIER_OF: self.multiplier_of, sp.RECOVER: self._recover,
-            sp.DEPENDENT: np.arange(nw), sp.PIVOTS: np.zeros(nw + 2 * m + s, np.int64), sp.INDEX: np.full(n, -1, np.int64),
+            sp.DEPENDENT: np.arange(nw, dtype=np.int64), sp.PIVOTS: np.zeros(nw + 2 * m + s, np.int64), sp.INDEX: np.full(n, -1, np.int64),
         }  # fmt: skip
         sizes = {
             sp.T_END: columns.size, sp.T_MEAN: columns.size, sp.FREEDOMS: 12 * nw, sp.POINTS: 6 * k, sp.WRENCH: 6 * k, sp.MOTION: 8 * k,
@@ -363,7 +368,7 @@ class JointSpace:
         from ..solvers.reduced_step import reduced_matrix
 
         run.count[ap.MODE] = ap.PREDICT if predicted else ap.APPLY
-        ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(reduced_matrix.address)(run.address)
+        reduced_matrix.call(run.address)
         return self.memory[sp.FINAL].reshape(self.unknowns, self.unknowns).copy()
 
     def null_space(self, mean: bool = True) -> np.ndarray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from typing import Any
 
 import numpy as np
@@ -51,21 +52,35 @@ class Kernels:
 
 
 _KERNELS: dict[Any, Kernels] = {}
+_compiling = threading.RLock()
 
 
-def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reduction]) -> Kernels:
-    """The compiled kernels of a type, made once in a process (and found on disk by the next)."""
-    key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())))
-    found = _KERNELS.get(key)
-    if found is None:
-        step = ElementStep(element, evaluation, reduced)
-        functions = tuple(compile_function(f) for f in (step.residual(), step.tangent(), step.audit(), step.projection()))
-        patterns: tuple[Any, ...] = ((), tuple(step.tangent_entries), (), tuple(step.projection_entries[1]))
-        found = _KERNELS[key] = Kernels(step, functions, patterns)
+def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple[Function, ...]]:
+    """Keeps what a function has compiled, one result for all threads: machine code must not be freed while tables hold its address."""
+    kept = cache(f)
+
+    @wraps(f)
+    def found(*arguments: Any) -> tuple[Function, ...]:
+        with _compiling:
+            return kept(*arguments)
+
     return found
 
 
-@cache
+def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False) -> Kernels:
+    """The compiled kernels of a type, made once in a process (and found on disk by the next)."""
+    key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
+    with _compiling:
+        found = _KERNELS.get(key)
+        if found is None:
+            step = ElementStep(element, evaluation, reduced, projected)
+            functions = tuple(compile_function(f) for f in (step.residual(), step.tangent(), step.audit(), step.projection()))
+            patterns: tuple[Any, ...] = ((), tuple(step.tangent_entries), (), tuple(step.projection_entries[1]))
+            found = _KERNELS[key] = Kernels(step, functions, patterns)
+    return found
+
+
+@compiled_once
 def reduction_functions(reduction: Reduction, size: int) -> tuple[Function, ...]:
     """Compiled increments of retraction and of advance along rates, and expansion of a null space."""
     q = tuple(symbol(f"q[{i}]", "position") for i in range(size))
@@ -102,7 +117,9 @@ class Program:
                  dropped: frozenset[tuple[str, str]] = frozenset()) -> None:  # fmt: skip
         self.handles, self.instances, self.dropped = handles, instances, dropped
         self.nq = sum(h.size for h in handles)
-        self.reductions = {} if reduction == "none" else reductions_of(instances)
+        self.null_spaces = {} if reduction == "none" else reductions_of(instances)
+        #: Null spaces along which coordinates move; none when balances are projected only.
+        self.reductions = {} if reduction == "projection" else self.null_spaces
         self.first_order = first_order_handles(instances)
         self._number_unknowns()
         self.evaluation = evaluation
@@ -122,16 +139,17 @@ class Program:
             self.unknown_group += [h.number] * size
         self.coordinate_unknowns = len(self.unknown_names)
 
-    def _reduced_blocks(self, instance: Instance) -> dict[str, Reduction]:
-        return {b: self.reductions[h.number] for b, h in instance.blocks.items() if h.number in self.reductions and not h.fixed}
+    def reduced_blocks(self, instance: Instance) -> dict[str, Reduction]:
+        """Null spaces of the blocks of an instance that have one."""
+        return {b: self.null_spaces[h.number] for b, h in instance.blocks.items() if h.number in self.null_spaces and not h.fixed}
 
     def _group(self, evaluation: str) -> None:
         groups: dict[Any, _Group] = {}
         for k, instance in enumerate(self.instances):
-            reduced = self._reduced_blocks(instance)
+            reduced = self.reduced_blocks(instance)
             key = (instance.element.key, tuple(sorted(reduced)), tuple(id(r) for r in reduced.values()))
             if key not in groups:
-                groups[key] = _Group(kernels_of(instance.element, evaluation, reduced), [])
+                groups[key] = _Group(kernels_of(instance.element, evaluation, reduced, self.reductions is not self.null_spaces), [])
             groups[key].members.append(k)
         self.groups = list(groups.values())
 
@@ -151,7 +169,7 @@ class Program:
             table[g] = (count, n, m, k, local, at["gather"], at["rows"], len(self.multiplier_names), at["history"],
                         step.uses_excess, step.uses_rate, g * ap.KERNELS)  # fmt: skip
             for member in group.members:
-                gather.append(self._local_coordinates(self.instances[member]))
+                gather.append(self.local_coordinates(self.instances[member]))
                 rows.append(self._local_rows(member, step, multiplier_rows))
             at["gather"] += count * n
             at["rows"] += count * local
@@ -161,14 +179,14 @@ class Program:
                 kernel_table.append([f.address, at["constants"], block.shape[1], len(group.kernels.patterns[which]), 0])
                 constants.append(block.ravel())
                 at["constants"] += block.size
-        self.history_size = at["history"]
         self.group_table, self.kernel_table = table, np.array(kernel_table, np.int64).reshape(-1, ap.KERNEL_COLUMNS)
         self.gather, self.rows = _joined(gather, np.int64), _joined(rows, np.int64)
         self.constants = _joined([*constants, np.zeros(1)], float)
         self.multiplier_rows = np.array(multiplier_rows, np.int64)
         self.unknowns = len(self.unknown_names)
 
-    def _local_coordinates(self, instance: Instance) -> np.ndarray:
+    def local_coordinates(self, instance: Instance) -> np.ndarray:
+        """Coordinates of an instance in the order of its blocks."""
         return np.concatenate([np.arange(h.offset, h.offset + h.size) for h in (instance.blocks[b] for b in instance.element.blocks)])
 
     def _local_rows(self, member: int, step: ElementStep, multiplier_rows: list[int]) -> list[int]:

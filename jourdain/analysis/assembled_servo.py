@@ -21,7 +21,7 @@ from ..formalisms.elements.schemes import Scheme
 from ..formalisms.elements.servo_projection import Projected
 from .assembled_jets import Jets
 from .assembled_program import Instance
-from .assembled_state import TOLERATED, Equations, Instant
+from .assembled_state import TOLERATED, Equations, InconsistentState, Instant
 
 if TYPE_CHECKING:
     from .assembled_system import AssembledSystem
@@ -96,8 +96,8 @@ class ServoStart:
 def servo_rows(equations: Equations) -> np.ndarray:
     """Which rows are servo constraints."""
     found = [
-        k >= len(step.row_names) - len(step._servo)
-        for step, members in equations._groups
+        k >= len(step.row_names) - len(step.servo)
+        for step, members in equations.groups
         for _ in members
         for k in range(len(step.row_names))
     ]
@@ -106,7 +106,7 @@ def servo_rows(equations: Equations) -> np.ndarray:
 
 def _kept(system: AssembledSystem) -> tuple[np.ndarray, np.ndarray]:
     """Rows of constraints and of servo constraints that are not left out as redundant."""
-    equations, dropped = system.equations, system._dropped or frozenset()
+    equations, dropped = system.equations, system.dropped or frozenset()
     kept, servo = np.array([name not in dropped for name in equations.row_names], bool), servo_rows(equations)
     return np.flatnonzero(kept & ~servo), np.flatnonzero(kept & servo)
 
@@ -279,7 +279,7 @@ def check_projection(system: AssembledSystem, chosen: Scheme, t: float) -> Servo
     start = servo_start(system, t)
     limit = 10.0 * TOLERATED * max(1.0, float(np.abs(start.q).max()), float(np.abs(start.v).max()))
     if start.moved > limit:
-        raise InputError(
+        raise InconsistentState(
             f"simulate '{system.name}': the initial {start.worst} contradicts the servo constraints' derivatives by {start.moved:.3g}; "
             "start = system.servo_start() and system.set_state(start.q, start.v) give a consistent state"
         )

@@ -18,6 +18,8 @@ from ..formalisms.elements.stepping import ElementStep
 from ..symbolic.derivatives import sparse_jacobian
 from ..symbolic.expr import HALF, ZERO, Expr, add, mul, sub
 from ..symbolic.graph import evaluate, substitute
+from .assembled_massless import accelerations as massless_accelerations
+from .assembled_massless import balanced, undetermined
 from .assembled_program import Handle, Instance, first_order_handles, initial_history
 
 #: Violations of the initial state below this part of the coordinates are removed, larger ones refused.
@@ -26,6 +28,10 @@ TOLERATED = 1e-6
 MOMENT, CENTRED = 1e-7, 1e-5
 _STEPS: dict[Any, ElementStep] = {}
 _SLOPES: dict[Any, tuple[dict[tuple[int, int], Expr], dict[tuple[int, int], Expr]]] = {}
+
+
+class InconsistentState(InputError):
+    """A state that is too far from the constraints to start from."""
 
 
 @dataclass
@@ -53,16 +59,17 @@ class Equations:
         groups: dict[Any, list[int]] = {}
         for k, instance in enumerate(instances):
             groups.setdefault(instance.element.key, []).append(k)
-        self._groups = [(_step(instances[m[0]].element), [instances[i] for i in m]) for m in groups.values()]
-        self.row_names = [(i.name, row) for step, members in self._groups for i in members for row in step.row_names]
+        self.groups = [(_step(instances[m[0]].element), [instances[i] for i in m]) for m in groups.values()]
+        self.row_names = [(i.name, row) for step, members in self.groups for i in members for row in step.row_names]
         self._owner = np.array([h.number for h in handles for _ in range(h.size)], int)
         owners = (
             (_owner_of(instances[k], len(handles) + k), len(step.row_names))
-            for (step, _), m in zip(self._groups, groups.values(), strict=True)
+            for (step, _), m in zip(self.groups, groups.values(), strict=True)
             for k in m
         )
         self._row_owner = np.array([owner for owner, count in owners for _ in range(count)], int)
-        self._internal = np.array([r is not None and row in r.rows for step, members in self._groups for r in (step.element.reduction,)
+        #: Rows that hold a body together.
+        self.inside_bodies = np.array([r is not None and row in r.rows for step, members in self.groups for r in (step.element.reduction,)
                                    for _ in members for row in step.row_names], bool)  # fmt: skip
 
     def at(self, q: np.ndarray, v: np.ndarray, t: float, history: Mapping[str, np.ndarray] | None = None) -> Instant:
@@ -73,18 +80,18 @@ class Equations:
         values: list[np.ndarray] = [np.zeros(0)]
         rates, biases = [np.zeros(0)], [np.zeros(0)]
         first = 0
-        for step, members in self._groups:
+        for step, members in self.groups:
             index = self.local_coordinates(step, members)
-            known = self._values(step, members, index, q, v, t, history=history)
+            known = self.packed_values(step, members, index, q, v, t, history=history)
             n, m, count = step.element.size, len(step.row_names), len(members)
             local = first + np.arange(count)[:, None] * m + np.arange(m)
             first += count * m
-            residual, entries = step._acceleration
-            computed = evaluate([*residual, *entries.values(), *step._row_residuals, *(rest for _, rest in step._rate_rows)], known)
+            residual, entries = step.acceleration
+            computed = evaluate([*residual, *entries.values(), *step.row_residuals, *(rest for _, rest in step.rate_rows)], known)
             if _spans(step):
                 kept = [*range(n), *(n + m + k for k, (i, j) in enumerate(entries) if i < n <= j)]
                 listed = [*residual, *entries.values()]
-                middle = evaluate([listed[k] for k in kept], self._values(step, members, index, q, v, t, True, history))
+                middle = evaluate([listed[k] for k in kept], self.packed_values(step, members, index, q, v, t, True, history))
                 for k, x in zip(kept, middle, strict=True):
                     computed[k] = x
             out = [np.broadcast_to(x, (count,)) for x in computed]
@@ -112,7 +119,7 @@ class Equations:
         """Coordinates of every instance of a type, one row each."""
         return np.array([[h.offset + i for b in step.element.blocks for h in (m.blocks[b],) for i in range(h.size)] for m in members])
 
-    def _values(
+    def packed_values(
         self, step: ElementStep, members: Sequence[Instance], index: np.ndarray, q: np.ndarray, v: np.ndarray, t: float,
         centred: bool = False, history: Mapping[str, np.ndarray] | None = None,
     ) -> dict[Any, Any]:  # fmt: skip
@@ -140,9 +147,9 @@ class Equations:
         """K = ∂(∇V + F − Q + Ḡᵀλ)/∂q and C = ∂(F − Q)/∂q̇ at a state, with λ in the order of ``row_names``."""
         parts: list[list[Any]] = [[[np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]] for _ in range(2)]
         first = 0
-        for step, members in self._groups:
+        for step, members in self.groups:
             index = self.local_coordinates(step, members)
-            known = self._values(step, members, index, q, v, t, centred=_spans(step))
+            known = self.packed_values(step, members, index, q, v, t, centred=_spans(step))
             known |= {s: q[index[:, k]] for k, s in enumerate(step.packing.q1)}
             m, count = len(step.row_names), len(members)
             local = lam[first : first + m * count].reshape(count, m)
@@ -158,7 +165,10 @@ class Equations:
     # -- consistent states ----------------------------------------------------------------------------------------------
 
     def consistent(self, q: np.ndarray, v: np.ndarray, t: float, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and rates that meet the constraints to rounding; refuses those that are far from it."""
+        """Positions and rates that meet the constraints to rounding; refuses those that are far from it.
+
+        Coordinates without mass that no constraint determines are put into their balance.
+        """
         span = max(1.0, float(np.abs(q).max(initial=0.0)))
         for k in range(6):
             now = self.at(q, v, t)
@@ -173,6 +183,7 @@ class Equations:
         self._refuse(defect, 10.0 * TOLERATED * max(1.0, float(np.abs(v).max(initial=0.0))), "velocity", name)
         for _ in range(2):
             v = v + self._least(now.rows, -(now.rows @ v + now.rate))
+        q, v = balanced(self, q, v, t, name, now=now)
         if self.first.any():
             v = np.where(self.first, -self.at(q, v, t).force, v)
         return q, v
@@ -218,7 +229,7 @@ class Equations:
         if defect.size and np.abs(defect).max() > limit:
             k = int(np.argmax(np.abs(defect)))
             instance, row = self.row_names[k]
-            raise InputError(
+            raise InconsistentState(
                 f"system '{name}': the initial {what} violates '{row}' of element '{instance}' by {abs(defect[k]):.3g}; "
                 "give coordinates and rates that meet the constraints"
             )
@@ -243,13 +254,16 @@ class Equations:
         from scipy.sparse.linalg import spsolve
 
         now = self.at(q, v, t, history)
-        f, m = np.flatnonzero(self.free), now.rows.shape[0]
-        mass, acting, rows = now.mass[f][:, f], now.acting[:, f], now.rows[:, f]
+        f, m, massless = np.flatnonzero(self.free), now.rows.shape[0], undetermined(self, now)
+        mass = now.mass + csr_matrix(massless @ massless.T) if massless.size else now.mass
+        mass, acting, rows = mass[f][:, f], now.acting[:, f], now.rows[:, f]
         scale = max(1e-300, float(abs(mass).max()) if mass.nnz else 1.0)
         K = csc_matrix(bmat([[mass, acting.T], [rows, -1e-13 / scale * identity(m)]])) if m else csc_matrix(mass)
         x = spsolve(K, -np.concatenate([now.force[f], now.bias]))
         a = np.zeros(self.nq)
         a[f] = x[: f.size]
+        if massless.size:
+            a = massless_accelerations(self, massless, q, v, a, t, history)
         return a, x[f.size :]
 
     def redundant(self, q: np.ndarray, v: np.ndarray, t: float, preferred: Callable[[], set[str]] = set) -> frozenset[tuple[str, str]]:
@@ -261,7 +275,7 @@ class Equations:
         if rows.nnz == 0:
             return frozenset()
         names = preferred()
-        rank = np.where(self._internal, 2, [instance in names for instance, _ in self.row_names])
+        rank = np.where(self.inside_bodies, 2, [instance in names for instance, _ in self.row_names])
         return frozenset(self.row_names[i] for i in dependent_rows(rows, rank, self._owner[free], self._row_owner))
 
 
@@ -291,7 +305,7 @@ def _slopes(step: ElementStep) -> tuple[dict[tuple[int, int], Expr], dict[tuple[
 
 def _spans(step: ElementStep) -> bool:
     """Whether forces or rows of an element belong to the middle of a step."""
-    return step._internal is not None or bool(step._rolling) or bool(step._servo)
+    return step.internal is not None or bool(step.rolling) or bool(step.servo)
 
 
 def _owner_of(instance: Instance, own: int) -> int:

@@ -90,7 +90,7 @@ class _Relaxation:
     def _begin(self) -> None:
         from ..solvers import assembled_plan as ap
 
-        self.run, self.program = self.system._run(scheme("backward-euler"), self.reduction, 0.0, self.first, self.first, 1, 1e-12, 40)
+        self.run, self.program = self.system.new_run(scheme("backward-euler"), self.reduction, 0.0, self.first, self.first, 1, 1e-12, 40)
         self.size = float(self.run.clock[ap.SIZE])
 
     @property
@@ -125,7 +125,6 @@ class _Relaxation:
                 run.analyse()
             except SingularMatrix:
                 self.system.set_state(self.q, np.zeros_like(self.q))
-                self.system._dropped, self.system._programs = None, {}
                 self._begin()
                 self.step(h, rate)
                 return
@@ -156,6 +155,8 @@ def modal(system: AssembledSystem, q: np.ndarray | None = None, count: int | Non
     """
     equations = system.equations
     q = system.q0 if q is None else np.asarray(q, float)
+    if q.shape != system.q0.shape:
+        raise InputError(f"modes of '{system.name}': {q.size} coordinates are given; it has {system.q0.size}")
     if count is not None and count < 1:
         raise InputError(f"modes of '{system.name}': count = {count} must be positive")
     linear, free = _linearised(equations, q), np.flatnonzero(equations.free)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..formalisms.elements.element import Element
 from ..formalisms.elements.schemes import Scheme, scheme
 from ..results.channel import Channel
 from ..results.solution import Solution
-from .assembled_audit import audit, failed
+from .assembled_audit import audit, come_apart, failed
 from .assembled_channels import channels_of
 from .assembled_program import Handle, Instance, Program
 from .assembled_state import Equations
@@ -24,13 +25,15 @@ from .assembled_state import Equations
 if TYPE_CHECKING:
     from ..solvers.assembled_run import Run
     from .assembled_convergence import Convergence
-    from .assembled_events import AssembledEvent, Guard, Moment
+    from .assembled_events import AssembledEvent, EventRun, Guard, Moment
     from .assembled_servo import ServoReport, ServoStart
     from .assembled_static import AssembledModes, Equilibrium
 
-REDUCTIONS = ("none", "bodies", "joints")
+REDUCTIONS = ("none", "projection", "bodies", "joints")
 LINEAR_SOLVERS = ("own", "library")
 SERVOS = ("direct", "projected")
+#: Sets of elements and constants whose equations are kept.
+MOST_VARIANTS = 64
 
 
 class Held(Protocol):
@@ -60,10 +63,12 @@ class AssembledSystem:
         self._instance_names: set[str] = set()
         self._q: list[np.ndarray] = []
         self._v: list[np.ndarray] = []
-        self._numbers: list[dict[str, np.ndarray]] = []
+        #: Constants of every instance by name.
+        self.constants: list[dict[str, np.ndarray]] = []
         self._programs: dict[Any, Program] = {}
         self._equations: Equations | None = None
-        self._dropped: frozenset[tuple[str, str]] | None = None
+        #: Rows (instance, name) left out because they follow from others at the initial state; None while that is not known.
+        self.dropped: frozenset[tuple[str, str]] | None = None
         self._inactive: set[str] = set()
         self._events: list[AssembledEvent] = []
         self._variants: dict[Any, AssembledSystem] = {}
@@ -137,14 +142,23 @@ class AssembledSystem:
         self._instance_names.add(name)
         if not active:
             self._inactive.add(name)
-        self._numbers.append(numbers)
+        self.constants.append(numbers)
         self._changed()
         return instance
+
+    def copy(self) -> AssembledSystem:
+        """A system with the same coordinates, elements and events, to which others can be added."""
+        made = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (list, dict, set)):
+                setattr(made, name, copy(value))
+        made._changed()
+        return made
 
     def _changed(self) -> None:
         self._programs.clear()
         self._equations = None
-        self._dropped = None
+        self.dropped = None
         self._variants.clear()
 
     def event(
@@ -180,13 +194,21 @@ class AssembledSystem:
         if key not in self._variants:
             made = AssembledSystem(self.name)
             made.handles, made._handle_names = self.handles, self._handle_names
-            for instance, own in zip(self.instances, self._numbers, strict=True):
+            for instance, own in zip(self.instances, self.constants, strict=True):
                 if instance.name not in inactive:
                     made.add(instance.element, instance.name, instance.blocks, {**own, **changed.get(instance.name, {})})
+            if len(self._variants) == MOST_VARIANTS:  # constants that change continuously would fill the memory
+                del self._variants[next(iter(self._variants))]
             self._variants[key] = made
         found = self._variants[key]
-        found._q, found._v = self._q, self._v
+        if found._q is not self._q:
+            found._q, found._v, found.dropped = self._q, self._v, None
         return found
+
+    @property
+    def acting(self) -> AssembledSystem:
+        """This system without the elements that wait for an event."""
+        return self.variant(frozenset(self._inactive), {})
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -206,6 +228,7 @@ class AssembledSystem:
         q, v = self._vector(q, size, "state", "q"), self._vector(v, size, "state", "v")
         self._q = [q[h.offset : h.offset + h.size] for h in self.handles]
         self._v = [v[h.offset : h.offset + h.size] for h in self.handles]
+        self.dropped = None
 
     @property
     def equations(self) -> Equations:
@@ -216,7 +239,7 @@ class AssembledSystem:
 
     def consistent(self, t: float = 0.0) -> None:
         """Moves the initial state onto the constraints (it must be near them) and completes rates of massless coordinates."""
-        self.set_state(*self.equations.consistent(self.q0, self.v0, t, self.name))
+        self.set_state(*self.acting.equations.consistent(self.q0, self.v0, t, self.name))
 
     def program(self, method: Scheme | str = "energy-momentum", reduction: str = "none", servo: str = "direct") -> Program:
         """Tables and code for a scheme, a reduction and a treatment of servo constraints."""
@@ -225,27 +248,30 @@ class AssembledSystem:
             raise InputError(f"system '{self.name}': reduction '{reduction}' is unknown; choose one of {', '.join(REDUCTIONS)}")
         if not self.instances:
             raise ModelError(f"system '{self.name}' has no elements; add some")
-        key = (chosen.evaluation, reduction, servo)
+        dropped = self.dropped or frozenset()
+        key = (chosen.evaluation, reduction, servo, dropped)
         if key not in self._programs:
             from .assembled_servo import projected_instances
 
             instances = projected_instances(self) if servo == "projected" else self.instances
-            self._programs[key] = Program(self.handles, instances, chosen.evaluation, reduction, self._dropped or frozenset())
+            self._programs[key] = Program(self.handles, instances, chosen.evaluation, reduction, dropped)
         return self._programs[key]
 
     # -- running --------------------------------------------------------------------------------------------------------
 
     def simulate(
         self, end: float, step: float, method: str = "energy-momentum", reduction: str = "none", *, start: float = 0.0, tolerance: float = 1e-12,
-        adaptive: bool = False, rtol: float = 1e-5, atol: float = 1e-7, every: int = 1, progress: bool = False, max_iterations: int = 20,
+        adaptive: bool = False, rtol: float | None = None, atol: float | None = None, every: int = 1, progress: bool = False, max_iterations: int = 20,
         linear_solver: str = "own", servo: str = "direct", held: Held | None = None, **coefficients: float,
     ) -> Solution:  # fmt: skip
         """Simulates from ``start`` to ``end`` (s) with steps of ``step`` (s; the largest one when ``adaptive``).
 
         Methods: "energy-momentum" (exact energy and momenta), "midpoint", "variational", "trapezoidal", "backward-euler", "newmark"
         (γ, β), "hht" (α), "generalized-alpha" (ρ∞), with ``coefficients`` gamma, beta, alpha, rho.  ``reduction`` "bodies" eliminates the
-        internal constraints of bodies, "joints" also those of a spanning tree of the pairs (few unknowns, dense matrix).
-        ``tolerance`` bounds the last increment of Newton's method relative to the largest coordinate.  Every ``every``-th step is kept.
+        internal constraints of bodies, "joints" also those of a spanning tree of the pairs (few unknowns, dense matrix); "projection" only
+        projects the balances of bodies, which takes their multipliers away and keeps their constraints.
+        ``tolerance`` bounds the last increment of Newton's method relative to the largest coordinate, ``rtol`` (1e-5) and ``atol`` (1e-7) the
+        error of an adaptive step.  Every ``every``-th step is kept.
         ``linear_solver`` "own" factorises natively on a fixed pattern and turns to SciPy's SuperLU where that fails (counted in the statistics
         as "library_factorisations"); "library" uses SuperLU throughout, slowly, to check the one by the other.
         ``servo`` "projected" reduces the index of servo constraints whose inputs do not act on the outputs directly (cranes), with the methods
@@ -264,14 +290,11 @@ class AssembledSystem:
             from .assembled_servo import even_step
 
             step = even_step(self.name, end - start, step, adaptive)
-        acting = self.variant(frozenset(self._inactive), {})
-        run, program = acting._run(chosen, reduction, start, end, step, every, tolerance, max_iterations, servo)
+        acting = self.acting
+        run, program = acting.new_run(chosen, reduction, start, end, step, every, tolerance, max_iterations, servo)
         if linear_solver == "library":
             run.use_library()
-        if adaptive:
-            if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
-                raise InputError(f"system '{self.name}': rtol = {rtol:g} and atol = {atol:g} must be positive (one of them may be 0)")
-            run.set_adaptive(rtol, atol, 0.01 * step)
+        self._control_steps(run, adaptive, rtol, atol, step)
         run.begin()
         events = None
         if self._events:
@@ -279,23 +302,49 @@ class AssembledSystem:
 
             events = EventRun(self, self._events, chosen, reduction, servo, run, acting, program, set(self._inactive))
         rows, reason = run.march(progress) if held is None else held.march(run, progress)
+        about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
+                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
         t, q, v, lam, book = rows.joined()
         if len(t) > 1 and servo == "direct":
             lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
-        about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
-                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
         statistics = run.statistics(time.perf_counter() - begun)
+        return self._solution((t, q, v, lam, book), about, statistics, run, program, events)
+
+    def _control_steps(self, run: Run, adaptive: bool, rtol: float | None, atol: float | None, step: float) -> None:
+        """Lets the steps follow their error when ``adaptive``."""
+        if adaptive:
+            rtol, atol = 1e-5 if rtol is None else rtol, 1e-7 if atol is None else atol
+            if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
+                raise InputError(f"system '{self.name}': rtol = {rtol:g} and atol = {atol:g} must be positive (one of them may be 0)")
+            run.set_adaptive(rtol, atol, 0.01 * step)
+        elif rtol is not None or atol is not None:
+            raise InputError(
+                f"system '{self.name}': rtol and atol choose steps when adaptive=True; steps of {step:g} s have no use for them"
+            )
+
+    def _solution(
+        self, rows: tuple[np.ndarray, ...], about: dict[str, Any], statistics: dict[str, Any], run: Run, program: Program, events: EventRun | None
+    ) -> Solution:  # fmt: skip
+        """The rows of a run with names, or an error with all that was found before it."""
+        from ..solvers import assembled_plan as am
+
+        t, q, v, lam, book = rows
+        names, left_out, acting, wrong = program.multiplier_names, self._inactive, self.acting, ""
         if events is not None:
+            names, left_out, acting, wrong, program = (
+                events.multiplier_names, events.ever_inactive, events.acting, events.failure, events.program
+            )  # fmt: skip
             about["events"], statistics["events"] = events.records, len(events.records)
-        left_out = events.ever_inactive if events is not None else self._inactive
-        audited = audit([i for i in self.instances if i.name not in left_out], q)
-        names = program.multiplier_names if events is None else events.multiplier_names
-        channels = lambda: channels_of(self, names, q, v, lam, book) | {n: Channel(a, "", "must vanish") for n, a in audited.items()}
-        solution = Solution(t, channels, about, statistics, self)
-        wrong = events.failure if events is not None else ""
-        if reason == am.FAILED:
-            wrong = self._failure(run, events.program if events is not None else program)
-        elif not wrong and (violated := failed(audited, t)):
+        # channels are made when they are asked for; the system may have grown by then
+        handles, instances = tuple(self.handles), tuple(self.instances)
+        audited = audit([i for i in instances if i.name not in left_out], q)
+        vanishing = {n: Channel(a, "", "must vanish") for n, a in audited.items()}
+        solution = Solution(t, lambda: channels_of(handles, instances, names, q, v, lam, book) | vanishing, about, statistics, self)
+        if about["status"] == "failed" and not wrong:
+            from .assembled_report import failure
+
+            wrong = failure(self.name, run, program)
+        elif not wrong and (violated := failed(audited, t) or come_apart(acting.equations, book[:, am.VIOLATION], t, q, v)):
             wrong = f"simulate '{self.name}': {violated}"
         if wrong:
             from .simulate import SimulationError
@@ -303,10 +352,11 @@ class AssembledSystem:
             raise SimulationError(wrong, solution)
         return solution
 
-    def _run(
+    def new_run(
         self, chosen: Scheme, reduction: str, start: float, end: float, step: float, every: int, tolerance: float, iterations: int,
         servo: str = "direct",
-    ) -> Any:  # fmt: skip
+    ) -> tuple[Run, Program]:  # fmt: skip
+        """A run at its initial state, ready to march, and its program."""
         from ..solvers import assembled_plan as am
         from ..solvers.assembled_run import Run
 
@@ -337,9 +387,8 @@ class AssembledSystem:
 
     def prepared(self, chosen: Scheme, reduction: str, servo: str, q: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, Program]:
         """Internal variables at a state and the program of a scheme; rows that depend on others at the first state are left out."""
-        if self._dropped is None:
-            self._dropped = self.equations.redundant(q, v, t, self._tree_pairs)
-            self._programs.clear()
+        if self.dropped is None:
+            self.dropped = self.equations.redundant(q, v, t, self._tree_pairs)
         program = self.program(chosen, reduction, servo)
         return program.initial_history(q), program
 
@@ -386,13 +435,13 @@ class AssembledSystem:
         """How servo constraints are realised at the initial state: rank, index, internal motion; see :class:`.ServoReport`."""
         from .assembled_servo import servo_report
 
-        return servo_report(self, t)
+        return servo_report(self.acting, t)
 
     def servo_start(self, t: float = 0.0) -> ServoStart:
         """The state nearest to the initial one that meets servo constraints with their hidden conditions; see :class:`.ServoStart`."""
         from .assembled_servo import servo_start
 
-        return servo_start(self, t)
+        return servo_start(self.acting, t)
 
     def _tree_pairs(self) -> set[str]:
         """Names of the pairs of the spanning tree."""
@@ -404,7 +453,7 @@ class AssembledSystem:
         """A stable equilibrium reached from the initial state by implicit relaxation; see :func:`.assembled_static.equilibrium`."""
         from .assembled_static import equilibrium
 
-        return equilibrium(self, reduction, **options)  # type: ignore[arg-type]
+        return equilibrium(self.acting, reduction, **options)  # type: ignore[arg-type]
 
     def convergence(
         self, end: float, steps: Sequence[float], channels: Sequence[str],
@@ -424,7 +473,7 @@ class AssembledSystem:
         """Modes of vibration about an equilibrium (default: the initial state)."""
         from .assembled_static import modal
 
-        return modal(self, q, count)
+        return modal(self.acting, q, count)
 
     def inverse_dynamics(
         self, motions: Mapping[str, Any], end: float, step: float, method: str = "energy-momentum", start: float = 0.0, **options: Any
@@ -438,58 +487,12 @@ class AssembledSystem:
 
         return inverse_dynamics(self, motions, end, step, method, start, **options)
 
-    def _failure(self, run: Any, program: Program) -> str:
-        from ..solvers import assembled_plan as am
-
-        unknown = run.undetermined() if run.joints is None else None
-        if unknown is not None:
-            return (
-                f"simulate '{self.name}': the equations of a step do not determine {program.describe(unknown)} at t = {run.clock[am.T]:.9g} s, "
-                f"even with a step of {run.clock[am.H]:.3g} s (singular matrix); give it mass or stiffness there, or remove constraints that coincide"
-            )
-        if run.count[am.REFUSED]:
-            return (
-                f"simulate '{self.name}': a step of {run.clock[am.H]:.3g} s at t = {run.clock[am.T]:.9g} s is refused, because "
-                + ("its energies do not balance: is a law's force none of its energies?" if run.count[am.REFUSED] == am.TOTAL else
-                   "an angle leaves the bodies' directions (mirror branch): use the robust form")
-            )  # fmt: skip
-        r = np.abs(run.r) * (1.0 if run.lu is None else run.lu.row_scale)
-        k = int(np.argmax(np.where(np.isfinite(r), r, np.inf)))
-        return (
-            f"simulate '{self.name}': Newton's method does not converge at t = {run.clock[am.T]:.9g} s, even with a step of {run.clock[am.H]:.3g} s; "
-            f"the worst equation belongs to '{program.unknown_names[k]}' (residual {run.r[k]:.3g}); try a smaller step or look at the laws there"
-        )
-
     def report(self, step: float, method: str = "energy-momentum", reduction: str = "none", **coefficients: float) -> dict[str, float]:
         """Unknowns, non-zeros of matrix and factors, and condition numbers (1-norm) of the matrix of the first step.
 
         ``condition`` is that of the scaled form in use, ``condition_unscaled`` that of the textbook's form with λ as unknowns and the
         balance of momentum multiplied by 2/h (Uhlar, eq. 3.23).
         """
-        from scipy.sparse import csc_matrix, diags
+        from .assembled_report import report
 
-        from ..solvers import assembled_plan as am
-
-        run, program = self._run(scheme(method, **coefficients), reduction, 0.0, step, step, 1, 1e-12, 20)
-        if run.joints is not None:
-            return run.joints.report(run, step)
-        n, k = program.unknowns, program.coordinate_unknowns
-        K = csc_matrix((run.values, program.indices, program.starts), shape=(n, n))
-        left, right = np.ones(n), np.ones(n)
-        left[:k], right[k:] = 2.0 / step, run.scheme[am.KAPPA]
-        textbook = csc_matrix(diags(left) @ K @ diags(right))
-        return {
-            "unknowns": n, "coordinates": k, "multipliers": n - k, "nonzeros": int(run.values.size), "fill": run.lu.fill,
-            "condition": _condition(K), "condition_unscaled": _condition(textbook),
-        }  # fmt: skip
-
-
-def _condition(K: Any) -> float:
-    """‖K‖₁ ‖K⁻¹‖₁: exact for small matrices, estimated for large ones."""
-    from scipy.sparse.linalg import LinearOperator, onenormest, splu
-
-    if K.shape[0] <= 400:
-        return float(np.linalg.cond(K.toarray(), 1))
-    lu = splu(K)
-    inverse = LinearOperator(K.shape, matvec=lu.solve, rmatvec=lambda b: lu.solve(b, trans="T"))
-    return float(onenormest(K) * onenormest(inverse))
+        return report(self.acting, step, scheme(method, **coefficients), reduction)

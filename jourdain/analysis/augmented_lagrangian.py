@@ -33,12 +33,12 @@ def simulate_augmented(
     from .assembled_channels import channels_of
 
     begun = time.perf_counter()
-    run, program = system._run(scheme("energy-momentum"), "none", 0.0, end, step, 1, tolerance, 20)
+    run, program = system.new_run(scheme("energy-momentum"), "none", 0.0, end, step, 1, tolerance, 20)
     slots, alpha = _multiplier_slots(system, program)
     run.begin()
     rows, repeated = Rows(), 0
-    state = (run.vec, run.lam, run.clock, run.count, run._books)
-    rows.add(run.clock[ap.T : ap.T + 1], run.vec[ap.Q0][None], run.vec[ap.V0][None], run.lam[ap.LAST][None], run.book[None])
+    state = (run.vec, run.lam, run.clock, run.count, run.books)
+    run.add_state(rows)
     stepper = _Stepper(run)
     finished = False
     while not finished:
@@ -69,7 +69,7 @@ def simulate_augmented(
         "status": "finished",
     }
     statistics = run.statistics(time.perf_counter() - begun) | {"sweeps": repeated + len(t) - 1}
-    return Solution(t, channels_of(system, program.multiplier_names, q, v, lam, book), about, statistics, system)
+    return Solution(t, channels_of(system.handles, system.instances, program.multiplier_names, q, v, lam, book), about, statistics, system)
 
 
 class _Stepper:
@@ -93,7 +93,7 @@ class _Stepper:
         while True:
             reason = self.march(run.address)
             if reason == ap.ANALYSE:
-                run._analyse_again()
+                run.analyse_again()
                 continue
             if reason == ap.FAILED:
                 raise SolverError(
@@ -117,7 +117,7 @@ def _multiplier_slots(system: AssembledSystem, program: Program) -> tuple[np.nda
                 first = at + sum(n for name, n in element.history.items() if name != "multiplier")
                 count = element.history["multiplier"]
                 slots += list(range(first, first + count))
-                alphas += [float(system._numbers[member]["alpha"][0])] * count
+                alphas += [float(system.constants[member]["alpha"][0])] * count
             at += size
     if not slots:
         raise ModelError(f"system '{system.name}' has no augmented Lagrangian; use simulate, or wrap constraints in AugmentedLagrangian")

@@ -14,7 +14,7 @@ from ..solvers import METHODS
 from ..solvers.ode import integrate
 from .descriptor_system import DescriptorSystem, tree_states
 from .native_system import NativeSystem
-from .simulate import SimulationError, solution_of, sort_inputs
+from .simulate import SimulationError, instants_of, solution_of, sort_inputs, span_of
 from .state import State
 
 #: α = β of Baumgarte's stabilisation (1/s) where none are given.
@@ -40,13 +40,11 @@ def simulate_descriptor(
         raise InputError(f"stabilisation '{stabilisation}' is unknown; use one of {', '.join(STABILISATIONS)}")
     if method not in (*METHODS, AUGMENTED_LAGRANGIAN):
         raise InputError(f"method '{method}' is unknown; choose one of {', '.join([*METHODS, AUGMENTED_LAGRANGIAN])}")
-    span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
-    if not span[1] > span[0]:
-        raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
+    span = span_of(system.model.name, start.t, t)
     jumps = [e.name for e in system.model.events.values() if e.jump]
     if jumps:
         raise InputError(f"event '{jumps[0]}' sets joint coordinates; simulate it with the recursive formulation")
-    times = np.linspace(span[0], span[1], outputs) if outputs is not None else times
+    times = instants_of(system.model.name, span, times, outputs)
     if times is not None and not (span[0] <= np.min(times) and np.max(times) <= span[1]):
         raise InputError(f"simulate '{system.model.name}': output times must lie between {span[0]:g} and {span[1]:g} s")
     own = system.state_of(start)

@@ -66,7 +66,7 @@ class DirectorEngine:
         self.residual = Residual(self.system)
         self.offsets = {h.name: h.offset for h in self.built.system.handles}
         self.rows = [f"{instance}.{row}" for instance, row in self.equations.row_names]
-        self._inner = self.equations._internal
+        self._inner = self.equations.inside_bodies
         #: Coordinates with mass and forces.
         self.free = self.equations.free & ~self.equations.first
 
@@ -172,7 +172,7 @@ class DirectorEngine:
         joint = used[0]
         columns = [c.velocity_names.index(n) for x in joint.coordinates if x.motion is None for n in x.velocity_names]
         child = names.index(joint.child.body.name)
-        arm = R[child] @ self.built._numbers(joint.child.position)
+        arm = R[child] @ self.built.numbers(joint.child.position)
         S = J[6 * child : 6 * child + 6][:, columns].copy()
         S[:3] -= skew(arm) @ S[3:]
         size = np.linalg.norm(S, axis=0)

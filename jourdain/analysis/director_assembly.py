@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import InputError, ModelError
 from ..formalisms.absolute import JointPart
 from ..formalisms.directors import DirectorEquations
 from ..formalisms.elements import of_model
@@ -16,6 +16,7 @@ from ..formalisms.elements.augmentation import JointAngle, JointDisplacement, Sc
 from ..formalisms.elements.carriers import Carrier, Ground
 from ..formalisms.elements.carriers import Directors as DirectorCarrier
 from ..formalisms.elements.dissipation import PointDashpot, Viscous, ViscousLaw
+from ..formalisms.elements.element import Element
 from ..formalisms.elements.pairs import Cylindrical, Pair, Planar, Prismatic, Revolute, Rigid, Spherical, Universal
 from ..formalisms.elements.potentials import CoordinatePotential, PointMass, PointPotential
 from ..formalisms.elements.rigid import DirectorBody
@@ -28,10 +29,10 @@ from ..model.constraints import Closure, Equation
 from ..model.joints import Coordinate, Joint
 from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..symbolic.derivatives import jvp
-from ..symbolic.expr import HALF, KINDS, ZERO, Expr, add, as_expr, mul, sub, symbol
+from ..symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ..symbolic.functions import tanh
 from ..symbolic.graph import evaluate, free_symbols, substitute, topological
-from ..symbolic.vectors import AXES, Vector
+from ..symbolic.vectors import Vector
 from .assembled_program import Handle
 from .assembled_system import AssembledSystem
 from .descriptor_system import DescriptorSystem
@@ -43,20 +44,25 @@ PAIRS: dict[str, type[Pair]] = {
     "universal": Universal, "fixed": Rigid, "body": Rigid,
 }  # fmt: skip
 
+#: An element with its constants, or several, by the name of a joint.
+JointElements = Mapping[str, tuple[Element, Mapping[str, Any]] | Sequence[tuple[Element, Mapping[str, Any]]]]
+
 
 class DirectorAssembly:
     """Builds the assembled system of a model at a state: ``system`` with one block of twelve coordinates for each body.
 
     ``inputs`` are numbers or expressions of time (a function, a table).  Those named in ``held`` become prescribed coordinates, which may
     be changed between steps and by which forces can be differentiated.  ``frozen`` stops the clock: drives hold their place at the state's
-    time.  ``outputs`` are expressions by the names of the inputs that make them vanish (servo constraints).
+    time.  ``outputs`` are expressions by the names of the inputs that make them vanish (servo constraints).  ``elements`` are elements of one
+    coordinate with their constants by the names of the hinges and sliders on which they act.
     """
 
     def __init__(
         self, own: DescriptorSystem, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
-        outputs: Mapping[str, Expr] | None = None,
+        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
     ) -> None:  # fmt: skip
         self.own = own
+        self._elements = dict(elements or {})
         self.eq: DirectorEquations = own.descriptor.equations  # type: ignore[assignment]
         self.model = own.model
         self.t0 = state.t
@@ -83,6 +89,8 @@ class DirectorAssembly:
             self.tied[c.names[0]] = (c.q, quaternion_rates(c) if c.is_quaternion else c.v)
             at += len(c.q)
         self._drive_coordinates()
+        for name in self._elements:
+            self._own_coordinate(name, state)
         for name in held:
             self._held_input(name)
         states = self._states(start)
@@ -94,6 +102,7 @@ class DirectorAssembly:
         for load in self.model.loads.values():
             self._load(load)
         self._drives()
+        self._joint_elements()
         self._state_rates()
         self._servo()
 
@@ -159,13 +168,54 @@ class DirectorAssembly:
             self._layout.append((name, c.q, c.v))
             self.tied[name] = (c.q, c.v)
 
+    def _own_coordinate(self, name: str, state: State) -> None:
+        """A coordinate for the elements of a hinge or slider that has none yet."""
+        joint = self.model.joints.get(name)
+        if joint is None or joint.kind not in ("revolute", "prismatic"):
+            what = "there is no such joint" if joint is None else f"it is {joint.kind}"
+            raise InputError(f"model '{self.model.name}': elements act on hinges and sliders; '{name}': {what}")
+        c, motion = joint.coordinates[0], joint.motions[0]
+        if id(c) in self._coordinates:
+            return
+        if motion.offset is not ZERO or self._number(motion.ratio) != 1.0:
+            raise InputError(f"joint '{name}': its motion is that of another joint; give the elements to '{c.names[0]}'")
+        known = c.names[0] in state.system.coordinate_names
+        value = state[c.names[0]] if known else self._measure(joint)
+        self._coordinates[id(c)] = c.names[0]
+        self.handles[c.names[0]] = self.system.coordinates(c.names[0], 1, value, unit=c.unit)  # the engine completes its rate
+        self._layout.append((c.names[0], c.q, c.v))
+
+    def _measure(self, joint: Joint) -> float:
+        """Angle or displacement of a hinge or slider that closes a loop."""
+        points, frames = [], []
+        for f in (joint.parent, joint.child):
+            turn, place, R = np.identity(3), np.zeros(3), self.numbers(f.rotation.entries).reshape(3, 3)
+            if not f.body.is_ground:
+                q = self.system.q0[self.handles[f.body.name].offset :][:12]
+                place, turn = q[:3], q[3:].reshape(3, 3).T
+            points.append(place + turn @ self.numbers(f.position))
+            frames.append([turn @ R @ e for e in self._axes(joint.kind, Vector.of(self.numbers(joint.motions[0].axis)))])
+        (a1, a2, n), (b1, _, _) = frames
+        return float(np.arctan2(a2 @ b1, a1 @ b1) if joint.kind == "revolute" else n @ (points[1] - points[0]))
+
+    def _joint_elements(self) -> None:
+        for name, given in self._elements.items():
+            handle = self.handles[self._coordinates[id(self.model.joints[name].coordinates[0])]]
+            for element, constants in [given] if isinstance(given, tuple) else given:
+                if list(element.blocks.values()) != [1]:
+                    raise InputError(
+                        f"joint '{name}': {element.name} has the coordinates {element.blocks}; give an element of one coordinate"
+                    )
+                self.system.add(element, f"{name}.{type(element).__name__.lower()}", dict.fromkeys(element.blocks, handle), constants)
+
     def _number(self, e: Expr) -> float:
         return float(evaluate([e], {**self._known, self.model.time: self.t0})[0])
 
-    def _numbers(self, v: Sequence[Expr] | Vector) -> np.ndarray:
+    def numbers(self, v: Sequence[Expr] | Vector) -> np.ndarray:
+        """Values of expressions of parameters."""
         return np.array(evaluate(list(v), self._known), dtype=float)
 
-    def _numeric(self, e: Expr) -> Expr:
+    def numeric(self, e: Expr) -> Expr:
         """Parameters and inputs as numbers, or as expressions of time."""
         return substitute([e], self._written)[0]
 
@@ -178,13 +228,13 @@ class DirectorAssembly:
     # -- bodies and joints ----------------------------------------------------------------------------------------
 
     def _bodies(self) -> None:
-        gravity = self._numbers(self.model.gravity)
+        gravity = self.numbers(self.model.gravity)
         for name in self.eq.bodies:
             body = self.model.bodies[name]
-            xx, yy, zz, xy, xz, yz = self._numbers(body.inertia.entries)
+            xx, yy, zz, xy, xz, yz = self.numbers(body.inertia.entries)
             half = 0.5 * (xx + yy + zz)
             constants = {
-                "mass": self._numbers([body.mass]), "moment": self._numbers(body.moment), "gravity": gravity,
+                "mass": self.numbers([body.mass]), "moment": self.numbers(body.moment), "gravity": gravity,
                 "euler": [half - xx, half - yy, half - zz, -xy, -xz, -yz],
             }  # fmt: skip
             self.system.add(DirectorBody(), f"{name}.body", {"body": self.handles[name]}, constants)
@@ -196,22 +246,22 @@ class DirectorAssembly:
         return {side: self.handles[f.body.name] for side, f in (("a", a), ("b", b)) if not f.body.is_ground}
 
     def _places(self, a: Frame, b: Frame) -> dict[str, np.ndarray]:
-        return {"point_a": self._numbers(a.position), "point_b": self._numbers(b.position)}
+        return {"point_a": self.numbers(a.position), "point_b": self.numbers(b.position)}
 
     def _frames(self, a: Frame, b: Frame, axes: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Components on both bodies of directions given in the joint's frames."""
         found = {}
         for side, f in (("a", a), ("b", b)):
-            R = self._numbers(f.rotation.entries).reshape(3, 3)
+            R = self.numbers(f.rotation.entries).reshape(3, 3)
             found[f"frame_{side}"] = np.concatenate([R @ e for e in axes])
         return found
 
     def _axes(self, kind: str, data: Any) -> list[np.ndarray]:
         """m₁, m₂, n of a joint's frame: n along its axis; of a universal joint m₁ and m₂ are the axes of the cross."""
         if kind == "universal":
-            first, second = (self._numbers(v) for v in data)
+            first, second = (self.numbers(v) for v in data)
             return [first, second, np.cross(first, second)]
-        n = self._numbers(data) if isinstance(data, Vector) else np.array([0.0, 0.0, 1.0])
+        n = self.numbers(data) if isinstance(data, Vector) else np.array([0.0, 0.0, 1.0])
         m1 = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
         m1 /= np.linalg.norm(m1)
         return [m1, np.cross(n, m1), n]
@@ -227,7 +277,7 @@ class DirectorAssembly:
         kept = [c for c in joint.coordinates if self.eq.mixed.keeps(c)]
         if joint.kind in ("revolute", "prismatic"):
             self._pair(joint.name, cut_joint_closure(joint))
-            if kept:
+            if kept or joint.name in self._elements:
                 self._measured(joint)
         elif not kept and joint.kind in PAIRS:
             self._pair(joint.name, cut_joint_closure(joint))
@@ -238,7 +288,7 @@ class DirectorAssembly:
             for c in joint.coordinates:
                 if c.is_quaternion:
                     square = sum((mul(e, e) for e in c.q), ZERO)
-                    self._rows(f"{joint.name}.norm", [Row("norm", mul(HALF, sub(square, AXES[0].x)), False)])
+                    self._rows(f"{joint.name}.norm", [Row("norm", mul(HALF, sub(square, ONE)), False)])
 
     def _row(self, part: JointPart) -> Row:
         return Row(f"row{part.row.name.rsplit('[', 1)[1][:-1]}", part.row.expression, False)
@@ -249,7 +299,7 @@ class DirectorAssembly:
         motion = joint.motions[0]
         carriers = self._carrier(joint.parent.body), self._carrier(joint.child.body)
         blocks = self._attached(joint.parent, joint.child)
-        axis = self._numbers(motion.axis)
+        axis = self.numbers(motion.axis)
         frames = self._frames(joint.parent, joint.child, self._axes(joint.kind, Vector.of(axis)))
         handle = self.handles[self._coordinates[id(c)]]
         if motion.offset is not ZERO or float(evaluate([motion.ratio], self._known)[0]) != 1.0:
@@ -290,14 +340,14 @@ class DirectorAssembly:
 
     def _rod(self, rod: Closure) -> None:
         assert rod.inertia is not None
-        a, beta, b = self._numbers([rod.inertia.at_a, rod.inertia.coupling, rod.inertia.at_b])
-        constants = {**self._places(rod.a, rod.b), "alpha_a": a, "beta": beta, "alpha_b": b, "gravity": self._numbers(self.model.gravity)}
+        a, beta, b = self.numbers([rod.inertia.at_a, rod.inertia.coupling, rod.inertia.at_b])
+        constants = {**self._places(rod.a, rod.b), "alpha_a": a, "beta": beta, "alpha_b": b, "gravity": self.numbers(self.model.gravity)}
         element = of_model.RodMass(self._carrier(rod.a.body), self._carrier(rod.b.body))
         self.system.add(element, f"{rod.name}.inertia", self._attached(rod.a, rod.b), constants)
 
     def _rows(self, name: str, rows: Sequence[Row]) -> None:
         """Constraints as expressions, by what they depend on: positions, time, rates."""
-        found = [r for r in (replace(r, expression=self._numeric(r.expression)) for r in rows) if not r.expression.is_number]
+        found = [r for r in (replace(r, expression=self.numeric(r.expression)) for r in rows) if not r.expression.is_number]
         if not found:
             return
         timed = any(r.expression.deps & KINDS["time"] for r in found)
@@ -318,9 +368,9 @@ class DirectorAssembly:
         if isinstance(load, JointForce) and load.kind == "joint_spring" and load.coordinate.motion is None and constant:
             self._joint_spring(load.name, load.coordinate, *(self._number(load.given[k]) for k in ("stiffness", "rest", "damping")))
             return
-        written = self._numeric if load.potential is not ZERO else self._law
+        written = self.numeric if load.potential is not ZERO else self._law
         forces = self._without_outputs(self._generalised(load, written), load.name)
-        potential = self._numeric(self.eq.resolve([load.potential])[0])
+        potential = self.numeric(self.eq.resolve([load.potential])[0])
         if any(s.id in self._changing for s in free_symbols([potential])):
             potential = ZERO  # the energy of a law that changes with time or states is not kept: its work is booked as supplied
         if potential is not ZERO:
@@ -351,7 +401,7 @@ class DirectorAssembly:
         # sensors may be read for the first time after compilation
         late = {e: self.model._readings[e] for e in free_symbols(resolved) if e in self.model._readings}
         resolved = substitute(resolved, {e: self.eq._sense(sensor, quantity)[i] for e, (sensor, quantity, i) in late.items()})
-        outputs = {n: self._numeric(e) for n, e in zip(self._outputs, resolved, strict=True)}
+        outputs = {n: self.numeric(e) for n, e in zip(self._outputs, resolved, strict=True)}
         self._attach(ModelServo(self.layout, outputs, self._forces), "servo")
 
     def _generalised(self, load: JointForce | LinkForce | FrameLoad, written: Callable[[Expr], Expr]) -> dict[Expr, Expr]:
@@ -397,7 +447,7 @@ class DirectorAssembly:
                 continue
             self._joint_spring(f"{joint.name}.drive", c, self._number(d.stiffness), self._number(d.rest), self._number(d.damping))
             if not self._constant(d.friction):
-                force = -self._numeric(d.friction) * tanh(c.v[0] / FRICTION_SPEED)
+                force = -self.numeric(d.friction) * tanh(c.v[0] / FRICTION_SPEED)
                 self._attach(of_model.ModelForce(self.layout, {c.q[0]: force}), f"{joint.name}.friction")
             elif d.friction is not ZERO:
                 handle = self.handles[self._coordinates[id(c)]]
@@ -420,4 +470,4 @@ def spring_energy(r: Expr, c: Any) -> Expr:
     return HALF * c.stiffness * stretch**2 + c.preload * stretch
 
 
-__all__ = ["DirectorAssembly"]
+__all__ = ["DirectorAssembly", "JointElements"]

@@ -23,7 +23,7 @@ TreeState = Callable[[np.ndarray, np.ndarray, float], State]
 def declare_events(built: DirectorAssembly, tree_state: TreeState, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
     """Gives the model's events to its assembled system."""
     for item in built.model.events.values():
-        (guard,) = (built._numeric(e) for e in built.eq.resolve([item.guard]))
+        (guard,) = (built.numeric(e) for e in built.eq.resolve([item.guard]))
         if guard.deps & KINDS["acceleration"]:
             raise InputError(
                 f"event '{item.name}': its guard speaks of accelerations, which the energy-consistent engine has not; use another formulation"

@@ -18,9 +18,9 @@ from ..symbolic.graph import evaluate
 from .assemble import check_closed
 from .callbacks import checked
 from .descriptor_system import UnreachablePose, tree_states
-from .director_assembly import DirectorAssembly
+from .director_assembly import DirectorAssembly, JointElements
 from .director_events import declare_events
-from .simulate import Controller, SimulationError, end_of, solution_of, sort_inputs
+from .simulate import Controller, SimulationError, end_of, instants_of, solution_of, sort_inputs, span_of
 from .state import State
 
 if TYPE_CHECKING:
@@ -33,26 +33,22 @@ AGREEMENTS = 30
 
 def simulate(
     formulation: Directors, x0: Any, t: float | Sequence[float], step: float, method: str, inputs: Mapping[str, Any] | None, times: Any,
-    outputs: int | None, parameters: np.ndarray | None, options: dict[str, Any],
+    outputs: int | None, parameters: np.ndarray | None, elements: JointElements | None, options: dict[str, Any],
 ) -> Solution:  # fmt: skip
     """A run of the assembled system of a model as a solution of its reference system; see :meth:`Directors.simulate`."""
     if parameters is not None:
         formulation = formulation.copy(parameters)  # type: ignore[assignment]
     system, model = formulation.reference, formulation.model
-    start = end_of(system, x0) if isinstance(x0, Solution) else formulation._state(x0)
+    start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
     check_closed(system, start)
-    span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
-    if not span[1] > span[0]:
-        raise InputError(f"simulate '{model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
-    if model.events and model.callbacks:
-        raise InputError(f"simulate '{model.name}': events together with callbacks need the recursive formulation")
+    span = span_of(model.name, start.t, t)
     start = start.with_values(t=span[0])
-    wanted = np.linspace(*span, outputs) if outputs is not None else times
+    wanted = instants_of(model.name, span, times, outputs)
     constants, signals, controllers = sort_inputs(system, inputs or {})
     called = [n for c in model.callbacks.values() for n in c.inputs]
     given = {n: x for n, x in (inputs or {}).items() if n not in controllers and n not in called}
     formulation.system.refresh()
-    built = DirectorAssembly(formulation.system, start, given, [*controllers, *called])
+    built = DirectorAssembly(formulation.system, start, given, [*controllers, *called], elements=elements)
     acting = Acting(formulation, built, start, constants, signals, controllers, method)
     held = acting if controllers or called else None
     if model.events:
@@ -84,7 +80,7 @@ class Acting:
         self.history: list[tuple[float, dict[str, float]]] = []
         self.accelerated = scheme(method).has_acceleration
         self.callbacks = list(self.system.model.callbacks.values())
-        self.arguments = [[built._numeric(e) for e in built.eq.resolve(list(c.arguments))] for c in self.callbacks]
+        self.arguments = [[built.numeric(e) for e in built.eq.resolve(list(c.arguments))] for c in self.callbacks]
         for name, c in controllers.items():
             if not c.period > 0:
                 raise InputError(f"controller of '{name}': the period {c.period} s must be positive")
@@ -117,7 +113,7 @@ class Acting:
             target = min(target, now + step) if self.callbacks else target
             part, reason = self._agreed(run, now, target, step) if self.callbacks else self._segment(run, now, target, step)
             first = 1 if rows.t else 0
-            rows.add(*(np.concatenate(b)[first:] for b in (part.t, part.q, part.v, part.lam, part.book)))
+            rows.add(*(block[first:] for block in part.joined()))
             now = float(run.clock[ap.T])
         if every > 1:
             joined = rows.joined()
@@ -165,21 +161,22 @@ class Acting:
             run.vec[ap.A0] = run.vec[ap.D0] = self.built.system.equations.accelerations(run.vec[ap.Q0], run.vec[ap.V0], now)[0]
 
     def _agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
-        """One step with callbacks that see its middle: repeated until their values do not change."""
+        """One step, or what is left of it before an event, with callbacks that see its middle: repeated until their values do not change."""
         from ..solvers import assembled_plan as ap
 
         saved = {k: x.copy() for k, x in vars(run).items() if isinstance(x, np.ndarray)}
         before = run.vec[ap.Q0].copy()
         values = self._called(before, run.vec[ap.V0], now, before)
+        act, run.events = run.events, None  # an event acts when the step that leads to it is found
         for k in range(AGREEMENTS):
             if k:
                 for name, x in saved.items():
                     getattr(run, name)[...] = x
             self._set(run, values)
             rows, reason = self._segment(run, now, target, step)
-            if reason != ap.FINISHED:
+            after, h = run.vec[ap.Q0], float(run.clock[ap.T]) - now
+            if reason not in (ap.FINISHED, ap.EVENT) or h <= 0.0:
                 break
-            after, h = run.vec[ap.Q0], target - now
             found = self._called(0.5 * (before + after), (after - before) / h, now + 0.5 * h, after)
             change = max(abs(found[n] - values[n]) / (1.0 + abs(found[n])) for n in found)
             values = found
@@ -190,6 +187,9 @@ class Acting:
                 f"simulate '{self.system.model.name}': callbacks and motion do not agree at t = {now:g} s; take a smaller step"
             )
         self.history.append((now, values))
+        run.events = act
+        if reason == ap.EVENT and act is not None and act(rows):
+            reason = ap.FINISHED
         return rows, reason
 
     def _called(self, q: np.ndarray, v: np.ndarray, t: float, held: np.ndarray) -> dict[str, float]:

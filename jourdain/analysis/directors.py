@@ -14,8 +14,8 @@ import numpy as np
 from ..errors import InputError
 from ..formalisms.directors import directors
 from ..results.solution import Solution
-from .assembled_system import AssembledSystem
-from .director_assembly import DirectorAssembly
+from .assembled_system import REDUCTIONS, AssembledSystem
+from .director_assembly import DirectorAssembly, JointElements
 from .formulations import DescriptorFormulation
 from .state import State
 from .system import System
@@ -35,15 +35,21 @@ class Directors(DescriptorFormulation):
     method = "energy-momentum"
 
     def __init__(self, reference: System, **options: Any) -> None:
+        if options.get("reduction") in REDUCTIONS:
+            raise InputError(f"reduction '{options['reduction']}' is chosen with a run: simulate(…, reduction='{options['reduction']}')")
         super().__init__(reference, "directors", directors, **options)
 
-    def assembled(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> AssembledSystem:
-        """The assembled system at a state, to look at its elements, its report and its schemes."""
-        return DirectorAssembly(self.system, self._state(state), inputs).system
+    def assembled(
+        self, state: Any = None, inputs: Mapping[str, float] | None = None, elements: JointElements | None = None
+    ) -> AssembledSystem:
+        """The assembled system at a state (by default zero, loops closed), to look at its elements, its report and its schemes."""
+        start = self.reference.assemble({}) if state is None else self.reference.state(state)
+        return DirectorAssembly(self.system, start, inputs, elements=elements).system
 
     def simulate(  # type: ignore[override]
         self, x0: Any, t: float | Sequence[float], step: float = 1e-2, method: str = "energy-momentum", inputs: Mapping[str, Any] | None = None,
-        times: Any = None, outputs: int | None = None, parameters: np.ndarray | None = None, **options: Any,
+        times: Any = None, outputs: int | None = None, parameters: np.ndarray | None = None,
+        elements: JointElements | None = None, **options: Any,
     ) -> Solution:  # fmt: skip
         """Motion from a state of the reference system (or the end of a solution) in steps of ``step`` seconds.
 
@@ -51,11 +57,21 @@ class Directors(DescriptorFormulation):
         further options go (``reduction``, ``tolerance``, ``adaptive`` …).  ``inputs``, ``times``, ``outputs`` and ``parameters`` are as in
         :func:`jourdain.analysis.simulate.simulate`: inputs may be numbers, functions or tables of time, or sampled controllers; output at
         given times is interpolated between the steps.  The solution has the usual channels, and those of the scheme behind ``step.``
-        (energies at the ends of steps, balance, momenta, violation of constraints, iterations).
+        (energies at the ends of steps, balance, momenta, violation of constraints, iterations).  ``elements`` adds laws with an exact balance
+        to hinges and sliders, an element of one coordinate with its constants (or a list of such pairs) by joint:
+
+        >>> import jourdain as jd
+        >>> from jourdain.library import pendulum
+        >>> directors = pendulum().compile(formulation="directors")
+        >>> brake = {"hinge": (jd.elements.Plastic(), {"stiffness": 1e3, "limit": 0.5})}
+        >>> sol = directors.simulate({"hinge.angle": 1.0}, 2.0, elements=brake)
+        >>> books = sol["step.energy.total"] + sol["step.energy.dissipated"]
+        >>> bool(abs(books - books[0]).max() < 1e-11)
+        True
         """
         from .director_runs import simulate
 
-        return simulate(self, x0, t, step, method, inputs, times, outputs, parameters, options)
+        return simulate(self, x0, t, step, method, inputs, times, outputs, parameters, elements, options)
 
     def track(
         self, outputs: Mapping[str, Any], state: Any, t: float | Sequence[float], step: float = 1e-2, method: str | None = None,

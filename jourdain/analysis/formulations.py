@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -367,6 +368,9 @@ class DescriptorFormulation(FormulatedSystem):
         from ..solvers.reductions import reduction as known
 
         super().__init__(reference)
+        takes = list(signature(make).parameters)[1:]
+        for name in set(options) - set(takes):
+            raise InputError(f"formulation '{formulation}' has no option '{name}'; it takes {', '.join(['reduction', *takes])}")
         self.formulation, self.reduction = formulation, reduction
         self._reduce = known(reduction)
         self.descriptor: Descriptor = make(reference.model, **options)
@@ -453,7 +457,7 @@ class DescriptorFormulation(FormulatedSystem):
         """Motion from a state of the reference system; see :func:`jourdain.analysis.descriptor_simulation.simulate_descriptor`."""
         from .descriptor_simulation import simulate_descriptor
 
-        start = self._state(state)
+        start = self.reference.state(state)
         check_closed(self.reference, start)
         self.system.refresh()
         return simulate_descriptor(self.system, self.formulation, start, t, **options)

@@ -171,12 +171,13 @@ class SemiRecursive(Recursive):
         ``outputs`` and ``projection`` (True: back onto the constraints after each step); for the augmented Lagrangian ``step`` (s),
         ``penalty`` (how many times stiffer than inertia over a step) and ``times`` on the grid of steps.
         """
-        start = self._state(state)
+        from .simulate import span_of
+
+        start = self.reference.state(state)
         own = State(self.system, start.q, start.v, start.z, start.t)
         if self.constraints and self.loops != "partition":
-            span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
             run = self._penalised if self.loops == "augmented-lagrangian" else self._with_multipliers
-            return run(own, span, **options)
+            return run(own, span_of(self.model.name, start.t, t), **options)
         if self.constraints:
             options.setdefault("formulation", "reduced")
         return self.system.simulate(own, t, **options)
@@ -186,11 +187,10 @@ class SemiRecursive(Recursive):
         step: float | None = None, times: Any = None, outputs: int | None = None, projection: bool = True,
     ) -> Solution:  # fmt: skip
         from ..solvers.ode import integrate
-        from .simulate import SimulationError, solution_of
+        from .simulate import SimulationError, instants_of, solution_of
 
         native = _Multipliers(self.system, self.loops, start)
-        if outputs is not None:
-            times = np.linspace(*span, outputs)
+        times = instants_of(self.model.name, span, times, outputs)
         trajectory = integrate(
             native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, positions=self.reference.nq,
             project=native.project if projection else None, dense=False,

@@ -14,7 +14,8 @@ from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from .assemble import check_closed
 from .assembled_servo import servo_report
-from .simulate import sort_inputs
+from .assembled_state import InconsistentState
+from .simulate import sort_inputs, span_of
 
 if TYPE_CHECKING:
     from .directors import Directors
@@ -35,14 +36,20 @@ def track(
     from .director_assembly import DirectorAssembly
 
     model = formulation.model
+    if not isinstance(outputs, Mapping):
+        raise InputError(
+            f"track '{model.name}': outputs {outputs!r} must be expressions by the names of inputs: {{'input': expression, …}}"
+        )
     for name in outputs:
+        if name in (inputs or {}):
+            raise InputError(f"track '{model.name}': input '{name}' is to be found and given at once; leave it out of inputs")
         if name not in model.inputs:
             raise InputError(f"track '{model.name}': there is no input '{name}'; there are {', '.join(model.inputs) or 'none'}")
     if not outputs:
         raise InputError(f"track '{model.name}': no outputs are given; give expressions that vanish, by the names of inputs")
-    start = formulation._state({} if state is None else state)
+    start = formulation.reference.state(state)
     check_closed(formulation.reference, start)
-    span = (start.t, start.t + float(t)) if np.ndim(t) == 0 else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
+    span = span_of(model.name, start.t, t)
     formulation.system.refresh()
     wanted: dict[str, Expr] = {n: as_expr(e) for n, e in outputs.items()}
     system = DirectorAssembly(formulation.system, start, inputs, outputs=wanted).system
@@ -58,7 +65,10 @@ def track(
         begun = system.servo_start(span[0])
         system.set_state(begun.q, begun.v)
     way = {"method": method or ("energy-momentum" if direct else "generalized-alpha"), "servo": "direct" if direct else "projected"}
-    raw = system.simulate(span[1], step, start=span[0], **{**way, **options})
+    try:
+        raw = system.simulate(span[1], step, start=span[0], **{**way, **options})
+    except InconsistentState as error:
+        raise InputError(f"track '{model.name}': {error}; adjust=True takes the nearest state that goes with the outputs") from None
     found = {n: at_instants(raw[f"servo.{n}"]) if direct else raw[f"servo.{n}"] for n in outputs}
     return formulation._translated(start, raw, _inputs_at(formulation, inputs or {}, raw.t, found))
 
@@ -82,13 +92,15 @@ def _inputs_at(
     reference, model = formulation.reference, formulation.model
     constants, signals, _ = sort_inputs(reference, {n: x for n, x in inputs.items() if n not in found})
 
+    parameters = dict(zip(reference.equations_of_motion.p, reference.parameter_vector, strict=True))
+
     def at(times: np.ndarray, rows: np.ndarray) -> np.ndarray:
         table = np.tile(reference.input_values(constants), (len(times), 1))
         for i, (name, item) in enumerate(model.inputs.items()):
             if name in found:
                 table[:, i] = np.interp(times, t, found[name])
             elif item.symbol in signals:
-                table[:, i] = evaluate([signals[item.symbol]], {model.time: times})[0]
+                table[:, i] = evaluate([signals[item.symbol]], {**parameters, model.time: times})[0]
         return table
 
     return at

@@ -62,13 +62,9 @@ def simulate(
         system = system.copy(parameters)
     restart = x0.restart if isinstance(x0, Solution) else None
     start: State = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
-    long = isinstance(t, (int, float)) or np.ndim(t) == 0
-    span = (start.t, start.t + float(t)) if long else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
-    if not span[1] > span[0]:
-        raise InputError(f"simulate '{system.model.name}': the end {span[1]:g} s is not after the start {span[0]:g} s")
+    span = span_of(system.model.name, start.t, t)
     check_closed(system, start)
-    if outputs is not None:
-        times = np.linspace(span[0], span[1], outputs)
+    times = instants_of(system.model.name, span, times, outputs)
     if formulation != "projected":
         from .independent_runs import simulate_independent
 
@@ -118,6 +114,26 @@ def end_of(system: System, solution: Solution) -> State:
         return state
     q, v, z = np.split(solution.restart.x[: system.nq + system.nv + system.nz], [system.nq, system.nq + system.nv])
     return State(system, q.copy(), v.copy(), z.copy(), solution.restart.t)
+
+
+def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
+    """First and last instant of a run over ``t`` seconds, or from t[0] to t[1]."""
+    try:
+        first, last = (begun, begun + float(t)) if np.ndim(t) == 0 else map(float, t)
+    except (TypeError, ValueError):
+        raise InputError(f"simulate '{name}': the time {t!r} is neither a number of seconds nor a pair (start, end)") from None
+    if not (last > first and np.isfinite(last - first)):
+        raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
+    return first, last
+
+
+def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:
+    """The instants to keep: those given, ``outputs`` equal ones, or None."""
+    if outputs is None:
+        return times
+    if not isinstance(outputs, (int, np.integer)) or outputs < 2:
+        raise InputError(f"simulate '{name}': outputs = {outputs!r} must be a whole number of at least 2")
+    return np.linspace(*span, outputs)
 
 
 class SimulationError(SolverError):

@@ -87,6 +87,8 @@ class System:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
         new = object.__new__(type(self))
         values = self._parameters if parameters is None else parameters
+        if np.shape(values) != self._parameters.shape:
+            raise InputError(f"'{self.model.name}': {np.size(values)} values are given for its {len(self._parameters)} parameters")
         new.__dict__.update(self.__dict__, _functions={}, _idle={}, _parameters=np.array(values, dtype=float))
         return new
 
@@ -175,6 +177,8 @@ class System:
         """A state from named positions and velocities (the rest zero); loops are not closed (see :meth:`assemble`)."""
         if isinstance(given, State):
             return given
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"'{self.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
         values = dict(given or {})
         c = self.configuration
         rates = {n: values.pop(n) for n in list(values) if n in c.velocity_names} | dict(velocities or {})

@@ -23,17 +23,14 @@ from ..formalisms.elements.clearance import Cavity, RevoluteClearance, Spherical
 from ..formalisms.elements.dissipation import Plastic, Viscoelastic, Viscous
 from ..formalisms.elements.pairs import Cylindrical, PlanarRevolute, Revolute
 from ..formalisms.elements.points import ParallelAxes, PointBody
-from ..formalisms.elements.potentials import CoordinateForce, CoordinatePotential, Penalty, PointMass, PointPotential
+from ..formalisms.elements.potentials import CoordinatePotential, Penalty, PointMass, PointPotential
 from ..formalisms.elements.rigid import DirectorBody, PlanarBody
 from ..formalisms.elements.rolling import BallOnPlate, RollingSphere
-from ..formalisms.elements.servo import CoordinateServo, hat, point_to_point
+from ..formalisms.elements.servo import CoordinateServo, point_to_point
 from ..symbolic.expr import ZERO, Expr
+from .manipulators import hat_motor
 
 GRAVITY = 9.81
-
-
-def _peak_hat(t: Expr, x: Expr, v: Expr, c: Any) -> Expr:
-    return c.peak * hat(t, c.rise, c.fall)
 
 
 def _lennard_jones(r: Expr, c: Any) -> Expr:
@@ -53,10 +50,6 @@ def dumbbell() -> AssembledSystem:
     return s
 
 
-def _motor() -> CoordinateForce:
-    return CoordinateForce(_peak_hat, {"peak": 1, "rise": 1, "fall": 1})
-
-
 def pair_with_motor(folded: bool = False, form: str = "robust", torque: float = 5.0) -> AssembledSystem:
     """Two planar bars joined by a hinge with a motor on the joint angle (thesis E2); stretched or folded at the start."""
     s = AssembledSystem("pair with motor")
@@ -69,7 +62,7 @@ def pair_with_motor(folded: bool = False, form: str = "robust", torque: float = 
     hinge, turn = PlanarRevolute(), PlanarJointAngle(form=form)
     s.add(hinge, "hinge", {"a": a, "b": b}, hinge.place((0.0, 0.5), None, qa, qb))
     s.add(turn, "turn", {"a": a, "b": b, "angle": angle}, turn.place(None, qa, qb, angle=math.pi))
-    s.add(_motor(), "motor", {"x": angle}, {"peak": torque, "rise": 0.25, "fall": 0.5})
+    s.add(hat_motor(), "motor", {"x": angle}, {"peak": torque, "rise": 0.25, "fall": 0.5})
     return s
 
 
@@ -128,7 +121,7 @@ def friction_oscillator() -> AssembledSystem:
     """A mass of 100 kg on an elasto-plastic friction element under a hat force of 300 N (thesis E10)."""
     s, x = _oscillator("friction oscillator", 100.0)
     s.add(Plastic(), "friction", {"x": x}, {"stiffness": 20000.0, "limit": 100.0})
-    s.add(_motor(), "load", {"x": x}, {"peak": 300.0, "rise": 1.0, "fall": 2.0})
+    s.add(hat_motor(), "load", {"x": x}, {"peak": 300.0, "rise": 1.0, "fall": 2.0})
     return s
 
 

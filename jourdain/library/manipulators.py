@@ -27,12 +27,16 @@ from ..symbolic.vectors import AXES, NULL
 
 GRAVITY = 9.81
 
-#: Angles of the first links against the base, of the second against the first links, of the end platform against the first leg (rad).
+#: Angles of the first links against the base (rad).
 FIRST_LINKS = (-1.340040319, 0.754354783, 2.848749885)
-SECOND_LINKS = 2.555907111
 
 
-def _torque(t: Expr, x: Expr, v: Expr, c: Any) -> Expr:
+def hat_motor() -> CoordinateForce:
+    """A force on a coordinate that rises and falls linearly: constants ``peak`` (N or N m), and ``rise`` and ``fall`` (s), when it is there and over."""
+    return CoordinateForce(_peak_hat, {"peak": 1, "rise": 1, "fall": 1})
+
+
+def _peak_hat(t: Expr, x: Expr, v: Expr, c: Any) -> Expr:
     return c.peak * hat(t, c.rise, c.fall)
 
 
@@ -89,7 +93,7 @@ def planar_manipulator(factor: float = 1.0, peaks: Sequence[float] = (-36.0, -24
         s.add(
             turn, f"turn{leg + 1}", {"a": body["base"], "b": body[link], "angle": angle}, turn.place(None, q["base"], q[link], angle=value)
         )
-        motor = CoordinateForce(_torque, {"peak": 1, "rise": 1, "fall": 1})
+        motor = hat_motor()
         s.add(motor, f"motor{leg + 1}", {"x": angle}, {"peak": factor * peaks[leg], "rise": 0.25, "fall": 0.5})
     return s
 

@@ -301,7 +301,8 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         from difflib import get_close_matches
 
         near = get_close_matches(path, known, 3)
-        raise ModelError(f"there is no body or frame '{path}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
+        told = f"did you mean {', '.join(near)}?" if near else f"'{self.name}' has {', '.join(known[:12])}{' …' if len(known) > 12 else ''}"
+        raise ModelError(f"there is no body or frame '{path}'; {told}")
 
     def describe(self) -> str:
         """The tree, the coordinates and which formalism will be used and why."""

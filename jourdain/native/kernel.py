@@ -22,7 +22,7 @@ import hashlib
 import linecache
 import threading
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from .kernel_writer import Module, returned
 _lock = threading.RLock()
 
 
-@cache
 def _sources() -> bytes:
     """Digest of every source of this package that kernels are made of."""
     digest = hashlib.sha256()
@@ -45,6 +44,10 @@ def _sources() -> bytes:
         for file in sorted(folder.glob("*.py")):
             digest.update(file.name.encode() + file.read_bytes())
     return digest.digest()
+
+
+#: Taken on import: code compiled from what is loaded now must not be kept under the name of sources that are edited while it runs.
+_SOURCES = _sources()
 
 
 class Function(Source):
@@ -76,15 +79,15 @@ class Kernel:
 
     def __init__(self, function: Callable[[int], int]) -> None:
         self.source = Source(function)
+        self._library: engine.Library | None = None
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
-
-    @cached_property
-    def _library(self) -> engine.Library:
-        return engine.Library([_object(self.source, (INT,), _kernel_entry)])
 
     @cached_property
     def address(self) -> int:
         """Where the machine code begins."""
+        with _lock:  # two libraries would be made by two threads, and the one whose address is kept might be freed
+            if self._library is None:
+                self._library = engine.Library([_object(self.source, (INT,), _kernel_entry)])
         return self._library.address("entry")
 
     @cached_property
@@ -95,7 +98,8 @@ class Kernel:
 
 def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
     """Object code of a function and all that it calls, with its entry point."""
-    key = engine.content_key("kernel", entry.__name__, f.name, repr(types), repr(f.around), _sources(), "".join(linecache.getlines(f.file)))
+    where = f"{f.name}:{f.python.__code__.co_firstlineno}"
+    key = engine.content_key("kernel", entry.__name__, where, repr(types), repr(f.around), _SOURCES, "".join(linecache.getlines(f.file)))
     found = engine.read_cache(key, ".o")
     if found is None:
         module = Module()

@@ -277,6 +277,8 @@ class Operations:
         """A view of the elements from the first up to, but not with, the last."""
         if not isinstance(view.type, View) or view.type.axes != 1:
             raise KernelError("only arrays of one axis have slices in kernels")
+        if (first or "").startswith("-") or (last or "").startswith("-"):
+            raise KernelError("bounds of a slice count from the start in kernels")
         pointer = view.operands[0] if first is None else self.moved(view, first)
         size = last or view.operands[1]
         return Value(view.type, (pointer, size if first is None else self.op(f"sub nsw i64 {size}, {first}")))

@@ -255,6 +255,8 @@ class FunctionWriter(Operations):
             self.begin(after)
 
     def _While(self, s: ast.While) -> None:
+        if s.orelse:
+            raise self.error(s, "kernels have no else of a while loop")
         head, inside, after = self.label(), self.label(), self.label()
         self.begin(head)
         endless = isinstance(s.test, ast.Constant) and bool(s.test.value)
@@ -413,6 +415,8 @@ class FunctionWriter(Operations):
         if not isinstance(base.type, View):
             raise self.error(node, f"{ast.unparse(node.value)} is not an array")
         if isinstance(node.slice, ast.Slice):
+            if node.slice.step is not None:
+                raise self.error(node, f"the slice {ast.unparse(node)} has a step; views are contiguous")
             first, last = (self.integer(self.expression(n)) if n is not None else None for n in (node.slice.lower, node.slice.upper))
             return self.part(base, first, last)
         return self.got(self.element(base, self.index(node.slice)))
@@ -434,6 +438,8 @@ class FunctionWriter(Operations):
             return self._call(node, f.content, arguments, named)
         if not callable(f.content) or f.content not in BUILTIN:
             raise self.error(node, f"{ast.unparse(node.func)} is no function of the kernel language")
+        if node.keywords:
+            raise self.error(node, f"{ast.unparse(node.func)} takes no named arguments in kernels")
         return BUILTIN[f.content](self, arguments)
 
     def _call(self, node: ast.Call, f: Source, arguments: list[Value], named: dict[Any, Value]) -> Value:

@@ -83,12 +83,12 @@ def _scalars(frame: Any, x: Any) -> None:
 
 
 @hot
-def _group_values(frame: Any, g: int, which: int, r: Any, values: Any, x: Any, args: Any) -> None:
-    """Evaluates the instances of a group and adds their results."""
+def _group_values(frame: Any, g: int, which: int, r: Any, values: Any, x: Any, args: Any) -> float:
+    """Evaluates the instances of a group and adds their results; the largest residual of a row that is left out."""
     group = table(frame, ap.F_GROUPS, g, ap.GROUP_COLUMNS)
     kernel_row = table(frame, ap.F_KERNELS, group[ap.KERNEL_AT] + which, ap.KERNEL_COLUMNS)
     rows, entries = group[ap.ROWS], kernel_row[ap.ENTRIES] if which != ap.RESIDUAL else 0
-    y = doubles(frame[ap.F_Y], rows + entries)
+    y, aside = doubles(frame[ap.F_Y], rows + entries), 0.0
     last = 2 if which == ap.RESIDUAL else 3
     args[0], args[1], args[2], args[last + 1] = frame[ap.F_X], frame[ap.F_Y], frame[ap.F_Y] + 8 * rows, frame[ap.F_WORK]
     for i in range(group[ap.COUNT]):
@@ -99,10 +99,13 @@ def _group_values(frame: Any, g: int, which: int, r: Any, values: Any, x: Any, a
         for a in range(rows):
             if unknown[a] >= 0:
                 r[unknown[a]] += y[a]
+            elif a >= rows - group[ap.M]:
+                aside = max(aside, abs(y[a]))
         slot = integers(frame[ap.F_SLOTS] + 8 * (kernel_row[ap.SLOTS_AT] + i * entries), entries)
         for e in range(entries):
             if slot[e] >= 0:
                 values[slot[e]] += y[rows + e]
+    return aside
 
 
 @kernel
@@ -118,8 +121,10 @@ def evaluate(address: int) -> int:
         for i in range(frame[ap.N_ENTRIES]):
             values[i] = 0.0
     _scalars(frame, x)
+    clock = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)
+    clock[ap.ASIDE] = 0.0
     for g in range(frame[ap.N_GROUPS]):
-        _group_values(frame, g, which, r, values, x, args)
+        clock[ap.ASIDE] = max(clock[ap.ASIDE], _group_values(frame, g, which, r, values, x, args))
     return 0
 
 
@@ -271,9 +276,10 @@ def _project_rates(address: int, frame: Any) -> int:
 
 @jit
 def book_violation(frame: Any) -> None:
-    """The largest residual of a constraint goes into the books."""
+    """The largest residual of a constraint goes into the books, also of one that is left out."""
     book, r = doubles(frame[ap.F_BOOK], ap.BOOK), doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS])
     unknown = integers(frame[ap.F_MULTIPLIER_ROWS], frame[ap.N_MULTIPLIERS])
+    book[ap.VIOLATION] = max(book[ap.VIOLATION], doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.ASIDE])
     for k in range(frame[ap.N_MULTIPLIERS]):
         if unknown[k] >= 0:
             book[ap.VIOLATION] = max(book[ap.VIOLATION], abs(r[unknown[k]]))

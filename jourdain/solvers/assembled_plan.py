@@ -49,9 +49,10 @@ VECTORS = 17
 # Vectors of multipliers (rows of ``lam``): physical λ of the last step, scaled Λ of this step, saved.
 LAST, NOW, KEPT = range(3)
 
-# Entries of ``clock``; GROWTH is how much a residual may grow in a step of Newton's method.
-T, H, T_GRID, T_END, STEP, H_MIN, T_RATE1, T_RATE2, H_NEXT, ERROR, SIZE, T_START, ALPHA, GROWTH, MOMENTUM, ROWS_NORM = range(16)
-CLOCK_SIZE = 16
+# Entries of ``clock``; GROWTH is how much a residual may grow in a step of Newton's method, ASIDE the largest residual of a row that is left
+# out because it follows from others.
+T, H, T_GRID, T_END, STEP, H_MIN, T_RATE1, T_RATE2, H_NEXT, ERROR, SIZE, T_START, ALPHA, GROWTH, MOMENTUM, ROWS_NORM, ASIDE = range(17)
+CLOCK_SIZE = 17
 # Entries of ``scheme``: evaluation, θ, β, γ, α_m, α_f, then what the step makes of them.
 EVALUATION, THETA, BETA, GAMMA, ALPHA_M, ALPHA_F, KAPPA, WEIGHT, FACTOR = range(9)
 SCHEME_SIZE = 10

@@ -45,6 +45,13 @@ class Rows:
         return tuple(np.concatenate(part) for part in (self.t, self.q, self.v, lam, self.book))
 
 
+def _second_order(plan: ap.Plan, size: int) -> np.ndarray:
+    """Which coordinates are not of first order."""
+    found = np.ones(size, bool)
+    found[plan.first[:, 0]] = False
+    return found
+
+
 class Run:
     """The memory of one integration and its march.
 
@@ -60,16 +67,16 @@ class Run:
         self.vec[ap.Q0], self.vec[ap.Q1], self.vec[ap.V0] = q0, q0, v0
         self.scheme, self.clock, self.control = np.zeros(ap.SCHEME_SIZE), np.zeros(ap.CLOCK_SIZE), np.zeros(ap.CONTROL_SIZE)
         self.scheme[: len(coefficients)] = coefficients
-        self.count, self._books = np.zeros(ap.COUNT_SIZE, np.int64), np.zeros(ap.BOOK + ap.AUDIT_SIZE)
+        self.count, self.books = np.zeros(ap.COUNT_SIZE, np.int64), np.zeros(ap.BOOK + ap.AUDIT_SIZE)
         self.control[ap.TOLERANCE], self.control[ap.CONTRACTION] = tolerance, 1e-2
         self.count[ap.MAX_ITERATIONS] = max_iterations
-        second = np.ones(q0.size, bool)
-        second[plan.first[:, 0]] = False
-        self.clock[ap.SIZE] = size = max(1e-8, float(np.abs(q0[second]).max(initial=0.0 if second.any() else 1.0)))
-        self.peak = np.where(second, 0.0, np.maximum(np.abs(q0), 1e-6 * size))
+        second = _second_order(plan, q0.size)
+        self.clock[ap.SIZE] = max(1e-8, float(np.abs(q0[second]).max(initial=0.0 if second.any() else 1.0)))
         self.analyses = 0
         #: Acts at an event; says whether the run goes on.
         self.events: Callable[[Rows], bool] | None = None
+        #: Values of the guards of events.
+        self.guards = np.zeros((0, 0))
         #: Column in the output of every multiplier.
         self.multiplier_columns: np.ndarray | None = None
         self._only_library = False
@@ -81,6 +88,9 @@ class Run:
         self._kept = plan.fill(self.frame)
         self.lam, self.z = np.zeros((3, plan.multiplier_rows.size)), np.zeros((2, z0.size))
         self.z[:] = z0
+        q = np.abs(self.vec[ap.Q0])
+        #: Sizes that first-order coordinates have had; zero for all others.
+        self.peak = np.where(_second_order(plan, q.size), 0.0, np.maximum(q, 1e-6 * self.clock[ap.SIZE]))
         self.r, self.delta, self.values = np.zeros(plan.unknowns), np.zeros(plan.unknowns), np.zeros(pattern[1].size)
         self.lu: SparseLU | None = None
         self.library: LibraryLU | None = None
@@ -92,7 +102,7 @@ class Run:
         f = self.frame
         f[ap.N_Q], f[ap.N_HISTORY], f[ap.N_ENTRIES] = self.vec.shape[1], self.z.shape[1], self.values.size
         slots = {ap.F_VEC: self.vec, ap.F_LAM: self.lam, ap.F_HISTORY: self.z, ap.F_SCHEME: self.scheme, ap.F_CLOCK: self.clock,
-                 ap.F_CONTROL: self.control, ap.F_COUNT: self.count, ap.F_BOOK: self._books, ap.F_R: self.r, ap.F_VALUES: self.values,
+                 ap.F_CONTROL: self.control, ap.F_COUNT: self.count, ap.F_BOOK: self.books, ap.F_R: self.r, ap.F_VALUES: self.values,
                  ap.F_DELTA: self.delta, ap.F_PEAK: self.peak}  # fmt: skip
         for slot, array in slots.items():
             f[slot] = array.ctypes.data
@@ -107,7 +117,7 @@ class Run:
     @property
     def book(self) -> np.ndarray:
         """Energies, momenta and sums since the last output."""
-        return self._books[: ap.BOOK]
+        return self.books[: ap.BOOK]
 
     def set_time(self, start: float, end: float, step: float, every: int = 1) -> None:
         """The span, the step (largest step when adaptive) and the number of steps from output to output."""
@@ -217,7 +227,7 @@ class Run:
                     return ap.FINISHED
                 out = self._output()
             elif reason == ap.ANALYSE:
-                self._analyse_again()
+                self.analyse_again()
             elif reason == ap.FAILED and self._inaccurate():
                 self._fall_back()
                 self.clock[ap.H_NEXT] = self.clock[ap.STEP]
@@ -228,7 +238,7 @@ class Run:
             elif taken >= limit:
                 limit = max(1, int(limit * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
 
-    def _analyse_again(self) -> None:
+    def analyse_again(self) -> None:
         """New pivots when the old ones do not serve, then the library; when that fails too the march halves the step."""
         if self._stay or self.count[ap.RETRIED] == 1:
             return self._fall_back()

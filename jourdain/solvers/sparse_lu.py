@@ -11,9 +11,6 @@ Native loops call :data:`factorise` and :data:`solve` by address with the frame 
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
-
 import numpy as np
 
 from ..errors import InputError, SolverError
@@ -159,14 +156,13 @@ def _eliminate(start, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up,
             if optional[column] == 0 or inverse[column] >= 0:
                 return k, True
             optional[column], inverse[column], rows[k] = 2, k, column
-            lp[k + 1], up[k + 1] = nl, nu
-            continue
-        inverse[chosen], rows[k] = k, chosen
-        for p in range(top, n):
-            i = out[p]
-            if inverse[i] < 0:
-                li[nl], lx[nl] = i, x[i] / x[chosen]
-                nl += 1
+        else:
+            inverse[chosen], rows[k] = k, chosen
+            for p in range(top, n):
+                i = out[p]
+                if inverse[i] < 0:
+                    li[nl], lx[nl] = i, x[i] / x[chosen]
+                    nl += 1
         for p in range(top, n):
             x[out[p]] = 0.0  # a later column that does not reach this row must find 0 there
         lp[k + 1], up[k + 1] = nl, nu
@@ -226,13 +222,13 @@ class SparseLU:
         """New factors for new values on the analysed pattern: OK, SINGULAR or DEGRADED (growth: analyse again)."""
         ax = np.ascontiguousarray(ax, float)
         self.frame[AX] = ax.ctypes.data
-        return _python(factorise.address)(self.frame.ctypes.data)
+        return factorise.call(self.frame.ctypes.data)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """x of A x = b."""
         x = np.array(b, float)
         self.frame[RHS] = x.ctypes.data
-        _python(solve.address)(self.frame.ctypes.data)
+        solve.call(self.frame.ctypes.data)
         return x
 
     def refined(self, ax: np.ndarray, b: np.ndarray, times: int = 1) -> np.ndarray:
@@ -283,10 +279,6 @@ def dependent_columns(
 def _sorted(starts: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The indices of every column in ascending order: the order in which a column is eliminated."""
     return indices[np.lexsort((indices, np.repeat(np.arange(starts.size - 1), np.diff(starts))))].astype(np.int32)
-
-
-def _python(address: int) -> Callable[[int], int]:
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(address)
 
 
 @kernel

@@ -29,6 +29,7 @@ def seconds_per_call(function: NativeFunction, t: float, x: np.ndarray, rounds: 
     args = function.args.copy()
     args[:3] = clock.ctypes.data, state.ctypes.data, out.ctypes.data
     count, best = 1, np.inf
+    repeat(function.address, args.ctypes.data, 1)  # compiled, and memory warm
     while True:
         begin = time.perf_counter()
         repeat(function.address, args.ctypes.data, count)

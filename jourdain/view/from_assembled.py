@@ -63,7 +63,7 @@ def assembled_scene(
 
 def _up(solution: Any, system: Any) -> str:
     """The axis against gravity: y for systems that move in a plane x, y."""
-    weights = [n["gravity"] for n in system._numbers if "gravity" in n and np.any(n["gravity"])]
+    weights = [n["gravity"] for n in system.constants if "gravity" in n and np.any(n["gravity"])]
     if weights:
         return "xyz"[int(np.argmax(np.abs(weights[0])))]
     return "y" if any(f"{h.name}.angle" in solution or h.size == 2 for h in system.handles) else "z"
@@ -92,7 +92,7 @@ def _point(given: np.ndarray) -> np.ndarray:
 
 def _sides(system: Any) -> Iterator[tuple[Any, list[tuple[Any, np.ndarray]]]]:
     """Elements between two points, with the block (None: the ground) and the place in it of each."""
-    for instance, numbers in zip(system.instances, system._numbers, strict=True):
+    for instance, numbers in zip(system.instances, system.constants, strict=True):
         if getattr(instance.element, "a", None) is None or getattr(instance.element, "b", None) is None:
             continue
         sides = []
@@ -118,18 +118,19 @@ def _points(system: Any) -> dict[str, list[np.ndarray]]:
 
 
 def _extent(solution: Any, points: Mapping[str, Sequence[np.ndarray]]) -> float:
-    """Size of the region the bodies move in, m."""
-    tracks = [t.positions for t in (_track(solution, h) for h in solution.system.handles) if t is not None]
-    arms = [2.0 * float(np.linalg.norm(p)) for places in points.values() for p in places if tracks]
+    """Size of the mechanism as it starts, m; of a body alone, that of the region it moves in (it may fall far)."""
+    tracks = [np.asarray(t.positions) for t in (_track(solution, h) for h in solution.system.handles) if t is not None]
     if not tracks:
         return 1.0
-    return max(float(np.ptp(np.concatenate(tracks), axis=0).max()), *arms, 1e-3)
+    arms = [2.0 * float(np.linalg.norm(p)) for places in points.values() for p in places]
+    start = max(float(np.ptp([x[0] for x in tracks], axis=0).max()), *arms, 0.0)
+    return start or max(float(np.ptp(tracks[0], axis=0).max()), 1e-3)
 
 
 def _invented(system: Any, h: Any, points: Mapping[str, list[np.ndarray]], size: float) -> list[Shape]:
     """A ball for a point, rods between the points of a body; if these are few or many, the box of its inertia with rods to them."""
     own = [
-        n for i, n in zip(system.instances, system._numbers, strict=True)
+        n for i, n in zip(system.instances, system.constants, strict=True)
         if i.blocks.get("body") is h and "euler" in n and np.sum(n["mass"]) > 0.0
     ]  # fmt: skip
     if h.size in (2, 3):

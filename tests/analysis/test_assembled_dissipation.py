@@ -5,7 +5,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.analysis.assembled_system import AssembledSystem
-from jourdain.formalisms.elements.dissipation import PointDashpot, Viscoelastic, Viscous
+from jourdain.formalisms.elements.dissipation import Plastic, PointDashpot, Viscoelastic, Viscous
 from jourdain.formalisms.elements.element import Element
 from jourdain.formalisms.elements.potentials import CoordinatePotential, PointMass
 from jourdain.formalisms.elements.schemes import NAMES
@@ -77,3 +77,27 @@ def test_dry_friction_of_a_joint_is_dissipated() -> None:
     assert sol["step.energy.dissipated"][-1] == pytest.approx(turned[-1], rel=1e-3)  # limit times angle
     exact = m.compile().simulate(start, 0.4, rtol=1e-10, atol=1e-12)["hinge.angle"][-1]
     assert sol["hinge.angle"][-1] == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_joint_damping_of_a_model_keeps_the_order_of_every_scheme(method: str) -> None:
+    m = jd.Model("damped pendulum")
+    rod = m.body("rod", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    m.revolute("hinge", m.ground, rod, axis="y", damping=0.5)
+    exact = m.compile().simulate({}, 1.0, rtol=1e-11, atol=1e-12)["hinge.angle"][-1]
+    directors = m.compile(formulation="directors")
+    errors = [abs(directors.simulate({}, 1.0, step=h, method=method)["hinge.angle"][-1] - exact) for h in (0.01, 0.005)]
+    assert errors[0] / errors[1] == pytest.approx(2.0 if method == "backward-euler" else 4.0, rel=0.1)
+
+
+@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("limit", [100.0, 1.0])
+def test_plastic_elements_that_stick_or_slip(method: str, limit: float) -> None:
+    """Second order when sticking; at yield the slope of the force jumps, an error of the second order too, whose size depends on where in a
+    step that happens: the error is measured against a power of the step over four steps."""
+    s = oscillator(Plastic(), {"stiffness": 20.0, "limit": limit})
+    reference = s.simulate(1.0, 1e-4)["x"][-1]
+    steps = np.array([0.02, 0.014, 0.01, 0.007, 0.005])
+    errors = [abs(s.simulate(1.0, h, method)["x"][-1] - reference) for h in 1.0 / np.ceil(1.0 / steps)]
+    order = 1 if method == "backward-euler" else 2
+    assert np.max(errors / steps**order) < (2.5 if order == 1 else 3.0)

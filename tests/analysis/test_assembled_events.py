@@ -1,5 +1,6 @@
 """Events in the energy-consistent engine: releases, lift-off, landing, impacts, switches and stops, located as true states of the scheme."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from jourdain.analysis.assembled_system import AssembledSystem
 from jourdain.analysis.formulations import formulate
 from jourdain.analysis.simulate import Controller, SimulationError
 from jourdain.errors import InputError, ModelError
+from jourdain.formalisms.elements.augmentation import JointAngle
 from jourdain.formalisms.elements.carriers import Ground
 from jourdain.formalisms.elements.dissipation import Plastic
 from jourdain.formalisms.elements.element import Element
@@ -185,6 +187,65 @@ def test_constants_switched_at_events_and_internal_variables_kept() -> None:
     assert sol["y"][-1] == pytest.approx(plain.simulate(8.0, 0.01)["y"][-1], abs=2e-3) and sol["energy.dissipated"][-1] > 0.1
 
 
+# -- energy across many events ------------------------------------------------------------------------------------------
+
+
+def double_pendulum(spring: bool) -> tuple[AssembledSystem, Any, Any]:
+    """Two rods in line, hinged at the origin, and the angle between them as a coordinate."""
+    s = AssembledSystem("double pendulum")
+    q = [DirectorBody.coordinates_of((0.5 + k, 0.0, 0.0)) for k in range(2)]
+    rods = [s.coordinates(f"rod{k}", 12, q[k]) for k in range(2)]
+    for k in range(2):
+        s.add(DirectorBody(), f"inertia{k}", {"body": rods[k]}, DirectorBody.numbers(1.0, (1e-3, 1 / 12, 1 / 12), gravity=(0, 0, -G)))
+    shoulder, elbow, angle = Revolute(a=Ground()), Revolute(), JointAngle()
+    s.add(shoulder, "shoulder", {"b": rods[0]}, shoulder.place((0, 0, 0), (0, 1, 0), b=q[0]))
+    s.add(elbow, "elbow", {"a": rods[0], "b": rods[1]}, elbow.place((1, 0, 0), (0, 1, 0), a=q[0], b=q[1]))
+    bend = s.coordinates("bend", 1, 0.0)
+    s.add(angle, "bending", {"a": rods[0], "b": rods[1], "angle": bend}, angle.place((0, 1, 0), a=q[0], b=q[1]))
+    s.add(CoordinatePotential(), "spring", {"x": bend}, {"stiffness": 5.0 if spring else 0.0, "rest": 0.0})
+    return s, rods, bend
+
+
+@pytest.mark.parametrize("reduction", ["none", "bodies", "joints"])
+def test_energy_is_exact_across_hundreds_of_events_that_come_close_together(reduction: str) -> None:
+    """A spring changes where it stores nothing; other guards cross zero with it, or a picosecond later."""
+    s, _, bend = double_pendulum(spring=True)
+    s.event("falling", lambda s: s.x[0], {"x": bend}, direction=-1, action=lambda at: at.change("spring", stiffness=20.0))
+    s.event("rising", lambda s: s.x[0], {"x": bend}, direction=1, action=lambda at: at.change("spring", stiffness=5.0))
+    for i in range(3):
+        s.event(f"at {i}", lambda s, i=i: s.x[0] - 0.1 * i, {"x": bend})
+        s.event(f"just after {i}", lambda s, i=i: s.x[0] - 0.1 * i - 1e-12, {"x": bend})
+    sol = s.simulate(10.0, 0.02, reduction=reduction)
+    counts = Counter(name for _, name in sol.metadata["events"])
+    assert counts["falling"] + counts["rising"] == counts["at 0"] == counts["just after 0"] == 41
+    assert counts["at 1"] == counts["just after 1"] and counts["at 2"] == counts["just after 2"] > 20
+    assert np.ptp(sol["energy.total"]) < 2e-12 and np.diff(sol.t)[np.diff(sol.t) > 0].min() > 1e-6
+
+
+@pytest.mark.parametrize("reduction", ["none", "bodies", "joints"])
+def test_a_linkage_bounces_on_a_floor_without_loss(reduction: str) -> None:
+    """Impulses along the floor's normal, in the metric of the constrained masses, that reverse the speed of an end and keep the energy."""
+    s, rods, _ = double_pendulum(spring=False)
+
+    def bounce(k: int) -> Any:
+        def action(at: Any) -> None:
+            now, place = s.equations.at(at.q, at.v, at.t), slice(rods[k].offset, rods[k].offset + 12)
+            normal = np.zeros(at.q.size)
+            normal[place][[2, 5]] = 1.0, 0.5
+            M, A = now.mass.toarray(), now.rows.toarray()
+            K = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
+            pushed = np.linalg.lstsq(K, np.append(normal, np.zeros(len(A))), rcond=None)[0][: at.q.size]
+            at.v -= 2.0 * (at.v @ M @ pushed) / (pushed @ M @ pushed) * pushed
+
+        return action
+
+    for k in range(2):
+        s.event(f"end {k}", lambda s: s.b[2] + 0.5 * s.b[5] + 0.3, {"b": rods[k]}, direction=-1, action=bounce(k))
+    sol = s.simulate(6.0, 0.01, reduction=reduction)
+    assert len(sol.metadata["events"]) > 20
+    assert np.ptp(sol["energy.total"]) < 1e-10 and sol["rod1.position"][:, 2].min() > -0.8
+
+
 # -- events of models -------------------------------------------------------------------------------------------------
 
 
@@ -222,6 +283,27 @@ def test_sampled_controllers_and_impacts_in_one_run() -> None:
     sol = formulate(system, "directors").simulate({"hinge.angle": 1.0}, 3.0, step=0.005, inputs=brake)
     assert len(sol.metadata["events"]) == exact.statistics["events"] > 2
     assert sol["hinge.angle"][-1] == pytest.approx(exact["hinge.angle"][-1], abs=1e-4)
+
+
+@pytest.mark.parametrize("reduction", ["none", "bodies"])
+def test_callbacks_and_impacts_in_one_run(reduction: str) -> None:
+    """A law in Python, and the same one in symbols, between impacts."""
+
+    def model(called: bool) -> jd.Model:
+        m = library.pendulum()
+        hinge = m.joints["hinge"]
+        drag = m.callback("drag", lambda v: -0.5 * v, [hinge.velocity]) if called else -0.5 * hinge.velocity
+        m.force(hinge, drag, name="motor")
+        m.event("wall", hinge.position, direction=-1, jump={hinge.velocity: -0.8 * hinge.velocity})
+        return m
+
+    runs = [formulate(model(False).compile(), "directors").simulate({"hinge.angle": 1.0}, 3.0, step=0.02, reduction=reduction)]
+    with pytest.warns(UserWarning, match="'drag' run in Python"):
+        runs.append(formulate(model(True).compile(), "directors").simulate({"hinge.angle": 1.0}, 3.0, step=0.02, reduction=reduction))
+    times = [np.array([t for t, _ in sol.metadata["events"]]) for sol in runs]
+    assert len(times[0]) == len(times[1]) > 2 and np.allclose(*times, atol=2e-4)
+    assert runs[1]["hinge.angle"].min() > -1e-9
+    assert runs[0]["hinge.angle"][-1] == pytest.approx(runs[1]["hinge.angle"][-1], abs=2e-4)
 
 
 def test_accumulating_impacts_come_to_rest_or_are_named() -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+import jourdain as jd
 from jourdain.analysis.assembled_system import AssembledSystem
 from jourdain.errors import InputError, ModelError
 from jourdain.formalisms.elements.augmentation import Screw
 from jourdain.formalisms.elements.carriers import Ground, Particle
 from jourdain.formalisms.elements.clearance import Cavity, SphericalClearance
+from jourdain.formalisms.elements.element import Element
 from jourdain.formalisms.elements.pairs import Revolute
 from jourdain.formalisms.elements.points import PointBody
 from jourdain.formalisms.elements.potentials import PointMass
@@ -35,13 +37,21 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no size": (lambda: AssembledSystem("s").coordinates("rod", 0, ()), "'rod' of size 0 .* at least 1"),
     "one for three": (lambda: AssembledSystem("s").coordinates("rod", 3, 2.0), "'rod': q0 must hold 3 numbers, got 2.0"),
     "no name": (lambda: AssembledSystem("s").coordinates("", 3, 0.0), "give a name"),
-    "negative mass": (lambda: DirectorBody.numbers(-1.0, (1, 1, 1)), "mass -1 and inertia"),
+    "negative mass": (lambda: DirectorBody.numbers(-1.0, (1, 1, 1)), "mass -1 kg is negative"),
     "mass not a number": (lambda: DirectorBody.numbers(np.nan, (1, 1, 1)), "mass nan.*must be finite"),
     "negative inertia": (lambda: DirectorBody.numbers(1.0, (-1, 1, 1)), "no distribution of mass"),
     "two moments": (lambda: DirectorBody.numbers(1.0, (1, 1)), "inertia .1.0, 1.0. .* not 3 or 3 × 3"),
     "unsymmetric": (lambda: DirectorBody.numbers(1.0, [[1, 0.2, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
     "flat centre": (lambda: DirectorBody.numbers(1.0, (1, 1, 1), (0, 0)), "centre of mass .0.0, 0.0. are not"),
     "left-handed": (lambda: DirectorBody.coordinates_of((0, 0, 0), -np.eye(3)), "left-handed"),
+    "no rotation": (lambda: DirectorBody.coordinates_of((0, 0, 0), 2 * np.eye(3)), "not of length 1"),
+    "one angular velocity": (lambda: DirectorBody.rates_of(HERE, omega=3.0), "angular velocity 3.0 must hold 3 numbers"),
+    "ground as text": (lambda: Revolute(a="ground"), "Revolute: 'ground' is no kind of body; give Ground()"),
+    "axis as text": (lambda: Revolute(a=Ground()).place((0, 0, 0), "y", b=HERE), "axis y has no direction"),
+    "guard of another block": (lambda: top().event("floor", lambda s: s.ball[2], {"top": top().handles[0]}), "'floor'.*uses 'ball'.*are top"),
+    "guard without blocks": (lambda: top().event("floor", lambda s: s.top[2]), "uses 'top'; its blocks are none"),
+    "guard as condition": (lambda: top().event("noon", lambda s: s.t > 1.0), "'noon'.*is a condition; give .* crosses zero"),
+    "action as text": (lambda: top().event("noon", lambda s: s.t - 1.0, action="stop"), "'noon': action 'stop' cannot be called"),
     "small rotation": (lambda: DirectorBody.coordinates_of((0, 0, 0), np.eye(2)), "3 × 3 numbers"),
     "planar mass": (lambda: PlanarBody.numbers(-1.0, 1.0), "mass -1"),
     "planar inertia": (lambda: PlanarBody.numbers(1.0, -1.0), "inertia -1"),
@@ -91,8 +101,12 @@ RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "iterations": ({"end": 1.0, "step": 0.1, "max_iterations": 0}, "max_iterations = 0"),
     "method": ({"end": 1.0, "step": 0.1, "method": "euler"}, "method 'euler' is unknown; choose one of"),
     "reduction": ({"end": 1.0, "step": 0.1, "reduction": "all"}, "reduction 'all' is unknown; choose one of"),
-    "coefficient": ({"end": 1.0, "step": 0.1, "rho": 0.5}, "'energy-momentum' has no coefficient 'rho'"),
-    "misspelt coefficient": ({"end": 1.0, "step": 0.1, "method": "hht", "alfa": -0.1}, "no coefficient 'alfa'; it takes alpha"),
+    "coefficient": ({"end": 1.0, "step": 0.1, "rho": 0.5}, "'rho' is no option, and no coefficient of method 'energy-momentum'"),
+    "misspelt coefficient": (
+        {"end": 1.0, "step": 0.1, "method": "hht", "alfa": -0.1},
+        "'alfa' is no option, .* method 'hht', which takes alpha",
+    ),
+    "accuracy of steps of one size": ({"end": 1.0, "step": 0.1, "rtol": 1e-8}, "rtol and atol choose steps when adaptive=True"),
     "accuracy": ({"end": 1.0, "step": 0.1, "adaptive": True, "rtol": -1.0}, "rtol = -1"),
 }
 
@@ -102,6 +116,92 @@ def test_slips_in_running(name: str) -> None:
     options, message = RUNS[name]
     with pytest.raises(InputError, match=message):
         top().simulate(**options)
+
+
+class Misspelt(Element):
+    blocks: ClassVar = {"body": 12}
+    constants: ClassVar = {"stiffness": 1}
+
+    def potential(self, s: Any) -> Any:
+        return [0.5 * s.stifness * s.body[0] ** 2]
+
+
+class Unlisted(Misspelt):
+    def potential(self, s: Any) -> Any:
+        return 0.5 * s.stiffness * s.body[0] ** 2
+
+
+def test_slips_in_elements_of_ones_own() -> None:
+    for made, error, message in (
+        (Misspelt(), AttributeError, "'stifness', which is none of .* there are .*body, stiffness"),
+        (Unlisted(), ModelError, r"must be a list of terms: return \[energy\]"),
+    ):
+        system = top()
+        system.add(made, "spring", {"body": system.handles[0]}, {"stiffness": 1.0})
+        with pytest.raises(error, match=message):
+            system.simulate(1.0, 0.1)
+
+
+def test_slips_in_compiling() -> None:
+    with pytest.raises(InputError, match="formulation 'directors' has no option 'steps'; it takes reduction"):
+        cart().compile(formulation="directors", steps=3)
+    with pytest.raises(InputError, match=r"simulate\(…, reduction='bodies'\)"):
+        cart().compile(formulation="directors", reduction="bodies")
+
+
+def test_modes_need_all_coordinates() -> None:
+    with pytest.raises(InputError, match="modes of 'top': 2 coordinates are given; it has 12"):
+        top().modal(np.zeros(2))
+
+
+MODEL_RUNS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "time as text": ({}, {"t": "1 s"}, "'cart': the time '1 s' is neither a number of seconds nor a pair"),
+    "three times": ({}, {"t": [0, 1, 2]}, "neither a number of seconds nor a pair"),
+    "for ever": ({}, {"t": np.inf}, "the end inf s"),
+    "rows": ({}, {"t": 1.0, "outputs": 1}, "outputs = 1 must be a whole number"),
+    "state as array": (np.zeros(2), {"t": 1.0}, "is no state; give values by the names of coordinates"),
+}
+
+
+def cart() -> jd.Model:
+    m = jd.Model("cart")
+    body = m.body("body", mass=m.parameter("mass", 2.0), inertia=(1, 1, 1))
+    m.force(m.prismatic("slide", m.ground, body, axis="x"), m.input("push", unit="N"))
+    m.sensor("place", body)
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "natural", "directors"])
+@pytest.mark.parametrize("name", MODEL_RUNS)
+def test_slips_in_running_models(name: str, formulation: str) -> None:
+    state, options, message = MODEL_RUNS[name]
+    with pytest.raises(InputError, match=message):
+        cart().compile(formulation=formulation).simulate(state, **options)
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "directors"])
+def test_runs_need_all_parameters(formulation: str) -> None:
+    with pytest.raises(InputError, match="'cart': 0 values are given for its . parameters"):
+        cart().compile(formulation=formulation).simulate({}, 1.0, parameters=np.zeros(0))
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_without_a_state_all_coordinates_start_at_zero(formulation: str) -> None:
+    sol = cart().compile(formulation=formulation).simulate(None, 0.1)
+    assert sol["slide.displacement"][0] == sol["slide.displacement_rate"][0] == 0.0
+
+
+def test_slips_in_tracking() -> None:
+    m = cart()
+    x, directors = m.sensors["place"].position.x, m.compile(formulation="directors")
+    with pytest.raises(InputError, match="track 'cart': .*velocity violates 'push'.*adjust=True takes the nearest state"):
+        directors.track({"push": x - m.time}, {}, 1.0)
+    with pytest.raises(InputError, match="input 'push' is to be found and given at once"):
+        directors.track({"push": x}, {}, 1.0, inputs={"push": 1.0})
+    with pytest.raises(InputError, match="must be expressions by the names of inputs"):
+        directors.track([x], {}, 1.0)
+    followed = directors.track({"push": x - m.time}, {}, 1.0, adjust=True)
+    assert followed["slide.displacement_rate"] == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_step_longer_than_the_span_is_shortened() -> None:

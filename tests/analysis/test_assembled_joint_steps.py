@@ -64,7 +64,7 @@ def test_schemes_are_those_with_all_constraints(name: str, method: str) -> None:
 def test_rows_of_a_scheme_vanish_along_its_null_space(method: str) -> None:
     """Ḡ P̄ = 0 where the scheme evaluates its rows: discrete, at the mid-point, at q₀, at q₁, or between."""
     for s in (pair_tree(), flying_pair(Screw), *(flying_pair(k, 4) for k in SPATIAL + PLANAR)):
-        run, _ = s._run(scheme(method), "joints", 0.0, 1.0, 0.2, 1, 1e-12, 20)
+        run, _ = s.new_run(scheme(method), "joints", 0.0, 1.0, 0.2, 1, 1e-12, 20)
         run.joints.build(run)
         program, joints = run.joints.program, run.joints
         K = csc_matrix((run.values, program.indices, program.starts), shape=(program.unknowns,) * 2).toarray()

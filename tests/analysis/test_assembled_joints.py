@@ -53,7 +53,7 @@ def joints_of(s: AssembledSystem, h: float) -> tuple[Any, JointSpace]:
     """A run in joint coordinates that has not begun."""
     from jourdain.formalisms.elements.schemes import scheme
 
-    run, _ = s._run(scheme("energy-momentum"), "joints", 0.0, 1.0, h, 1, 1e-12, 20)
+    run, _ = s.new_run(scheme("energy-momentum"), "joints", 0.0, 1.0, h, 1, 1e-12, 20)
     return run, run.joints
 
 

@@ -108,13 +108,6 @@ def test_steps_on_the_mirror_branch_of_the_thesis_form_are_refused() -> None:
     assert np.ptp(thesis["energy.total"]) < 1e-12 * 1e5
 
 
-def test_screw_without_pitch_is_a_hinge() -> None:
-    sol = conserving.screw_pair(0.0).simulate(0.2, 0.01)
-    assert np.abs(sol["displacement"]).max() < 1e-12
-    gap = sol["nut.position"] - sol["spindle.position"]
-    assert np.abs(np.linalg.norm(gap, axis=1) - 30.0).max() < 1e-11
-
-
 # E4, E5: closed loops --------------------------------------------------------------------------------------------------------
 
 

@@ -47,15 +47,13 @@ def test_unknown_formulations_are_refused():
         jd.compare(library.pendulum(), formulations=["quaternions"])
 
 
-@pytest.mark.filterwarnings("ignore:model .* run in Python")
 def test_a_formulation_that_cannot_say_it_is_named_with_the_reason():
     m = library.pendulum()
     hinge = m.joints["hinge"]
-    m.force(hinge, m.callback("law", lambda x: -0.1 * x, [hinge.position]))
-    m.event("up", hinge.position - 1.0)
-    found = compare(m, {"hinge.angle": 0.3}, t=0.05, formulations=["recursive", "directors"])
-    assert "events together with callbacks" in found["directors"].remark
-    assert not found["recursive"].remark
+    m.event("wall", hinge.position, direction=-1, jump={hinge.velocity: -hinge.velocity})
+    found = compare(m, {"hinge.angle": 0.3}, t=0.05, formulations=["recursive", "natural", "directors"])
+    assert "sets joint coordinates; simulate it with the recursive formulation" in found["natural"].remark
+    assert not found["recursive"].remark and not found["directors"].remark
 
 
 def test_command(capsys, tmp_path):

@@ -207,3 +207,16 @@ def test_forces_of_prescribed_coordinates():
 def test_motions_that_cannot_be_followed_are_refused(motions, message):
     with pytest.raises(InputError, match=message):
         two_links().assembled({}).inverse_dynamics(motions, 1.0, 0.01)
+
+
+def test_the_order_in_which_controllers_are_given_does_not_matter():
+    m = jd.Model("two inputs")
+    hinge = m.revolute("hinge", m.ground, m.body("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.02, 0.03, 0.04)), axis="y")
+    first, second = m.input("first"), m.input("second")
+    m.force(hinge, lambda x, v, t: first - 3.0 * second)
+    system = m.compile(formulation="directors")
+    laws = {"first": Controller(lambda s: 0.2, 0.1), "second": Controller(lambda s: -0.1, 0.1)}
+    ends = [system.simulate({}, 0.5, inputs=dict(given))["hinge.angle"][-1] for given in (laws.items(), reversed(laws.items()))]
+    assert (
+        ends[0] == ends[1] == pytest.approx(system.simulate({}, 0.5, inputs={"first": 0.2, "second": -0.1})["hinge.angle"][-1], abs=1e-11)
+    )

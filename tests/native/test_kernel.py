@@ -218,6 +218,30 @@ def unknown_function(x):
     return math.gamma(x)
 
 
+@jit
+def takes_every_second(x):
+    return x[::2].size
+
+
+@jit
+def counts_from_the_end(x):
+    return x[:-1].size
+
+
+@jit
+def names_an_argument(x):
+    return max(x, default=1.0)
+
+
+@jit
+def ends_a_loop_otherwise(x):
+    while x > 0.0:
+        x -= 1.0
+    else:
+        x = 5.0
+    return x
+
+
 @pytest.mark.parametrize(
     ("f", "argument", "message"),
     [
@@ -226,6 +250,10 @@ def unknown_function(x):
         (assigns_row, np.zeros(3), "Slice|slice"),
         (calls_itself, 3, "calls itself"),
         (unknown_function, 1.0, "math.gamma is no function"),
+        (takes_every_second, np.zeros(3), "has a step"),
+        (counts_from_the_end, np.zeros(3), "count from the start"),
+        (names_an_argument, 1.0, "named arguments"),
+        (ends_a_loop_otherwise, 1.0, "else of a while"),
     ],
 )
 def test_what_the_language_lacks_is_refused_with_its_place(f, argument, message):
@@ -241,6 +269,26 @@ def test_arrays_that_are_not_plain_are_refused():
         walk(np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64), np.zeros((2, 3)))
     with pytest.raises(KernelError, match="str cannot be passed"):
         branches(3, "x")
+
+
+def increment_by_one():
+    @jit
+    def increment(x):
+        return x + 1.0
+
+    return increment
+
+
+def increment_by_two():
+    @jit
+    def increment(x):
+        return x + 2.0
+
+    return increment
+
+
+def test_functions_of_one_name_in_one_file_are_kept_apart():
+    assert (increment_by_one()(0.5), increment_by_two()(0.5)) == (1.5, 2.5)
 
 
 def test_importing_solvers_compiles_nothing():

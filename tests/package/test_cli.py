@@ -127,6 +127,24 @@ def test_simulate_writes_tables_and_plots(tmp_path: Path, capsys: pytest.Capture
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("formulation", ["directors", "natural"])
+def test_simulate_in_another_formulation(formulation: str, tmp_path: Path) -> None:
+    table = tmp_path / "run.npz"
+    given = ["--formulation", formulation, "--set", "hinge=1", "--step", "0.01", "--outputs", "5"]
+    assert main(["simulate", PENDULUM, "-t", "0.5", *given, "-o", str(table)]) == 0
+    system = load_model(PENDULUM).compile(formulation=formulation)
+    expected = system.simulate({"hinge": 1.0}, t=0.5, step=0.01, outputs=5)
+    assert load_solution(table)["hinge.angle"] == pytest.approx(expected["hinge.angle"], abs=1e-14)
+
+
+def test_a_tolerance_lets_directors_choose_their_steps(tmp_path: Path) -> None:
+    table = tmp_path / "run.npz"
+    assert (
+        main(["simulate", PENDULUM, "-t", "0.5", "--formulation", "directors", "--set", "hinge=1", "--rtol", "1e-7", "-o", str(table)]) == 0
+    )
+    assert np.ptp(np.diff(load_solution(table).t)) > 1e-4
+
+
 def test_simulate_closes_loops_first(tmp_path: Path) -> None:
     table = tmp_path / "run.npz"
     arguments = ["--set", "main=0.3", "--set", "main.angle_rate=600rpm", "-o", str(table)]

@@ -62,22 +62,3 @@ def test_cholesky(n, seed):
     assert a @ x == pytest.approx(b, abs=1e-9)
     a[-1, -1] = -1.0
     assert dense.cholesky(a.ravel().copy(), n) == n
-
-
-@few
-@given(SIZES, SIZES, SEEDS)
-def test_ldlt_of_a_quasi_definite_matrix(n, m, seed):
-    """[[M, J^T], [J, -C]] with M and C positive definite always has these factors."""
-    random = np.random.default_rng(seed)
-    root, j = random.normal(size=(n, n)), random.normal(size=(m, n))
-    a = np.block([[root @ root.T + np.eye(n), j.T], [j, -0.5 * np.eye(m)]])
-    b = random.normal(size=n + m)
-    factors, x = a.ravel().copy(), b.copy()
-    assert dense.ldlt(factors, n + m, 1e-14) == 0
-    assert (factors.reshape(n + m, -1).diagonal() > 0).sum() == n
-    dense.ldlt_solve(factors, n + m, x)
-    assert a @ x == pytest.approx(b, abs=1e-9)
-
-
-def test_ldlt_names_the_lost_pivot():
-    assert dense.ldlt(np.array([1.0, 1.0, 1.0, 1.0]), 2, 1e-12) == 2

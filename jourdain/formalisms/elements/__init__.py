@@ -19,7 +19,7 @@ _LATER = {
         "potentials": "Gravity PointForce CoordinateForce CoordinatePotential PointMass PointPotential DistancePenalty Penalty "
         "AugmentedLagrangian VectorPenalty",
         "dissipation": "Viscous Viscoelastic Plastic PointDashpot Rayleigh",
-        "rolling": "RollingSphere BallOnPlate RollingDisk RollingWheel2 KnifeEdge",
+        "rolling": "RollingSphere BallOnPlate RollingDisk PlanarWheel KnifeEdge",
         "clearance": "SphericalClearance Cavity RevoluteClearance hertz sphere blob",
         "servo": "CoordinateServo OutputServo point_to_point ramp_cruise_ramp",
         "servo_projection": "Projected",

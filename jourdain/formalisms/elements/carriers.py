@@ -276,7 +276,10 @@ def _total(values: Sequence[Expr]) -> Expr:
 
 def right_handed_frame(axis: ArrayLike, normal: ArrayLike | None = None, name: str = "joint") -> NDArray[np.float64]:
     """Directions m₁, m₂, n (rows) with n along the axis and m₁ in the plane of the axis and ``normal`` (if given)."""
-    n = np.asarray(axis, float)
+    try:
+        n = np.asarray(axis, float)
+    except (TypeError, ValueError):
+        n = np.zeros(0)
     length = np.linalg.norm(n)
     if n.shape != (3,) or not np.isfinite(length) or length == 0.0:
         raise ModelError(f"{name}: axis {np.asarray(axis).tolist()} has no direction; give three numbers, not all zero")

@@ -104,6 +104,12 @@ class Reduction:
 class Names(SimpleNamespace):
     """Symbols by name: a tuple for a block, a single symbol for a constant of size 1."""
 
+    def __getattr__(self, name: str) -> Any:
+        known = ", ".join(n for n in vars(self) if not n.startswith("_"))
+        raise AttributeError(
+            f"an element asks for '{name}', which is none of its blocks and constants; there are {known}", name=name, obj=self
+        )
+
     def vector(self, name: str, k: int = 0) -> Vector:
         """The k-th triple of a block, as a vector."""
         entries = getattr(self, name)
@@ -155,6 +161,8 @@ class Element:
     history: dict[str, int] = {}  # noqa: RUF012
     #: Blocks of first-order coordinates z: they have rates ż = f instead of mass and forces (:meth:`rates`), here or in another element.
     first_order: tuple[str, ...] = ()
+    #: Blocks of one coordinate each that a constraint of the block's name defines (angles, displacements of joints).
+    augments: tuple[str, ...] = ()
     #: Null space of the internal constraints of one block, if it has one.
     reduction: Reduction | None = None
 
@@ -204,6 +212,10 @@ class Element:
     def momenta(self, s: Symbols) -> tuple[Vector, Vector] | None:
         """Linear and angular momentum (about the origin) of coordinates and ``s.velocity``."""
         return None
+
+    def audit(self, s: Symbols) -> Sequence[tuple[str, Expr]]:
+        """Quantities of a state by name that must vanish, though no constraint sees to it (an angle on its mirror branch)."""
+        return ()
 
     def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
         """Quantities of a state to be shown as channels: name, unit, value (the gaps of a joint with play, for instance)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...symbolic.derivatives import gradient
 from ...symbolic.expr import HALF, ZERO, Expr, as_expr, symbol
-from ...symbolic.functions import sqrt, where
+from ...symbolic.functions import where
 from ...symbolic.graph import substitute
 
 #: Relative square of the step below which no correction is made.
@@ -67,15 +67,3 @@ def _bracket(psi: Callable[[Expr], Expr], pieces: int = 8) -> tuple[Expr, Expr]:
         here = values[k] * values[k + 1] <= 0.0
         low, high = where(here, edges[k], low), where(here, edges[k + 1], high)
     return low, high
-
-
-def cubic_beta(a2: Expr, a3: Expr) -> Expr:
-    """β of a constraint that is cubic along the step, Φ = a₀ + a₁s + a₂s² + a₃s³: 3a₃β² + 2a₂β − (a₂ + a₃) = 0, root nearest ½.
-
-    With β = ½ + y: 3a₃y² + (2a₂ + 3a₃)y − ¼a₃ = 0, whose root near 0 is written without cancellation.
-    """
-    b = 2.0 * a2 + 3.0 * a3
-    root = sqrt(b * b + 3.0 * a3 * a3)
-    denominator = where(b < 0.0, b - root, b + root)
-    safe = where(denominator * denominator > 0.0, denominator, 1.0)
-    return HALF + where(denominator * denominator > 0.0, HALF * a3 / safe, ZERO)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...errors import ModelError
 from ...symbolic.derivatives import gradient, sparse_jacobian
@@ -57,6 +58,11 @@ class OfModel(Element):
         self.constants = dict.fromkeys(self.parameters, 1)
         self._places = {e: (f"c{k}", i) for k, (_, x, _) in enumerate(used) for i, e in enumerate(x)}
         self._rates = {e: (f"c{k}", i) for k, (_, _, v) in enumerate(used) for i, e in enumerate(v)}
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Expressions and options, and which of the model's coordinates stand in which block."""
+        return (*super().key, tuple(x for _, x, _ in self._used))
 
     @property
     def attached(self) -> dict[str, str]:

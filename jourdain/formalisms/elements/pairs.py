@@ -48,6 +48,9 @@ class Pair(Element):
     def __init__(self, a: Carrier | None = None, b: Carrier | None = None) -> None:
         usual = Directors() if self.dimension == 3 else PlanarDirectors()
         self.a, self.b = a or usual, b or usual
+        for given in (self.a, self.b):
+            if not isinstance(given, Carrier):
+                raise ModelError(f"{self.name}: {given!r} is no kind of body; give Ground(), Directors() or another carrier")
         for side, framed in ((self.a, self.framed), (self.b, self.framed and not self.framed_at_a_only)):
             if side.dimension != self.dimension:
                 raise ModelError(f"{self.name}: a body of kind '{side.name}' has {side.dimension} dimensions, the joint {self.dimension}")

@@ -19,7 +19,7 @@ from ...symbolic.vectors import Vector
 from .augmentation import of_one
 from .carriers import Carrier, Directors
 from .divided_difference import discrete_gradient_by_rules
-from .element import Composite, Coordinate, Element, Internal, Names, Symbols, Term
+from .element import Composite, Coordinate, Element, Internal, Names, Symbols, Term, symbols_of
 from .mean_value import mean_value_gradient
 from .pairs import Pair, numbers
 
@@ -190,6 +190,11 @@ class Penalty(Element):
     """
 
     def __init__(self, element: Element) -> None:
+        s = symbols_of(element)
+        if element.internal(s) or element.external(s) or element.rolling(s) or element.servo(s):
+            raise ModelError(
+                f"{type(self).__name__}: {element.name} has more than mass, potential and constraints; attach its other forces by an element of their own"
+            )
         self.element = element.key
         self._element = element
         self.blocks = dict(element.blocks)

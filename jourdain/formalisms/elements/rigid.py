@@ -24,12 +24,6 @@ def euler_tensor(inertia: Any) -> np.ndarray:
     return 0.5 * np.trace(J) * np.eye(3) - J
 
 
-def inertia_tensor(euler: Any) -> np.ndarray:
-    """The inertia tensor tr(E) 1 − E of an Euler tensor E (kg m²), the inverse of :func:`euler_tensor`."""
-    E = np.asarray(euler, float)
-    return float(np.trace(E)) * np.eye(3) - E
-
-
 def _checked(mass: float, inertia: Any, com: Any, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Inertia tensor (or moment, in the plane) and centre of mass as arrays; raises what is wrong with them."""
     J, c = np.asarray(inertia, float), np.asarray(com, float)
@@ -46,8 +40,10 @@ def _checked(mass: float, inertia: Any, com: Any, dimension: int) -> tuple[np.nd
         raise ModelError(f"rigid body: mass {mass:g}, inertia {J.tolist()} and centre of mass {c.tolist()} must be finite")
     if dimension == 3 and np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
         raise ModelError(f"rigid body: inertia {J.tolist()} is not symmetric; give both products of inertia with one sign")
+    if mass < 0.0:
+        raise ModelError(f"rigid body: mass {mass:g} kg is negative; give a positive number")
     second = euler_tensor(J) + mass * np.outer(c, c) if dimension == 3 else np.array([[float(J)]])
-    if mass < 0.0 or np.linalg.eigvalsh(second).min() < -1e-9 * max(1e-300, float(np.trace(second))):
+    if np.linalg.eigvalsh(second).min() < -1e-9 * max(1e-300, float(np.trace(second))):
         raise ModelError(f"rigid body: mass {mass:g} and inertia {np.asarray(inertia).tolist()} belong to no distribution of mass; "
                          "the largest principal moment must not exceed the sum of the others")  # fmt: skip
     return J, c
@@ -118,13 +114,19 @@ class DirectorBody(Element):
             raise ModelError(f"rigid body: position {x.tolist()} and rotation {R.tolist()} must hold 3 and 3 × 3 numbers")
         if np.linalg.det(R) < 0.0:
             raise ModelError(f"rigid body: the directors {R.T.tolist()} are left-handed; turn one of them round")
+        if not np.abs(R.T @ R - np.eye(3)).max() < 1e-6:
+            raise ModelError(
+                f"rigid body: the directors {R.T.tolist()} are not of length 1 and normal to each other; give a rotation matrix"
+            )
         return np.concatenate([x, R.T.ravel()])
 
     @staticmethod
     def rates_of(q: Any, velocity: Any = (0.0, 0.0, 0.0), omega: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
         """q̇ from the velocity of the origin and the spatial angular velocity."""
-        d = np.asarray(q, float)[3:].reshape(3, 3)
-        return np.concatenate([np.asarray(velocity, float), np.cross(np.asarray(omega, float), d).ravel()])
+        d, v, w = np.asarray(q, float)[3:].reshape(3, 3), np.asarray(velocity, float), np.asarray(omega, float)
+        if v.shape != (3,) or w.shape != (3,):
+            raise ModelError(f"rigid body: velocity {v.tolist()} and angular velocity {w.tolist()} must hold 3 numbers each")
+        return np.concatenate([v, np.cross(w, d).ravel()])
 
     def _inertia(self, s: Symbols) -> dict[tuple[int, int], Expr]:
         """The 4 × 4 matrix of ∫ρ (1, X)(1, X)ᵀ dV."""

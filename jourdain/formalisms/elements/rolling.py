@@ -119,7 +119,7 @@ class RollingDisk(_Rolling):
         return [(f"slip.{'xyz'[i]}", point_rows("a", places, AXES[i])) for i in range(2)]
 
 
-class RollingWheel2(Element):
+class PlanarWheel(Element):
     """Wheel in the plane of given radius that rolls on the line y = 0: v + Σ X̄ₐ ḋₐ = 0 with X̄ = −R Λ⁻¹ e₂ (Uhlar, eq. 6.39)."""
 
     def __init__(self) -> None:

@@ -65,7 +65,7 @@ def scheme(name: str, **coefficients: float) -> Scheme:
     usual = COEFFICIENTS.get(name, {})
     for given in coefficients:
         if given not in usual and name in NAMES:
-            raise InputError(f"method '{name}' has no coefficient '{given}'; it takes {', '.join(usual) or 'none'}")
+            raise InputError(f"'{given}' is no option, and no coefficient of method '{name}', which takes {', '.join(usual) or 'none'}")
     values = {**usual, **coefficients}
     if name in ("energy-momentum", "midpoint", "variational"):
         return Scheme(name, {"energy-momentum": "discrete", "midpoint": "midpoint", "variational": "start"}[name])

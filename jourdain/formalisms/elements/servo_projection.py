@@ -47,6 +47,7 @@ class Projected(Element):
             element.first_order,
         )
         self.constants = {**element.constants, INVERSE_MASS: element.size**2}
+        self.augments = element.augments
 
     @property
     def name(self) -> str:
@@ -131,6 +132,10 @@ class Projected(Element):
     def momenta(self, s: Symbols) -> tuple[Vector, Vector] | None:
         """The element's momenta."""
         return self.element.momenta(s)
+
+    def audit(self, s: Symbols) -> Sequence[tuple[str, Expr]]:
+        """The element's quantities that must vanish."""
+        return self.element.audit(s)
 
     def initial_history(self, q: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """The element's internal variables at the start."""

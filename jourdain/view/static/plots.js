@@ -172,7 +172,8 @@ class Plot {
     for (const curve of this.curves) {
       if (!curve.column.length) continue;
       const u = curve.run.value(curve.x), v = curve.run.value(curve.column);
-      if (curve.output) curve.output.textContent = ` ${format(v)} ${curve.unit}`;
+      // A page keeps channels to 1e-5 of their span: what is smaller is not a number but rounding.
+      if (curve.output) curve.output.textContent = ` ${format(Math.abs(v) < 3e-5 * (this.y1 - this.y0) ? 0 : v)} ${curve.unit}`;
       if (!Number.isFinite(v)) continue;
       g.fillStyle = curve.colour;
       g.globalAlpha = curve.ghost ? 0.45 : 1;

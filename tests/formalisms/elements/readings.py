@@ -113,3 +113,9 @@ def turn(axis: int, angle: Any) -> np.ndarray:
 def director_coordinates(x: np.ndarray, R: np.ndarray) -> np.ndarray:
     """q = (φ, d₁, d₂, d₃)."""
     return np.concatenate([x, R.T.ravel()])
+
+
+def cubic_beta(a2: Any, a3: Any) -> Any:
+    """β of Φ = a₀ + a₁s + a₂s² + a₃s³: root of 3a₃β² + 2a₂β − (a₂ + a₃) = 0 nearest ½ (¼a₃ = 3a₃y² + (2a₂ + 3a₃)y with β = ½ + y)."""
+    b = 2.0 * a2 + 3.0 * a3
+    return 0.5 + 0.5 * a3 / (b + np.where(b < 0, -1.0, 1.0) * np.sqrt(b**2 + 3.0 * a3**2))

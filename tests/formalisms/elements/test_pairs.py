@@ -8,7 +8,6 @@ import pytest
 from jourdain.errors import ModelError
 from jourdain.formalisms.elements.augmentation import JointAngle, Screw
 from jourdain.formalisms.elements.carriers import Ground, Particle, Tetrahedron
-from jourdain.formalisms.elements.element import symbols_of
 from jourdain.formalisms.elements.pairs import (
     Cylindrical,
     Planar,
@@ -249,4 +248,3 @@ def test_equal_options_are_one_type() -> None:
     assert Revolute().key != Revolute(a=Ground()).key
     assert JointAngle(form="thesis").key != JointAngle().key
     assert hash(Revolute(a=Ground()).key) == hash(Revolute(a=Ground()).key)
-    assert symbols_of(Revolute()) is not None

@@ -8,15 +8,16 @@ import pytest
 from jourdain.errors import ModelError
 from jourdain.formalisms.elements.carriers import Bar, Directors, Ground, Particle, PlanarDirectors, Tetrahedron
 from jourdain.formalisms.elements.clearance import Cavity, RevoluteClearance, SphericalClearance, blob, sphere
+from jourdain.formalisms.elements.dissipation import Viscous
 from jourdain.formalisms.elements.element import Element
-from jourdain.formalisms.elements.mean_value import cubic_beta, mean_value_beta
+from jourdain.formalisms.elements.mean_value import mean_value_beta
 from jourdain.formalisms.elements.pairs import Revolute, Spherical
 from jourdain.formalisms.elements.points import Alignment, FixedAngle, PointBody, coplanarity
 from jourdain.formalisms.elements.potentials import CoordinatePotential, DistancePenalty, Gravity, Penalty, PointPotential, VectorPenalty
-from jourdain.symbolic import cos, evaluate, symbols
+from jourdain.symbolic import cos, evaluate
 from jourdain.symbolic.derivatives import jacobian
-from jourdain.symbolic.functions import exp, sqrt
-from tests.formalisms.elements.readings import Reading, director_coordinates, rotations
+from jourdain.symbolic.functions import exp
+from tests.formalisms.elements.readings import Reading, cubic_beta, director_coordinates, rotations
 
 
 def lennard_jones(r, c):
@@ -191,8 +192,7 @@ def test_quadratic_constraint_has_beta_one_half_and_cubic_a_closed_form() -> Non
     grid = np.array([0.0, 1 / 3, 2 / 3, 1.0])
     values = np.array([r.numbers([phi], r.q0 + g * (r.q1 - r.q0))[0] for g in grid])
     a = np.linalg.solve(np.vander(grid, 4, increasing=True), values)
-    a2, a3 = symbols("a2 a3")
-    closed = evaluate(cubic_beta(a2, a3), {a2: a[2], a3: a[3]})
+    closed = cubic_beta(a[2], a[3])
     psi = a[1] + 2 * a[2] * beta + 3 * a[3] * beta**2 - (values[3] - values[0])
     assert np.abs(psi).max() < 1e-10 * np.abs(a).max()
     inside = np.abs(closed - 0.5) <= 0.5
@@ -228,4 +228,5 @@ def test_what_is_wrong_is_said() -> None:
         VectorPenalty({"x": 3}, lambda p, c: p.x[0], form="alpha")
     with pytest.raises(ModelError, match="exponent 1"):
         Cavity(blob, BLOB, exponent=1.0)
-    assert sqrt(symbols("u")[0]) is not None
+    with pytest.raises(ModelError, match="Penalty: Viscous has more than mass"):
+        Penalty(Viscous())

@@ -8,7 +8,7 @@ import pytest
 from jourdain.errors import ModelError
 from jourdain.formalisms.elements.pairs import Cylindrical, Revolute
 from jourdain.formalisms.elements.rigid import DirectorBody
-from jourdain.formalisms.elements.rolling import BallOnPlate, KnifeEdge, RollingDisk, RollingSphere, RollingWheel2
+from jourdain.formalisms.elements.rolling import BallOnPlate, KnifeEdge, PlanarWheel, RollingDisk, RollingSphere
 from tests.formalisms.elements.readings import Reading, director_coordinates, rotations, turn
 
 UP = [0.0, 0.0, 1.0]
@@ -88,7 +88,7 @@ def test_disk() -> None:
 def test_planar_wheel_and_blade() -> None:
     q = np.array([0.0, 0.5, np.cos(0.3), np.sin(0.3), -np.sin(0.3), np.cos(0.3)])
     motion = np.array([-0.5 * 2.0, 0.0, -2.0 * q[3], 2.0 * q[2], -2.0 * q[5], 2.0 * q[4]])
-    assert np.abs(rows(Reading(RollingWheel2(), q, q, {"radius": 0.5})) @ motion).max() < 1e-15
+    assert np.abs(rows(Reading(PlanarWheel(), q, q, {"radius": 0.5})) @ motion).max() < 1e-15
     blade = Reading(KnifeEdge(), q, q, {"point": [0.2, 0.1], "normal": [0.0, 1.0]})
     forward = np.concatenate([q[2:4], np.zeros(4)])
     sideways = np.concatenate([q[4:6], np.zeros(4)])
