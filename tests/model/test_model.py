@@ -197,7 +197,7 @@ REFERENCES: dict[str, tuple[Callable[[jd.Model, jd.Body, jd.Body], Any], str]] =
     "closure with itself": (lambda m, a, b: m.close("c", b, b), "closure 'c' connects the body 'b' with itself"),
     "unknown path": (lambda m, a, b: (a.frame("tip"), m.frame("a.tpi")), r"there is no body or frame 'a.tpi'; did you mean a.tip"),
     "unknown path in a joint": (lambda m, a, b: m.revolute("j", "grund", a), r"there is no body or frame 'grund'; did you mean ground\?"),
-    "unlike any": (lambda m, a, b: m.frame("zzzz"), "there is no body or frame 'zzzz'$"),
+    "unlike any": (lambda m, a, b: m.frame("zzzz"), "there is no body or frame 'zzzz'; 'm' has ground, a, b$"),
     "two bodies": (lambda m, a, b: m.body("a"), "there is a body 'a' already; names must be unique"),
     "second ground": (lambda m, a, b: m.body("ground"), "there is a body 'ground' already"),
     "two joints": (lambda m, a, b: (m.fixed("j", m.ground, a), m.fixed("j", a, b)), "there is a joint 'j' already"),
