@@ -123,27 +123,36 @@ def compile_ir(text: str) -> bytes:
     found = read_cache(key, ".o")
     if found is not None:
         return found
-    llvm = _llvm()
     with _lock:
-        module = llvm.parse_assembly(text)
-        module.triple = host()[0]
-        data: bytes = _machine().emit_object(module)
+        data = _emitted(text)
     write_cache(key, ".o", data)
+    return data
+
+
+def _emitted(text: str) -> bytes:
+    # a function of its own, so that the module is gone before the lock is: all modules share one context of LLVM
+    module = _llvm().parse_assembly(text)
+    module.triple = host()[0]
+    data: bytes = _machine().emit_object(module)
     return data
 
 
 def optimised(text: str) -> bytes:
     """Object code of IR text after LLVM's passes: inlining, registers for variables, loops turned and vectorised."""
-    llvm = _llvm()
     with _lock:
-        module = llvm.parse_assembly(text)
-        module.triple, module.data_layout = host()[0], str(_machine().target_data)
-        module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_unrolling = False  # twice the code for no speed in the short loops of kernels
-        builder = llvm.create_pass_builder(_machine(), options)
-        builder.getModulePassManager().run(module, builder)
-        data: bytes = _machine().emit_object(module)
+        return _optimised(text)
+
+
+def _optimised(text: str) -> bytes:
+    llvm = _llvm()
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = host()[0], str(_machine().target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_unrolling = False  # twice the code for no speed in the short loops of kernels
+    builder = llvm.create_pass_builder(_machine(), options)
+    builder.getModulePassManager().run(module, builder)
+    data: bytes = _machine().emit_object(module)
     return data
 
 
@@ -163,6 +172,12 @@ class Library:
     def _fresh_machine(llvm: Any) -> Any:
         # the execution engine takes ownership of its target machine
         return llvm.Target.from_triple(host()[0]).create_target_machine(reloc="pic", codemodel="small")
+
+    def __del__(self) -> None:
+        engine = self.__dict__.pop("_engine", None)
+        if engine is not None and not sys.is_finalizing():
+            with _lock:
+                engine.close()
 
     def address(self, name: str) -> int:
         """Address of a function."""

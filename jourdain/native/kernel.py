@@ -63,7 +63,9 @@ class Function(Source):
         sorts = tuple([_sort(a) for a in arguments])
         found = self._compiled.get(sorts)
         if found is None:
-            found = self._compiled[sorts] = PythonCall(self, tuple(type_of(a) for a in arguments))
+            types = tuple(type_of(a) for a in arguments)
+            with _lock:
+                found = self._compiled[sorts] = self._compiled.get(sorts) or PythonCall(self, types)
         return found(*arguments)
 
 
