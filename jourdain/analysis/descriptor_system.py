@@ -372,6 +372,7 @@ class _Memory:
         time, q = np.zeros(1), np.zeros(c.nq)
         outputs = [np.zeros(shape) for _, shape in f.signature.outputs]
         self._arguments = f.arguments(time, q, reader.still, *outputs)
+        self._bias = outputs[5]  # not read, but written by every call
         flat = [x.reshape(-1) for x in outputs[:5]]
         self.found = TreeMotion(f.address, self._arguments.ctypes.data, time, q, *flat)
         self.quaternions = np.array([i for pair in c.quaternions for i in pair], dtype=np.int64)
