@@ -6,7 +6,7 @@ q = x and v = ẋ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -237,26 +237,31 @@ class _Reader:
         size = max(1e-3, float(np.ptp(p.reshape(-1, 3), axis=0).max(initial=0.0)) if p.size else 1.0)
         memory = _Memory(self, len(p[0]) if len(p) else 0)
         given = Samples(*(np.ascontiguousarray(x, dtype=float).reshape(-1) for x in (t, p, R, v, w)))
-        k = 0 if nv else len(t)
+        k, enough = 0 if nv else len(t), min(self.enough, REFUSED)
         while k < len(t):
-            known_to = min(self.enough, REFUSED)
             k = read_samples(
-                k, float(before), memory.found, given, memory.quaternions, memory.turns, table, size, known_to, q, rate, rows.reshape(-1),
+                k, float(before), memory.found, given, memory.quaternions, memory.turns, table, size, enough, q, rate, rows.reshape(-1),
                 memory.work,
             )  # fmt: skip
             if k < len(t):  # a pose far from the one before
-                before = t[k - 1] if k else self.start.t
-                last, q = q, self._position(float(t[k]), p[k], R[k], self.configuration.integrate(q, (t[k] - before) * rate), q, size)
-                _, _, driven_v, driven_w, J, _ = self.f(t[k : k + 1], q, self.still)
-                found = _least_squares(J, np.column_stack([v[k] - driven_v, w[k] - driven_w]).ravel())
-                for n, (i, j) in enumerate(self.turns):
-                    expected = table[n * len(t) + k]
-                    if np.isnan(expected):
-                        expected = last[i] + 0.5 * (t[k] - before) * (rate[j] + found[j])
-                    q[i] += 2.0 * np.pi * round((expected - q[i]) / (2.0 * np.pi))
-                rows[k, :nq], rows[k, nq:] = q, found
-                rate, before, k = found, t[k], k + 1
+                step = t[k] - (t[k - 1] if k else self.start.t)
+                q, rate = self._far(float(t[k]), step, [x[k] for x in (p, R, v, w)], q, rate, table[k :: len(t)], size)
+                rows[k, :nq], rows[k, nq:] = q, rate
+                before, k = t[k], k + 1
         return rows
+
+    def _far(
+        self, now: float, step: float, given: Sequence[np.ndarray], last: np.ndarray, rate: np.ndarray, counted: np.ndarray, size: float
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """q and v of one sample (p, R, v, ω) sought from several guesses; turns are counted as between near ones."""
+        p, R, v, w = given
+        q = self._position(now, p, R, self.configuration.integrate(last, step * rate), last, size)
+        _, _, driven_v, driven_w, J, _ = self.f(np.array([now]), q, self.still)
+        found = _least_squares(J, np.column_stack([v - driven_v, w - driven_w]).ravel())
+        for (i, j), known in zip(self.turns, counted, strict=True):
+            expected = last[i] + 0.5 * step * (rate[j] + found[j]) if np.isnan(known) else known
+            q[i] += 2.0 * np.pi * round((expected - q[i]) / (2.0 * np.pi))
+        return q, found
 
     def _position(self, now: float, p: np.ndarray, R: np.ndarray, predicted: np.ndarray, last: np.ndarray, size: float) -> np.ndarray:
         best, least = predicted, np.inf

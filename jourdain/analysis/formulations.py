@@ -23,6 +23,7 @@ from ..solvers.reductions import multipliers
 from ..symbolic.graph import Operations
 from .assemble import check_closed
 from .descriptor_system import DescriptorSystem, tree_accelerations
+from .linear_verbs import LinearVerbs
 from .native_system import NativeSystem
 from .reactions import constrained_accelerations, reactions_along
 from .state import State
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from .kinematics import Motion
     from .linearise import LinearSystem
     from .mobility import Mobility
-    from .modal import FrequencyResponse, Modes, RootLocus
     from .sweep import SweepResult
 
 #: Formulations by name: where a :class:`FormulatedSystem` or a function (model, **options) → Descriptor is found.
@@ -74,7 +74,7 @@ def formulate(model: Model | System, formulation: str, **options: Any) -> Formul
     return found
 
 
-class FormulatedSystem(ABC):
+class FormulatedSystem(LinearVerbs, ABC):
     """The common protocol of all formulations of a model."""
 
     #: The word by which it was compiled.
@@ -159,24 +159,6 @@ class FormulatedSystem(ABC):
     def linearise(self, state: Any = None, **options: Any) -> LinearSystem:
         """A, B, C, D about a state, found by the reference system; see :func:`jourdain.analysis.linearise.linearise`."""
         return self.reference.linearise(state, **options)
-
-    def modal(self, state: Any = None, **options: Any) -> Modes:
-        """Modes of the linear system of :meth:`linearise`; see :func:`jourdain.analysis.modal.modal`."""
-        from .modal import modal
-
-        return modal(self, state, **options)
-
-    def frequency_response(self, input: str, output: Any, frequencies: Any, state: Any = None, **options: Any) -> FrequencyResponse:
-        """Response of the linear system of :meth:`linearise`; see :func:`jourdain.analysis.modal.frequency_response`."""
-        from .modal import frequency_response
-
-        return frequency_response(self, input, output, frequencies, state, **options)
-
-    def root_locus(self, parameter: str, values: Any, state: Any = None, **options: Any) -> RootLocus:
-        """Eigenvalues over a parameter, by :meth:`equilibrium` and :meth:`linearise`; see :func:`jourdain.analysis.modal.root_locus`."""
-        from .modal import root_locus
-
-        return root_locus(self, parameter, values, state, **options)
 
     def inverse_dynamics_along(self, motion: Any, actuators: Sequence[str] | None = None, **options: Any) -> ActuatorForces:
         """Actuator forces for a motion, found by the reference system; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`."""

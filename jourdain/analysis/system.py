@@ -20,6 +20,7 @@ from ..native.function import Function, cached_code
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import evaluate
 from .configuration import Configuration
+from .linear_verbs import LinearVerbs
 from .state import State
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from .kinematics import Motion
     from .linearise import LinearSystem
     from .mobility import Mobility
-    from .modal import FrequencyResponse, Modes, RootLocus
     from .sweep import SweepResult
     from .symbolic_linear import SymbolicLinearSystem
 
@@ -51,7 +51,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class System:
+class System(LinearVerbs):
     """A model made executable.
 
     Functions are derived and compiled when first used.  Arrays: ``q`` positions (nq), ``v`` velocities (nv), ``a``
@@ -256,24 +256,6 @@ class System:
         from .symbolic_linear import symbolic_linearisation
 
         return symbolic_linearisation(self, at, **options)
-
-    def modal(self, state: Any = None, **options: Any) -> Modes:
-        """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`."""
-        from .modal import modal
-
-        return modal(self, state, **options)
-
-    def frequency_response(self, input: str, output: Any, frequencies: Any, state: Any = None, **options: Any) -> FrequencyResponse:
-        """Response of an output to a harmonic input; see :func:`jourdain.analysis.modal.frequency_response`."""
-        from .modal import frequency_response
-
-        return frequency_response(self, input, output, frequencies, state, **options)
-
-    def root_locus(self, parameter: str, values: Any, state: Any = None, **options: Any) -> RootLocus:
-        """Eigenvalues over a parameter; see :func:`jourdain.analysis.modal.root_locus`."""
-        from .modal import root_locus
-
-        return root_locus(self, parameter, values, state, **options)
 
     def inverse_dynamics_along(self, motion: Any, actuators: Sequence[str] | None = None, **options: Any) -> ActuatorForces:
         """Actuator forces for a motion; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`."""

@@ -145,3 +145,15 @@ def test_what_the_engine_cannot_do_is_said():
     m.event("jerk", m.joints["hinge"].coordinates[0].a[0] - 1.0)
     with pytest.raises(InputError, match="event 'jerk': its guard speaks of accelerations"):
         m.compile(formulation="directors").simulate({"hinge.angle": 1.0}, 0.1)
+
+
+def test_reading_poses_keeps_alive_what_native_code_writes():
+    from jourdain.analysis.descriptor_system import _Memory, _Reader
+
+    system = library.double_pendulum().compile()
+    memory = _Memory(_Reader(system, system.state(), False), 2)
+    kept = {x.ctypes.data for x in [*vars(memory).values(), *memory.found] if isinstance(x, np.ndarray)}
+    outputs = system.function("bodies_motion").signature.outputs
+    pointers = memory._arguments.tolist()
+    assert len(outputs) == 6
+    assert set(pointers[3 : 3 + len(outputs)]) <= kept
