@@ -53,7 +53,7 @@ def systems() -> dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]:
 
 def evaluation(system: Any, state: Any) -> dict[str, float]:
     """µs of the right-hand side, of its symbolic part, and of the projection; sizes and operations."""
-    from jourdain.analysis.native_system import NativeSystem
+    from jourdain.systems.tree.projected import NativeSystem
 
     native = NativeSystem(system)
     x, out, clock = state.x.copy(), np.zeros(native.n), np.zeros(1)

@@ -56,7 +56,7 @@ def call_time(address: int, args: np.ndarray, budget: float = 0.3) -> float:
 
 def looped_figures(model: Any, name: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> dict[str, Any]:
     """Time to a first result from the model, and of one evaluation."""
-    from jourdain.solvers.looped_tree import LoopedTree
+    from jourdain.systems.tree.looped import LoopedTree
 
     start = time.perf_counter()
     tree = LoopedTree(model)
@@ -70,9 +70,9 @@ def looped_figures(model: Any, name: str, q: np.ndarray, v: np.ndarray, u: np.nd
 
 def straight_figures(model: Any, name: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> dict[str, Any]:
     """The same for straight-line code, with its number of operations; nothing is taken from the cache."""
-    from jourdain.formalisms.articulated_body import accelerations
-    from jourdain.formalisms.newton_euler import inverse_dynamics
-    from jourdain.formalisms.tree import Tree
+    from jourdain.formalisms.tree.articulated_body import accelerations
+    from jourdain.formalisms.tree.newton_euler import inverse_dynamics
+    from jourdain.formalisms.tree.tree import Tree
     from jourdain.native import compile_function
     from jourdain.symbolic.expr import symbol
     from jourdain.symbolic.function import Argument, Result, SymbolicFunction
@@ -103,7 +103,7 @@ def exponent(sizes: list[int], times: list[float]) -> float:
 def cold_start(n: int) -> float:
     """Seconds from a fresh process with empty caches to the first φ of a chain by the looped form."""
     code = (
-        "import numpy as np; from benchmarks.chain import chain; from jourdain.solvers.looped_tree import LoopedTree; "
+        "import numpy as np; from benchmarks.chain import chain; from jourdain.systems.tree.looped import LoopedTree; "
         f"x = np.zeros({n}); LoopedTree(chain({n})).inverse_dynamics(x, x, x)"
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +136,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     """The figures as a dictionary; ``quick`` leaves out what takes minutes."""
     from rich.console import Console
 
-    from jourdain.solvers.looped_tree import LoopedTree
+    from jourdain.systems.tree.looped import LoopedTree
 
     console = Console()
     warm = chain(3)

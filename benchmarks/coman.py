@@ -16,7 +16,7 @@ MODEL = Path(__file__).parent.parent / "tests" / "data" / "robotran" / "coman_ro
 def run(quick: bool = False) -> dict[str, Any]:
     """Counts of operations and the time to derive both functions in pure Python, s."""
     from jourdain.formalisms.equations import Equations
-    from jourdain.formalisms.functions import derive
+    from jourdain.formalisms.functions.registry import derive
     from jourdain.io import read_mbs
 
     model = read_mbs(MODEL, parameters="symbolic", driven="free")

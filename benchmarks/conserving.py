@@ -38,9 +38,9 @@ def poses(n: int, closed: bool) -> list[tuple[np.ndarray, np.ndarray]]:
 def ours(n: int, closed: bool) -> Any:
     """The chain by directors."""
     import jourdain as jd
-    from jourdain.formalisms.elements.carriers import Ground
-    from jourdain.formalisms.elements.pairs import Spherical
-    from jourdain.formalisms.elements.rigid import DirectorBody
+    from jourdain.elements.carriers import Ground
+    from jourdain.elements.pairs import Spherical
+    from jourdain.elements.rigid import DirectorBody
 
     s = jd.AssembledSystem("chain")
     numbers = DirectorBody.numbers(MASS, INERTIA, gravity=(0.0, 0.0, -GRAVITY))
@@ -64,8 +64,8 @@ def ours(n: int, closed: bool) -> Any:
 
 def run_ours(system: Any, steps: int, reduction: str = "bodies") -> tuple[float, np.ndarray, dict[str, float]]:
     """CPU time of the march (s), positions of the bodies at the end, energy drift, steps taken and iterations."""
-    from jourdain.formalisms.elements.schemes import scheme
-    from jourdain.solvers import assembled_plan as ap
+    from jourdain.elements.schemes import scheme
+    from jourdain.solvers.stepping import frame as ap
 
     run, _ = system.new_run(scheme("energy-momentum"), reduction, 0.0, END, END / steps, 1, 1e-12, 20)
     run.begin()

@@ -28,9 +28,9 @@ class Hinged:
 
     def __init__(self, name: str, gravity: tuple[float, float, float]) -> None:
         import jourdain as jd
-        from jourdain.formalisms.elements.carriers import Ground
-        from jourdain.formalisms.elements.pairs import Revolute
-        from jourdain.formalisms.elements.rigid import DirectorBody
+        from jourdain.elements.carriers import Ground
+        from jourdain.elements.pairs import Revolute
+        from jourdain.elements.rigid import DirectorBody
 
         self.system, self._type = jd.AssembledSystem(name), DirectorBody()
         self._between, self._ground = Revolute(), Revolute(a=Ground())
@@ -97,8 +97,8 @@ SHAPES: dict[str, Callable[[int], Any]] = {
 
 def measured(shape: str, n: int, reduction: str, again: int = 2) -> dict[str, float]:
     """Times to build and to get ready (s), of a body in a step (µs), fill and non-zeros of a body, energy drift (J)."""
-    from jourdain.formalisms.elements.schemes import scheme
-    from jourdain.solvers import assembled_plan as ap
+    from jourdain.elements.schemes import scheme
+    from jourdain.solvers.stepping import frame as ap
 
     begun = time.process_time()
     system = SHAPES[shape](n)
@@ -132,7 +132,7 @@ def exponent(rows: dict[int, dict[str, float]], of: str, per_body: bool = False)
 
 def memory(n: int) -> dict[str, float]:
     """Largest memory that Python and NumPy hold while a chain is built and made ready (MB), and of one body (kB)."""
-    from jourdain.formalisms.elements.schemes import scheme
+    from jourdain.elements.schemes import scheme
 
     tracemalloc.start()
     chain(n, True).new_run(scheme("energy-momentum"), "bodies", 0.0, END, STEP, 1, 1e-12, 20)

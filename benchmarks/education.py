@@ -41,8 +41,8 @@ def kinematics() -> list[Row]:
 
 def dynamics() -> list[Row]:
     """θ = 200° at 7 rad/s by every formulation and principle; free motion from rest at 60°."""
-    from jourdain.analysis.formulations import formulate
     from jourdain.formalisms.principles import PRINCIPLES, derive
+    from jourdain.systems.formulations import formulate
 
     s = course_slider_crank().compile()
     x = crank_at(s, math.radians(200), 7.0)
@@ -104,7 +104,7 @@ def order_figure(path: Path) -> None:
     """Errors after half a second over the step, for methods and formulations."""
     import matplotlib.pyplot as plt
 
-    from jourdain.analysis.formulations import formulate
+    from jourdain.systems.formulations import formulate
 
     s = course_slider_crank().compile()
     start = crank_at(s, math.radians(60))

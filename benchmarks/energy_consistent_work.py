@@ -16,9 +16,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from jourdain.analysis.assembled_system import AssembledSystem  # noqa: E402
-from jourdain.formalisms.elements.schemes import scheme  # noqa: E402
+from jourdain.elements.schemes import scheme  # noqa: E402
 from jourdain.library import conserving, conserving_loops, manipulators  # noqa: E402
+from jourdain.systems.assembled.system import AssembledSystem  # noqa: E402
 
 
 @dataclass(frozen=True)

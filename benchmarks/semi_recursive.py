@@ -45,11 +45,11 @@ def evaluations(quick: bool) -> dict[str, dict[str, Any]]:
     the independent coordinates, loops closed by Newton from the last position; "straight line" takes closed positions and velocities with
     a partition chosen beforehand.
     """
-    from jourdain.analysis.formulations import formulate
-    from jourdain.analysis.native_system import NativeSystem
-    from jourdain.analysis.reduced import ReducedSystem
-    from jourdain.formalisms.semi_recursive import REFERENCES
-    from jourdain.solvers.timing import seconds_per_call
+    from jourdain.formalisms.coordinates.semi_recursive import REFERENCES
+    from jourdain.solvers.ode.timing import seconds_per_call
+    from jourdain.systems.formulations import formulate
+    from jourdain.systems.tree.projected import NativeSystem
+    from jourdain.systems.tree.reduced import ReducedSystem
 
     found: dict[str, dict[str, Any]] = {}
     for title, (make, rates) in models().items():
@@ -105,9 +105,9 @@ def echelon(repeat: int) -> dict[str, Any]:
 
 def sparsity() -> dict[str, Any]:
     """The 42-body human tree solved from the leaves to the root (no fill-in) and from the root to the leaves (full)."""
-    from jourdain.formalisms.functions import assemble, vector_result
-    from jourdain.formalisms.mass_factor import SparseFactor
-    from jourdain.formalisms.semi_recursive import SemiRecursive
+    from jourdain.formalisms.coordinates.semi_recursive import SemiRecursive
+    from jourdain.formalisms.functions.registry import assemble, vector_result
+    from jourdain.formalisms.tree.mass_factor import SparseFactor
     from jourdain.library.human import human
     from jourdain.native.function import compile_function
 
@@ -136,10 +136,10 @@ def sparsity() -> dict[str, Any]:
 
 def crossing(longest: int) -> dict[str, Any]:
     """Operations of forward dynamics of spatial chains: articulated bodies, factored mass matrix, semi-recursive; where they cross."""
-    from jourdain.formalisms.articulated_body import accelerations
-    from jourdain.formalisms.mass_factor import SparseFactor, accelerations_by_factor
-    from jourdain.formalisms.semi_recursive import SemiRecursive
-    from jourdain.formalisms.tree import Tree
+    from jourdain.formalisms.coordinates.semi_recursive import SemiRecursive
+    from jourdain.formalisms.tree.articulated_body import accelerations
+    from jourdain.formalisms.tree.mass_factor import SparseFactor, accelerations_by_factor
+    from jourdain.formalisms.tree.tree import Tree
     from jourdain.symbolic.expr import PARAMETER
     from jourdain.symbolic.graph import count, topological
 

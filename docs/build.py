@@ -24,10 +24,10 @@ from site_parts import broken_links, first_heading, highlight, markdown, relativ
 ROOT = HERE.parent
 #: Modules of the reference: what users import, room by room.
 MODULES = (
-    "jourdain", "jourdain.model.model", "jourdain.model.shapes", "jourdain.analysis.system", "jourdain.analysis.simulate",
+    "jourdain", "jourdain.model.model", "jourdain.model.shapes", "jourdain.systems.tree.system", "jourdain.analysis.simulate",
     "jourdain.analysis.assemble", "jourdain.analysis.equilibrium", "jourdain.analysis.linearise", "jourdain.analysis.modal",
     "jourdain.analysis.kinematics", "jourdain.analysis.inverse_dynamics", "jourdain.analysis.inverse_kinematics",
-    "jourdain.analysis.partition", "jourdain.analysis.mobility", "jourdain.formalisms.explicit", "jourdain.formalisms.principles",
+    "jourdain.systems.tree.partition", "jourdain.analysis.mobility", "jourdain.formalisms.explicit", "jourdain.formalisms.principles",
     "jourdain.results.solution", "jourdain.results.plots", "jourdain.results.files", "jourdain.results.store", "jourdain.view", "jourdain.view.from_solution", "jourdain.io",
     "jourdain.io.export", "jourdain.library",
 )  # fmt: skip

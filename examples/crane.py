@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import jourdain as jd
-from jourdain.formalisms.elements.servo import polynomial9
+from jourdain.elements.servo import polynomial9
 from jourdain.model.shapes import box, cylinder, sphere
 from jourdain.results.style import finish, house_style, new_figure
 from jourdain.symbolic.vectors import Vector

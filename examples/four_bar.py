@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import jourdain as jd
-from jourdain.analysis.partition import normal_criterion, projective_criterion
 from jourdain.results.channel import Channel
+from jourdain.systems.tree.partition import normal_criterion, projective_criterion
 
 
 def four_bar() -> jd.Model:

@@ -5,7 +5,7 @@ from typing import Any
 
 from .errors import InputError, JourdainError, ModelError, SolverError
 from .model import Body, Frame, Joint, Model
-from .symbolic import (
+from .symbolic import (  # fmt: skip
     Expr,
     absolute,
     acos,
@@ -33,22 +33,22 @@ from .symbolic import (
     tan,
     tanh,
     where,
-)  # fmt: skip
+)
 
 __version__ = "0.1.0"
 
 #: Public names that load their room when first used.
 _LATER = {
-    "Solution": "results", "Store": "results", "load_solution": "results", "Controller": "analysis.simulate", "State": "analysis.state",
-    "System": "analysis.system", "read_urdf": "io", "read_mjcf": "io", "read_mbs": "io", "write_mbs": "io", "box": "model.shapes",
+    "Solution": "results", "Store": "results", "load_solution": "results", "Controller": "analysis.simulate", "State": "systems.state",
+    "System": "systems.tree.system", "read_urdf": "io", "read_mjcf": "io", "read_mbs": "io", "write_mbs": "io", "box": "model.shapes",
     "cylinder": "model.shapes", "tube": "model.shapes", "sphere": "model.shapes", "capsule": "model.shapes", "cone": "model.shapes",
     "torus": "model.shapes", "prism": "model.shapes", "revolved": "model.shapes", "mesh": "model.shapes", "union": "model.shapes",
     "difference": "model.shapes", "intersection": "model.shapes", "load_model": "io.model_file", "loads_model": "io.model_file",
-    "dumps_model": "io.model_file", "ModelDocument": "io.model_operations", "compare": "analysis.compare", "AssembledSystem": "analysis.assembled_system",
+    "dumps_model": "io.model_file", "ModelDocument": "io.model_operations", "compare": "analysis.compare", "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles", "run": "io.analyses",
 }  # fmt: skip
 
-_MODULES = {"elements": ".formalisms.elements", "library": ".library"}
+_MODULES = {"elements": ".elements", "library": ".library"}
 
 
 def __getattr__(name: str) -> Any:

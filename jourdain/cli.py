@@ -13,8 +13,8 @@ from .cli_model import add_parser as add_model_parser
 from .errors import InputError
 
 if TYPE_CHECKING:
-    from .analysis.system import System
     from .model import Model
+    from .systems.tree.system import System
 
 PRINCIPLES = ("newton-euler", "virtual-work", "lagrange", "gauss", "jourdain", "gibbs-appell", "kane")
 FORMULATIONS = ("recursive", "semi-recursive", "cartesian", "natural", "directors")
@@ -396,8 +396,8 @@ def load(options: argparse.Namespace) -> Model:
 
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
-    from .analysis.formulations import formulate
     from .io.analyses import starting
+    from .systems.formulations import formulate
 
     system, start = starting(load(options), settings(options.set))
     chosen, formulated = integration(options), formulate(system, options.formulation)

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..model.values import number
-from .partition import Partition, null_space, partition, projective_criterion
-from .state import State
+from ..systems.state import State
+from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 CLOSED = 1e-11
 ITERATIONS = 100
@@ -318,6 +318,6 @@ def mobility(system: System, q: np.ndarray, t: float = 0.0) -> int:
 
 
 def projective(system: System, state: State) -> dict[str, float]:
-    """cos²α of every coordinate (see :mod:`jourdain.analysis.partition`)."""
+    """cos²α of every coordinate (see :mod:`jourdain.systems.tree.partition`)."""
     J, M = jacobian(system, state.q, state.t), system.mass_matrix(state.q, state.t)
     return dict(zip((n.removesuffix("_rate") for n in system.velocity_names), projective_criterion(J, M).tolist(), strict=True))

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import InputError, JourdainError
 from ..results.solution import Solution
-from .formulations import FormulatedSystem, formulate
-from .state import State
-from .system import System
+from ..systems.formulations import FormulatedSystem, formulate
+from ..systems.state import State
+from ..systems.tree.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

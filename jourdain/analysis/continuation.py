@@ -14,14 +14,14 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..symbolic.expr import Expr
+from ..systems.state import State
 from .balance import Balance, Place, Unknown, row_sizes
 from .equilibrium import Equilibrium, _result, describe_problem, equilibrium, find_unknown
 from .residual import temporary_parameters
-from .state import State
 from .tables import File, write_columns
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..formalisms.power import _laws
-from ..solvers.trajectory import Trajectory
+from ..formalisms.tree.power import _laws
+from ..solvers.ode.trajectory import Trajectory
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
-    from .native_system import NativeSystem
-    from .system import System
+    from ..systems.tree.projected import NativeSystem
+    from ..systems.tree.system import System
 
 #: How far beyond the last good state, in units of the failed look-ahead, laws are tried.
 LOOK_AHEAD = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)

@@ -14,7 +14,7 @@ from ..symbolic.expr import ONE, Expr, as_expr
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 #: Position, velocity and acceleration at a time.
 Driver = Callable[[float], tuple[float, float, float]]

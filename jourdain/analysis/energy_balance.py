@@ -19,7 +19,7 @@ from ..symbolic.expr import KINDS
 from .reactions import constrained_accelerations
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 States = Callable[[np.ndarray], np.ndarray]
 Inputs = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -16,18 +16,18 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..model.values import number
 from ..symbolic.expr import Expr, as_expr
+from ..systems.state import State
 from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
 from .eigen import growing
 from .residual import Residual, closed_state, least_multipliers, temporary_parameters
-from .state import State
 from .tables import File, eigenvalue_plot, write_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .formulations import FormulatedSystem
+    from ..systems.formulations import FormulatedSystem
+    from ..systems.tree.system import System
     from .linearise import LinearSystem
-    from .system import System
 
 
 @dataclass(frozen=True)

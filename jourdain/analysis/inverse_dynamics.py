@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..formalisms.drive_forces import drive_force_names
+from ..formalisms.functions.drive_forces import drive_force_names
+from ..systems.state import State
+from ..systems.tree.partition import null_space
 from .balance import coordinate_label, coordinate_unit
 from .kinematics import Motion, kinematics
-from .partition import null_space
 from .reactions import multiplier_channel
 from .residual import Point, Residual, closed_state, least_multipliers
-from .state import State
 from .tables import File, bars, write_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..results.solution import Solution
-    from .system import System
+    from ..systems.tree.system import System
 
 #: Largest part of the needed force (relative) that may be left over before a motion counts as impossible.
 LEFT_OVER = 1e-6

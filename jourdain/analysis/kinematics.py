@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..systems.state import State
+from ..systems.tree.partition import partition
 from .assemble import close_positions, velocity_column
 from .drivers import Driver, driver
-from .partition import partition
 from .residual import Point, Residual
-from .state import State
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..results.solution import Solution
-    from .system import System
+    from ..systems.tree.system import System
 
 #: Ratio of singular values of the constraints' Jacobian below which a position counts as a dead point.
 DEAD = 1e-8

@@ -15,13 +15,13 @@ import numpy as np
 from ..errors import SolverError
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
+from ..systems.state import State
+from ..systems.tree.partition import null_space
+from ..systems.tree.redundancy import redundant_rows
 from .assemble import close_positions, jacobian
-from .partition import null_space
-from .redundancy import redundant_rows
-from .state import State
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 #: Equations of a closure in space, and of the same closure in a mechanism that moves in a plane.
 SPATIAL = {

@@ -23,8 +23,8 @@ from .tables import File, write_columns
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .formulations import FormulatedSystem
-    from .system import System
+    from ..systems.formulations import FormulatedSystem
+    from ..systems.tree.system import System
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from ..results.channel import Channel
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 
 def constrained_accelerations(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def constrained_accelerations(system: System, t: np.ndarray, x: np.ndarray, u: n
 
 def reactions_along(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, axes: str = "world") -> dict[str, np.ndarray]:
     """Force and torque (nt, 6) on the child of every joint, and on the second frame of every closure."""
-    from ..formalisms.tree_functions import reaction_names
+    from ..formalisms.functions.tree import reaction_names
 
     a, lam = constrained_accelerations(system, t, x, u)
     nq, nv = system.nq, system.nv
@@ -41,7 +41,7 @@ def reactions_of_accelerations(system: System, t: float, x: np.ndarray, u: np.nd
 
     The multipliers are the least ones that balance the tree: Jᵀλ = M v̇ − f.
     """
-    from ..formalisms.tree_functions import reaction_names
+    from ..formalisms.functions.tree import reaction_names
 
     nq, nv = system.nq, system.nv
     clock = np.array([t])
@@ -65,8 +65,8 @@ def multiplier_channel(row: str) -> str:
 
 def reaction_channels(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
     """Lazy channels: accelerations, multipliers, ``joint.reaction`` (force), ``joint.reaction_torque`` and ``joint.drive_force``."""
-    from ..formalisms.drive_forces import drive_force_names
-    from ..formalisms.tree_functions import reaction_names
+    from ..formalisms.functions.drive_forces import drive_force_names
+    from ..formalisms.functions.tree import reaction_names
 
     cache: dict[str, tuple[np.ndarray, np.ndarray] | dict[str, np.ndarray] | np.ndarray] = {}
 

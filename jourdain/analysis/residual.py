@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..formalisms.acceleration_loads import loads_need_acceleration
-from ..formalisms.drive_forces import drive_force_names
-from ..formalisms.linearisation import expressions, expressions_tangent
+from ..formalisms.functions.drive_forces import drive_force_names
+from ..formalisms.functions.linearisation import expressions, expressions_tangent
+from ..formalisms.tree.acceleration_loads import loads_need_acceleration
 from ..native.function import Function, compile_function
 from ..symbolic.expr import Expr
+from ..systems.state import State
+from ..systems.tree.partition import Partition, partition
 from .assemble import close_positions
-from .partition import Partition, partition
-from .state import State
 
 if TYPE_CHECKING:
-    from .formulations import FormulatedSystem
-    from .system import System
+    from ..systems.formulations import FormulatedSystem
+    from ..systems.tree.system import System
 
 #: Constraints off by more than this (m, rad) mean that a given state does not close the loops.
 CLOSED = 1e-7

@@ -13,20 +13,20 @@ from ..model.values import number
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
 from ..solvers import METHODS, STIFF
-from ..solvers.events import Samples
-from ..solvers.ode import integrate
+from ..solvers.ode.events import Samples
+from ..solvers.ode.integrate import integrate
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.tables import table
+from ..systems.state import State
+from ..systems.tree.alpha import ALPHA_METHODS, alpha_channels, integrate_alpha
+from ..systems.tree.projected import NativeSystem
 from .assemble import check_closed
 from .diagnose import explain_failure
 from .energy_balance import BOOKS, energy_channels
-from .implicit import ALPHA_METHODS, alpha_channels, integrate_alpha
-from .native_system import NativeSystem
 from .reactions import constrained_accelerations, reaction_channels
-from .state import State
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..systems.tree.system import System
 
 
 def simulate(
@@ -66,7 +66,7 @@ def simulate(
     check_closed(system, start)
     times = instants_of(system.model.name, span, times, outputs)
     if formulation != "projected":
-        from .independent_runs import simulate_independent
+        from ..systems.tree.runs import simulate_independent
 
         chosen = {"independent": independent, "criterion": criterion, "repartition": repartition, "parameters": parameters}
         return simulate_independent(

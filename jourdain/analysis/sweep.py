@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas
 
     from ..results.store import Store
-    from .formulations import FormulatedSystem
-    from .system import System
+    from ..systems.formulations import FormulatedSystem
+    from ..systems.tree.system import System
 
 Reader = Callable[[Solution], Any]
 Outputs = Sequence[str | Reader] | Mapping[str, str | Reader] | None

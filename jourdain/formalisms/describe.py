@@ -9,10 +9,10 @@ from ..model.model import Model
 from ..model.topology import tree_text
 from ..symbolic.expr import brief
 from ..symbolic.graph import operations
-from .articulated_body import shares_coordinates
 from .equations import Equations
-from .functions import DEEP, OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT, average_depth
-from .newton_euler import inverse_dynamics
+from .functions.registry import DEEP, OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT, average_depth
+from .tree.articulated_body import shares_coordinates
+from .tree.newton_euler import inverse_dynamics
 
 #: Trees with more links than this are not derived to count operations.
 _LINKS_COUNTED = 150

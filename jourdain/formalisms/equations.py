@@ -21,11 +21,11 @@ from ..symbolic.expr import HALF, KINDS, ONE, PARAMETER, ZERO, Expr, add, div, m
 from ..symbolic.functions import minimum, sqrt, tanh
 from ..symbolic.graph import count, substitute, topological
 from ..symbolic.vectors import NULL, Vector
-from .closure_rates import ClosureRates
-from .kinematics import GROUND, Kinematics
-from .loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
-from .newton_euler import Wrench
-from .tree import Tree, prescribed_rates
+from .loops.closure_rates import ClosureRates
+from .loops.loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
+from .tree.kinematics import GROUND, Kinematics
+from .tree.newton_euler import Wrench
+from .tree.tree import Tree, prescribed_rates
 
 #: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
 FRICTION_SPEED = 1e-3

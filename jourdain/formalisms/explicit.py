@@ -28,13 +28,13 @@ from ..symbolic.normal import expand, readable
 from ..symbolic.printers.latex import symbol_latex, to_latex
 from ..symbolic.printers.text import to_text
 from ..symbolic.vectors import Vector
-from .composite_body import mass_matrix
-from .coriolis import coupled_weights
-from .energy import kinetic_energy
 from .equations import Equations, project_wrenches
-from .kinematics import Kinematics
-from .newton_euler import inverse_dynamics, link_motions, link_wrenches
-from .tree import Tree
+from .tree.composite_body import mass_matrix
+from .tree.coriolis import coupled_weights
+from .tree.energy import kinetic_energy
+from .tree.kinematics import Kinematics
+from .tree.newton_euler import inverse_dynamics, link_motions, link_wrenches
+from .tree.tree import Tree
 
 #: Beyond so many additions and multiplications in the recursive form the expanded one fills pages.
 LARGEST = 250

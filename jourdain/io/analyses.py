@@ -47,9 +47,9 @@ from .model_names import ModelNames
 from .model_reader import is_quantity
 
 if TYPE_CHECKING:
-    from ..analysis.state import State
-    from ..analysis.system import System
     from ..results.solution import Solution
+    from ..systems.state import State
+    from ..systems.tree.system import System
 
 #: Verbs of a model's analyses: the module of each below ``jourdain.analysis``, and its argument that is a state.
 VERBS: dict[str, tuple[str, str]] = {

@@ -9,16 +9,16 @@ from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 
-from ..analysis.state import State
-from ..analysis.system import System
 from ..errors import InputError
-from ..formalisms.functions import BUILDERS
-from ..formalisms.tree_functions import reaction_names
+from ..formalisms.functions.registry import BUILDERS
+from ..formalisms.functions.tree import reaction_names
 from ..model import Model
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
 from ..symbolic.printers.program import Language, is_parameters, operation_counts, straight_line, words
 from ..symbolic.tables import Table
+from ..systems.state import State
+from ..systems.tree.system import System
 from .standalone import standalone_c
 
 

@@ -14,17 +14,7 @@ from typing import Any
 from ..errors import InputError, JourdainError
 from ..model import Body, Frame, Joint, Model
 from .mbs_connect import connect
-from .mbs_data import (
-    Cut,
-    Drawing,
-    ForcePoint,
-    JointData,
-    Link,
-    SensorPoint,
-    UserModel,
-    UserParameter,
-    UserVariable,
-)
+from .mbs_data import Cut, Drawing, ForcePoint, JointData, Link, SensorPoint, UserModel, UserParameter, UserVariable
 from .mbs_writer import write_mbs
 from .xml_reader import Element, read_xml
 

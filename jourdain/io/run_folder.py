@@ -84,7 +84,7 @@ def scene_of_finding(result: Any) -> Any:
     """Modes that move, or a position that was found; None for what cannot be seen."""
     from ..analysis.equilibrium import Equilibrium
     from ..analysis.modal import Modes
-    from ..analysis.state import State
+    from ..systems.state import State
     from ..view import scene_of_modes, state_scene
 
     if isinstance(result, Modes):

@@ -3,7 +3,7 @@
 from .course import course_slider_crank
 from .four_link import four_link_axle
 from .human import human
-from .mechanisms import (
+from .mechanisms import (  # fmt: skip
     andrews,
     ball_row,
     bennett,
@@ -19,7 +19,7 @@ from .mechanisms import (
     rssr,
     slider_crank,
     stiff_governor,
-)  # fmt: skip
+)
 from .nonholonomic import ball_on_plate, benchmark_bicycle, chaplygin_sleigh, rolling_disk
 from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
 from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension

@@ -4,7 +4,7 @@ From S. Uhlar's thesis on energy-consistent time integration: the dumbbell (chap
 pair (5.1.2), oscillators with viscous, viscoelastic and plastic elements (5.4), pendulums with friction in the joint (5.4.2, 5.4.8), the
 ball on a turning plate (5.5.3) and the two-wheeled robot (5.5.4); closed loops stand in :mod:`.manipulators` and :mod:`.conserving_loops`.
 From García Orden & Goicolea's chapter on clearances: pendulums with cavities (7.1) and with play in a revolute joint (7.2).  Each function
-returns an :class:`~jourdain.analysis.assembled_system.AssembledSystem`.
+returns an :class:`~jourdain.systems.assembled.system.AssembledSystem`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.assembled_system import AssembledSystem
+from ..elements.augmentation import JointAngle, PlanarJointAngle, Screw, WheelSpin, Yaw
+from ..elements.carriers import Bar, Ground, Particle, Tetrahedron
+from ..elements.clearance import Cavity, RevoluteClearance, SphericalClearance, blob
+from ..elements.dissipation import Plastic, Viscoelastic, Viscous
+from ..elements.pairs import Cylindrical, PlanarRevolute, Revolute
+from ..elements.points import ParallelAxes, PointBody
+from ..elements.potentials import CoordinatePotential, Penalty, PointMass, PointPotential
+from ..elements.rigid import DirectorBody, PlanarBody
+from ..elements.rolling import BallOnPlate, RollingSphere
+from ..elements.servo import CoordinateServo, point_to_point
 from ..errors import InputError
-from ..formalisms.elements.augmentation import JointAngle, PlanarJointAngle, Screw, WheelSpin, Yaw
-from ..formalisms.elements.carriers import Bar, Ground, Particle, Tetrahedron
-from ..formalisms.elements.clearance import Cavity, RevoluteClearance, SphericalClearance, blob
-from ..formalisms.elements.dissipation import Plastic, Viscoelastic, Viscous
-from ..formalisms.elements.pairs import Cylindrical, PlanarRevolute, Revolute
-from ..formalisms.elements.points import ParallelAxes, PointBody
-from ..formalisms.elements.potentials import CoordinatePotential, Penalty, PointMass, PointPotential
-from ..formalisms.elements.rigid import DirectorBody, PlanarBody
-from ..formalisms.elements.rolling import BallOnPlate, RollingSphere
-from ..formalisms.elements.servo import CoordinateServo, point_to_point
 from ..symbolic.expr import ZERO, Expr
+from ..systems.assembled.system import AssembledSystem
 from .manipulators import hat_motor
 
 GRAVITY = 9.81

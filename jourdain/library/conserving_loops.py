@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.assembled_program import Handle
-from ..analysis.assembled_system import AssembledSystem
-from ..formalisms.elements.augmentation import Length, PlanarJointAngle
-from ..formalisms.elements.carriers import Ground
-from ..formalisms.elements.dissipation import Plastic, Viscoelastic
-from ..formalisms.elements.element import Names, Symbols
-from ..formalisms.elements.pairs import Pair, PlanarPrismatic, PlanarRevolute, Revolute, Spherical
-from ..formalisms.elements.rigid import DirectorBody, PlanarBody
-from ..formalisms.elements.servo import OutputServo, polynomial9, ramp_cruise_ramp
+from ..elements.augmentation import Length, PlanarJointAngle
+from ..elements.carriers import Ground
+from ..elements.dissipation import Plastic, Viscoelastic
+from ..elements.element import Names, Symbols
+from ..elements.pairs import Pair, PlanarPrismatic, PlanarRevolute, Revolute, Spherical
+from ..elements.rigid import DirectorBody, PlanarBody
+from ..elements.servo import OutputServo, polynomial9, ramp_cruise_ramp
 from ..results.solution import Solution
 from ..symbolic.expr import Expr
 from ..symbolic.functions import cos, sin
+from ..systems.assembled.program import Handle
+from ..systems.assembled.system import AssembledSystem
 
 GRAVITY = 9.81
 

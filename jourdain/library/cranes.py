@@ -13,17 +13,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..analysis.assembled_program import Handle
-from ..analysis.assembled_system import AssembledSystem
-from ..formalisms.elements.augmentation import PlanarJointAngle
-from ..formalisms.elements.carriers import Ground
-from ..formalisms.elements.dissipation import Viscous
-from ..formalisms.elements.element import Element, Names, Symbols, Term
-from ..formalisms.elements.pairs import PlanarRevolute, Rows
-from ..formalisms.elements.potentials import CoordinatePotential, PointMass
-from ..formalisms.elements.rigid import PlanarBody
-from ..formalisms.elements.servo import OutputServo, point_to_point
+from ..elements.augmentation import PlanarJointAngle
+from ..elements.carriers import Ground
+from ..elements.dissipation import Viscous
+from ..elements.element import Element, Names, Symbols, Term
+from ..elements.pairs import PlanarRevolute, Rows
+from ..elements.potentials import CoordinatePotential, PointMass
+from ..elements.rigid import PlanarBody
+from ..elements.servo import OutputServo, point_to_point
 from ..symbolic.expr import Expr
+from ..systems.assembled.program import Handle
+from ..systems.assembled.system import AssembledSystem
 
 GRAVITY = 9.81
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.assembled_system import AssembledSystem
-from ..formalisms.elements.augmentation import JointAngle, JointDisplacement, PlanarJointAngle, Screw
-from ..formalisms.elements.carriers import Ground, right_handed_frame
-from ..formalisms.elements.element import Symbols
-from ..formalisms.elements.pairs import Freedom, Pair, PlanarRevolute, Prismatic, Revolute, Rows, Spherical, Universal, numbers
-from ..formalisms.elements.potentials import CoordinateForce, CoordinatePotential
-from ..formalisms.elements.rigid import DirectorBody, PlanarBody
-from ..formalisms.elements.servo import CoordinateServo, hat, polynomial9, ramp_cruise_ramp
+from ..elements.augmentation import JointAngle, JointDisplacement, PlanarJointAngle, Screw
+from ..elements.carriers import Ground, right_handed_frame
+from ..elements.element import Symbols
+from ..elements.pairs import Freedom, Pair, PlanarRevolute, Prismatic, Revolute, Rows, Spherical, Universal, numbers
+from ..elements.potentials import CoordinateForce, CoordinatePotential
+from ..elements.rigid import DirectorBody, PlanarBody
+from ..elements.servo import CoordinateServo, hat, polynomial9, ramp_cruise_ramp
 from ..symbolic.expr import Expr
 from ..symbolic.vectors import AXES, NULL
+from ..systems.assembled.system import AssembledSystem
 
 GRAVITY = 9.81
 

@@ -258,15 +258,15 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         """The compiled system, on which every analysis is a verb; the model is locked from now on.
 
         ``formulation`` gives the same model in other coordinates ("cartesian", "natural", "semi-recursive" …) as a
-        :class:`~jourdain.analysis.formulations.FormulatedSystem`, with options such as ``rotation=`` and ``reduction=``.
+        :class:`~jourdain.systems.formulations.FormulatedSystem`, with options such as ``rotation=`` and ``reduction=``.
         """
-        from ..analysis.system import System
+        from ..systems.tree.system import System
 
         if check:
             self.check()
         if formulation is None:
             return System(self, **options)
-        from ..analysis.formulations import formulate
+        from ..systems.formulations import formulate
 
         return formulate(self, formulation, **options)
 

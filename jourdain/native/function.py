@@ -111,7 +111,7 @@ def _source_key() -> str:
     """Changes with any source file that takes part in deriving or compiling."""
     root = Path(__file__).parent.parent
     parts = []
-    for room in ("symbolic", "model", "formalisms", "native"):
+    for room in ("symbolic", "model", "formalisms", "elements", "native"):
         for file in sorted((root / room).rglob("*.py")):
             status = file.stat()
             parts.append(f"{file.relative_to(root)} {status.st_size} {status.st_mtime_ns}")

@@ -40,8 +40,8 @@ def _sources() -> bytes:
     """Digest of every source of this package that kernels are made of."""
     digest = hashlib.sha256()
     room = Path(__file__).parent
-    for folder in (room, room.parent / "solvers"):
-        for file in sorted(folder.glob("*.py")):
+    for folder in (room, room.parent / "solvers", room.parent / "systems"):
+        for file in sorted(folder.rglob("*.py")):
             digest.update(file.name.encode() + file.read_bytes())
     return digest.digest()
 

@@ -240,7 +240,7 @@ class Solution:
 
     def final_state(self, index: int = -1) -> Any:
         """The state of the system at the end (or at another sample), to simulate from, draw or linearise about."""
-        from jourdain.analysis.state import state_of
+        from jourdain.systems.state import state_of
 
         return state_of(self, index)
 

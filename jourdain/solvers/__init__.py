@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from jourdain.errors import InputError
 
 if TYPE_CHECKING:
-    from jourdain.solvers.events import Event, EventRecord, Samples, Switch
-    from jourdain.solvers.method import Method
     from jourdain.solvers.native_function import NativeFunction
-    from jourdain.solvers.ode import integrate
-    from jourdain.solvers.tableaus import Tableau
-    from jourdain.solvers.trajectory import Checkpoint, Statistics, Trajectory
+    from jourdain.solvers.ode.events import Event, EventRecord, Samples, Switch
+    from jourdain.solvers.ode.integrate import integrate
+    from jourdain.solvers.ode.method import Method
+    from jourdain.solvers.ode.tableaus import Tableau
+    from jourdain.solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
 
 __all__ = [
     "METHODS",
@@ -52,16 +52,16 @@ METHODS: dict[str, tuple[str, str]] = {
 STIFF = ("rosenbrock", "radau")
 
 _HOMES = {
-    "Event": "events",
-    "EventRecord": "events",
-    "Samples": "events",
-    "Switch": "events",
-    "Tableau": "tableaus",
+    "Event": "ode.events",
+    "EventRecord": "ode.events",
+    "Samples": "ode.events",
+    "Switch": "ode.events",
+    "Tableau": "ode.tableaus",
     "NativeFunction": "native_function",
-    "Checkpoint": "trajectory",
-    "Statistics": "trajectory",
-    "Trajectory": "trajectory",
-    "integrate": "ode",
+    "Checkpoint": "ode.trajectory",
+    "Statistics": "ode.trajectory",
+    "Trajectory": "ode.trajectory",
+    "integrate": "ode.integrate",
 }
 
 
@@ -69,13 +69,13 @@ def load_method(method: str | Tableau | Method) -> Method:
     """Return a method by name, or the method of a Butcher tableau, compiling it at first use."""
     if isinstance(method, str) and method in METHODS:
         return _named_method(method)
-    from jourdain.solvers.method import Method
-    from jourdain.solvers.tableaus import Tableau
+    from jourdain.solvers.ode.method import Method
+    from jourdain.solvers.ode.tableaus import Tableau
 
     if isinstance(method, Method):
         return method
     if isinstance(method, Tableau):
-        found: Method = import_module("jourdain.solvers.runge_kutta").method(method)
+        found: Method = import_module("jourdain.solvers.ode.runge_kutta").method(method)
         return found
     raise InputError(f"method '{method}' is unknown; choose one of {', '.join(METHODS)}")
 
@@ -83,12 +83,12 @@ def load_method(method: str | Tableau | Method) -> Method:
 @cache
 def _named_method(name: str) -> Method:
     """A method of the list, made once."""
-    from jourdain.solvers.tableaus import Tableau
+    from jourdain.solvers.ode.tableaus import Tableau
 
-    module = import_module(f"jourdain.solvers.{METHODS[name][0]}")
+    module = import_module(f"jourdain.solvers.ode.{METHODS[name][0]}")
     given: Any = name
     if METHODS[name][0] == "runge_kutta":
-        tableaus = vars(import_module("jourdain.solvers.tableaus")).values()
+        tableaus = vars(import_module("jourdain.solvers.ode.tableaus")).values()
         given = next(t for t in tableaus if isinstance(t, Tableau) and t.name == name)
     found: Method = module.method(given)
     return found

@@ -2,7 +2,7 @@
 
 from .derivatives import gradient, jacobian, jvp, second_directional, sparse_jacobian, vjp
 from .expr import Expr, as_expr, constant, symbol, symbols, where
-from .functions import (
+from .functions import (  # fmt: skip
     absolute,
     acos,
     asin,
@@ -24,7 +24,7 @@ from .functions import (
     step,
     tan,
     tanh,
-)  # fmt: skip
+)
 from .graph import Operations, evaluate, free_symbols, operations, operations_by_layer, substitute, topological
 from .tables import Table, table
 

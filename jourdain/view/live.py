@@ -13,9 +13,9 @@ from jourdain.view.scene import Scene
 from jourdain.view.server import Server, serve
 
 if TYPE_CHECKING:
-    from jourdain.analysis.state import State
-    from jourdain.analysis.system import System
     from jourdain.results.solution import Solution
+    from jourdain.systems.state import State
+    from jourdain.systems.tree.system import System
 
 #: Seconds of wall time after which the page hears news, and most pieces of a run.
 NEWS = 0.1

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import jourdain as jd
-from jourdain.analysis.native_system import NativeSystem
 from jourdain.analysis.residual import close_loops
+from jourdain.systems.tree.projected import NativeSystem
 
 GRAVITY = 9.81
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.elements.servo import point_to_point
 from jourdain.errors import InputError, ModelError
-from jourdain.formalisms.elements.servo import point_to_point
 from jourdain.library.cranes import passive_arm
-from tests.analysis.flat_cranes import T, function, line, rate, rotary
+from tests.systems.assembled.flat_cranes import T, function, line, rate, rotary
 
 FIRST, LAST, DURATION = (5.0, 0.0, -5.0), (-2.0, 4.0, -3.0), 8.0
 START = {"travel.displacement": 5.0, "place.x": 5.0, "place.z": -5.0}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.analysis.native_system import NativeSystem
 from jourdain.analysis.simulate import SimulationError
 from jourdain.library.mechanisms import double_pendulum, heavy_top, slider_crank
+from jourdain.systems.tree.projected import NativeSystem
 
 TIGHT = {"method": "dop853", "rtol": 1e-12, "atol": 1e-13}
 LEVEL = {"shoulder.angle": np.pi / 2}

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import jourdain as jd
-from jourdain.formalisms.tree import Tree
+from jourdain.formalisms.tree.tree import Tree
 from jourdain.model import Frame, Joint, Model
 from jourdain.model.bodies import Body
 from jourdain.symbolic.expr import Expr

@@ -12,8 +12,8 @@ import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.formalisms.equations import Equations
 from jourdain.formalisms.explicit import explicit_equations, linearised
-from jourdain.formalisms.newton_euler import inverse_dynamics
-from jourdain.formalisms.tree import Tree
+from jourdain.formalisms.tree.newton_euler import inverse_dynamics
+from jourdain.formalisms.tree.tree import Tree
 from jourdain.symbolic import cos, sin
 from jourdain.symbolic.derivatives import jvp
 from jourdain.symbolic.normal import equal

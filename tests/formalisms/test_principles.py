@@ -12,7 +12,7 @@ from jourdain.analysis.reactions import constrained_accelerations, reactions_alo
 from jourdain.cli import main
 from jourdain.errors import InputError
 from jourdain.formalisms.principles import PRINCIPLES, derive, least_constraint, quadratic_program
-from jourdain.formalisms.tree import Tree
+from jourdain.formalisms.tree.tree import Tree
 from jourdain.library.course import course_slider_crank, crank_at
 from jourdain.library.mechanisms import andrews, double_pendulum, four_bar, heavy_top, rssr
 from jourdain.library.nonholonomic import chaplygin_sleigh, rolling_disk

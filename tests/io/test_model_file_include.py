@@ -134,8 +134,8 @@ def test_mirrored_halves_of_a_car_stay_symmetric(tmp_path: Path) -> None:
 @given(tree=random_trees(max_bodies=3, mimic=True), seed=st.integers(0, 1000))
 def test_mirror_images_have_mirrored_kinematics_and_the_same_energy(axis: str, tree: jd.Model, seed: int) -> None:
     """Every frame of the image is where the mirror shows the original, for mirrored coordinates."""
-    from jourdain.formalisms.kinematics import Kinematics
-    from jourdain.formalisms.tree import Tree
+    from jourdain.formalisms.tree.kinematics import Kinematics
+    from jourdain.formalisms.tree.tree import Tree
 
     image = jd.Model("image", gravity=(0.7, -1.1, -9.81))
     image.include(tree, "m", mirror=axis)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jourdain.formalisms.equations import Equations
-from jourdain.formalisms.functions import derive
+from jourdain.formalisms.functions.registry import derive
 from jourdain.io import read_urdf
 from jourdain.symbolic.graph import evaluate
 from tests.io.robots import robot_files

@@ -3,7 +3,7 @@
 import numpy as np
 
 from jourdain import library
-from jourdain.analysis.redundancy import redundant_rows
+from jourdain.systems.tree.redundancy import redundant_rows
 
 
 def test_linkage_follows_the_closed_form_relation():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.analysis.native_system import NativeSystem
 from jourdain.library import car as lib
 from jourdain.library import road as roads
+from jourdain.systems.tree.projected import NativeSystem
 
 LOOSE = {f"{c}.{n}": 0.0 for c in ("FL", "FR") for n in ("stiffness", "damping", "preload")} | {
     f"{c}.{n}": 0.0 for c in ("RL", "RR") for n in ("stiffness", "damping")

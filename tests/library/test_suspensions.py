@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.analysis.native_system import NativeSystem
 from jourdain.library import suspensions as lib
+from jourdain.systems.tree.projected import NativeSystem
 
 TOPOLOGIES = [("massless", "ground"), ("massless", "frame"), ("removed", "ground"), ("bodies", "ground"), ("bodies", "frame")]
 

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import jourdain as jd
 from jourdain.errors import ModelError
 from jourdain.formalisms.equations import Equations
-from jourdain.formalisms.functions import derive
+from jourdain.formalisms.functions.registry import derive
 from tests.reference import rotation_of_quaternion
 
 finite = st.floats(-3.0, 3.0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jourdain.native.call import call, doubles, integers, words
 from jourdain.native.kernel import hot, jit, kernel
 from jourdain.native.kernel_types import KernelError
-from jourdain.solvers.dense import cholesky, cholesky_solve, lu_factor, lu_solve
+from jourdain.solvers.linear.dense import cholesky, cholesky_solve, lu_factor, lu_solve
 
 TABLE = ((1.0, -2.0, 3.0), (0.5, 4.0, -6.0))
 STEPS = (3, 1, 2)
@@ -292,5 +292,5 @@ def test_functions_of_one_name_in_one_file_are_kept_apart():
 
 
 def test_importing_solvers_compiles_nothing():
-    code = "import jourdain.solvers.drive, jourdain.native.engine as e; assert not e._machine.cache_info().currsize"
+    code = "import jourdain.solvers.ode.drive, jourdain.native.engine as e; assert not e._machine.cache_info().currsize"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,10 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import jourdain as jd
-from jourdain.analysis.formulations import formulate
 from jourdain.formalisms.principles import PRINCIPLES, derive
 from jourdain.library.course import COUPLER, CRANK, course_slider_crank, crank_at
-from jourdain.solvers.reductions import BASES, REDUCTIONS, null_space
+from jourdain.solvers.constraints.reductions import BASES, REDUCTIONS, null_space
+from jourdain.systems.formulations import formulate
 
 #: t, θ, θ̇ from rest at 60° under gravity.
 FREE_MOTION = (

@@ -8,21 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jourdain.view import (
-    Arrow,
-    Body,
-    Channel,
-    Frame,
-    Joint,
-    Link,
-    Mode,
-    Plot,
-    Point,
-    Run,
-    Scene,
-    Track,
-    page_html,
-)
+from jourdain.view import Arrow, Body, Channel, Frame, Joint, Link, Mode, Plot, Point, Run, Scene, Track, page_html
 from jourdain.view.chromium import Browser, find_chromium
 from jourdain.view.rotation import quaternion_from_vector
 from jourdain.view.shape import box, capsule, cone, cylinder, sphere, torus, tube

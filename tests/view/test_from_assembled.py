@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from jourdain.analysis.assembled_system import AssembledSystem
+from jourdain.elements.pairs import Ground, Spherical
+from jourdain.elements.potentials import CoordinatePotential, PointMass
+from jourdain.elements.rigid import DirectorBody
 from jourdain.errors import InputError
-from jourdain.formalisms.elements.pairs import Ground, Spherical
-from jourdain.formalisms.elements.potentials import CoordinatePotential, PointMass
-from jourdain.formalisms.elements.rigid import DirectorBody
+from jourdain.systems.assembled.system import AssembledSystem
 from jourdain.view.shape import box
 
 

@@ -8,20 +8,7 @@ import numpy as np
 import pytest
 
 from jourdain.errors import InputError
-from jourdain.view.shape import (
-    Shape,
-    box,
-    capsule,
-    cone,
-    cylinder,
-    mesh,
-    prism,
-    revolved,
-    sphere,
-    torus,
-    triangulate,
-    tube,
-)
+from jourdain.view.shape import Shape, box, capsule, cone, cylinder, mesh, prism, revolved, sphere, torus, triangulate, tube
 
 STAR = [(0, 0.4), (0.1, 0.12), (0.4, 0.12), (0.16, -0.06), (0.25, -0.36)]
 STAR += [(0, -0.18), (-0.25, -0.36), (-0.16, -0.06), (-0.4, 0.12), (-0.1, 0.12)]

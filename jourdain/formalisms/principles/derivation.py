@@ -17,7 +17,7 @@ from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ZERO, Expr, add, neg, sub
 from ...symbolic.graph import evaluate, free_symbols, operations, substitute
 from .free_bodies import Mechanics
-from .printing import (
+from .printing import (  # fmt: skip
     WIDTH,
     Formula,
     Line,
@@ -32,7 +32,7 @@ from .printing import (
     name,
     short_names,
     text_line,
-)  # fmt: skip
+)
 from .speeds import Speeds, default_values, tidy, velocity_names
 
 #: A reduced equation with more operations than this in one term is written as a combination of others.

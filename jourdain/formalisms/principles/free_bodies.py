@@ -16,9 +16,9 @@ from ...symbolic.expr import ONE, ZERO, Expr, add, mul, symbol, unary
 from ...symbolic.graph import substitute
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Vector, steiner
 from ..equations import Equations, Row
-from ..kinematics import GROUND, Kinematics
-from ..newton_euler import Wrench, link_motions, reflected_inertias
-from ..tree import Tree
+from ..tree.kinematics import GROUND, Kinematics
+from ..tree.newton_euler import Wrench, link_motions, reflected_inertias
+from ..tree.tree import Tree
 
 #: The symbols of quasi-velocities and multipliers, so that derivations of one model can be compared.
 _KNOWN: WeakKeyDictionary[Model, dict[tuple[str, str], Expr]] = WeakKeyDictionary()

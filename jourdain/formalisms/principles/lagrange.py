@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...errors import InputError
 from ...symbolic.derivatives import gradient, jvp
 from ...symbolic.expr import HALF, ZERO, Expr, add, mul, neg, sub
-from ..energy import kinetic_energy, potential_energy
+from ..tree.energy import kinetic_energy, potential_energy
 from .derivation import Derivation, balance, combined, coordinate_names, reduced, speeds_step
 from .free_bodies import FreeBody, Mechanics, total
 from .newton_euler_steps import acceleration_constraints

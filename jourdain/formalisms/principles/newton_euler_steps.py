@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from ...symbolic.expr import ZERO, Expr, add, mul, neg, sub, symbol
 from ...symbolic.graph import substitute
 from ...symbolic.vectors import AXES, NULL, Vector
-from ..newton_euler import Wrench
-from ..tree import Link
+from ..tree.newton_euler import Wrench
+from ..tree.tree import Link
 from .derivation import Derivation, balance, combined, coordinate_names, reduced, speeds_step
 from .free_bodies import FreeBody, Mechanics
 from .printing import Line, ModelNotation, Step, Term, equals

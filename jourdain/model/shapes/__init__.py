@@ -10,22 +10,7 @@ from .booleans import ApproximateShapeWarning, Difference, Union, difference, in
 from .mass import MassProperties, Placement
 from .meshes import Mesh, mesh, polyhedron_properties
 from .profiles import Prism, Revolved, prism, revolved
-from .solids import (
-    Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Sphere,
-    Torus,
-    Tube,
-    box,
-    capsule,
-    cone,
-    cylinder,
-    sphere,
-    torus,
-    tube,
-)  # fmt: skip
+from .solids import Box, Capsule, Cone, Cylinder, Sphere, Torus, Tube, box, capsule, cone, cylinder, sphere, torus, tube  # fmt: skip
 
 __all__ = [
     "ApproximateShapeWarning", "Box", "Capsule", "Cone", "Cylinder", "Difference", "MassProperties", "Mesh",

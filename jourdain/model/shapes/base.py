@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...errors import InputError, ModelError
-from .mass import (
-    IDENTITY,
-    ORIGIN,
-    MassProperties,
-    Matrix,
-    Placement,
-    Scalar,
-    Vector,
-    is_number,
-    turn,
-)
+from .mass import IDENTITY, ORIGIN, MassProperties, Matrix, Placement, Scalar, Vector, is_number, turn
 
 if TYPE_CHECKING:
     from .booleans import Difference, Union

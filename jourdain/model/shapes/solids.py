@@ -13,15 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import ModelError
-from .base import (
-    ALONG,
-    Solid,
-    Triangulation,
-    check_anchor,
-    check_axis,
-    check_not_negative,
-    check_positive,
-)
+from .base import ALONG, Solid, Triangulation, check_anchor, check_axis, check_not_negative, check_positive
 from .mass import ORIGIN, MassProperties, Placement, Scalar, apply, diagonal, is_number
 from .tessellation import arc, extrude, revolve
 

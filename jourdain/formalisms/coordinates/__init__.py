@@ -1,0 +1,1 @@
+"""Formulations in other coordinates: Cartesian, natural, directors, semi-recursive."""

@@ -1,0 +1,1 @@
+"""Named functions of a model, built from the formalisms for compilation."""

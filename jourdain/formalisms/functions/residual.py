@@ -1,0 +1,85 @@
+"""The equations as implicit integrators take them: residuals at a point, and their exact change along a direction.
+
+    r = M v̇ + c − Q − Jᵀλ,   e = (h(q, t); w(q, v, t)),   ρ = ż − f(t, q, v, z, u)
+
+An implicit scheme turns a change of its unknowns into a change (δq, δv, δz, δv̇) of the point; one call of the tangent
+then gives a column of its iteration matrix.  The tangent costs a small multiple of the residual whatever the number of
+coordinates, so it compiles as fast and never grows with the square of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...symbolic.derivatives import jvp
+from ...symbolic.expr import Expr, symbol
+from ...symbolic.function import Argument, SymbolicFunction
+from ..equations import Equations
+from .linearisation import implicit_terms
+from .registry import assemble, builder, jacobian_result, vector_result
+from .tree import multiplier_symbols
+
+
+def _constraints(eq: Equations, terms: Mapping[str, Sequence[Expr]]) -> list[Expr]:
+    """Holonomic constraints at position level, then nonholonomic ones at velocity level."""
+    return [*terms["h"], *terms["w"][eq.holonomic :]]
+
+
+def _point(eq: Equations) -> tuple[Argument, ...]:
+    """t, x, u, v̇ and λ, then the parameters."""
+    inputs = assemble(eq, "", "t x u a", [], optional="").inputs
+    return (*inputs[:4], Argument("lam", multiplier_symbols(eq), "constraint multipliers"), *inputs[4:])
+
+
+def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
+    """Inputs that hold a direction (in the state itself, quaternions not turned into rotations) and what they stand for."""
+    state = (*eq.q, *eq.v, *eq.z)
+    dx = tuple(symbol(f"dx[{i}]", "input") for i in range(len(state)))
+    da = tuple(symbol(f"da[{i}]", "input") for i in range(len(eq.a)))
+    dt = symbol("dt", "input")
+    arguments = (
+        Argument("dx", dx, "change of the state"),
+        Argument("da", da, "change of the accelerations"),
+        Argument("dt", (dt,), "change of time"),
+    )
+    return arguments, {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), eq.t: dt}
+
+
+def _changes(eq: Equations, name: str, terms: Mapping[str, Sequence[Expr]]) -> SymbolicFunction:
+    """The directional derivatives of several arrays in one sweep."""
+    arguments, direction = _directions(eq)
+    flat = jvp([e for term in terms.values() for e in term], direction)
+    results, at = [], 0
+    for label, term in terms.items():
+        results.append(vector_result(f"d{label}", flat[at : at + len(term)]))
+        at += len(term)
+    point = _point(eq)
+    return SymbolicFunction(name, (*point[:5], *arguments, *point[5:]), tuple(results), title=eq.model.name)
+
+
+@builder
+def implicit_equations(eq: Equations) -> SymbolicFunction:
+    """r, e, f and the constraint Jacobian J at (t, x, v̇, λ): what a scheme on the differential-algebraic equations needs."""
+    terms = implicit_terms(eq, multiplier_symbols(eq))
+    results = (
+        vector_result("r", terms["r"], "M a + c - Q - J^T lambda"), vector_result("e", _constraints(eq, terms), "constraints"),
+        vector_result("f", terms["f"], "rates of the user states"), jacobian_result(eq),
+    )  # fmt: skip
+    return SymbolicFunction("implicit_equations", _point(eq), results, title=eq.model.name)
+
+
+@builder
+def implicit_tangent(eq: Equations) -> SymbolicFunction:
+    """Change of r, e and f along a direction (δx, δv̇, δt) at constant λ."""
+    terms = implicit_terms(eq, multiplier_symbols(eq))
+    return _changes(eq, "implicit_tangent", {"r": terms["r"], "e": _constraints(eq, terms), "f": terms["f"]})
+
+
+@builder
+def acceleration_tangent(eq: Equations) -> SymbolicFunction:
+    """Change of r, of the constraints' acceleration g = J v̇ + J̇v + … and of q̇ and ż along a direction (δx, δv̇, δt)."""
+    terms = implicit_terms(eq, multiplier_symbols(eq))
+    return _changes(eq, "acceleration_tangent", {"r": terms["r"], "g": terms["g"], "rates": [*eq.position_rates, *terms["f"]]})
+
+
+__all__ = ["acceleration_tangent", "implicit_equations", "implicit_tangent"]

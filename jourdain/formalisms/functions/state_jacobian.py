@@ -1,0 +1,41 @@
+"""Exact derivatives of ẋ = f(t, x, u) of a system without constraints, for implicit integrators: ∂f/∂x and ∂f/∂t."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import InputError
+from ...symbolic.derivatives import jvp, sparse_jacobian
+from ...symbolic.expr import ONE, ZERO, Expr
+from ...symbolic.function import SymbolicFunction
+from ..equations import Equations
+from .registry import assemble, builder, matrix_result, state_rates, vector_result
+
+
+def _state_rates(eq: Equations) -> list[Expr]:
+    if eq.rows:
+        raise InputError(f"'{eq.model.name}' has {len(eq.rows)} constraints: ẋ is not an expression of the state there")
+    return state_rates(eq)
+
+
+def _state(eq: Equations) -> Sequence[Expr]:
+    return (*eq.q, *eq.v, *eq.z)
+
+
+@builder
+def state_jacobian(eq: Equations) -> SymbolicFunction:
+    """∂ẋ/∂x, row by row; x = (q, v, z)."""
+    x = _state(eq)
+    table = [[ZERO] * len(x) for _ in x]
+    for (i, j), e in sparse_jacobian(_state_rates(eq), x).items():
+        table[i][j] = e
+    return assemble(eq, "state_jacobian", "t x", [matrix_result("dxdot", table, len(x))], optional="u")
+
+
+@builder
+def state_time_derivative(eq: Equations) -> SymbolicFunction:
+    """∂ẋ/∂t at a constant state."""
+    return assemble(eq, "state_time_derivative", "t x", [vector_result("dxdot", jvp(_state_rates(eq), {eq.t: ONE}))], optional="u")
+
+
+__all__ = ["state_jacobian", "state_time_derivative"]

@@ -1,0 +1,1 @@
+"""Closed loops: closure equations, their rates, closed forms and elimination."""

@@ -1,0 +1,1 @@
+"""Dynamics of a tree of links: kinematics, recursions, energies, reactions, derivatives."""

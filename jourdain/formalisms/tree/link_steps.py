@@ -1,0 +1,328 @@
+"""The recursions cut into steps over one link: small symbolic functions that native loops call link after link.
+
+A step is derived once for each *sort* of link (rotation about x, translation along a turned axis, …) and serves every
+model.  It reads the numbers of the link (`link_arrays`), its own row of memory and its parent's row; what it hands on
+is added to the parent's row in place, which is safe because each such entry depends on itself alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, sub, symbol
+from ...symbolic.function import Argument, Result, SymbolicFunction
+from ...symbolic.functions import cos, sin
+from ...symbolic.vectors import AXES, NO_INERTIA, NULL, AxisTurn, Inertia, Matrix, MatrixTurn, Turn, Vector, quaternion_rotation, steiner
+from .articulated_body import Articulated, _carry, _eliminate, _rigid
+from .link_arrays import LINK, Sort, word
+from .newton_euler import LinkMotion, _sliding, inertial_moment, relative_spin
+from .tree import Freedom, Link
+
+#: Entries of a row of memory: how the link stands in its parent (cosine and sine, displacement, or matrix) ...
+TURN = 0
+#: ... then for Newton–Euler: angular velocity, its derivative, acceleration of the origin, force and moment;
+OMEGA, OMEGA2, ACCELERATION, FORCE, NEWTON_ROW = 9, 12, 15, 18, 24
+#: for composite bodies: mass, first moment and inertia, and for each freedom the force and moment of its column;
+COMPOSITE, COLUMN, COMPOSITE_ROW = 9, 19, 40
+#: for articulated bodies: bias accelerations, the body (A, B, C, force, moment), for each freedom U (6), 1/D and u,
+#: and the accelerations of the origin and of rotation;
+BIAS, BODY, STEP, STEP_SIZE, MOVE, ARTICULATED_ROW = 12, 18, 45, 8, 69, 76
+#: for poses: rotation to the ground's axes and position.
+POSE_ROW = 12
+
+
+class _Inputs:
+    """Symbols of everything a step may read."""
+
+    def __init__(self, sort: Sort, row: int) -> None:
+        size = 3 if sort.kind == "S" else 1
+        self.record = _symbols("c", LINK.itemsize // 8 - word(LINK, "rotation"))
+        self.q = _symbols("q", 4 if sort.kind == "S" else 1)
+        self.v = _symbols("v", size)
+        self.u = _symbols("u", size)
+        self.own = _symbols("own", row)
+        self.parent = _symbols("parent", row)
+        self.wrench = _symbols("wrench", 6)
+        self.old = _symbols("old", size)
+
+    def field(self, name: str, size: int) -> Sequence[Expr]:
+        """Numbers of the link's record."""
+        first = word(LINK, name) - word(LINK, "rotation")
+        return self.record[first : first + size]
+
+    def function(self, name: str, own: Sequence[Expr], parent: Sequence[Expr], new: Sequence[Expr]) -> SymbolicFunction:
+        """The step with its outputs: entries of the own row, of the parent's row, and values for the coordinate."""
+        given = ("record", "q", "v", "u", "own", "parent", "wrench", "old")
+        inputs = tuple(Argument(n, getattr(self, n)) for n in given)
+        named = (("own_out", own), ("parent_out", parent), ("new", new))
+        return SymbolicFunction(name, inputs, tuple(Result(n, tuple(es), (len(es),)) for n, es in named))
+
+
+def _symbols(name: str, n: int) -> tuple[Expr, ...]:
+    return tuple(symbol(f"{name}{i}", "input") for i in range(n))
+
+
+def _vector(values: Sequence[Expr], at: int) -> Vector:
+    return Vector(*values[at : at + 3])
+
+
+def _link(sort: Sort, x: _Inputs) -> Link:
+    """A link of symbols; how it is turned and displaced is set by :func:`_place` or :func:`_placed`."""
+    link = Link()
+    link.index, link.parent, link.children, link.name = 0, -1, [], "link"
+    link.kind, link.axis, link.angle, link.total = sort.kind, sort.axis, None, ZERO
+    link.turns = [MatrixTurn(_matrix(x.field("rotation", 9)))] if sort.turned else []
+    link.d = _vector(x.field("position", 3), 0) if sort.placed else NULL
+    link.displacement = link.rate = link.rate2 = ZERO
+    link.spin = link.spin2 = NULL
+    link.mass, link.moment, link.inertia = ZERO, NULL, NO_INERTIA
+    if sort.massive:
+        link.mass, link.moment = x.field("mass", 1)[0], _vector(x.field("moment", 3), 0)
+        link.inertia = Inertia(*x.field("inertia", 6))
+    ratio, link.freedoms = _ratio(sort, x), []
+    if sort.free:
+        link.freedoms = [Freedom(j, j if sort.kind == "S" else sort.axis, ratio) for j in range(sort.freedoms)]
+    if sort.kind == "S":
+        link.spin, link.spin2 = Vector(*x.v), Vector(*x.u)
+    else:
+        link.rate, link.rate2 = mul(ratio, x.v[0]), mul(ratio, x.u[0])
+    return link
+
+
+def _ratio(sort: Sort, x: _Inputs) -> Expr:
+    return x.field("ratio", 1)[0] if sort.geared else ONE
+
+
+def _rotor(sort: Sort, x: _Inputs) -> Expr:
+    return x.field("rotor", 1)[0] if sort.geared else ZERO
+
+
+def _matrix(entries: Sequence[Expr]) -> Matrix:
+    return Matrix((_vector(entries, 0), _vector(entries, 3), _vector(entries, 6)))
+
+
+def _place(sort: Sort, x: _Inputs, link: Link) -> list[Expr]:
+    """Turns and displaces the link by its coordinate; the nine entries of the row that remember it."""
+    if sort.kind == "S":
+        R = quaternion_rotation(*x.q)
+        link.turns = [*link.turns, MatrixTurn(R)]
+        return R.entries
+    theta = add(mul(_ratio(sort, x), x.q[0]), x.field("offset", 1)[0]) if sort.geared else x.q[0]
+    if sort.kind == "T":
+        link.displacement = theta
+        return [theta] + [ZERO] * 8
+    turn = AxisTurn(sort.axis, cos(theta), sin(theta))
+    link.turns = [*link.turns, turn]
+    return [turn.c, turn.s] + [ZERO] * 7
+
+
+def _placed(sort: Sort, x: _Inputs, link: Link) -> None:
+    """Turns and displaces the link as its row remembers."""
+    if sort.kind == "T":
+        link.displacement = x.own[TURN]
+        return
+    turn: Turn = AxisTurn(sort.axis, x.own[TURN], x.own[TURN + 1])
+    if sort.kind == "S":
+        turn = MatrixTurn(_matrix(x.own[TURN : TURN + 9]))
+    link.turns = [*link.turns, turn]
+
+
+def _carried(link: Link, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
+    """A force and moment about the link's origin as they act about the parent's, in its axes."""
+    if link.kind == "T":
+        moment = moment + link.slide.cross(force)
+    f = link.out(force)
+    return f, link.out(moment) + link.d.cross(f)
+
+
+def _added(x: _Inputs, at: int, *vectors: Vector) -> list[Expr]:
+    """Entries of the parent's row with vectors added."""
+    values = [e for v in vectors for e in v]
+    return [add(x.parent[at + i], e) for i, e in enumerate(values)]
+
+
+# --- Newton–Euler ------------------------------------------------------------------------------------------------
+
+
+def newton_outwards(sort: Sort) -> SymbolicFunction:
+    """Motion of a link from its parent's, and the force and moment it needs."""
+    x = _Inputs(sort, NEWTON_ROW)
+    link = _link(sort, x)
+    turn = _place(sort, x, link)
+    before = LinkMotion(_vector(x.parent, OMEGA), _vector(x.parent, OMEGA2), _vector(x.parent, ACCELERATION))
+    omega, omega_dot = link.into(before.omega), link.into(before.omega_dot)
+    if link.kind != "T":
+        spin, spin2 = relative_spin(link)
+        omega_dot = omega_dot + omega.cross(spin) + spin2
+        omega = omega + spin
+    motion = LinkMotion(omega, omega_dot, link.into(before.acceleration + before.at(link.d)))
+    if link.kind == "T":
+        motion.acceleration = motion.acceleration + _sliding(link, motion, True)
+    force = motion.acceleration * link.mass + motion.at(link.moment) - _vector(x.wrench, 0)
+    moment = inertial_moment(link.inertia, motion) + link.moment.cross(motion.acceleration) - _vector(x.wrench, 3)
+    own = [*turn, *motion.omega, *motion.omega_dot, *motion.acceleration, *force, *moment]
+    return x.function(f"newton_outwards_{sort.label}", own, (), ())
+
+
+def newton_inwards(sort: Sort) -> SymbolicFunction:
+    """Joint force of a link, and its force and moment handed to the parent."""
+    x = _Inputs(sort, NEWTON_ROW)
+    link = _link(sort, x)
+    _placed(sort, x, link)
+    force, moment = _vector(x.own, FORCE), _vector(x.own, FORCE + 3)
+    new = []
+    for j, freedom in enumerate(link.freedoms):
+        projected = mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis])
+        new.append(add(x.old[j], add(projected, mul(_rotor(sort, x), x.u[j]))))
+    return x.function(f"newton_inwards_{sort.label}", (), _added(x, FORCE, *_carried(link, force, moment)), new)
+
+
+# --- composite bodies --------------------------------------------------------------------------------------------
+
+
+def composite_outwards(sort: Sort) -> SymbolicFunction:
+    """Place of a link, and its own mass, first moment and inertia."""
+    x = _Inputs(sort, COMPOSITE_ROW)
+    link = _link(sort, x)
+    own = [*_place(sort, x, link), link.mass, *link.moment, *link.inertia.entries]
+    return x.function(f"composite_outwards_{sort.label}", own, (), ())
+
+
+def composite_inwards(sort: Sort) -> SymbolicFunction:
+    """What a unit acceleration of each freedom asks of all that the link carries; all that, added to the parent."""
+    x = _Inputs(sort, COMPOSITE_ROW)
+    link = _link(sort, x)
+    _placed(sort, x, link)
+    m, s, I = x.own[COMPOSITE], _vector(x.own, COMPOSITE + 1), Inertia(*x.own[COMPOSITE + 4 : COMPOSITE + 10])
+    columns: list[Expr] = []
+    for freedom in link.freedoms:
+        e = AXES[freedom.axis] * freedom.ratio
+        force, moment = (e * m, s.cross(e)) if link.kind == "T" else (e.cross(s), I @ e)
+        columns += [*force, *moment]
+    if link.kind == "T":
+        s, I = s + link.slide * m, I + steiner(s * 2.0 + link.slide * m, link.slide)
+    s, I = link.out(s), link.out_inertia(I)
+    s, I = s + link.d * m, I + steiner(s * 2.0 + link.d * m, link.d)
+    parent = [add(x.parent[COMPOSITE + i], e) for i, e in enumerate((m, *s, *I.entries))]
+    return x.function(f"composite_inwards_{sort.label}", columns, parent, ())
+
+
+def composite_spread(sort: Sort) -> SymbolicFunction:
+    """A force and moment (given as ``wrench``) carried from a link to its parent."""
+    x = _Inputs(sort, COMPOSITE_ROW)
+    link = _link(sort, x)
+    _placed(sort, x, link)
+    force, moment = _carried(link, _vector(x.wrench, 0), _vector(x.wrench, 3))
+    return x.function(f"composite_spread_{sort.label}", (), [*force, *moment], ())
+
+
+# --- articulated bodies ------------------------------------------------------------------------------------------
+
+
+def _body(values: Sequence[Expr]) -> Articulated:
+    """The articulated body held in a row."""
+    A, C = Inertia(*values[BODY : BODY + 6]), Inertia(*values[BODY + 15 : BODY + 21])
+    B = _matrix(values[BODY + 6 : BODY + 15])
+    return Articulated(A, B, C, _vector(values, BODY + 21), _vector(values, BODY + 24))
+
+
+def _entries(body: Articulated) -> list[Expr]:
+    return [*body.A.entries, *body.B.entries, *body.C.entries, *body.force, *body.moment]
+
+
+def articulated_outwards(sort: Sort) -> SymbolicFunction:
+    """Angular velocity, bias accelerations, and the inertia and bias force of the link alone."""
+    x = _Inputs(sort, ARTICULATED_ROW)
+    link = _link(sort, x)
+    turn = _place(sort, x, link)
+    omega_p = _vector(x.parent, OMEGA)
+    omega = link.into(omega_p)
+    bias, bias2 = link.into(omega_p.cross(omega_p.cross(link.d))), NULL
+    rate, rate2 = relative_spin(link, acceleration=False)
+    if link.kind == "T":
+        bias = bias + omega.cross(rate) * TWO + omega.cross(omega.cross(link.slide)) + rate2
+    else:
+        bias2 = omega.cross(rate) + rate2
+        omega = omega + rate
+    body = _rigid(link, LinkMotion(omega, NULL, NULL), (_vector(x.wrench, 0), _vector(x.wrench, 3)))
+    return x.function(f"articulated_outwards_{sort.label}", [*turn, *omega, *bias, *bias2, *_entries(body)], (), ())
+
+
+def articulated_inwards(sort: Sort) -> SymbolicFunction:
+    """The joint eliminated from the link's articulated body; what is left of it, to the parent."""
+    x = _Inputs(sort, ARTICULATED_ROW)
+    link = _link(sort, x)
+    _placed(sort, x, link)
+    body, parent = _body(x.own), _body(x.parent)
+    steps: list[Expr] = []
+    for freedom in link.freedoms:
+        U, U2, inverse, u = _eliminate(link, freedom, body, x.u, {0: _rotor(sort, x)})
+        steps += [*U, *U2, inverse, u]
+    bias, bias2 = _vector(x.own, BIAS), _vector(x.own, BIAS + 3)
+    body.force = body.force + (body.A @ bias) + (body.B @ bias2)
+    body.moment = body.moment + (body.B.T @ bias) + (body.C @ bias2)
+    _carry(link, body, parent)
+    return x.function(f"articulated_inwards_{sort.label}", steps, _entries(parent), ())
+
+
+def articulated_accelerations(sort: Sort) -> SymbolicFunction:
+    """Accelerations of a link and of its freedoms from those of its parent."""
+    x = _Inputs(sort, ARTICULATED_ROW)
+    link = _link(sort, x)
+    _placed(sort, x, link)
+    a_p, alpha_p = _vector(x.parent, MOVE), _vector(x.parent, MOVE + 3)
+    alpha = link.into(alpha_p)
+    a = link.into(a_p + alpha_p.cross(link.d)) + _vector(x.own, BIAS)
+    if link.kind == "T":
+        a = a + alpha.cross(link.slide)
+    alpha = alpha + _vector(x.own, BIAS + 3)
+    new = [ZERO] * sort.freedoms
+    for j in reversed(range(sort.freedoms)):
+        at, freedom = STEP + STEP_SIZE * j, link.freedoms[j]
+        U, U2, inverse, u = _vector(x.own, at), _vector(x.own, at + 3), x.own[at + 6], x.own[at + 7]
+        new[j] = mul(sub(u, add(U.dot(a), U2.dot(alpha))), inverse)
+        move = AXES[freedom.axis] * mul(freedom.ratio, new[j])
+        a, alpha = (a + move, alpha) if link.kind == "T" else (a, alpha + move)
+    return x.function(f"articulated_accelerations_{sort.label}", [*a, *alpha], (), new)
+
+
+def articulated_response(sort: Sort) -> SymbolicFunction:
+    """Forces alone through an articulated body that is reduced already."""
+    x = _Inputs(sort, ARTICULATED_ROW)
+    link = _link(sort, x)
+    _placed(sort, x, link)
+    force, moment = _vector(x.own, BODY + 21), _vector(x.own, BODY + 24)
+    steps: list[Expr] = []
+    for j, freedom in enumerate(link.freedoms):
+        at = STEP + STEP_SIZE * j
+        u = sub(x.u[j], mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis]))
+        U, U2, scaled = _vector(x.own, at), _vector(x.own, at + 3), mul(u, x.own[at + 6])
+        steps += [*U, *U2, x.own[at + 6], u]
+        force, moment = force + U * scaled, moment + U2 * scaled
+    parent = _added(x, BODY + 21, *_carried(link, force, moment))
+    return x.function(f"articulated_response_{sort.label}", steps, parent, ())
+
+
+# --- kinematics --------------------------------------------------------------------------------------------------
+
+
+def pose_outwards(sort: Sort) -> SymbolicFunction:
+    """Rotation to the ground's axes and position of a link from those of its parent."""
+    x = _Inputs(sort, POSE_ROW)
+    link = _link(sort, x)
+    _place(sort, x, link)
+    R, p = _matrix(x.parent), _vector(x.parent, 9)
+    position = link.d + link.out(link.slide)
+    columns = [R @ link.out(e) for e in AXES]
+    own = [*Matrix.from_columns(*columns).entries, *(p + R @ position)]
+    return x.function(f"pose_outwards_{sort.label}", own, (), ())
+
+
+#: Every step by its name.
+STEPS: dict[str, Callable[[Sort], SymbolicFunction]] = {
+    f.__name__: f
+    for f in (
+        newton_outwards, newton_inwards, composite_outwards, composite_inwards, composite_spread, articulated_outwards,
+        articulated_inwards, articulated_accelerations, articulated_response, pose_outwards,
+    )
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Constrained systems in native code: elimination, projection, reduction to independent coordinates."""

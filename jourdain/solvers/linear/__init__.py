@@ -1,0 +1,1 @@
+"""Linear algebra in native code: dense, sparse, orderings, redundant rows."""

@@ -1,0 +1,1 @@
+"""Ordinary differential equations: methods, time loop, events, interpolants, restart."""

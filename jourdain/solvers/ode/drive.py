@@ -1,0 +1,139 @@
+"""One integration from its first step to its end: the native loop in chunks, interruption, progress, and what to say at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jourdain.solvers.interruption import Bar, Interruption
+from jourdain.solvers.native_function import NativeFunction
+from jourdain.solvers.ode import frame as fr
+from jourdain.solvers.ode import progress as pr
+from jourdain.solvers.ode.march import march
+from jourdain.solvers.ode.method import Method
+from jourdain.solvers.ode.session import Session
+from jourdain.solvers.ode.start import first_step
+from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
+
+CHUNK_TIME = 0.1
+
+
+class Drive:
+    """A session with its method, from the start to the trajectory."""
+
+    def __init__(
+        self,
+        method: Method,
+        x0: ArrayLike | Checkpoint,
+        start: NDArray[np.float64],
+        t0: float,
+        t1: float,
+        step: float | None,
+        positions: int,
+    ) -> None:
+        self.method, self.span = method, (t0, t1)
+        self.session = session = Session(method, start.size)
+        if isinstance(x0, Checkpoint):
+            session.load(x0)
+        else:
+            session.x[:], session.clock[fr.T] = start, t0
+            if step is not None:
+                session.clock[fr.H] = np.copysign(step, t1 - t0)
+        session.count[fr.POSITIONS] = positions
+        session.frame[fr.FIRST] = first_step.address
+
+    def tolerances(self, rtol: float, atol: ArrayLike, max_step: float, max_steps: int) -> None:
+        """Error allowed in a step, the largest step (s) and how many."""
+        session = self.session
+        session.tol[0], session.tol[1:] = rtol, atol
+        session.clock[fr.H_MAX], session.progress[pr.MAX_STEPS] = max_step, max_steps
+
+    def functions(
+        self, rhs: NativeFunction, jacobian: NativeFunction | None, time_derivative: NativeFunction | None,
+        project: NativeFunction | None, output: NativeFunction | None,
+    ) -> None:  # fmt: skip
+        """The native functions of the problem."""
+        slots = (fr.RHS, fr.JAC, fr.DFDT, fr.PROJECT, fr.OUTPUT)
+        for slot, function in zip(slots, (rhs, jacobian, time_derivative, project, output), strict=True):
+            self.session.set_hook(slot, function)
+
+    def run(self, progress: bool) -> Trajectory:
+        """Integrate to the end, or as far as it goes."""
+        session = self.session
+        begun = time.perf_counter()
+        with Interruption() as interruption:
+            if progress:
+                with Bar(*self.span) as bar:
+                    reason = _run(session, interruption, bar.show)
+            else:
+                reason = _run(session, interruption, None)
+        status, message = _explain(session, reason, self.method)
+        t, x, y = session.output()
+        statistics = session.statistics(time.perf_counter() - begun)
+        return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments())
+
+
+def _run(session: Session, interruption: Interruption, show: Callable[[float], None] | None) -> int:
+    """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
+    chunk = 64
+    try:
+        while True:
+            session.progress[pr.STEPS_LEFT] = granted = min(chunk, session.step_room)
+            begun = time.perf_counter()
+            reason = march.call(session.address)
+            spent = time.perf_counter() - begun
+            session.collect()
+            if show is not None:
+                show(session.clock[fr.T])
+            if interruption.heard:
+                return 0
+            if reason == fr.PAUSED:
+                if granted == chunk and session.progress[pr.STEPS_LEFT] <= 0:
+                    chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
+            elif reason == fr.SAMPLE:
+                session.act_at_sample()
+            elif reason == fr.EVENT:
+                if session.act_at_event():
+                    return fr.TERMINAL
+            else:
+                return int(reason)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
+    """Return status and message for the reason that ended the march."""
+    clock, count = session.clock, session.count
+    t, bad_t = float(clock[fr.T]), float(clock[fr.T_BAD])
+    hint = ""
+    if count[fr.STIFF] >= 15:
+        hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
+    if reason in (0, fr.FINISHED):
+        return ("finished" if reason else "interrupted"), hint
+    if reason == fr.TERMINAL:
+        return "event", f"terminal event '{session.records[-1].name}' at t = {t:.12g} s. {hint}".rstrip()
+    if reason == fr.EXHAUSTED:
+        advice = hint or "raise max_steps or go on from `restart`"
+        return "max_steps", f"{count[fr.STEPS]} steps reached t = {t:.9g} s only; {advice}"
+    remedy = hint or (
+        "a discontinuity without an event, or tolerances too tight"
+        if method.stiff
+        else "stiff? try method='radau'; or a singularity, or tolerances too tight"
+    )
+    messages = {
+        fr.RHS_FAILED: f"the right-hand side returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
+        fr.NOT_FINITE: f"component {count[fr.BAD]} of the right-hand side is not finite at t = {bad_t:.9g} s; "
+        "look for a division by zero, a root or a logarithm of a negative number in that law",
+        fr.UNDERFLOW: f"the step size fell below rounding at t = {t:.9g} s: {remedy}",
+        fr.JAC_FAILED: f"the Jacobian returned status {count[fr.BAD_STATUS]} or is not finite at t = {bad_t:.9g} s",
+        fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
+        fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
+        fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
+        fr.ZENO: "events accumulate: "
+        f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
+        "(Zeno); let its action put the system to rest, or make it terminal",
+    }
+    return "failed", messages[reason]

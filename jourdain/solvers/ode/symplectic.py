@@ -1,0 +1,162 @@
+"""Fixed-step methods for second-order systems x = [q, v] (Hairer, Lubich & Wanner, Geometric Integration, I.3).
+
+With `positions` given, dq/dt is taken from the right-hand side (q and v may differ in size); otherwise dq/dt = v.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jourdain.errors import InputError
+from jourdain.native.call import doubles
+from jourdain.native.kernel import hot, kernel
+from jourdain.solvers.ode.frame import (
+    CENTRE,
+    COEF,
+    DEGREE,
+    FRESH,
+    POSITIONS,
+    T_OLD,
+    WORK,
+    X_OLD,
+    F,
+    N,
+    T,
+    X,
+    accept,
+    evaluate_here,
+    fixed_step,
+    hermite,
+    rhs,
+    spoiled,
+    view,
+)
+from jourdain.solvers.ode.method import Method
+
+
+@hot
+def _open(frame: Any, clock: Any, count: Any) -> int:
+    """Evaluate the slope and keep point and slope as the old ones."""
+    n = count[N]
+    status = evaluate_here(frame, clock, count)
+    x, x_old, f, kept = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[F], n), doubles(frame[WORK], n)
+    for i in range(n):
+        x_old[i] = x[i]
+        kept[i] = f[i]
+    return status
+
+
+@kernel
+def euler_step(address: int) -> int:
+    """v_new = v + h a(q, v), q_new = q + h dq/dt(q, v_new)."""
+    frame, clock, count = view(address)
+    n, nq = count[N], count[POSITIONS]
+    status = _open(frame, clock, count)
+    if status != 0:
+        return status
+    h, hit = fixed_step(clock, count)
+    x, rate = doubles(frame[X], n), doubles(frame[WORK] + 8 * n, n)
+    slope = doubles(frame[WORK], n)
+    half = n // 2 if nq == 0 else nq
+    for i in range(half, n):
+        x[i] += h * slope[i]
+    if nq == 0:
+        for i in range(half):
+            x[i] += h * x[half + i]
+    else:
+        status = rhs(frame, clock, count, clock[T], frame[X], frame[WORK] + 8 * n)
+        for i in range(half):
+            x[i] += h * rate[i]
+    if status == 0:
+        status = spoiled(frame, clock, count, clock[T] + h)
+    if status != 0:
+        return status
+    accept(clock, count, h, hit)
+    count[FRESH] = 0
+    return 0
+
+
+@kernel
+def euler_dense(address: int) -> int:
+    """Interpolate linearly, as exact as the method itself."""
+    frame, clock, count = view(address)
+    n = count[N]
+    x_old, x, coef = doubles(frame[X_OLD], n), doubles(frame[X], n), doubles(frame[COEF], 2 * n)
+    for i in range(n):
+        coef[i] = x_old[i]
+        coef[n + i] = x[i] - x_old[i]
+    count[DEGREE] = 1
+    clock[CENTRE] = clock[T_OLD]
+    return 0
+
+
+@kernel
+def verlet_step(address: int) -> int:
+    """v_half = v + h/2 a, q_new = q + h dq/dt(v_half), v_new = v_half + h/2 a(q_new, v + h a)."""
+    frame, clock, count = view(address)
+    n, nq = count[N], count[POSITIONS]
+    status = _open(frame, clock, count)
+    if status != 0:
+        return status
+    h, hit = fixed_step(clock, count)
+    x, x_old, f = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[F], n)
+    slope, rate = doubles(frame[WORK], n), doubles(frame[WORK] + 8 * n, n)
+    half = n // 2 if nq == 0 else nq
+    for i in range(half, n):
+        x[i] += 0.5 * h * slope[i]
+    if nq == 0:
+        for i in range(half):
+            x[i] += h * x[half + i]
+    else:
+        for step in (0.5 * h, h):
+            if status == 0:
+                status = rhs(frame, clock, count, clock[T] + step - 0.5 * h, frame[X], frame[WORK] + 8 * n)
+            for i in range(half):
+                x[i] = x_old[i] + step * rate[i]
+    for i in range(half, n):
+        x[i] = x_old[i] + h * slope[i]
+    if status == 0:
+        status = rhs(frame, clock, count, clock[T] + h, frame[X], frame[F])
+    for i in range(half, n):
+        x[i] = x_old[i] + 0.5 * h * (slope[i] + f[i])
+    if nq == 0:
+        for i in range(half):
+            f[i] = x[half + i]
+    if status == 0:
+        status = spoiled(frame, clock, count, clock[T] + h)
+    if status != 0:
+        return status
+    accept(clock, count, h, hit)
+    count[FRESH] = 1
+    return 0
+
+
+@kernel
+def verlet_dense(address: int) -> int:
+    """Write the cubic through both ends."""
+    frame, clock, count = view(address)
+    n = count[N]
+    status = evaluate_here(frame, clock, count)
+    hermite(frame, clock, count, doubles(frame[WORK], n), doubles(frame[F], n))
+    return status
+
+
+def method(name: str) -> Method:
+    """Return "semi_implicit_euler" or "velocity_verlet"."""
+    kernels = {"semi_implicit_euler": (1, euler_step, euler_dense), "velocity_verlet": (2, verlet_step, verlet_dense)}
+    if name not in kernels:
+        raise InputError(f"method '{name}' is unknown; choose one of {', '.join(kernels)}")
+    order, step, dense = kernels[name]
+    return Method(
+        name=name,
+        order=order,
+        adaptive=False,
+        step=step.address,
+        dense=dense.address,
+        constants=np.array([float(order)]),
+        work=lambda n: 2 * n,
+        degree=3,
+        second_order=True,
+    )

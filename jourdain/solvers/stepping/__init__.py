@@ -1,0 +1,1 @@
+"""Time steps of assembled systems: residual, Newton, factorisation, events, joint coordinates."""

@@ -1,0 +1,1 @@
+"""Systems assembled from elements, marched by energy-consistent and other schemes."""

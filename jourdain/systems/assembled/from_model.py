@@ -1,0 +1,473 @@
+"""The assembled system of any model: bodies by directors, joints as pairs, loads by potentials and laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...analysis.simulate import sort_inputs
+from ...elements import of_model
+from ...elements.augmentation import JointAngle, JointDisplacement, Screw
+from ...elements.carriers import Carrier, Ground
+from ...elements.carriers import Directors as DirectorCarrier
+from ...elements.dissipation import PointDashpot, Viscous, ViscousLaw
+from ...elements.element import Element
+from ...elements.pairs import Cylindrical, Pair, Planar, Prismatic, Revolute, Rigid, Spherical, Universal
+from ...elements.potentials import CoordinatePotential, PointMass, PointPotential
+from ...elements.rigid import DirectorBody
+from ...elements.servo import ModelServo
+from ...errors import InputError, ModelError
+from ...formalisms.coordinates.absolute import JointPart
+from ...formalisms.coordinates.directors import DirectorEquations
+from ...formalisms.equations import FRICTION_SPEED, Row, quaternion_rates
+from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
+from ...formalisms.tree.newton_euler import Wrench
+from ...model.bodies import Body, Frame
+from ...model.constraints import Closure, Equation
+from ...model.joints import Coordinate, Joint
+from ...model.loads import FrameLoad, JointForce, LinkForce
+from ...symbolic.derivatives import jvp
+from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
+from ...symbolic.functions import tanh
+from ...symbolic.graph import evaluate, free_symbols, substitute, topological
+from ...symbolic.vectors import Vector
+from ..descriptor.system import DescriptorSystem
+from ..state import State
+from .program import Handle
+from .system import AssembledSystem
+
+PAIRS: dict[str, type[Pair]] = {
+    "ball": Spherical, "spherical": Spherical, "revolute": Revolute, "prismatic": Prismatic, "cylindrical": Cylindrical, "planar": Planar,
+    "universal": Universal, "fixed": Rigid, "body": Rigid,
+}  # fmt: skip
+
+#: An element with its constants, or several, by the name of a joint.
+JointElements = Mapping[str, tuple[Element, Mapping[str, Any]] | Sequence[tuple[Element, Mapping[str, Any]]]]
+
+
+class DirectorAssembly:
+    """Builds the assembled system of a model at a state: ``system`` with one block of twelve coordinates for each body.
+
+    ``inputs`` are numbers or expressions of time (a function, a table).  Those named in ``held`` become prescribed coordinates, which may
+    be changed between steps and by which forces can be differentiated.  ``frozen`` stops the clock: drives hold their place at the state's
+    time.  ``outputs`` are expressions by the names of the inputs that make them vanish (servo constraints).  ``elements`` are elements of one
+    coordinate with their constants by the names of the hinges and sliders on which they act.
+    """
+
+    def __init__(
+        self, own: DescriptorSystem, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
+        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
+    ) -> None:  # fmt: skip
+        self.own = own
+        self._elements = dict(elements or {})
+        self.eq: DirectorEquations = own.descriptor.equations  # type: ignore[assignment]
+        self.model = own.model
+        self.t0 = state.t
+        self._outputs = dict(outputs or {})
+        self._prepare_inputs(inputs or {}, [*held, *self._outputs], frozen)
+        self._forces: dict[str, dict[Expr, Expr]] = {name: {} for name in self._outputs}
+        start = own.state_of(state)
+        self._still = frozen
+        if frozen:
+            start = start.with_values(v=np.zeros_like(start.v))
+        self.system = AssembledSystem(self.model.name)
+        self.handles: dict[str, Handle] = {}
+        self._layout: list[tuple[str, tuple[Expr, ...], tuple[Expr, ...]]] = []
+        at = 0
+        for name in self.eq.bodies:
+            self._block(name, 12, at, start.q, start.v)
+            at += 12
+        self._coordinates: dict[int, str] = {}
+        #: Values and rates of coordinates beside those of bodies, in the symbols of the tree.
+        self.tied: dict[str, tuple[Sequence[Expr], Sequence[Expr]]] = {}
+        for c in self.eq.mixed.coordinates:
+            self._coordinates[id(c)] = c.names[0]
+            self._block(c.names[0], len(c.q), at, start.q, start.v, c.unit)
+            self.tied[c.names[0]] = (c.q, quaternion_rates(c) if c.is_quaternion else c.v)
+            at += len(c.q)
+        self._drive_coordinates()
+        for name in self._elements:
+            self._own_coordinate(name, state)
+        for name in held:
+            self._held_input(name)
+        states = self._states(start)
+        self.layout = of_model.Layout(tuple(self._layout), self.model.time, states)
+        self._bodies()
+        for joint in self.model.joints.values():
+            self._joint(joint)
+        self._constraints()
+        for load in self.model.loads.values():
+            self._load(load)
+        self._drives()
+        self._joint_elements()
+        self._state_rates()
+        self._servo()
+
+    # -- the user's states ----------------------------------------------------------------------------------------
+
+    def _states(self, start: State) -> frozenset[str]:
+        """Blocks of first order for the user's states."""
+        for z, value, item in zip(self.eq.z, start.z, self.model.states.values(), strict=True):
+            block = f"state {item.name}"
+            self.handles[block] = self.system.coordinates(block, 1, value, unit=item.unit)
+            self._layout.append((block, (z,), ()))
+            self._changing.add(z.id)
+        return frozenset(f"state {name}" for name in self.model.states)
+
+    def _state_rates(self) -> None:
+        for z, name, rate in zip(self.eq.z, self.model.states, self.eq.state_rates, strict=True):
+            self._attach(of_model.ModelState(self.layout, z, self._law(rate)), f"state {name}")
+
+    # -- inputs ---------------------------------------------------------------------------------------------------
+
+    def _prepare_inputs(self, inputs: Mapping[str, Any], held: Sequence[str], frozen: bool) -> None:
+        """What symbols stand for: numbers at the start, and expressions in laws (held inputs stay symbols)."""
+        constants, signals, _ = sort_inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
+        given = {n: float(inputs[n]) for n in held if n in inputs}
+        now = {**values, self.model.time: self.t0}
+        numbers = dict(zip(self.eq.u, self.own.input_values(constants | given).tolist(), strict=True))
+        numbers |= {s: float(evaluate([e], now)[0]) for s, e in signals.items()}
+        self._known: dict[Expr, float] = values | numbers
+        symbols = {self.model.inputs[n].symbol for n in held}
+        self._written: dict[Expr, Any] = {s: x for s, x in self._known.items() if s not in symbols} | signals
+        if frozen:
+            self._written |= {s: as_expr(self._known[s]) for s in signals} | {self.model.time: as_expr(self.t0)}
+        #: Symbols that may change during a run.
+        self._changing = {s.id for s in symbols} | ({s.id for s in (*signals, self.model.time)} if not frozen else set())
+
+    def _held_input(self, name: str) -> None:
+        item = self.model.inputs[name]
+        block = f"input {name}"
+        self.handles[block] = self.system.coordinates(block, 1, self._known[item.symbol], fixed=True, unit=item.unit)
+        self._layout.append((block, (item.symbol,), (symbol(f"{block}_rate", "velocity"),)))
+
+    def _constant(self, *expressions: Expr) -> bool:
+        """Whether some expressions are numbers that keep their value during a run."""
+        return all(s in self._known and s.id not in self._changing for s in free_symbols(list(expressions)))
+
+    # -- coordinates ----------------------------------------------------------------------------------------------
+
+    def _block(self, name: str, size: int, at: int, q: np.ndarray, v: np.ndarray, unit: str = "") -> None:
+        self.handles[name] = self.system.coordinates(name, size, q[at : at + size], v[at : at + size], unit=unit)
+        self._layout.append((name, self.eq.q[at : at + size], self.eq.v[at : at + size]))
+
+    def _drive_coordinates(self) -> None:
+        """Driven and locked coordinates of hinges and sliders: coordinates of their own, held by servo constraints."""
+        for joint in self.model.joints.values():
+            c = joint.coordinates[0] if len(joint.coordinates) == 1 else None
+            if c is None or c.motion is None or joint.kind not in ("revolute", "prismatic") or id(c) in self._coordinates:
+                continue
+            value, rate, _ = (self._number(self.eq.readings[s]) for s in (c.q[0], c.v[0], c.a[0]))
+            name = c.names[0]
+            self._coordinates[id(c)] = name
+            self.handles[name] = self.system.coordinates(name, 1, value, 0.0 if self._still else rate, unit=c.unit)
+            self._layout.append((name, c.q, c.v))
+            self.tied[name] = (c.q, c.v)
+
+    def _own_coordinate(self, name: str, state: State) -> None:
+        """A coordinate for the elements of a hinge or slider that has none yet."""
+        joint = self.model.joints.get(name)
+        if joint is None or joint.kind not in ("revolute", "prismatic"):
+            what = "there is no such joint" if joint is None else f"it is {joint.kind}"
+            raise InputError(f"model '{self.model.name}': elements act on hinges and sliders; '{name}': {what}")
+        c, motion = joint.coordinates[0], joint.motions[0]
+        if id(c) in self._coordinates:
+            return
+        if motion.offset is not ZERO or self._number(motion.ratio) != 1.0:
+            raise InputError(f"joint '{name}': its motion is that of another joint; give the elements to '{c.names[0]}'")
+        known = c.names[0] in state.system.coordinate_names
+        value = state[c.names[0]] if known else self._measure(joint)
+        self._coordinates[id(c)] = c.names[0]
+        self.handles[c.names[0]] = self.system.coordinates(c.names[0], 1, value, unit=c.unit)  # the engine completes its rate
+        self._layout.append((c.names[0], c.q, c.v))
+
+    def _measure(self, joint: Joint) -> float:
+        """Angle or displacement of a hinge or slider that closes a loop."""
+        points, frames = [], []
+        for f in (joint.parent, joint.child):
+            turn, place, R = np.identity(3), np.zeros(3), self.numbers(f.rotation.entries).reshape(3, 3)
+            if not f.body.is_ground:
+                q = self.system.q0[self.handles[f.body.name].offset :][:12]
+                place, turn = q[:3], q[3:].reshape(3, 3).T
+            points.append(place + turn @ self.numbers(f.position))
+            frames.append([turn @ R @ e for e in self._axes(joint.kind, Vector.of(self.numbers(joint.motions[0].axis)))])
+        (a1, a2, n), (b1, _, _) = frames
+        return float(np.arctan2(a2 @ b1, a1 @ b1) if joint.kind == "revolute" else n @ (points[1] - points[0]))
+
+    def _joint_elements(self) -> None:
+        for name, given in self._elements.items():
+            handle = self.handles[self._coordinates[id(self.model.joints[name].coordinates[0])]]
+            for element, constants in [given] if isinstance(given, tuple) else given:
+                if list(element.blocks.values()) != [1]:
+                    raise InputError(
+                        f"joint '{name}': {element.name} has the coordinates {element.blocks}; give an element of one coordinate"
+                    )
+                self.system.add(element, f"{name}.{type(element).__name__.lower()}", dict.fromkeys(element.blocks, handle), constants)
+
+    def _number(self, e: Expr) -> float:
+        return float(evaluate([e], {**self._known, self.model.time: self.t0})[0])
+
+    def numbers(self, v: Sequence[Expr] | Vector) -> np.ndarray:
+        """Values of expressions of parameters."""
+        return np.array(evaluate(list(v), self._known), dtype=float)
+
+    def numeric(self, e: Expr) -> Expr:
+        """Parameters and inputs as numbers, or as expressions of time."""
+        return substitute([e], self._written)[0]
+
+    def _law(self, e: Expr) -> Expr:
+        """The same with parameters left as symbols, so that one kernel serves all their values (those of exponents are numbers)."""
+        powers = free_symbols([n.args[1] for n in topological([e]) if n.op == "pow"])
+        kept = {p for p in self.eq.p if p not in set(powers)}
+        return substitute([e], {s: x for s, x in self._written.items() if s not in kept})[0]
+
+    # -- bodies and joints ----------------------------------------------------------------------------------------
+
+    def _bodies(self) -> None:
+        gravity = self.numbers(self.model.gravity)
+        for name in self.eq.bodies:
+            body = self.model.bodies[name]
+            xx, yy, zz, xy, xz, yz = self.numbers(body.inertia.entries)
+            half = 0.5 * (xx + yy + zz)
+            constants = {
+                "mass": self.numbers([body.mass]), "moment": self.numbers(body.moment), "gravity": gravity,
+                "euler": [half - xx, half - yy, half - zz, -xy, -xz, -yz],
+            }  # fmt: skip
+            self.system.add(DirectorBody(), f"{name}.body", {"body": self.handles[name]}, constants)
+
+    def _carrier(self, body: Body) -> Carrier:
+        return Ground() if body.is_ground else DirectorCarrier()
+
+    def _attached(self, a: Frame, b: Frame) -> dict[str, Handle]:
+        return {side: self.handles[f.body.name] for side, f in (("a", a), ("b", b)) if not f.body.is_ground}
+
+    def _places(self, a: Frame, b: Frame) -> dict[str, np.ndarray]:
+        return {"point_a": self.numbers(a.position), "point_b": self.numbers(b.position)}
+
+    def _frames(self, a: Frame, b: Frame, axes: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Components on both bodies of directions given in the joint's frames."""
+        found = {}
+        for side, f in (("a", a), ("b", b)):
+            R = self.numbers(f.rotation.entries).reshape(3, 3)
+            found[f"frame_{side}"] = np.concatenate([R @ e for e in axes])
+        return found
+
+    def _axes(self, kind: str, data: Any) -> list[np.ndarray]:
+        """m₁, m₂, n of a joint's frame: n along its axis; of a universal joint m₁ and m₂ are the axes of the cross."""
+        if kind == "universal":
+            first, second = (self.numbers(v) for v in data)
+            return [first, second, np.cross(first, second)]
+        n = self.numbers(data) if isinstance(data, Vector) else np.array([0.0, 0.0, 1.0])
+        m1 = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+        m1 /= np.linalg.norm(m1)
+        return [m1, np.cross(n, m1), n]
+
+    def _pair(self, name: str, closure: Closure) -> None:
+        pair = PAIRS[closure.kind](self._carrier(closure.a.body), self._carrier(closure.b.body))
+        constants = self._places(closure.a, closure.b)
+        if pair.framed:
+            constants |= self._frames(closure.a, closure.b, self._axes(closure.kind, closure.data))
+        self.system.add(pair, name, self._attached(closure.a, closure.b), constants)
+
+    def _joint(self, joint: Joint) -> None:
+        kept = [c for c in joint.coordinates if self.eq.mixed.keeps(c)]
+        if joint.kind in ("revolute", "prismatic"):
+            self._pair(joint.name, cut_joint_closure(joint))
+            if kept or joint.name in self._elements:
+                self._measured(joint)
+        elif not kept and joint.kind in PAIRS:
+            self._pair(joint.name, cut_joint_closure(joint))
+        elif joint.kind == "helical" and joint.coordinates[0].motion is None:
+            self._screw(joint)
+        elif kept or joint.kind != "free":
+            self._rows(joint.name, [self._row(p) for p in self.eq.joint_parts(joint)])
+            for c in joint.coordinates:
+                if c.is_quaternion:
+                    square = sum((mul(e, e) for e in c.q), ZERO)
+                    self._rows(f"{joint.name}.norm", [Row("norm", mul(HALF, sub(square, ONE)), False)])
+
+    def _row(self, part: JointPart) -> Row:
+        return Row(f"row{part.row.name.rsplit('[', 1)[1][:-1]}", part.row.expression, False)
+
+    def _measured(self, joint: Joint) -> None:
+        """The coordinate of a hinge or slider, and its motion when it is driven."""
+        c = joint.coordinates[0]
+        motion = joint.motions[0]
+        carriers = self._carrier(joint.parent.body), self._carrier(joint.child.body)
+        blocks = self._attached(joint.parent, joint.child)
+        axis = self.numbers(motion.axis)
+        frames = self._frames(joint.parent, joint.child, self._axes(joint.kind, Vector.of(axis)))
+        handle = self.handles[self._coordinates[id(c)]]
+        if motion.offset is not ZERO or float(evaluate([motion.ratio], self._known)[0]) != 1.0:
+            self._rows(f"{joint.name}.coordinate", [self._row(p) for p in self.eq.joint_parts(joint)[5:]])
+        elif joint.kind == "revolute":
+            self.system.add(JointAngle(*carriers), f"{joint.name}.coordinate", {**blocks, "angle": handle}, frames)
+        else:
+            constants = {**self._places(joint.parent, joint.child), **frames}
+            self.system.add(JointDisplacement(*carriers), f"{joint.name}.coordinate", {**blocks, "displacement": handle}, constants)
+        if c.motion is not None:
+            self._rows(f"{joint.name}.drive", [Row("force", sub(c.q[0], c.motion), False)])
+
+    def _screw(self, joint: Joint) -> None:
+        """Turn and advance along one axis; the displacement is a coordinate of the pair's own."""
+        turn, slide = (next(m for m in joint.motions if m.kind == k) for k in "RT")
+        pitch = float(evaluate([slide.ratio], self._known)[0])
+        angle = self.handles[self._coordinates[id(turn.coordinate)]]
+        start = self.system.q0[angle.offset], self.system.v0[angle.offset]
+        displacement = self.system.coordinates(f"{joint.name}.advance", 1, pitch * start[0], pitch * start[1], unit="m")
+        self.tied[displacement.name] = ([mul(as_expr(pitch), turn.coordinate.q[0])], [mul(as_expr(pitch), turn.coordinate.v[0])])
+        constants = {**self._places(joint.parent, joint.child), "pitch": [pitch]}
+        constants |= self._frames(joint.parent, joint.child, self._axes("helical", turn.axis))
+        blocks = {**self._attached(joint.parent, joint.child), "angle": angle, "displacement": displacement}
+        self.system.add(Screw(self._carrier(joint.parent.body), self._carrier(joint.child.body)), joint.name, blocks, constants)
+
+    # -- constraints ----------------------------------------------------------------------------------------------
+
+    def _constraints(self) -> None:
+        for item in self.model.constraints.values():
+            if isinstance(item, Equation):
+                self._rows(item.name, [Row("multiplier", self.eq.resolve([item.expression])[0], item.nonholonomic)])
+            elif item.kind in PAIRS:
+                self._pair(item.name, item)
+            else:
+                self._rows(item.name, [Row(f"row{i + 1}", r.h, False) for i, r in enumerate(closure_rows(self.eq.kinematics, item))])
+            if isinstance(item, Closure) and item.inertia is not None:
+                self._rod(item)
+
+    def _rod(self, rod: Closure) -> None:
+        assert rod.inertia is not None
+        a, beta, b = self.numbers([rod.inertia.at_a, rod.inertia.coupling, rod.inertia.at_b])
+        constants = {**self._places(rod.a, rod.b), "alpha_a": a, "beta": beta, "alpha_b": b, "gravity": self.numbers(self.model.gravity)}
+        element = of_model.RodMass(self._carrier(rod.a.body), self._carrier(rod.b.body))
+        self.system.add(element, f"{rod.name}.inertia", self._attached(rod.a, rod.b), constants)
+
+    def _rows(self, name: str, rows: Sequence[Row]) -> None:
+        """Constraints as expressions, by what they depend on: positions, time, rates."""
+        found = [r for r in (replace(r, expression=self.numeric(r.expression)) for r in rows) if not r.expression.is_number]
+        if not found:
+            return
+        timed = any(r.expression.deps & KINDS["time"] for r in found)
+        kind = of_model.ModelRolling if rows[0].nonholonomic else of_model.ModelDrive if timed else of_model.ModelRows
+        self._attach(kind(self.layout, [r.name for r in found], [r.expression for r in found]), name)
+
+    def _attach(self, element: of_model.OfModel, name: str) -> None:
+        constants = {c: self._known[p] for c, p in element.parameters.items()}
+        self.system.add(element, name, {b: self.handles[h] for b, h in element.attached.items()}, constants)
+
+    # -- loads ----------------------------------------------------------------------------------------------------
+
+    def _load(self, load: JointForce | LinkForce | FrameLoad) -> None:
+        constant = self._constant(*(as_expr(x) for x in load.given.values() if isinstance(x, Expr | int | float)))
+        if isinstance(load, LinkForce) and load.kind in ("spring", "damper") and constant:
+            self._spring(load)
+            return
+        if isinstance(load, JointForce) and load.kind == "joint_spring" and load.coordinate.motion is None and constant:
+            self._joint_spring(load.name, load.coordinate, *(self._number(load.given[k]) for k in ("stiffness", "rest", "damping")))
+            return
+        written = self.numeric if load.potential is not ZERO else self._law
+        forces = self._without_outputs(self._generalised(load, written), load.name)
+        potential = self.numeric(self.eq.resolve([load.potential])[0])
+        if any(s.id in self._changing for s in free_symbols([potential])):
+            potential = ZERO  # the energy of a law that changes with time or states is not kept: its work is booked as supplied
+        if potential is not ZERO:
+            self._attach(of_model.ModelPotential(self.layout, [potential]), f"{load.name}.potential")
+        if forces:
+            self._attach(of_model.ModelForce(self.layout, forces, potential), load.name)
+
+    def _without_outputs(self, forces: dict[Expr, Expr], name: str) -> dict[Expr, Expr]:
+        """Forces without the inputs of servo constraints, whose parts are kept apart."""
+        symbols = {n: self.model.inputs[n].symbol for n in self._outputs}
+        for input_, u in symbols.items():
+            for x, f in forces.items():
+                (slope,) = jvp([f], {u: 1.0})
+                if any(u.id == e.id for e in free_symbols([slope])):
+                    raise ModelError(f"load '{name}': its force is not linear in the input '{input_}' of a servo constraint")
+                if slope is not ZERO:
+                    self._forces[input_][x] = add(self._forces[input_].get(x, ZERO), slope)
+        rest = substitute(list(forces.values()), dict.fromkeys(symbols.values(), ZERO))
+        return {x: f for x, f in zip(forces, rest, strict=True) if f is not ZERO}
+
+    def _servo(self) -> None:
+        if not self._outputs:
+            return
+        idle = [n for n, forces in self._forces.items() if not forces]
+        if idle:
+            raise ModelError(f"model '{self.model.name}': no load uses the input '{idle[0]}' of a servo constraint; give it to a force")
+        resolved = self.eq.resolve(list(self._outputs.values()))
+        # sensors may be read for the first time after compilation
+        late = {e: self.model._readings[e] for e in free_symbols(resolved) if e in self.model._readings}
+        resolved = substitute(resolved, {e: self.eq._sense(sensor, quantity)[i] for e, (sensor, quantity, i) in late.items()})
+        outputs = {n: self.numeric(e) for n, e in zip(self._outputs, resolved, strict=True)}
+        self._attach(ModelServo(self.layout, outputs, self._forces), "servo")
+
+    def _generalised(self, load: JointForce | LinkForce | FrameLoad, written: Callable[[Expr], Expr]) -> dict[Expr, Expr]:
+        """Generalised forces of one load by coordinate."""
+        joint_forces: list[Expr] = [ZERO] * self.eq.mixed.nv
+        wrenches: dict[int, Wrench] = {}
+        if isinstance(load, JointForce):
+            self.eq._joint_force(load.joint, load.coordinate, self.eq.resolve([load.force])[0], joint_forces, wrenches)
+        elif isinstance(load, LinkForce):
+            self.eq._link_force(load, wrenches)
+        else:
+            self.eq._frame_load(load, wrenches)
+        names = list(self.eq.poses)
+        for i, (force, torque) in wrenches.items():
+            wrench = (*force, *torque)
+            for (r, j), e in self.eq.pose_jacobian(names[i]).items():
+                joint_forces[j] = add(joint_forces[j], mul(e, wrench[r]))
+        return {self.eq.q[j]: written(f) for j, f in enumerate(joint_forces) if f is not ZERO}
+
+    def _spring(self, load: LinkForce) -> None:
+        """A linear spring and damper between two points, keeping energy balance and momenta exactly."""
+        a, b = load.points
+        carriers, blocks, places = (self._carrier(a.body), self._carrier(b.body)), self._attached(a, b), self._places(a, b)
+        values = {k: self._number(load.given.get(k, ZERO)) for k in ("stiffness", "length", "damping", "preload")}
+        if values["stiffness"] or values["preload"]:
+            numbers = {k: values[k] for k in ("stiffness", "length", "preload")}
+            self.system.add(PointPotential(*carriers, spring_energy, dict.fromkeys(numbers, 1)), load.name, blocks, {**places, **numbers})
+        if values["damping"]:
+            self.system.add(PointDashpot(*carriers), f"{load.name}.damper", blocks, {**places, "damping": values["damping"]})
+
+    def _joint_spring(self, name: str, c: Coordinate, stiffness: float, rest: float, damping: float) -> None:
+        blocks = {"x": self.handles[self._coordinates[id(c)]]}
+        if stiffness:
+            self.system.add(CoordinatePotential(), f"{name}.potential", blocks, {"stiffness": stiffness, "rest": rest})
+        if damping:
+            self.system.add(Viscous(), f"{name}.damper", blocks, {"damping": damping})
+
+    def _drives(self) -> None:
+        """Stiffness, damping and friction declared with joints, and rotor inertias."""
+        for joint in self.model.joints.values():
+            c, d = (joint.coordinates[0] if joint.coordinates else None), joint.drive
+            if c is None or c.motion is not None or (d.stiffness is ZERO and d.damping is ZERO and d.friction is ZERO):
+                continue
+            self._joint_spring(f"{joint.name}.drive", c, self._number(d.stiffness), self._number(d.rest), self._number(d.damping))
+            if not self._constant(d.friction):
+                force = -self.numeric(d.friction) * tanh(c.v[0] / FRICTION_SPEED)
+                self._attach(of_model.ModelForce(self.layout, {c.q[0]: force}), f"{joint.name}.friction")
+            elif d.friction is not ZERO:
+                handle = self.handles[self._coordinates[id(c)]]
+                self.system.add(
+                    ViscousLaw(coulomb, {"limit": 1}), f"{joint.name}.friction", {"x": handle}, {"limit": self._number(d.friction)}
+                )
+        for index, inertia in self.eq.rotor_inertias.items():
+            name = next(n for n, x, _ in self._layout if x[0] is self.eq.q[index])
+            self.system.add(PointMass(1), f"{name}.rotor", {"x": self.handles[name]}, {"mass": self._number(inertia)})
+
+
+def coulomb(rate: Expr, c: Any) -> Expr:
+    """Dry friction with its sign smoothed as in the other formulations."""
+    return c.limit * tanh(rate / FRICTION_SPEED)
+
+
+def spring_energy(r: Expr, c: Any) -> Expr:
+    """½ k (r − ℓ)² + F₀ (r − ℓ)."""
+    stretch = r - c.length
+    return HALF * c.stiffness * stretch**2 + c.preload * stretch
+
+
+__all__ = ["DirectorAssembly", "JointElements"]

@@ -1,0 +1,62 @@
+"""Events of a model in the energy-consistent engine: guards in the engine's coordinates, jumps in those of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...elements.of_model import OfModel
+from ...errors import InputError
+from ...symbolic.expr import KINDS, Expr
+from ..state import State
+
+if TYPE_CHECKING:
+    from .events import Moment
+    from .from_model import DirectorAssembly
+
+TreeState = Callable[[np.ndarray, np.ndarray, float], State]
+"""The tree's state that belongs to coordinates and rates of the engine at a time."""
+
+
+def declare_events(built: DirectorAssembly, tree_state: TreeState, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+    """Gives the model's events to its assembled system."""
+    for item in built.model.events.values():
+        (guard,) = (built.numeric(e) for e in built.eq.resolve([item.guard]))
+        if guard.deps & KINDS["acceleration"]:
+            raise InputError(
+                f"event '{item.name}': its guard speaks of accelerations, which the energy-consistent engine has not; use another formulation"
+            )
+        element = OfModel(built.layout, [guard])
+        blocks = {b: built.handles[h] for b, h in element.attached.items()}
+        action = _jump(built, item.name, tree_state, inputs_at) if item.jump else None
+        built.system.event(item.name, _value(element, guard), blocks, item.direction, item.terminal, action)
+
+
+def _value(element: OfModel, guard: Expr) -> Callable[[Any], Expr]:
+    return lambda s: element.written([guard], s, s.t, s.velocity)[0]
+
+
+def _jump(
+    built: DirectorAssembly, name: str, tree_state: TreeState, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Callable[[Moment], None]:
+    """Changes of the tree's state, as changes of the engine's coordinates and rates."""
+    own, reference = built.own, built.own.reference
+    f, nq, nv = reference.function("jump", event=name), reference.nq, reference.nv
+
+    def action(moment: Moment) -> None:
+        before = tree_state(moment.q, moment.v, moment.t)
+        values = {"t": np.array([moment.t]), "x": before.x, "u": inputs_at(np.array([moment.t]), before.x[None])[0]}
+        x = np.atleast_1d(f(*(values[n] for n in f.inputs)))
+        after = State(reference, x[:nq], x[nq : nq + nv], x[nq + nv :], moment.t)
+        old, new = own.state_of(before), own.state_of(after)
+        moment.q[: old.q.size] += new.q - old.q
+        moment.v[: old.v.size] += new.v - old.v
+        for state, z in zip(built.model.states, after.z, strict=True):
+            moment.of(f"state {state}")[0][:] = z
+
+    return action
+
+
+__all__ = ["declare_events"]

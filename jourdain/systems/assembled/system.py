@@ -1,0 +1,498 @@
+"""Assembled systems: coordinates and elements put together, simulated by conserving and other schemes.
+
+Every element type is compiled once and run over its instances in native loops; the matrix of a step is sparse with a fixed pattern.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ...elements.element import Element
+from ...elements.schemes import Scheme, scheme
+from ...errors import InputError, ModelError, SolverError
+from ...results.channel import Channel
+from ...results.solution import Solution
+from .audit import audit, come_apart, failed
+from .channels import channels_of
+from .instant import Equations
+from .program import Handle, Instance, Program
+
+if TYPE_CHECKING:
+    from ...solvers.stepping.run import Run
+    from .convergence import Convergence
+    from .events import AssembledEvent, EventRun, Guard, Moment
+    from .servo import ServoReport, ServoStart
+    from .statics import AssembledModes, Equilibrium
+
+REDUCTIONS = ("none", "projection", "bodies", "joints")
+LINEAR_SOLVERS = ("own", "library")
+SERVOS = ("direct", "projected")
+#: Sets of elements and constants whose equations are kept.
+MOST_VARIANTS = 64
+
+
+class Held(Protocol):
+    """What marches a run piece by piece and sets fixed coordinates between the pieces."""
+
+    def march(self, run: Any, progress: bool) -> tuple[Any, int]:
+        """Rows of output and the reason of the end."""
+
+
+class AssembledSystem:
+    """A mechanical system put together from coordinates and elements.
+
+    >>> from jourdain.elements.rigid import DirectorBody
+    >>> s = AssembledSystem("top")
+    >>> body = s.coordinates("top", 12, DirectorBody.coordinates_of(), DirectorBody.rates_of(DirectorBody.coordinates_of(), omega=(1, 2, 3)))
+    >>> _ = s.add(DirectorBody(), "inertia", {"body": body}, DirectorBody.numbers(1.0, (1.0, 2.0, 2.5)))
+    >>> sol = s.simulate(end=1.0, step=0.1)
+    >>> bool(abs(sol["energy.total"] - sol["energy.total"][0]).max() < 1e-12)
+    True
+    """
+
+    def __init__(self, name: str = "system") -> None:
+        self.name = name
+        self.handles: list[Handle] = []
+        self.instances: list[Instance] = []
+        self._handle_names: set[str] = set()
+        self._instance_names: set[str] = set()
+        self._q: list[np.ndarray] = []
+        self._v: list[np.ndarray] = []
+        #: Constants of every instance by name.
+        self.constants: list[dict[str, np.ndarray]] = []
+        self._programs: dict[Any, Program] = {}
+        self._equations: Equations | None = None
+        #: Rows (instance, name) left out because they follow from others at the initial state; None while that is not known.
+        self.dropped: frozenset[tuple[str, str]] | None = None
+        self._inactive: set[str] = set()
+        self._events: list[AssembledEvent] = []
+        self._variants: dict[Any, AssembledSystem] = {}
+
+    # -- building -----------------------------------------------------------------------------------------------------
+
+    def coordinates(
+        self, name: str, size: int, q0: Any, v0: Any = None, *, fixed: bool = False, unit: str = "", shape: Any = None
+    ) -> Handle:
+        """A block of coordinates with initial values and rates; ``fixed`` ones are prescribed and constant (a frame on the ground)."""
+        if name in self._handle_names:
+            raise ModelError(f"system '{self.name}': coordinates '{name}' exist already; choose another name")
+        if not name or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ModelError(
+                f"system '{self.name}': coordinates '{name}' of size {size!r} are none; give a name and a whole number of at least 1"
+            )
+        q, v = self._vector(q0, size, name, "q0"), self._vector(0.0 if v0 is None else v0, size, name, "v0")
+        if fixed and np.any(v):
+            raise ModelError(f"system '{self.name}': fixed coordinates '{name}' cannot move; leave out v0")
+        offset = self.handles[-1].offset + self.handles[-1].size if self.handles else 0
+        handle = Handle(name, offset, size, fixed, unit, shape, len(self.handles))
+        self._handle_names.add(name)
+        self.handles.append(handle)
+        self._q.append(q)
+        self._v.append(v)
+        self._changed()
+        return handle
+
+    def _vector(self, values: Any, size: int, name: str, what: str) -> np.ndarray:
+        try:
+            given = np.asarray(values, float)
+            if given.ndim == 0 and size > 1 and given:  # 0 stands for all zeros; any other number alone is a slip
+                raise ValueError
+            x = np.array(np.broadcast_to(given, (size,)))
+        except (TypeError, ValueError):
+            raise ModelError(f"system '{self.name}', '{name}': {what} must hold {size} numbers, got {values!r}") from None
+        if not np.all(np.isfinite(x)):
+            raise ModelError(f"system '{self.name}', '{name}': {what} holds a number that is not finite: {x}")
+        return x
+
+    def add(
+        self, element: Element, name: str, blocks: Mapping[str, Handle], constants: Mapping[str, Any] | None = None, *, active: bool = True
+    ) -> Instance:
+        """Attaches an element to coordinates, with its numbers; one that is not ``active`` waits until an event inserts it."""
+        if name in self._instance_names:
+            raise ModelError(f"system '{self.name}': element '{name}' exists already; choose another name")
+        if not isinstance(element, Element):
+            raise ModelError(f"system '{self.name}', '{name}': {element!r} is no element; give an instance such as DirectorBody()")
+        if set(blocks) != set(element.blocks):
+            raise ModelError(f"element '{name}' ({element.name}) is attached to {sorted(blocks)}; it needs {sorted(element.blocks)}")
+        for b, h in blocks.items():
+            if not isinstance(h, Handle):
+                raise ModelError(f"element '{name}': block '{b}' is given {h!r}; give what coordinates(…) returned")
+            if h.size != element.blocks[b] or h.number >= len(self.handles) or self.handles[h.number] is not h:
+                raise ModelError(
+                    f"element '{name}': block '{b}' needs {element.blocks[b]} coordinates of this system; '{h.name}' has {h.size}"
+                    + ("" if h.size != element.blocks[b] else " but belongs to another system")
+                )
+        given = dict(constants or {})
+        if set(given) != set(element.constants):
+            raise ModelError(
+                f"element '{name}' ({element.name}) is given {sorted(given)}; it needs the constants {sorted(element.constants)}"
+            )
+        numbers = {c: self._vector(given[c], size, name, c) for c, size in element.constants.items()}
+        for c in set(element.not_negative) & set(numbers):
+            if numbers[c].min() < 0.0:
+                raise ModelError(f"element '{name}' ({element.name}): {c} = {numbers[c].min():g} is negative; give a positive number")
+        flat = np.concatenate([numbers[c] for c in element.constants]) if element.constants else np.zeros(0)
+        instance = Instance(element, name, dict(blocks), flat)
+        self.instances.append(instance)
+        self._instance_names.add(name)
+        if not active:
+            self._inactive.add(name)
+        self.constants.append(numbers)
+        self._changed()
+        return instance
+
+    def copy(self) -> AssembledSystem:
+        """A system with the same coordinates, elements and events, to which others can be added."""
+        made = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (list, dict, set)):
+                setattr(made, name, copy(value))
+        made._changed()
+        return made
+
+    def _changed(self) -> None:
+        self._programs.clear()
+        self._equations = None
+        self.dropped = None
+        self._variants.clear()
+
+    def event(
+        self, name: str, guard: Guard | str, blocks: Mapping[str, Handle] | None = None, direction: int = 0, terminal: bool = False,
+        action: Callable[[Moment], None] | None = None,
+    ) -> AssembledEvent:  # fmt: skip
+        """Something that happens when a guard crosses zero (rising: +1, falling: −1, both: 0).
+
+        ``guard(s)`` is an expression of the coordinates of some ``blocks`` (``s.block``), their rates (``s.velocity.block``) and the time
+        (``s.t``); a text names a multiplier ("element.row", in the unit of its force).  ``terminal`` ends the run; ``action(moment)`` may
+        remove and insert elements, change constants and velocities (see :class:`.Moment`).
+
+        >>> from jourdain.elements.rigid import DirectorBody
+        >>> s = AssembledSystem("fall")
+        >>> ball = s.coordinates("ball", 12, DirectorBody.coordinates_of((0, 0, 1.0)))
+        >>> _ = s.add(DirectorBody(), "inertia", {"body": ball}, DirectorBody.numbers(1.0, (0.1, 0.1, 0.1), gravity=(0, 0, -9.81)))
+        >>> _ = s.event("floor", lambda s: s.ball[2], {"ball": ball}, terminal=True)
+        >>> float(s.simulate(1.0, 0.1).t[-1].round(9)) == round((2 / 9.81) ** 0.5, 9)
+        True
+        """
+        from .events import checked_event
+
+        made = checked_event(self, name, guard, blocks, direction, terminal, action, self._events)
+        self._events.append(made)
+        return made
+
+    def variant(self, inactive: frozenset[str], numbers: Mapping[str, Mapping[str, Any]]) -> AssembledSystem:
+        """This system without some elements and with other constants of some; each is prepared once."""
+        if not inactive and not numbers:
+            return self
+        changed = {n: {c: self._vector(x, np.size(x), n, c) for c, x in given.items()} for n, given in numbers.items()}
+        key = (inactive, *sorted((n, c, x.tobytes()) for n, given in changed.items() for c, x in given.items()))
+        if key not in self._variants:
+            made = AssembledSystem(self.name)
+            made.handles, made._handle_names = self.handles, self._handle_names
+            for instance, own in zip(self.instances, self.constants, strict=True):
+                if instance.name not in inactive:
+                    made.add(instance.element, instance.name, instance.blocks, {**own, **changed.get(instance.name, {})})
+            if len(self._variants) == MOST_VARIANTS:  # constants that change continuously would fill the memory
+                del self._variants[next(iter(self._variants))]
+            self._variants[key] = made
+        found = self._variants[key]
+        if found._q is not self._q:
+            found._q, found._v, found.dropped = self._q, self._v, None
+        return found
+
+    @property
+    def acting(self) -> AssembledSystem:
+        """This system without the elements that wait for an event."""
+        return self.variant(frozenset(self._inactive), {})
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def q0(self) -> np.ndarray:
+        """Initial coordinates."""
+        return np.concatenate(self._q) if self._q else np.zeros(0)
+
+    @property
+    def v0(self) -> np.ndarray:
+        """Initial rates."""
+        return np.concatenate(self._v) if self._v else np.zeros(0)
+
+    def set_state(self, q: Any, v: Any) -> None:
+        """New initial coordinates and rates, in the order of the handles."""
+        size = sum(h.size for h in self.handles)
+        q, v = self._vector(q, size, "state", "q"), self._vector(v, size, "state", "v")
+        self._q = [q[h.offset : h.offset + h.size] for h in self.handles]
+        self._v = [v[h.offset : h.offset + h.size] for h in self.handles]
+        self.dropped = None
+
+    @property
+    def equations(self) -> Equations:
+        """The equations at an instant (mass, constraints, forces)."""
+        if self._equations is None:
+            self._equations = Equations(self.handles, self.instances)
+        return self._equations
+
+    def consistent(self, t: float = 0.0) -> None:
+        """Moves the initial state onto the constraints (it must be near them) and completes rates of massless coordinates."""
+        self.set_state(*self.acting.equations.consistent(self.q0, self.v0, t, self.name))
+
+    def program(self, method: Scheme | str = "energy-momentum", reduction: str = "none", servo: str = "direct") -> Program:
+        """Tables and code for a scheme, a reduction and a treatment of servo constraints."""
+        chosen = method if isinstance(method, Scheme) else scheme(method)
+        if reduction not in REDUCTIONS:
+            raise InputError(f"system '{self.name}': reduction '{reduction}' is unknown; choose one of {', '.join(REDUCTIONS)}")
+        if not self.instances:
+            raise ModelError(f"system '{self.name}' has no elements; add some")
+        dropped = self.dropped or frozenset()
+        key = (chosen.evaluation, reduction, servo, dropped)
+        if key not in self._programs:
+            from .servo import projected_instances
+
+            instances = projected_instances(self) if servo == "projected" else self.instances
+            self._programs[key] = Program(self.handles, instances, chosen.evaluation, reduction, dropped)
+        return self._programs[key]
+
+    # -- running --------------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self, end: float, step: float, method: str = "energy-momentum", reduction: str = "none", *, start: float = 0.0, tolerance: float = 1e-12,
+        adaptive: bool = False, rtol: float | None = None, atol: float | None = None, every: int = 1, progress: bool = False, max_iterations: int = 20,
+        linear_solver: str = "own", servo: str = "direct", held: Held | None = None, **coefficients: float,
+    ) -> Solution:  # fmt: skip
+        """Simulates from ``start`` to ``end`` (s) with steps of ``step`` (s; the largest one when ``adaptive``).
+
+        Methods: "energy-momentum" (exact energy and momenta), "midpoint", "variational", "trapezoidal", "backward-euler", "newmark"
+        (γ, β), "hht" (α), "generalized-alpha" (ρ∞), with ``coefficients`` gamma, beta, alpha, rho.  ``reduction`` "bodies" eliminates the
+        internal constraints of bodies, "joints" also those of a spanning tree of the pairs (few unknowns, dense matrix); "projection" only
+        projects the balances of bodies, which takes their multipliers away and keeps their constraints.
+        ``tolerance`` bounds the last increment of Newton's method relative to the largest coordinate, ``rtol`` (1e-5) and ``atol`` (1e-7) the
+        error of an adaptive step.  Every ``every``-th step is kept.
+        ``linear_solver`` "own" factorises natively on a fixed pattern and turns to SciPy's SuperLU where that fails (counted in the statistics
+        as "library_factorisations"); "library" uses SuperLU throughout, slowly, to check the one by the other.
+        ``servo`` "projected" reduces the index of servo constraints whose inputs do not act on the outputs directly (cranes), with the methods
+        "generalized-alpha", "newmark" and "backward-euler"; see :meth:`servo_report`.  ``held`` changes fixed coordinates on the way (inputs).
+        """
+        from ...solvers.stepping import frame as am
+
+        begun = time.perf_counter()
+        chosen = scheme(method, **coefficients)
+        if linear_solver not in LINEAR_SOLVERS or (linear_solver == "library" and reduction == "joints"):
+            raise InputError(
+                f"system '{self.name}': linear_solver '{linear_solver}' is not available with reduction '{reduction}'; "
+                "choose 'own', or 'library' with reduction 'none' or 'bodies'"
+            )
+        if servo == "projected":
+            from .servo import even_step
+
+            step = even_step(self.name, end - start, step, adaptive)
+        acting = self.acting
+        run, program = acting.new_run(chosen, reduction, start, end, step, every, tolerance, max_iterations, servo)
+        if linear_solver == "library":
+            run.use_library()
+        self._control_steps(run, adaptive, rtol, atol, step)
+        run.begin()
+        events = None
+        if self._events:
+            from .events import EventRun
+
+            events = EventRun(self, self._events, chosen, reduction, servo, run, acting, program, set(self._inactive))
+        rows, reason = run.march(progress) if held is None else held.march(run, progress)
+        about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
+                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
+        t, q, v, lam, book = rows.joined()
+        if len(t) > 1 and servo == "direct":
+            lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
+        statistics = run.statistics(time.perf_counter() - begun)
+        return self._solution((t, q, v, lam, book), about, statistics, run, program, events)
+
+    def _control_steps(self, run: Run, adaptive: bool, rtol: float | None, atol: float | None, step: float) -> None:
+        """Lets the steps follow their error when ``adaptive``."""
+        if adaptive:
+            rtol, atol = 1e-5 if rtol is None else rtol, 1e-7 if atol is None else atol
+            if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
+                raise InputError(f"system '{self.name}': rtol = {rtol:g} and atol = {atol:g} must be positive (one of them may be 0)")
+            run.set_adaptive(rtol, atol, 0.01 * step)
+        elif rtol is not None or atol is not None:
+            raise InputError(
+                f"system '{self.name}': rtol and atol choose steps when adaptive=True; steps of {step:g} s have no use for them"
+            )
+
+    def _solution(
+        self, rows: tuple[np.ndarray, ...], about: dict[str, Any], statistics: dict[str, Any], run: Run, program: Program, events: EventRun | None
+    ) -> Solution:  # fmt: skip
+        """The rows of a run with names, or an error with all that was found before it."""
+        from ...solvers.stepping import frame as am
+
+        t, q, v, lam, book = rows
+        names, left_out, acting, wrong = program.multiplier_names, self._inactive, self.acting, ""
+        if events is not None:
+            names, left_out, acting, wrong, program = (
+                events.multiplier_names, events.ever_inactive, events.acting, events.failure, events.program
+            )  # fmt: skip
+            about["events"], statistics["events"] = events.records, len(events.records)
+        # channels are made when they are asked for; the system may have grown by then
+        handles, instances = tuple(self.handles), tuple(self.instances)
+        audited = audit([i for i in instances if i.name not in left_out], q)
+        vanishing = {n: Channel(a, "", "must vanish") for n, a in audited.items()}
+        solution = Solution(t, lambda: channels_of(handles, instances, names, q, v, lam, book) | vanishing, about, statistics, self)
+        if about["status"] == "failed" and not wrong:
+            from .report import failure
+
+            wrong = failure(self.name, run, program)
+        elif not wrong and (violated := failed(audited, t) or come_apart(acting.equations, book[:, am.VIOLATION], t, q, v)):
+            wrong = f"simulate '{self.name}': {violated}"
+        if wrong:
+            from ...analysis.simulate import SimulationError
+
+            raise SimulationError(wrong, solution)
+        return solution
+
+    def new_run(
+        self, chosen: Scheme, reduction: str, start: float, end: float, step: float, every: int, tolerance: float, iterations: int,
+        servo: str = "direct",
+    ) -> tuple[Run, Program]:  # fmt: skip
+        """A run at its initial state, ready to march, and its program."""
+        from ...solvers.stepping import frame as am
+        from ...solvers.stepping.run import Run
+
+        try:
+            timed = step > 0.0 and np.isfinite(end - start + step) and end > start
+        except TypeError:
+            timed = False
+        if not timed:
+            raise InputError(f"system '{self.name}': step {step} s and span {start} … {end} s must be positive and finite numbers")
+        if not (every >= 1 and tolerance > 0.0 and iterations >= 1) or every != int(every):
+            raise InputError(
+                f"system '{self.name}': every = {every}, tolerance = {tolerance:g} and max_iterations = {iterations} must be positive, every a whole number"
+            )
+        q, v = self.equations.consistent(self.q0, self.v0, start, self.name)
+        first = self._servo_start(servo, chosen, q, v, start)
+        if first is not None:
+            q, v = first.q, first.v
+        z, program = self.prepared(chosen, reduction, servo, q, v, start)
+        run = Run(program.plan(), (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
+        run.set_time(start, end, step, every)
+        if first is not None:
+            run.vec[am.V0], run.vec[am.A0], run.vec[am.D0] = first.rates(chosen, step)
+            run.lam[am.LAST] = [first.multipliers.get(name, 0.0) for name in program.multiplier_names]
+        elif chosen.has_acceleration:
+            run.vec[am.A0] = run.vec[am.D0] = self.equations.accelerations(q, v, start)[0]
+        self._factorise(run, program, reduction, first is not None)
+        return run, program
+
+    def prepared(self, chosen: Scheme, reduction: str, servo: str, q: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, Program]:
+        """Internal variables at a state and the program of a scheme; rows that depend on others at the first state are left out."""
+        if self.dropped is None:
+            self.dropped = self.equations.redundant(q, v, t, self._tree_pairs)
+        program = self.program(chosen, reduction, servo)
+        return program.initial_history(q), program
+
+    def give(self, run: Run, program: Program, reduction: str, z: np.ndarray) -> None:
+        """Lets a run go on with a program of this system."""
+        run.adopt(program.plan(), (program.starts, program.indices), program.columns, z)
+        self._factorise(run, program, reduction)
+
+    def _factorise(self, run: Run, program: Program, reduction: str, loaded: bool = False) -> None:
+        """What solves the steps of a run: joint coordinates, or pivots of the sparse matrix (with multipliers when ``loaded``)."""
+        from ...solvers.linear.sparse_lu import SingularMatrix
+        from ...solvers.stepping import frame as am
+
+        if reduction == "joints":
+            from .joints import JointSpace
+
+            JointSpace(program).attach(run)
+            return
+        run.matrix()
+        if loaded:  # without tension a rope would steer nothing
+            run.lam[am.NOW] = run.scheme[am.KAPPA] * run.lam[am.LAST]
+            run.matrix()
+        try:
+            run.analyse()
+        except SingularMatrix as error:
+            raise SolverError(
+                f"system '{self.name}': the equations do not determine '{program.unknown_names[error.column]}'; "
+                "is it free of mass and of forces, or constrained twice?"
+            ) from None
+        run.use_library_again()
+
+    def _servo_start(self, servo: str, chosen: Scheme, q: np.ndarray, v: np.ndarray, t: float) -> ServoStart | None:
+        """The consistent start of a projected run; refuses servo constraints that the scheme cannot solve."""
+        from .servo import check_actuation, check_projection
+
+        if servo not in SERVOS:
+            raise InputError(f"system '{self.name}': servo '{servo}' is unknown; choose one of {', '.join(SERVOS)}")
+        if servo == "projected":
+            return check_projection(self, chosen, t)
+        check_actuation(self, q, v, t, chosen.name)
+        return None
+
+    def servo_report(self, t: float = 0.0) -> ServoReport:
+        """How servo constraints are realised at the initial state: rank, index, internal motion; see :class:`.ServoReport`."""
+        from .servo import servo_report
+
+        return servo_report(self.acting, t)
+
+    def servo_start(self, t: float = 0.0) -> ServoStart:
+        """The state nearest to the initial one that meets servo constraints with their hidden conditions; see :class:`.ServoStart`."""
+        from .servo import servo_start
+
+        return servo_start(self.acting, t)
+
+    def _tree_pairs(self) -> set[str]:
+        """Names of the pairs of the spanning tree."""
+        from .joints import spanning_tree
+
+        return {self.instances[k].name for k in spanning_tree(self.handles, self.instances)[1]}
+
+    def equilibrium(self, reduction: str = "none", **options: float) -> Equilibrium:
+        """A stable equilibrium reached from the initial state by implicit relaxation; see :func:`.assembled_static.equilibrium`."""
+        from .statics import equilibrium
+
+        return equilibrium(self.acting, reduction, **options)  # type: ignore[arg-type]
+
+    def convergence(
+        self, end: float, steps: Sequence[float], channels: Sequence[str],
+        methods: Mapping[str, Mapping[str, Any]] | Sequence[str] = ("energy-momentum",), exact: Mapping[str, Any] | None = None,
+        reference: float | None = None, **options: Any,
+    ) -> Convergence:  # fmt: skip
+        """Relative errors of ``channels`` at ``end`` (s) over steps, for several methods (with their coefficients, if a mapping).
+
+        The reference is ``exact`` (values by channel), or a run of the energy-momentum scheme with the step ``reference`` (a tenth of the
+        smallest by default).  ``options`` go to :meth:`simulate`.  The result has ``errors``, ``orders`` and ``plot``.
+        """
+        from .convergence import convergence
+
+        return convergence(self, end, steps, channels, methods, exact, reference, **options)
+
+    def modal(self, q: np.ndarray | None = None, count: int | None = None) -> AssembledModes:
+        """Modes of vibration about an equilibrium (default: the initial state)."""
+        from .statics import modal
+
+        return modal(self.acting, q, count)
+
+    def inverse_dynamics(
+        self, motions: Mapping[str, Any], end: float, step: float, method: str = "energy-momentum", start: float = 0.0, **options: Any
+    ) -> Solution:
+        """Forces on coordinates that follow motions, found together with the motion of all others (servo constraints).
+
+        ``motions`` gives functions of time, tables (times, values) or numbers by coordinate: "name", or "name[2]" for an entry of a block.
+        The solution is that of :meth:`simulate`, whose ``options`` are taken, with the forces (N, N m) as channels "name.actuator".
+        """
+        from .inverse_dynamics import inverse_dynamics
+
+        return inverse_dynamics(self, motions, end, step, method, start, **options)
+
+    def report(self, step: float, method: str = "energy-momentum", reduction: str = "none", **coefficients: float) -> dict[str, float]:
+        """Unknowns, non-zeros of matrix and factors, and condition numbers (1-norm) of the matrix of the first step.
+
+        ``condition`` is that of the scaled form in use, ``condition_unscaled`` that of the textbook's form with λ as unknowns and the
+        balance of momentum multiplied by 2/h (Uhlar, eq. 3.23).
+        """
+        from .report import report
+
+        return report(self.acting, step, scheme(method, **coefficients), reduction)

@@ -1,0 +1,86 @@
+"""Laws that only Python can evaluate: called at every evaluation of the right-hand side, and therefore slow."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import SolverError
+from ..solvers.native_function import NativeFunction
+
+if TYPE_CHECKING:
+    from ..model.loads import Callback
+    from .tree.projected import NativeSystem
+
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+class CallbackError(SolverError):
+    """A callback raised an error or gave something that is not a finite number."""
+
+
+class Callbacks:
+    """The callbacks of a model around a native right-hand side: they set their inputs before it is called.
+
+    ``size`` and ``full`` are given where that side is a function of fewer numbers than the full state: how many, and the full state.
+    """
+
+    def __init__(
+        self,
+        native: NativeSystem,
+        rhs: NativeFunction,
+        size: int | None = None,
+        full: Callable[[float, np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        self.native = native
+        self._size, self._full = native.n if size is None else size, full
+        self.error: BaseException | None = None
+        model = native.system.model
+        self.items = list(model.callbacks.values())
+        names = list(model.inputs)
+        self.places = [[names.index(n) for n in item.inputs] for item in self.items]
+        self.functions = [native._function("callback_arguments", callback=item.name) for item in self.items]
+        warnings.warn(
+            f"model '{model.name}': {', '.join(repr(i.name) for i in self.items)} run in Python at every evaluation, "
+            "which is far slower than laws written with jourdain's functions",
+            stacklevel=4,
+        )
+        self._inner = _PROTOTYPE(rhs.address)
+        self._args = np.zeros(max(3, rhs.args.size), dtype=np.uintp)
+        self._args[: rhs.args.size] = rhs.args
+        self._outer = _PROTOTYPE(self._call)
+        address = ctypes.cast(self._outer, ctypes.c_void_p).value or 0
+        self.rhs = NativeFunction(address, np.zeros(3, dtype=np.uintp), (self, rhs))
+
+    def _call(self, pointer: int) -> int:
+        try:
+            slots = (ctypes.c_uint64 * 3).from_address(pointer)
+            t = ctypes.c_double.from_address(slots[0]).value
+            x = np.ctypeslib.as_array((ctypes.c_double * self._size).from_address(slots[1]))
+            self.update(t, x if self._full is None else self._full(t, x), self.native.u)
+            self._args[:3] = slots
+            return int(self._inner(self._args.ctypes.data))
+        except BaseException as error:  # nothing may escape into native code; simulate raises it again
+            self.error = error
+            return -1
+
+    def update(self, t: float, x: np.ndarray, u: np.ndarray) -> None:
+        """Evaluates all callbacks at a state and writes their values into the inputs."""
+        nu = self.native.system.nu
+        for item, places, f in zip(self.items, self.places, self.functions, strict=True):
+            arguments = f(np.array([t]), x, u[:nu])
+            u[places] = checked(item, t, np.atleast_1d(item.function(*arguments.tolist())))
+
+
+def checked(item: Callback, t: float, values: np.ndarray) -> np.ndarray:
+    """The values of a callback, if they are finite numbers, one for each of its inputs."""
+    values = np.asarray(values, dtype=float).ravel()
+    if values.shape != (len(item.inputs),) or not np.isfinite(values).all():
+        raise CallbackError(
+            f"callback '{item.name}' gave {values.tolist()} at t = {t:g} s; it must give {len(item.inputs)} finite number(s)"
+        )
+    return values

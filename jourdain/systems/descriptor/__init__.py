@@ -1,0 +1,1 @@
+"""Systems in absolute coordinates (Cartesian, natural): M x'' = Q + J^T lambda with constraints."""

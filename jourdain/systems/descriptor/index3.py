@@ -1,0 +1,68 @@
+"""A run of the index-3 augmented Lagrangian in the coordinates of a descriptor or of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...solvers.constraints.reductions import independent_rows, kkt, multipliers, penalty_scale
+from ..state import State
+
+
+def augmented_lagrangian_run(
+    system: Any, own: State, span: tuple[float, float], step: float | None, penalty: float, u: np.ndarray, times: Any, tangent: str = "tangent",
+    charts: Sequence[int] = (),
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Times and rows (x, ẋ) of fixed trapezoidal steps; ``times`` must lie on the grid of steps.
+
+    The penalty α of a row is ``penalty`` times the mass it feels times 4/h²: so many times stiffer than inertia over a step.
+    ``tangent`` names the system's function that gives K and C; ``charts`` are the first coordinates of rotation vectors.
+    """
+    from ...solvers.constraints.index3 import NativeTerms, Work, march
+
+    eq, name = system.equations_of_motion, system.model.name
+    if step is None or not step > 0:
+        raise InputError(f"simulate '{name}': the augmented Lagrangian takes fixed steps; give step= in s")
+    if system.nq != system.nv:
+        raise InputError(
+            f"simulate '{name}': the index-3 augmented Lagrangian has no quaternions; describe ball joints by angles (orientation='xyz')"
+        )
+    if eq.holonomic < len(eq.rows) or system.nz or system.model.events:
+        raise InputError(f"simulate '{name}': the index-3 augmented Lagrangian serves holonomic constraints without user states and events")
+    n, steps = system.nq, round((span[1] - span[0]) / step)
+    h = (span[1] - span[0]) / steps
+    clock, state, inputs = np.array([span[0]]), np.concatenate([own.q, own.v]), np.array(u, dtype=float)
+    M, f, J, g, _ = system.function("descriptor")(clock, state, inputs)
+    kept, _ = independent_rows(J)
+    xdd = np.array(kkt(M, J[kept], f, g[kept]).a)
+    lam = -multipliers(M, J, f, xdd)
+    arrays: dict[str, np.ndarray] = {}
+    functions: list[int] = []
+    keep: list[Any] = []
+    known = {"t": clock, "x": state, "q": state[:n], "v": state[n:], "u": inputs, "z": np.zeros(1)}
+    for function in ("descriptor", "constraints", "constraint_velocities", tangent):  # all of them write the same Jacobian
+        fn = system.function(function)
+        outputs = [arrays.setdefault(o, np.zeros(max(1, int(np.prod(shape))))) for o, shape in fn.signature.outputs]
+        arguments = fn.arguments(*(known[i] for i, _ in fn.signature.inputs), *outputs)
+        keep.append((arguments, fn))
+        functions += [fn.address, arguments.ctypes.data]
+    terms = NativeTerms(np.array(functions, dtype=np.int64), clock, state, *(arrays[k] for k in ("M", "f", "J", "g", "h", "w", "K", "C")))
+    alpha = penalty * 4.0 / h**2 * penalty_scale(M, J) ** 2
+    work = Work(np.zeros(n * n), np.zeros(n * n), np.zeros(n), np.zeros(2 * n), np.zeros(3), np.zeros(n, dtype=np.int64), alpha)
+    out = np.empty((steps + 1, 2 * n))
+    out[0] = state
+    done = march(terms, work, xdd, lam, np.array(charts, dtype=np.int64), h, steps, out)
+    if done < steps:
+        raise SolverError(
+            f"simulate '{name}': Newton's method fails at t = {span[0] + done * h:.6g} s; use a smaller step= or another penalty="
+        )
+    grid = span[0] + h * np.arange(steps + 1)
+    if times is None:
+        return grid, out
+    wanted = np.rint((np.asarray(times, dtype=float) - span[0]) / h).astype(int)
+    if np.abs(grid[wanted] - times).max() > 1e-9 * max(1.0, abs(span[1])):
+        raise InputError(f"simulate '{name}': output times must lie on the grid of fixed steps of {h:g} s")
+    return grid[wanted], out[wanted]

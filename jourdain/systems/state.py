@@ -1,0 +1,65 @@
+"""A state of a system: positions, velocities, user states and time, readable by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..results.solution import Solution
+    from .tree.system import System
+
+
+@dataclass(frozen=True)
+class State:
+    """Positions q, velocities v and user states z at a time; ``state["joint.angle"]`` reads one by name."""
+
+    system: System = field(repr=False)
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    t: float = 0.0
+
+    @property
+    def x(self) -> np.ndarray:
+        """The state vector (q, v, z)."""
+        return np.concatenate([self.q, self.v, self.z])
+
+    def __getitem__(self, name: str) -> float:
+        configuration = self.system.configuration
+        if name in self.system.model.states:
+            return float(self.z[list(self.system.model.states).index(name)])
+        if name in configuration.velocity_names:
+            return float(self.v[configuration.velocity_names.index(name)])
+        return float(self.q[configuration.index(name)])
+
+    def with_values(self, **changes: Any) -> State:
+        """A copy with some arrays replaced."""
+        return replace(self, **changes)
+
+    def __str__(self) -> str:
+        names = self.system.coordinate_names
+        width = max((len(n) for n in names + self.system.velocity_names), default=4)
+        lines = [f"state of {self.system.model.name} at t = {self.t:g} s"]
+        lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(names, self.q, strict=True)]
+        lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.velocity_names, self.v, strict=True)]
+        lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.model.states, self.z, strict=True)]
+        return "\n".join(lines)
+
+
+def state_of(solution: Solution, index: int = -1) -> State:
+    """The state at a sample of a solution."""
+    system = solution.system
+    if system is None:
+        raise InputError(
+            "this solution does not know its system (it was loaded from a file): build the state with system.state({name: value})"
+        )
+    if not len(solution):
+        raise InputError("the solution is empty; there is no state in it")
+    c = system.configuration
+    q, v, z = (np.array([solution[n][index] for n in names]) for names in (c.position_names, c.velocity_names, system.model.states))
+    return State(system, q, v, z, float(solution.t[index]))

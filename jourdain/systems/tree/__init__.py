@@ -1,0 +1,1 @@
+"""Systems in joint coordinates: recursive and semi-recursive, loops projected, reduced or in closed form."""

@@ -1,0 +1,251 @@
+"""How the loops of a system are closed: in closed form for which independent coordinates, or by Newton and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...analysis.assemble import jacobian, velocity_column
+from ...errors import InputError, SolverError
+from ...formalisms.functions.reduced import closed_form
+from ...formalisms.loops.closed_form import ClosedForm
+from ...formalisms.loops.elimination import Block, elimination_order
+from ...native.function import Function
+from ...symbolic.graph import evaluate
+from ..state import State
+from .partition import null_space, partition, projective_partition
+
+if TYPE_CHECKING:
+    from .system import System
+
+#: How many choices of independent coordinates are tried, and at how many positions their dead points are looked for.
+TRIES, SWEEP = 200, 96
+
+
+@dataclass(frozen=True)
+class ClosureReport:
+    """How the loops are closed for a choice of independent coordinates."""
+
+    model: str
+    independent: list[str]
+    #: "closed form", "Newton", "closed form and Newton" or "none" (no loops)
+    method: str
+    reason: str
+    #: for each step: the constraints, the coordinates they give, the kind of the step, the branch (0 without a root)
+    steps: list[tuple[list[str], list[str], str, int]] = field(default_factory=list)
+    redundant: list[str] = field(default_factory=list)
+    #: smallest distance of all roots from a dead point over a sweep of the independent coordinates (1 far, below 0 out of reach)
+    margin: float = 1.0
+
+    def __str__(self) -> str:
+        if self.method == "none":
+            return f"{self.model}: no loops to close"
+        head = f"{self.model}: {self.method} with {', '.join(self.independent) or 'nothing'} independent"
+        lines = [head if self.method == "closed form" else f"{head}: {self.reason}"]
+        for rows, found, kind, branch in self.steps:
+            sign = f", branch {branch:+d}" if branch else ""
+            lines.append(f"  {', '.join(rows)} → {', '.join(found)} ({kind}{sign})")
+        if self.redundant:
+            lines.append(f"  redundant: {', '.join(self.redundant)}")
+        if self.method == "closed form":
+            lines.append(f"  {self.reason}")
+        return "\n".join(lines)
+
+
+def closure_report(system: System, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
+    """Which way the loops are closed and why, for given independent coordinates or for the best ones in a state."""
+    eq = system.equations_of_motion
+    if not eq.holonomic:
+        return ClosureReport(system.model.name, system.coordinate_names, "none", "no loops")
+    state = closed_state(system) if state is None else state
+    if independent is None:
+        names, form, margin = best_closed_form(system, state)
+    else:
+        names = full_names(system, independent)
+        form = closed_form(eq, names)
+        margin = sweep_margin(system, form, state) if form.steps else 0.0
+    rates = [n.removesuffix("_rate") for n in system.velocity_names]
+    signs = iter(branches(system, form, state))
+    steps = [
+        ([eq.rows[i].name for i in s.rows], [rates[j] for j in s.coordinates], s.kind, int(next(signs)) if s.branch is not None else 0)
+        for s in form.steps
+    ]
+    if not form.complete:
+        return ClosureReport(system.model.name, names, "closed form and Newton" if steps else "Newton", form.reason, steps, [], margin)
+    reach = (
+        "no dead point found in a sweep of the independent coordinates"
+        if margin > 1e-3
+        else "dead points limit the independent coordinates"
+    )
+    return ClosureReport(
+        system.model.name, names, "closed form", f"{reach} (smallest margin {margin:.3g})", steps,
+        [eq.rows[i].name for i in form.redundant], margin,
+    )  # fmt: skip
+
+
+def closed_state(system: System) -> State:
+    """Some closed position."""
+    try:
+        return system.assemble({})
+    except SolverError:
+        modes = system.assembly_modes({})
+        if not modes:
+            raise
+        return next(iter(modes.values()))
+
+
+def full_names(system: System, names: Sequence[str]) -> list[str]:
+    """Coordinates by their full names; a joint's name is enough where it has one coordinate."""
+    c = system.configuration
+    return [n if n in c.velocity_names else c.position_names[c.index(n)] for n in names]
+
+
+def names_of(system: System, columns: Sequence[int]) -> list[str]:
+    """Names of coordinates by velocity column (velocities for parts of quaternions)."""
+    owners = [(c, k) for c in system.configuration.coordinates for k in range(len(c.v))]
+    return [owners[j][0].velocity_names[owners[j][1]] if owners[j][0].is_quaternion else owners[j][0].names[0] for j in columns]
+
+
+# --- choosing independent coordinates ------------------------------------------------------------------------------
+
+
+def independent_columns(system: System, state: State, independent: Sequence[str] | None, criterion: str = "pivoting") -> list[int]:
+    """Independent velocity columns: the user's (checked), or by pivoting or the projective criterion."""
+    J = jacobian(system, state.q, state.t)
+    held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
+    if independent is not None:
+        chosen = sorted({*held, *(velocity_column(system, n) for n in independent)})
+        parts = partition(J, fixed=chosen)
+        rank = np.linalg.matrix_rank(J)
+        if len(parts.dependent) < rank or len(chosen) > J.shape[1] - rank:
+            good = ", ".join(names_of(system, partition(J, fixed=held).independent))
+            raise InputError(
+                f"'{system.model.name}': {', '.join(independent)} cannot be the independent coordinates in this position "
+                f"({J.shape[1] - rank} are needed, and the others must follow from them); independent could be {good}"
+            )
+        return parts.independent
+    if criterion == "projective":
+        return projective_partition(J, system.mass_matrix(state.q, state.t)).independent
+    if criterion != "pivoting":
+        raise InputError(f"criterion '{criterion}' is not known; use 'pivoting' or 'projective'")
+    return partition(J / weights(system, state), fixed=held).independent
+
+
+def weights(system: System, state: State) -> np.ndarray:
+    """√M_jj: velocities times these are comparable whatever their units."""
+    diagonal = np.diag(system.mass_matrix(state.q, state.t)).copy()
+    top = diagonal.max(initial=0.0)
+    return np.sqrt(np.where(diagonal > 1e-8 * top, diagonal, top if top > 0 else 1.0))  # type: ignore[no-any-return]
+
+
+def best_closed_form(system: System, state: State) -> tuple[list[str], ClosedForm, float]:
+    """The independent coordinates whose closed form stays farthest from dead points; where none solves all loops, one that solves most."""
+    eq = system.equations_of_motion
+    tangent = null_space(jacobian(system, state.q, state.t)) * weights(system, state)[:, None]
+    free = tangent.shape[1]
+    held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
+    others = [j for j in range(system.nv) if j not in held]
+    sets = ([*held, *c] for c in combinations(others, max(0, free - len(held))))
+    scored = sorted(((_least_singular(tangent[c]), sorted(c)) for c in islice(sets, TRIES)), reverse=True)
+    best: tuple[tuple[float, ...], list[str], ClosedForm, float] | None = None
+    for quality, columns in scored:
+        if quality < 1e-3 * scored[0][0]:
+            break
+        names = names_of(system, columns)
+        form = closed_form(eq, names)
+        margin = sweep_margin(system, form, state) if form.steps else 0.0
+        score = _score(form, margin, quality)
+        if best is None or score > best[0]:
+            best = score, names, form, margin
+    if best is None:
+        raise InputError(f"'{system.model.name}': no choice of independent coordinates was found in this position")
+    return best[1:]
+
+
+def _score(form: ClosedForm, margin: float, quality: float) -> tuple[float, ...]:
+    """Best are closed forms of all loops without dead points, then of some loops, then those with dead points."""
+    reach = _reach(margin)
+    rank = (3.0 if form.complete else 2.0) if reach > 0.0 and form.steps else (1.0 if form.complete else 0.0)
+    return (rank, 0.0 if form.complete else len(form.solved), reach, quality)
+
+
+def _reach(margin: float) -> float:
+    """How much a margin over the sweep counts: not at all once there are dead points, and no more than enough."""
+    return min(max(margin, 0.0), 0.05)
+
+
+def _least_singular(rows: np.ndarray) -> float:
+    return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size else 0.0
+
+
+def values_at(system: System, state: State, parameters: np.ndarray | None = None) -> dict:
+    """Values of all symbols in a state."""
+    eq = system.equations_of_motion
+    p = system.parameter_vector if parameters is None else parameters
+    known = dict(zip(eq.q, state.q, strict=True)) | dict(zip(eq.p, p, strict=True)) | {eq.t: state.t}
+    return known | dict(zip(eq.u, system.input_values(), strict=True)) | dict(zip(eq.z, state.z, strict=True))
+
+
+def branches(system: System, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
+    """Signs of the roots of a closed form in an assembled state."""
+    signs = evaluate(form.branch_signs(), values_at(system, state, parameters))
+    return np.array([1.0 if float(s) >= 0.0 else -1.0 for s in signs])
+
+
+def references(system: System, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
+    """The solved angles in an assembled state."""
+    return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state, parameters))])
+
+
+def sweep_margin(system: System, form: ClosedForm, state: State) -> float:
+    """Smallest margin of the roots while independent angles turn fully and displacements go to zero and to twice their value."""
+    margins = form.margins()
+    if not margins:
+        return 1.0
+    known = values_at(system, state)
+    owners = [c for c in system.configuration.coordinates for _ in c.v]
+    s = np.linspace(0.0, 1.0, SWEEP)
+    for k, j in enumerate(form.independent):
+        q, turns = owners[j].q[0], 2 * k + 1
+        if owners[j].is_quaternion:
+            continue
+        if owners[j].unit == "rad":
+            known[q] = known[q] + 2.0 * np.pi * turns * s
+        else:
+            known[q] = known[q] + (abs(known[q]) or 1.0) * np.sin(2.0 * np.pi * turns * s)
+    known |= dict(zip(form.branches, branches(system, form, state), strict=True))
+    known |= dict(zip(form.references, references(system, form, state), strict=True))
+    found = [np.nan_to_num(np.asarray(m), nan=-1.0) for m in evaluate(margins, known)]
+    return float(min(np.min(m) for m in found))
+
+
+# --- reduced functions ---------------------------------------------------------------------------------------------
+
+
+def order_of_elimination(system: System, state: State, independent: Sequence[str] | None = None) -> tuple[Block, ...]:
+    """Which constraints give which dependent velocities, in the order and with the pivots that suit a state."""
+    eq = system.equations_of_motion
+    J = jacobian(system, state.q, state.t)
+    parts = partition(J, fixed=independent_columns(system, state, independent))
+    pattern = np.zeros(J.shape, dtype=bool)
+    for i, j in eq.constraint_jacobian:
+        pattern[i, j] = True
+    return elimination_order(J, pattern, sorted(parts.active), sorted(parts.dependent))
+
+
+def reduced_function(system: System, name: str, state: State, independent: Sequence[str] | None = None) -> Function:
+    """``reduced_accelerations`` or ``reduced_inverse_dynamics`` compiled for a partition, with pivots that suit a state.
+
+    >>> import jourdain as jd
+    >>> from jourdain.library.mechanisms import four_bar
+    >>> s = four_bar().compile()
+    >>> x = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5}, velocities={"crank": 2.0})
+    >>> f = reduced_function(s, "reduced_accelerations", x, ["crank"])
+    >>> f([0.0], x.q, x.v, x.z, []).shape
+    (3,)
+    """
+    return system.function(name, order=order_of_elimination(system, state, independent))

@@ -1,0 +1,167 @@
+"""What simulation in independent coordinates shares, whichever way the loops are closed: functions of the full state seen from x.
+
+The state that is integrated is x = (q_u, v_u, z); solutions always hold the full coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...native.function import Function
+from ...solvers.native_function import NativeFunction
+from ...solvers.ode.events import Event, Samples, Switch
+from ...solvers.ode.trajectory import Trajectory
+from ...symbolic.expr import Expr
+from ..callbacks import Callbacks
+from ..state import State
+from .projected import NativeSystem
+from .redundancy import redundant_rows
+
+if TYPE_CHECKING:
+    from .system import System
+
+#: One choice of independent coordinates: from which time on, and places of its positions in q and of its velocities in v.
+Choice = tuple[float, list[int], list[int]]
+
+
+class IndependentSystem(NativeSystem):
+    """Functions of the full state seen from the independent one."""
+
+    #: the independent state at the start, and the native full state of an independent one
+    x0: np.ndarray
+    full: NativeFunction
+    switch: Switch | None
+    #: how many entries of x are positions, the independent coordinates by name, and how often they were changed
+    positions: int
+    independent: list[str]
+    switches: int = 0
+
+    def __init__(
+        self, system: System, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None
+    ) -> None:
+        model = system.model
+        if not system.equations_of_motion.rows:
+            raise InputError(f"simulate '{model.name}': it has no loops or constraints; use formulation='projected'")
+        self.system, self.start = system, start
+        self.u = np.array(system.input_values() if u is None else u, dtype=float)
+        self._initial = self.u.copy()
+        self._parameters = parameters
+        self._signals = dict(signals or {})
+        self.held = []
+        self.callbacks = None
+        self.project = None
+        self.n = system.nq + system.nv + system.nz
+
+    def call_python(self) -> None:
+        """Lets the model's Python callbacks set their inputs before each evaluation; they read the full state."""
+        if self.system.model.callbacks:
+            self.callbacks = Callbacks(self, self.rhs, len(self.x0), self.expand)
+            self.rhs = self.callbacks.rhs
+
+    def expand(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The full state of an independent one."""
+        X = np.zeros(self.n)
+        status = self.full(t, np.ascontiguousarray(x), X)
+        if status != 0 or not np.isfinite(X).all():
+            raise SolverError(f"simulate '{self.system.model.name}': the loops cannot be closed at t = {t:.9g} s")
+        return X
+
+    def restrict(self, X: np.ndarray) -> np.ndarray:
+        """The independent part of a full state."""
+        raise NotImplementedError
+
+    def choices(self) -> list[Choice]:
+        """Which coordinates were independent from which time on."""
+        raise NotImplementedError
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Arrays that, with the method's own memory, let a run go on as if it had never stopped."""
+        raise NotImplementedError
+
+    def remember(self, memory: Mapping[str, np.ndarray]) -> bool:
+        """Takes over the arrays of an earlier run; False if they do not fit."""
+        own = self.memory()
+        if any(n not in memory or memory[n].shape != a.shape for n, a in own.items()):
+            return False
+        for name, array in own.items():
+            array[...] = memory[name]
+        return True
+
+    def of_full_state(self, f: Function) -> NativeFunction:
+        """A function f(t, X, u) of the full state as one of the independent state."""
+        from ...solvers.constraints.reduced import of_full_state
+
+        k, work = self._memory(f)
+        X = np.zeros(self.n)
+        expansion = self.full.args.copy()
+        tail = [k.ctypes.data, work.ctypes.data]
+        inner = np.array([0, 0, self.u.ctypes.data, 0, *tail] if "u" in f.inputs else [0, 0, 0, *tail], dtype=np.uintp)
+        args = [0, 0, 0, self.full.address, expansion.ctypes.data, X.ctypes.data, f.address, inner.ctypes.data, 3 if "u" in f.inputs else 2]
+        return NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), (k, work, X, expansion, inner, f, self.full, self.u))
+
+    def events(self) -> list[Event]:
+        """The model's events, on the independent state."""
+        found = []
+        for item in self.system.model.events.values():
+            guard = self.of_full_state(self._function("guard", event=item.name))
+            action = self._jump(item.name) if item.jump else None
+            found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
+        return found
+
+    def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
+        f = self._function("jump", event=name)
+        project = self._projection_of_jump()
+
+        def action(t: float, x: np.ndarray) -> np.ndarray:
+            new = np.array(f(np.array([t]), self.expand(t, x), self.u[: self.system.nu]))
+            project(t, new, new)
+            self.moved(t, new)
+            return self.restrict(new)
+
+        return action
+
+    def _projection_of_jump(self) -> NativeFunction:
+        self._redundant = redundant_rows(self.system, self.start)
+        return self._projection()
+
+    def on_full_state(self, samples: Samples) -> Samples:
+        """Samples whose action reads the full state."""
+        action: Any = samples.action
+
+        def act(t: float, x: np.ndarray) -> None:
+            action(t, self.expand(t, x))
+
+        return Samples(samples.times, act, samples.name)
+
+    def explain(self, trajectory: Trajectory) -> str:
+        """What a failure means for the mechanism."""
+        t, x = trajectory.restart.t, trajectory.restart.x
+        message = trajectory.message
+        if "returned status 2 " in message:
+            return f"the mass matrix of the independent coordinates {', '.join(self.independent)} is singular at t = {t:.9g} s: a body lacks mass"
+        if any(f"status {k} " in message for k in (3, 4, -7)) or "not finite" in message or "fell below" in message:
+            return self.dead_point(t, x)
+        return message
+
+    def moved(self, t: float, X: np.ndarray) -> None:
+        """Takes note of a jump to another closed position."""
+
+    def dead_point(self, t: float, x: np.ndarray) -> str:
+        """Why the motion cannot go on."""
+        raise NotImplementedError
+
+
+def lock_up(system: System, t: float, q: np.ndarray, joint: str, row: str) -> str:
+    """A dead point in words."""
+    position = ", ".join(f"{n} = {x:.6g}" for n, x in zip(system.coordinate_names, q, strict=True))
+    return f"dead point or lock-up at t = {t:.9g} s: '{joint}' cannot go on against '{row}' (position: {position})"
+
+
+def split_state(system: System, X: np.ndarray, t: float) -> State:
+    """A full state vector as a state."""
+    nq, nv = system.nq, system.nv
+    return State(system, X[:nq], X[nq : nq + nv], X[nq + nv :], t)

@@ -1,0 +1,239 @@
+"""Independent coordinates with loops closed by Newton: which coordinates are independent may change in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...analysis.assemble import jacobian
+from ...errors import InputError, SolverError
+from ...native.function import Function
+from ...solvers.native_function import NativeFunction
+from ...solvers.ode.events import Switch
+from ...symbolic.expr import Expr
+from ..state import State
+from .closure import independent_columns, names_of, weights
+from .independent import Choice, IndependentSystem, lock_up
+from .partition import null_space
+from .redundancy import redundant_rows
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The coordinates and constraints that Newton's method works on: all of a system's, or those that a closed form leaves."""
+
+    #: places in q and v of the system
+    q: list[int]
+    v: list[int]
+    #: constraints by number, how many of them are holonomic and how many (of these, of all) are not redundant
+    rows: list[int]
+    holonomic: int
+    rank: tuple[int, int]
+    pattern: np.ndarray
+    #: compiled functions: position, velocity and acceleration level of the constraints, and the terms of the equations
+    constraints: Function
+    velocities: Function
+    terms: Function
+    drift: Function
+
+    @property
+    def quaternions(self) -> int:
+        """How many positions more than velocities there are: one for each quaternion."""
+        return len(self.q) - len(self.v)
+
+
+class ReducedSystem(IndependentSystem):
+    """Loops closed by Newton; the independent coordinates may change in flight.
+
+    ``repartition``: True watches the choice, False keeps it, a number forces a change after so many steps.
+    """
+
+    def __init__(
+        self, system: System, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
+        independent: Sequence[str] | None = None, criterion: str = "pivoting", repartition: bool | int = True,
+        parameters: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(system, start, u, signals, parameters)
+        if self.u.size == 0:
+            self.u = np.zeros(1)
+        self._prepare(self._whole(start), start, independent_columns(system, start, independent, criterion), repartition)
+        self.call_python()
+
+    def _whole(self, start: State) -> Layout:
+        """All coordinates and constraints."""
+        s, eq = self.system, self.system.equations_of_motion
+        redundant = redundant_rows(s, start)
+        rank = eq.holonomic - sum(i < eq.holonomic for i in redundant), len(eq.rows) - len(redundant)
+        pattern = np.zeros((len(eq.rows), s.nv), dtype=bool)
+        for i, j in eq.constraint_jacobian:
+            pattern[i, j] = True
+        names = ("constraints", "constraint_velocities", "reduced_terms", "constraint_drift")
+        functions = (self._function(n) for n in names)
+        return Layout(list(range(s.nq)), list(range(s.nv)), list(range(len(eq.rows))), eq.holonomic, rank, pattern, *functions)
+
+    def _prepare(self, layout: Layout, start: State, independent: Sequence[int], repartition: bool | int) -> None:
+        """Memory and native functions for a layout; ``independent`` are columns of the whole system."""
+        from ...solvers.constraints import reduced as r
+        from ...solvers.constraints.repartition import decide, remap
+
+        self.layout = layout
+        c = self.system.configuration
+        angles = [item.unit == "rad" for item in c.coordinates for _ in item.v]
+        turns = [(layout.q.index(i), layout.v.index(j)) for i, j in c.quaternions]
+        sizes = len(layout.q), len(layout.v), self.system.nz, layout.holonomic
+        self.plan = r.make_plan(*sizes, turns, layout.pattern, [angles[j] for j in layout.v], layout.rank)
+        self.plan[r.EVERY] = (0 if repartition else -1) if isinstance(repartition, bool) else int(repartition)
+        work, ints, memory = r.room(self.plan)
+        self._work, self._ints, self._memory_space = np.zeros(work), np.zeros(ints, dtype=np.int64), np.zeros(memory)
+        self._log = np.zeros(r.LOG_HEAD + r.LOG_ROOM * (1 + int(self.plan[r.NQU] + self.plan[r.NVU])))
+        self._log[1] = r.LOG_ROOM
+        self._keep: list[object] = []
+        self._args = self._arguments()
+        self._begin(start, [layout.v.index(j) for j in independent if j in layout.v])
+        keep = (self.plan, self._work, self._ints, self._memory_space, self._log, self._keep, self.u)
+        self.rhs = NativeFunction(r.reduced_state_derivative.address, self._args, keep)
+        self.full = NativeFunction(r.full_state.address, self._args, keep)
+        self.switch = Switch(NativeFunction(decide.address, self._args, keep), NativeFunction(remap.address, self._args, keep))
+        self._complete(start)
+        self.positions = int(self.plan[r.NQU])
+        self.x0 = self.restrict(self.expand(start.t, self.restrict(start.x)))
+
+    def _complete(self, start: State) -> None:
+        """What must be added before the first expansion, for layouts that are not the whole system."""
+
+    def _arguments(self) -> np.ndarray:
+        from ...solvers.constraints import reduced as r
+
+        pointers, layout = [], self.layout
+        self.plan[r.POSITION_RESULT], self.plan[r.VELOCITY_RESULT] = len(layout.constraints.inputs), len(layout.velocities.inputs)
+        for slot, f, inputs in (
+            (r.ADDRESS_POSITION, layout.constraints, 2), (r.ADDRESS_VELOCITY, layout.velocities, 3),
+            (r.ADDRESS_TERMS, layout.terms, 2), (r.ADDRESS_DRIFT, layout.drift, 2),
+        ):  # fmt: skip
+            self.plan[slot] = f.address
+            pointers.append(self._pointers(f, inputs, self._keep))
+        self._keep.append(pointers)
+        spaces = (self.plan, self._work, self._ints, self._memory_space, *pointers, self._log)
+        return np.array([0, 0, 0, *(a.ctypes.data for a in spaces)], dtype=np.uintp)
+
+    def _jacobian(self, start: State) -> np.ndarray:
+        """J in the coordinates of the layout."""
+        return jacobian(self.system, start.q, start.t)
+
+    def _begin(self, start: State, independent: Sequence[int]) -> None:
+        """The first choice, and the first closed position to remember."""
+        from ...solvers.constraints import reduced as r
+        from ...solvers.constraints.repartition import choose
+
+        s, plan = self.system, self.plan
+        nq, nv, nvu = int(plan[r.NQ]), int(plan[r.NV]), int(plan[r.NVU])
+        self._q = self._memory_space[1 : 1 + nq]
+        scale = self._memory_space[1 + nq + nv * nvu :][:nv]
+        self._q[:], scale[:] = start.q[self.layout.q], 1.0 / weights(s, start)[self.layout.v]
+        J = np.ascontiguousarray(self._jacobian(start)).ravel()
+        allowed = plan[r.HEAD + 2 * nv : r.HEAD + 3 * nv].copy()
+        allowed[list(independent)] = 0
+        size = int(plan[r.CHOICE])
+        self._choice = self._ints[:size]
+        marks = np.zeros(int(plan[r.M]) + nv, dtype=np.int64)
+        room = np.zeros(J.size + int(plan[r.M]) + 1)
+        if choose(J, plan, scale.copy(), allowed, allowed, self._choice, room, marks) < 0:
+            names = ", ".join(names_of(s, [self.layout.v[j] for j in independent]))
+            raise SolverError(
+                f"simulate '{s.model.name}': the start is a singular position (or {names} cannot be "
+                "independent there); start elsewhere or use formulation='projected'"
+            )
+        self._first = start.t, self._choice[: int(plan[r.NQU] + plan[r.NVU])].copy()
+        self._note_position(start.t)
+
+    def _note_position(self, t: float) -> None:
+        from ...solvers.constraints import reduced as r
+
+        nq, size = int(self.plan[r.NQ]), int(self.plan[r.CHOICE])
+        ring = self._memory_space[-r.RING * (nq + 1) :]
+        ring[0], ring[1 : 1 + nq] = t, self._q
+        counters = self._ints[3 * size : 3 * size + r.COUNTERS]
+        counters[r.STEPS] = 1
+        self._counters = counters
+
+    @property
+    def switches(self) -> int:  # type: ignore[override]
+        """How often the independent coordinates were changed."""
+        return int(self._log[0])
+
+    def choices(self) -> list[Choice]:
+        """Which coordinates were independent from which time on."""
+        from ...solvers.constraints import reduced as r
+
+        nqu, size = int(self.plan[r.NQU]), 1 + int(self.plan[r.NQU] + self.plan[r.NVU])
+        if self.switches > r.LOG_ROOM:
+            raise InputError(f"the independent coordinates changed {self.switches} times, too often for an interpolant; use dense=False")
+        table = self._log[r.LOG_HEAD :][: self.switches * size].reshape(-1, size)
+        entries = [self._first, *((float(row[0]), row[1:].astype(int)) for row in table)]
+        return [(t, [self.layout.q[i] for i in c[:nqu]], [self.layout.v[j] for j in c[nqu:]]) for t, c in entries]
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """The choice with the positions that Newton's method starts from."""
+        return {"ints": self._ints, "positions": self._memory_space, "u": self.u}
+
+    @property
+    def independent(self) -> list[str]:  # type: ignore[override]
+        """Present independent coordinates."""
+        from ...solvers.constraints import reduced as r
+
+        nqu, nvu = int(self.plan[r.NQU]), int(self.plan[r.NVU])
+        return names_of(self.system, [self.layout.v[j] for j in self._choice[nqu : nqu + nvu]])
+
+    def restrict(self, X: np.ndarray) -> np.ndarray:
+        """The independent part of a full state."""
+        from ...solvers.constraints import reduced as r
+
+        nqu, nvu, s = int(self.plan[r.NQU]), int(self.plan[r.NVU]), self.system
+        q, v = X[: s.nq][self.layout.q], X[s.nq : s.nq + s.nv][self.layout.v]
+        return np.concatenate([q[self._choice[:nqu]], v[self._choice[nqu : nqu + nvu]], X[s.nq + s.nv :]])
+
+    def moved(self, t: float, X: np.ndarray) -> None:
+        """Takes note of a jump to another closed position."""
+        self._q[:] = X[: self.system.nq][self.layout.q]
+        self._memory_space[0] = 0.0
+        self._note_position(t)
+
+    def derivatives(self) -> dict[str, NativeFunction]:
+        """None: loops closed by Newton offer no exact Jacobian in independent coordinates."""
+        raise InputError(
+            f"simulate '{self.system.model.name}': implicit methods need exact derivatives, which loops closed by Newton do not offer in "
+            "independent coordinates; use formulation='projected' (or 'closed' where all loops have a closed form)"
+        )
+
+    def _position(self) -> np.ndarray:
+        """All positions of the last closed place."""
+        return self._q.copy()
+
+    def dead_point(self, t: float, x: np.ndarray) -> str:
+        """Why the motion cannot go on: the joint whose direction the constraints lose."""
+        s = self.system
+        q = self._position()
+        J = jacobian(s, q, t)
+        u, sigma, vt = np.linalg.svd(J / np.linalg.norm(J, axis=1, keepdims=True).clip(1e-300))
+        row = s.equations_of_motion.rows[int(np.argmax(np.abs(u[:, min(len(sigma), len(J)) - 1])))].name
+        names = [n.removesuffix("_rate") for n in s.velocity_names]
+        if sigma[-1] > 1e-3 * sigma[0]:
+            tangent = null_space(J)
+            held = [names[j] for j in range(s.nv) if float(np.linalg.norm(tangent[j])) < 1e-4]
+            joint = held[0] if held else self.independent[0]
+            return lock_up(s, t, q, joint, row)
+        joint = names[int(np.argmax(np.abs(vt[len(sigma) - 1])))]
+        return lock_up(s, t, q, joint, row)
+
+    def closure(self) -> dict[str, Any]:
+        """Which constraints are closed how."""
+        return {"Newton": [self.system.equations_of_motion.rows[i].name for i in self.layout.rows]}
+
+
+__all__ = ["Layout", "ReducedSystem"]

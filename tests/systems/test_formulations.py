@@ -1,0 +1,199 @@
+"""Every formulation of a model gives the same accelerations, reactions and motion."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain.errors import InputError
+from jourdain.library import mechanisms
+from jourdain.solvers.constraints.reductions import REDUCTIONS
+from jourdain.systems.formulations import FORMULATIONS, formulate
+from jourdain.systems.state import State
+from tests.systems.zoo import ZOO, bar
+
+#: Equations on sensors act on the bodies directly; the recursive reactions let them pass through the joints.
+ON_SENSORS = ("rolling disk", "couplings")
+
+
+@cache
+def zoo(name: str) -> tuple[Any, State]:
+    return ZOO[name]()
+
+
+def close(a: np.ndarray, b: np.ndarray, tolerance: float = 1e-10) -> bool:
+    return bool(np.abs(a - b).max(initial=0.0) <= tolerance * max(1.0, np.abs(b).max(initial=0.0)))
+
+
+PLANAR = ("four-bar", "slider-crank", "sleigh")
+CASES = [(name, rotation) for name in ZOO for rotation in ("auto", "rotation-vector", *(["euler-parameters"] if name in PLANAR else []))]
+
+
+@pytest.mark.parametrize(("name", "rotation"), CASES)
+def test_accelerations_and_reactions(name: str, rotation: str) -> None:
+    system, state = zoo(name)
+    recursive, cartesian = formulate(system, "recursive"), formulate(system, "cartesian", rotation=rotation)
+    assert close(cartesian.accelerations(state), recursive.accelerations(state))
+    assert cartesian.dof(state) == recursive.dof(state)
+    if name in ON_SENSORS:
+        return
+    reference, found = recursive.reactions(state), cartesian.reactions(state)
+    normal, free = cartesian.descriptor.normal, cartesian.indeterminate(state)  # type: ignore[attr-defined]
+    for joint in (n for n in reference if n not in free):
+        for part in range(2):
+            a, b = found[joint][part], reference[joint][part]
+            if normal is not None:  # forces in the plane, torques about its normal
+                keep = [i for i in range(3) if (i == normal) == (part == 1)]
+                a, b = a[keep], b[keep]
+            assert close(a, b, 1e-9), (joint, a, b)
+
+
+@pytest.mark.parametrize("formulation", ["semi-recursive", "natural", "directors"])
+@pytest.mark.parametrize("name", list(ZOO))
+def test_other_formulations(name: str, formulation: str) -> None:
+    system, state = zoo(name)
+    recursive, other = formulate(system, "recursive"), formulate(system, formulation)
+    assert close(other.accelerations(state), recursive.accelerations(state))
+    assert other.dof(state) == recursive.dof(state)
+    if name in ON_SENSORS:
+        return
+    reference, found = recursive.reactions(state), other.reactions(state)
+    free = other.indeterminate(state) if hasattr(other, "indeterminate") else []
+    for joint in (n for n in reference if n not in free):
+        assert close(found[joint][0], reference[joint][0], 1e-8), joint
+
+
+@pytest.mark.parametrize("formulation", ["semi-recursive", "cartesian", "directors"])
+def test_the_complete_car(formulation: str) -> None:
+    from jourdain.library.car import car
+
+    system = car(tyres=None).compile()
+    start = system.assemble({})
+    rng = np.random.default_rng(3)
+    from scipy.linalg import null_space
+
+    from jourdain.analysis.assemble import jacobian
+
+    allowed = null_space(jacobian(system, start.q, 0.0), rcond=1e-9)
+    state = State(system, start.q, allowed @ rng.normal(size=allowed.shape[1]), start.z, 0.0)
+    found, expected = (formulate(system, f).accelerations(state) for f in (formulation, "recursive"))
+    assert close(found, expected, 1e-9)
+
+
+@pytest.mark.parametrize("reduction", list(REDUCTIONS))
+@pytest.mark.parametrize("name", ["four-bar", "RSSR", "five-link", "rolling disk", "laws and drives"])
+def test_every_reduction(name: str, reduction: str) -> None:
+    system, state = zoo(name)
+    expected = formulate(system, "recursive").accelerations(state)
+    found = formulate(system, "cartesian", reduction=reduction, rotation="euler-parameters").accelerations(state)
+    assert close(found, expected, 1e-3 if reduction == "penalty" else 1e-10)
+
+
+@pytest.mark.parametrize("rotation", ["euler-parameters", "rotation-vector"])
+def test_simulation_agrees(rotation: str) -> None:
+    m = mechanisms.rssr()
+    system = m.compile()
+    start = system.assemble({"crank.angle": 0.0}, velocities={"crank.angle": 12.0})
+    expected = system.simulate(start, 1.0, rtol=1e-10, atol=1e-12, outputs=21)
+    cartesian = formulate(system, "cartesian", rotation=rotation)
+    for options in ({}, {"stabilisation": "baumgarte"}, {"method": "adams"}):
+        found = cartesian.simulate(start, 1.0, rtol=1e-9, atol=1e-11, outputs=21, **options)
+        for channel in ("crank.angle", "rocker.angle_rate", "rocker.reaction"):
+            assert np.abs(found[channel] - expected[channel]).max() < 1e-5
+    assert expected["crank.angle"][-1] > 2 * np.pi  # rotation vectors are exchanged on the way
+
+
+def test_drift_with_and_without_stabilisation() -> None:
+    system, start = zoo("RSSR")
+    cartesian = formulate(system, "cartesian")
+    drift = {
+        s: cartesian.drift(cartesian.simulate(start, 3.0, rtol=1e-6, atol=1e-8, stabilisation=s))
+        for s in ("projection", "baumgarte", "none")
+    }
+    assert drift["projection"][0] < 1e-12
+    assert drift["projection"][0] < drift["baumgarte"][0] < 0.2 * drift["none"][0]
+
+
+def test_augmented_lagrangian_is_of_second_order() -> None:
+    system = mechanisms.rssr().compile()
+    start = system.assemble({"crank.angle": 0.0}, velocities={"crank.angle": 12.0})
+    expected = system.simulate(start, 0.5, rtol=1e-11, atol=1e-13, outputs=11)
+    cartesian = formulate(system, "cartesian")
+    errors = []
+    for step in (2e-3, 1e-3, 5e-4):
+        found = cartesian.simulate(start, 0.5, method="augmented_lagrangian", step=step, outputs=11)
+        errors.append(np.abs(found["crank.angle"] - expected["crank.angle"]).max())
+        h, w = cartesian.drift(found)
+        assert h < 1e-10 and w < 1e-6
+    slopes = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.abs(slopes - 2.0).max() < 0.1
+
+
+def test_nonholonomic_motion() -> None:
+    system, start = zoo("sleigh")
+    expected = system.simulate(start, 2.0, rtol=1e-10, atol=1e-12, outputs=11)
+    for rotation in ("planar", "euler-parameters"):
+        found = formulate(system, "cartesian", rotation=rotation).simulate(start, 2.0, rtol=1e-10, atol=1e-12, outputs=11)
+        assert np.abs(found["sleigh.x"] - expected["sleigh.x"]).max() < 1e-7
+        assert np.abs(found["v"] - expected["v"]).max() < 1e-7
+
+
+def test_drives_states_and_laws_in_time() -> None:
+    system, start = zoo("laws and drives")
+    expected = system.simulate(start, 0.5, rtol=1e-9, atol=1e-11, outputs=6)
+    found = formulate(system, "cartesian").simulate(start, 0.5, rtol=1e-9, atol=1e-11, outputs=6)
+    for name in (*system.coordinate_names, "z"):
+        assert np.abs(found[name] - expected[name]).max() < 1e-6
+
+
+def test_free_body_without_constraints() -> None:
+    m = jd.Model("free")
+    m.free("free", m.ground, bar(m, "body", np.random.default_rng(3)))
+    system = m.compile()
+    start = system.state({"free.x": 0.3}, velocities={"free.orientation.omega_x": 3.0, "free.orientation.omega_y": 0.2})
+    expected = system.simulate(start, 2.0, rtol=1e-10, atol=1e-12, outputs=21)
+    cartesian = formulate(system, "cartesian", rotation="rotation-vector")
+    assert cartesian.constraints == [] and cartesian.dof(start) == 6
+    found = cartesian.simulate(start, 2.0, rtol=1e-10, atol=1e-12, outputs=21)
+    for name in system.velocity_names:
+        assert np.abs(found[name] - expected[name]).max() < 1e-7
+
+
+def test_redundant_constraints_are_named() -> None:
+    system, state = zoo("four-bar")
+    spatial, planar = formulate(system, "cartesian", rotation="euler-parameters"), formulate(system, "cartesian")
+    assert (len(planar.unknowns), len(planar.constraints), planar.redundant(state)) == (9, 8, [])
+    dropped = spatial.redundant(state)
+    assert len(dropped) == 1 and dropped[0] in spatial.constraints
+    assert spatial.dof(state) == 1
+    assert planar.indeterminate(state) == [] and spatial.indeterminate(state) != []
+
+
+def test_parameters_of_the_reference_are_taken_over() -> None:
+    system = mechanisms.double_pendulum().compile()
+    cartesian = formulate(system, "cartesian")
+    state = State(system, np.array([0.4, 0.7]), np.array([0.9, -1.1]), np.zeros(0), 0.0)
+    before = cartesian.accelerations(state)
+    names = [n for n in system.parameters if "gravity" in n]
+    system.set_parameters(**{names[0]: 2.0 * system.parameters[names[0]]})
+    after = cartesian.accelerations(State(system, state.q, state.v, state.z, 0.0))
+    assert close(after, formulate(system, "recursive").accelerations(state)) and not close(after, before)
+
+
+def test_words_and_errors() -> None:
+    m = mechanisms.pendulum()
+    compiled = m.compile(formulation="cartesian", rotation="euler-parameters", reduction="qr")
+    assert "cartesian: 7 coordinates, 6 constraints" in compiled.describe()
+    assert compiled.time_per_evaluation() < 1e-3
+    assert compiled.operations.flops > 0
+    with pytest.raises(InputError, match="formulation 'lagrangian' is unknown"):
+        m.compile(formulation="lagrangian")
+    with pytest.raises(InputError, match="reduction 'lu' is unknown"):
+        m.compile(formulation="cartesian", reduction="lu")
+    with pytest.raises(InputError, match="rotation 'euler' of Cartesian"):
+        m.compile(formulation="cartesian", rotation="euler")
+    assert "recursive" in FORMULATIONS
