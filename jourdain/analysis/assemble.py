@@ -17,7 +17,7 @@ from ..systems.state import State
 from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 CLOSED = 1e-11
 ITERATIONS = 100
@@ -189,7 +189,7 @@ def _cannot_close(system: System, h: np.ndarray, J: np.ndarray) -> str:
 
 def _check_flips(system: System, q: np.ndarray, t: float) -> None:
     """Orientation constraints have a second solution turned by π; it is refused."""
-    for name, value in system.orientation_checks(q, t).items():
+    for name, value in system.reference.orientation_checks(q, t).items():
         if value < 0:
             raise SolverError(
                 f"assemble '{system.model.name}': the closure '{name}' was met with its frames turned by 180° against each other; "

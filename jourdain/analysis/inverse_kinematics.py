@@ -24,7 +24,7 @@ from .tables import File, bars, write_record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..results.solution import Solution
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Ratio of singular values of the constraints' Jacobian below which a position counts as a dead point.
 DEAD = 1e-8

@@ -21,7 +21,7 @@ from ..systems.tree.redundancy import redundant_rows
 from .assemble import close_positions, jacobian
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Equations of a closure in space, and of the same closure in a mechanism that moves in a plane.
 SPATIAL = {
@@ -103,7 +103,7 @@ def mobility(system: System, state: State | None = None) -> Mobility:
     eq = system.equations_of_motion
     here = state if state is not None else system.assemble({})
     J = jacobian(system, here.q, here.t)
-    redundant = redundant_rows(system, here) if len(J) else []
+    redundant = redundant_rows(system.reference, here) if len(J) else []
     names = [eq.rows[i].name for i in redundant]
     kept = [i for i in range(len(J)) if i not in redundant]
     values = np.linalg.svd(J[kept], compute_uv=False) if kept else np.ones(1)

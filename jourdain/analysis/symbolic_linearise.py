@@ -22,7 +22,7 @@ from .assemble import velocity_column
 from .residual import Residual, closed_state, split
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Entries longer than this are not written out by ``print``.
 READABLE = 240

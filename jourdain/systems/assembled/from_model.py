@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.simulate import sort_inputs
 from ...elements import of_model
 from ...elements.augmentation import JointAngle, JointDisplacement, Screw
 from ...elements.carriers import Carrier, Ground
@@ -34,7 +33,8 @@ from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, su
 from ...symbolic.functions import tanh
 from ...symbolic.graph import evaluate, free_symbols, substitute, topological
 from ...symbolic.vectors import Vector
-from ..descriptor.system import DescriptorSystem
+from ..descriptor.dynamics import DescriptorDynamics
+from ..inputs import Inputs
 from ..state import State
 from .program import Handle
 from .system import AssembledSystem
@@ -58,7 +58,7 @@ class DirectorAssembly:
     """
 
     def __init__(
-        self, own: DescriptorSystem, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
+        self, own: DescriptorDynamics, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
         outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
     ) -> None:  # fmt: skip
         self.own = own
@@ -125,7 +125,8 @@ class DirectorAssembly:
 
     def _prepare_inputs(self, inputs: Mapping[str, Any], held: Sequence[str], frozen: bool) -> None:
         """What symbols stand for: numbers at the start, and expressions in laws (held inputs stay symbols)."""
-        constants, signals, _ = sort_inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        constants, signals = sorted_inputs.constants, sorted_inputs.signals
         values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
         given = {n: float(inputs[n]) for n in held if n in inputs}
         now = {**values, self.model.time: self.t0}

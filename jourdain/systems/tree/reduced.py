@@ -21,7 +21,7 @@ from .partition import null_space
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
-    from .system import System
+    from .system import TreeSystem
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ReducedSystem(IndependentSystem):
     """
 
     def __init__(
-        self, system: System, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
+        self, system: TreeSystem, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
         independent: Sequence[str] | None = None, criterion: str = "pivoting", repartition: bool | int = True,
         parameters: np.ndarray | None = None,
     ) -> None:  # fmt: skip

@@ -148,7 +148,7 @@ def test_what_the_engine_cannot_do_is_said():
 
 
 def test_reading_poses_keeps_alive_what_native_code_writes():
-    from jourdain.systems.descriptor.system import _Memory, _Reader
+    from jourdain.systems.descriptor.poses import _Memory, _Reader
 
     system = library.double_pendulum().compile()
     memory = _Memory(_Reader(system, system.state(), False), 2)
