@@ -23,9 +23,9 @@ from ..symbolic.graph import evaluate
 from ..systems.assembled.from_model import DirectorAssembly
 from ..systems.assembled.instant import Instant
 from ..systems.assembled.joint_coordinates import DirectorMotion, skew
+from ..systems.constraints import velocity_column
 from ..systems.descriptor.poses import tree_accelerations, tree_states
 from ..systems.state import State
-from .assemble import velocity_column
 from .balance import coordinate_label
 from .equilibrium import Entry, Equilibrium, starting_point
 from .equilibrium import equilibrium as tree_equilibrium

@@ -167,7 +167,7 @@ def closed_state(system: System, given: Any, seed: int = 0) -> State:
             return start
         from scipy.linalg import null_space
 
-        from .assemble import jacobian
+        from ..systems.constraints import jacobian
 
         allowed = null_space(jacobian(system, start.q, start.t), rcond=1e-9)
         v = allowed @ np.random.default_rng(seed).normal(size=allowed.shape[1])

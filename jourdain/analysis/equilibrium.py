@@ -297,7 +297,7 @@ def find_unknown(system: System, name: str) -> Unknown:
     if name in system.velocity_names:
         j = system.velocity_names.index(name)
         return Unknown(name, "v", j, coordinate_unit(system, j) + "/s")
-    from .assemble import velocity_column
+    from ..systems.constraints import velocity_column
 
     try:
         j = velocity_column(system, name)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import partition
-from .assemble import close_positions, velocity_column
+from .assemble import close_positions
 from .drivers import Driver, driver
 from .residual import Point, Residual
 

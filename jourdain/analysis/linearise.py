@@ -18,9 +18,9 @@ import numpy as np
 from ..errors import InputError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..symbolic.expr import Expr
+from ..systems.constraints import velocity_column
 from ..systems.reactions import multiplier_channel
 from ..systems.state import State
-from .assemble import velocity_column
 from .eigen import spectrum
 from .residual import Point, Residual, Split, closed_state, dependent_change, least_multipliers, spin_terms, split, temporary_parameters
 from .tables import File, eigenvalue_plot

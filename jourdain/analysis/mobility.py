@@ -15,10 +15,11 @@ import numpy as np
 from ..errors import SolverError
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
+from ..systems.constraints import jacobian
 from ..systems.state import State
 from ..systems.tree.partition import null_space
 from ..systems.tree.redundancy import redundant_rows
-from .assemble import close_positions, jacobian
+from .assemble import close_positions
 
 if TYPE_CHECKING:
     from ..systems.system import System

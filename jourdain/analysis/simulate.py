@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..results.solution import Solution
+from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError
 from ..systems.solution import solution_of
 from ..systems.state import State, split_state
-from .assemble import check_closed
 
 if TYPE_CHECKING:
     from ..systems.system import System

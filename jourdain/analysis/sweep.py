@@ -118,6 +118,7 @@ def sweep(
     count = min(thread_count() if threads is None else int(threads), max(1, len(jobs)))
     if count < 1:
         raise InputError(f"sweep '{system.model.name}': threads = {threads} must be at least 1")
+    method = system.method if method is None else method
     runner = _Runner(system, t, method, options, readers, count)
     kept = _Kept(store, system, jobs, (t, method, options, list(readers)))
     results: dict[int, dict[str, Any] | str] = dict(kept.found)

@@ -14,9 +14,9 @@ from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..systems.assembled.instant import InconsistentState
 from ..systems.assembled.runs import translated
-from ..systems.assembled.servo import servo_report
+from ..systems.assembled.servo import at_instants, servo_report
+from ..systems.constraints import check_closed
 from ..systems.inputs import Inputs
-from .assemble import check_closed
 from .simulate import span_of
 
 if TYPE_CHECKING:
@@ -74,18 +74,6 @@ def track(
     return translated(formulation, start, raw, _inputs_at(formulation, inputs or {}, raw.t, found))
 
 
-def at_instants(means: np.ndarray) -> np.ndarray:
-    """Values at the ends of steps from means over the step before (the first row repeats the first mean).
-
-    Averages of neighbours are free of the alternating error of first order that means of servo inputs have; the ends follow from those inside.
-    """
-    u = means[1:]
-    if u.size < 4:
-        return means
-    inside = 0.5 * (u[1:] + u[:-1])
-    return np.concatenate([[3.0 * (inside[0] - inside[1]) + inside[2]], inside, [3.0 * (inside[-1] - inside[-2]) + inside[-3]]])
-
-
 def _inputs_at(
     formulation: DirectorSystem, inputs: Mapping[str, Any], t: np.ndarray, found: Mapping[str, np.ndarray]
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -108,4 +96,4 @@ def _inputs_at(
     return at
 
 
-__all__ = ["at_instants", "track"]
+__all__ = ["track"]

@@ -76,7 +76,7 @@ def test_the_complete_car(formulation: str) -> None:
     rng = np.random.default_rng(3)
     from scipy.linalg import null_space
 
-    from jourdain.analysis.assemble import jacobian
+    from jourdain.systems.constraints import jacobian
 
     allowed = null_space(jacobian(system, start.q, 0.0), rcond=1e-9)
     state = State(system, start.q, allowed @ rng.normal(size=allowed.shape[1]), start.z, 0.0)

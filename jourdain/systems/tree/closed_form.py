@@ -79,7 +79,7 @@ class Branches:
         row = s.equations_of_motion.rows[worst.rows[0]].name
         return (
             f"{lock_up(s, t, q, names[worst.coordinates[0]], row)}; another independent coordinate than "
-            f"{', '.join(independent)} may pass it, or formulation='reduced', which changes coordinates in flight"
+            f"{', '.join(independent)} may pass it, or reduction='reduced', which changes coordinates in flight"
         )
 
     def rows(self) -> list[str]:
@@ -248,7 +248,7 @@ def closed_native(
     """Loops in closed form as far as they have one, the others by Newton."""
     eq = system.equations_of_motion
     if not eq.rows:
-        raise InputError(f"simulate '{system.model.name}': it has no loops or constraints; use formulation='projected'")
+        raise InputError(f"simulate '{system.model.name}': it has no loops or constraints; use reduction='projected'")
     if independent is None:
         names, form, _ = best_closed_form(system, start)
     else:
@@ -256,7 +256,7 @@ def closed_native(
         names = full_names(system, independent)
         form = closed_form(eq, names)
     if not form.complete and not form.steps:
-        raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use formulation='reduced'")
+        raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use reduction='reduced'")
     kind = ClosedFormSystem if form.complete else MixedSystem
     return kind(system, start, names, form, u, signals, parameters)
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.assemble import jacobian, velocity_column
 from ...errors import InputError, SolverError
 from ...formalisms.functions.reduced import closed_form
 from ...formalisms.loops.closed_form import ClosedForm
 from ...formalisms.loops.elimination import Block, elimination_order
 from ...native.function import Function
 from ...symbolic.graph import evaluate
+from ..constraints import jacobian, velocity_column
 from ..state import State
 from .partition import null_space, partition, projective_partition
 

@@ -47,7 +47,7 @@ class IndependentSystem(NativeSystem):
     ) -> None:
         model = system.model
         if not system.equations_of_motion.rows:
-            raise InputError(f"simulate '{model.name}': it has no loops or constraints; use formulation='projected'")
+            raise InputError(f"simulate '{model.name}': it has no loops or constraints; use reduction='projected'")
         self.system, self.start = system, start
         self.u = np.array(system.input_values() if u is None else u, dtype=float)
         self._parameters = parameters

@@ -338,7 +338,7 @@ def _known_reduction(word: str) -> str:
     """A word for what becomes of loops, or an error with all of them."""
     words = ("projected", "reduced", "closed")
     if word not in words:
-        raise InputError(f"reduction '{word}' is unknown to trees; use one of {', '.join(words)}")
+        raise InputError(f"reduction '{word}' is unknown to trees; use one of {', '.join(map(repr, words))}")
     return word
 
 

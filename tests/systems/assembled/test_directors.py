@@ -90,7 +90,7 @@ def test_second_order_towards_the_tree_engine_with_exact_energy(name):
 
 
 def project(system, state, v):
-    from jourdain.analysis.assemble import jacobian
+    from jourdain.systems.constraints import jacobian
 
     J = jacobian(system, state.q, 0.0)
     return v - np.linalg.pinv(J) @ (J @ v)
