@@ -50,7 +50,7 @@ class Inputs:
         self._sort(self.given)
         #: All inputs at the start.
         self.initial = system.input_values(self.constants)
-        #: When controllers and callbacks set which inputs to what, in order of time.
+        #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
         #: The instant from which sampling instants are counted; an earlier one where a run goes on.
         self.begun: float | None = None
@@ -129,12 +129,10 @@ class Inputs:
             if item.symbol in self.signals:
                 values[:, i] = evaluate(self.signals[item.symbol], {**known, model.time: t})
             self._replay(name, t, values[:, i])
-        recorded = {n for _, changes in self.history for n in changes}
         for c, places in self.callbacks:
-            if not recorded.issuperset(c.inputs):
-                f = self.system.function("callback_arguments", callback=c.name)
-                for now, x, row in zip(t, rows, values, strict=True):
-                    row[places] = checked(c, float(now), c.function(*f(np.array([now]), x, row).tolist()))
+            f = self.system.function("callback_arguments", callback=c.name)
+            for now, x, row in zip(t, rows, values, strict=True):
+                row[places] = checked(c, float(now), c.function(*f(np.array([now]), x, row).tolist()))
         return values
 
     def _replay(self, name: str, t: np.ndarray, column: np.ndarray) -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ..tree.system import TreeSystem
 
 
+#: For how many sets of inputs the elements are kept.
+MOST_KEPT = 8
+
+
 class DirectorSystem(DescriptorSystem):
     """A model with bodies by directors, in the energy-consistent engine.
 
@@ -47,6 +51,8 @@ class DirectorSystem(DescriptorSystem):
             raise InputError(f"formulation 'directors': reduction '{reduction}' is unknown; use one of {', '.join(REDUCTIONS)}")
         super().__init__(reference, "directors", directors, **options)
         self.reduction = self.options["reduction"] = reduction
+        #: Assembled systems of ended runs by what is written into their elements.
+        self._idle: dict[Any, list[DirectorAssembly]] = {}
 
     def assembled(
         self, state: Any = None, inputs: Mapping[str, float] | None = None, elements: JointElements | None = None
@@ -54,6 +60,32 @@ class DirectorSystem(DescriptorSystem):
         """The assembled system at a state (by default zero, loops closed), to look at its elements, its report and its schemes."""
         start = self.assemble({}) if state is None else self.state(state)
         return DirectorAssembly(self.own, start, inputs, elements=elements).system
+
+    def elements_at(self, start: State, inputs: Inputs, elements: JointElements | None = None) -> DirectorAssembly:
+        """The model's elements for a run: those of an ended run where they fit, else new ones."""
+        held = {n: float(x) for n, x in zip(self.model.inputs, inputs.initial, strict=True) if n in inputs.set_on_the_way}
+        idle = self._idle.get(self._key(inputs, elements), [])
+        if idle:
+            try:  # another thread may have taken the last one
+                built = idle.pop()
+                built.hold(held)
+                built.move_to(start)
+                return built
+            except IndexError:
+                pass
+        return DirectorAssembly(self.own, start, {**inputs.given, **held}, inputs.set_on_the_way, elements=elements)
+
+    def keep(self, built: DirectorAssembly, inputs: Inputs, elements: JointElements | None = None) -> None:
+        """Lets another run use the elements of an ended one."""
+        if len(self._idle) >= MOST_KEPT:  # inputs that change from run to run would fill the memory
+            del self._idle[next(iter(self._idle))]
+        self._idle.setdefault(self._key(inputs, elements), []).append(built)
+
+    def _key(self, inputs: Inputs, elements: JointElements | None) -> Any:
+        """What is written into the elements: parameters, numbers and signals of inputs, which ones are held, elements of joints."""
+        numbers = tuple(sorted(inputs.constants.items()))
+        made = tuple((n, id(x)) for n, x in (elements or {}).items())  # the assembly holds on to them
+        return self.parameter_vector.tobytes(), numbers, tuple(inputs.signals.items()), tuple(inputs.set_on_the_way), made
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A march of the engine."""

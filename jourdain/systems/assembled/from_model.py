@@ -88,6 +88,9 @@ class DirectorAssembly:
             self._block(c.names[0], len(c.q), at, start.q, start.v, c.unit)
             self.tied[c.names[0]] = (c.q, quaternion_rates(c) if c.is_quaternion else c.v)
             at += len(c.q)
+        #: Coordinates whose motion is prescribed, and those made for elements of joints.
+        self._driven: list[Coordinate] = []
+        self._owned: dict[str, Joint] = {}
         self._drive_coordinates()
         for name in self._elements:
             self._own_coordinate(name, state)
@@ -105,6 +108,28 @@ class DirectorAssembly:
         self._joint_elements()
         self._state_rates()
         self._servo()
+
+    def move_to(self, state: State) -> None:
+        """Gives the assembled system another state to start from; elements and code stay."""
+        self.t0 = state.t
+        self._read_signals()
+        start = self.own.state_of(state)
+        q, v = np.zeros(self.system.q0.size), np.zeros(self.system.q0.size)
+        n = start.q.size
+        q[:n], v[:n] = start.q, start.v
+        for c in self._driven:
+            at = self.handles[c.names[0]].offset
+            q[at], v[at] = (self._number(self.eq.readings[s]) for s in (c.q[0], c.v[0]))
+        for name in self.model.inputs:
+            if (block := self.handles.get(f"input {name}")) is not None:
+                q[block.offset] = self._known[self.model.inputs[name].symbol]
+        for name, value in zip(self.model.states, start.z, strict=True):
+            q[self.handles[f"state {name}"].offset] = value
+        self.system.set_state(q, v)
+        for name, joint in self._owned.items():
+            q[self.handles[name].offset] = self._value_of(name, joint, state)
+        if self._owned:
+            self.system.set_state(q, v)
 
     # -- the user's states ----------------------------------------------------------------------------------------
 
@@ -129,16 +154,25 @@ class DirectorAssembly:
         constants, signals = sorted_inputs.constants, sorted_inputs.signals
         values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
         given = {n: float(inputs[n]) for n in held if n in inputs}
-        now = {**values, self.model.time: self.t0}
         numbers = dict(zip(self.eq.u, self.own.input_values(constants | given).tolist(), strict=True))
-        numbers |= {s: float(evaluate([e], now)[0]) for s, e in signals.items()}
         self._known: dict[Expr, float] = values | numbers
+        self._signals = signals
+        self._read_signals()
         symbols = {self.model.inputs[n].symbol for n in held}
         self._written: dict[Expr, Any] = {s: x for s, x in self._known.items() if s not in symbols} | signals
         if frozen:
             self._written |= {s: as_expr(self._known[s]) for s in signals} | {self.model.time: as_expr(self.t0)}
         #: Symbols that may change during a run.
         self._changing = {s.id for s in symbols} | ({s.id for s in (*signals, self.model.time)} if not frozen else set())
+
+    def _read_signals(self) -> None:
+        """The values of inputs that are signals at the start."""
+        now = {**self._known, self.model.time: self.t0}
+        self._known |= {s: float(evaluate([e], now)[0]) for s, e in self._signals.items()}
+
+    def hold(self, values: Mapping[str, float]) -> None:
+        """Other values of held inputs at the start."""
+        self._known |= {self.model.inputs[n].symbol: x for n, x in values.items()}
 
     def _held_input(self, name: str) -> None:
         item = self.model.inputs[name]
@@ -168,6 +202,7 @@ class DirectorAssembly:
             self.handles[name] = self.system.coordinates(name, 1, value, 0.0 if self._still else rate, unit=c.unit)
             self._layout.append((name, c.q, c.v))
             self.tied[name] = (c.q, c.v)
+            self._driven.append(c)
 
     def _own_coordinate(self, name: str, state: State) -> None:
         """A coordinate for the elements of a hinge or slider that has none yet."""
@@ -180,11 +215,15 @@ class DirectorAssembly:
             return
         if motion.offset is not ZERO or self._number(motion.ratio) != 1.0:
             raise InputError(f"joint '{name}': its motion is that of another joint; give the elements to '{c.names[0]}'")
-        known = c.names[0] in state.system.coordinate_names
-        value = state[c.names[0]] if known else self._measure(joint)
+        value = self._value_of(c.names[0], joint, state)
+        self._owned[c.names[0]] = joint
         self._coordinates[id(c)] = c.names[0]
         self.handles[c.names[0]] = self.system.coordinates(c.names[0], 1, value, unit=c.unit)  # the engine completes its rate
         self._layout.append((c.names[0], c.q, c.v))
+
+    def _value_of(self, name: str, joint: Joint, state: State) -> float:
+        """A joint coordinate at a state, or as measured where the joint closes a loop."""
+        return state[name] if name in state.system.coordinate_names else self._measure(joint)
 
     def _measure(self, joint: Joint) -> float:
         """Angle or displacement of a hinge or slider that closes a loop."""

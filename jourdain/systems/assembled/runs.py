@@ -63,9 +63,9 @@ class DirectorRun(Run):
         if restart is not None and resumed:
             self.resume_inputs(restart)
         inputs, settings, model = self.inputs, self.settings, self.system.model
-        held = {n: float(x) for n, x in zip(model.inputs, inputs.initial, strict=True) if n in inputs.controllers}
-        built = DirectorAssembly(self.system.own, self.start, {**inputs.given, **held}, inputs.set_on_the_way, elements=self.elements)
+        built = self.system.elements_at(self.start, inputs, self.elements)
         acting = Acting(self, built)
+        built.system.forget_events()
         if model.events:
             declare_events(built, acting.tree_state, inputs.at)
         memory = restart.memory.get("march") if restart is not None and resumed else None
@@ -77,6 +77,7 @@ class DirectorRun(Run):
             )  # fmt: skip
         except SimulationError as error:
             raw, status, message = error.solution, "failed", str(error).removeprefix(f"simulate '{built.system.name}': ")
+        self.system.keep(built, inputs, self.elements)
         return self.outcome(raw, status or str(raw.metadata["status"]), message, acting.values)
 
     def outcome(self, raw: Solution, status: str, message: str, u: np.ndarray) -> Outcome:
@@ -205,7 +206,6 @@ class Acting:
             raise SolverError(
                 f"simulate '{self.system.model.name}': callbacks and motion do not agree at t = {now:g} s; take a smaller step"
             )
-        self.inputs.history.append((now, values))
         run.events = act
         if reason == ap.EVENT and act is not None and act(rows):
             reason = ap.FINISHED

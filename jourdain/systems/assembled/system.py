@@ -186,6 +186,10 @@ class AssembledSystem:
         self._events.append(made)
         return made
 
+    def forget_events(self) -> None:
+        """Takes all events away."""
+        self._events.clear()
+
     def variant(self, inactive: frozenset[str], numbers: Mapping[str, Mapping[str, Any]]) -> AssembledSystem:
         """This system without some elements and with other constants of some; each is prepared once."""
         if not inactive and not numbers:

@@ -31,6 +31,7 @@ AUGMENTED_LAGRANGIAN = "augmented-lagrangian"
 class DescriptorRun(OdeRun):
     """x and ẋ of a descriptor, kept on its constraints by projection or by Baumgarte's terms."""
 
+    kind = "descriptor"
     system: DescriptorSystem
 
     def __init__(
