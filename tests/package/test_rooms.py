@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,22 @@ import jourdain
 
 ROOT = Path(jourdain.__file__).parent
 #: Data flows one way through these rooms; a room on the same line as another may not import it.
-ROOMS = ("errors", "symbolic", "structures", "model", "formalisms", "elements", "native", "solvers", "results", "systems", "analysis", "view", "io", "library")
+ROOMS = (
+    "errors",
+    "symbolic",
+    "structures",
+    "model",
+    "formalisms",
+    "elements",
+    "native",
+    "solvers",
+    "results",
+    "systems",
+    "analysis",
+    "view",
+    "io",
+    "library",
+)
 #: The largest number of modules side by side: more is a heap.
 MOST_FILES = 36
 
@@ -85,3 +101,15 @@ def test_no_folder_is_a_heap() -> None:
     counts = {folder: len(list(folder.glob("*.py"))) for folder in {p.parent for p in KNOWN.values()}}
     heaps = {str(f.relative_to(ROOT)): n for f, n in counts.items() if n > MOST_FILES}
     assert not heaps, f"{heaps}: would subjects make folders?"
+
+
+def test_files_that_documents_name_are_there() -> None:
+    top = ROOT.parent
+    told = [p for p in (*(top / "docs").rglob("*.md"), top / "README.md", top / "CHANGELOG.md")]
+    missing = [
+        f"{page.relative_to(top)}: {name}"
+        for page in told
+        for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", page.read_text())
+        if not (top / name).exists() and not (ROOT / name).exists()
+    ]
+    assert not missing, "\n".join(missing)

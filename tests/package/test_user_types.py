@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jourdain as jd
 
-SCRIPT = '''
+SCRIPT = """
 import jourdain as jd
 
 m = jd.Model("pendulum")
@@ -36,7 +36,7 @@ reveal_type(s.assemble({}))
 reveal_type(jd.System)
 reveal_type(jd.Controller)
 reveal_type(jd.load_model)
-'''
+"""
 
 
 def test_a_users_script_has_real_types(tmp_path: Path) -> None:
