@@ -55,10 +55,10 @@ c = library.four_bar().compile(formulation="cartesian")
 found["four-bar, Cartesian, read"] = best(lambda: c.simulate(x, 0.5)["crank.angle"], 5, 2)
 d = library.four_bar().compile(formulation="directors")
 found["four-bar, directors, read"] = best(lambda: d.simulate(x, 0.5, step=0.01)["crank.angle"], 5, 2)
-car = library.car().compile() if hasattr(library, "car") and callable(library.car) else None
-if car is not None:
-    y = car.assemble({})
-    found["car, 0.1 s"] = best(lambda: car.simulate(y, 0.1), 5)
+from jourdain.library.car import car as build_car
+car = build_car().compile()
+y = car.assemble({})
+found["car, 0.2 s"] = best(lambda: car.simulate(y, 0.2), 5)
 q = np.random.default_rng(0).normal(size=(2000, 2))
 p = library.double_pendulum().compile()
 found["inverse dynamics, 2000 states"] = best(lambda: p.inverse_dynamics(q, q, q), 20, 5)

@@ -252,7 +252,8 @@ class Compiled(ABC):
 
     def __repr__(self) -> str:
         loops = f", {len(self.constraints)} constraints" if self.constraints else ""
-        return f"<System {self.model.name} ({self.formulation}): {self.nv} velocities{loops}, {len(self.parameter_vector)} parameters>"
+        way = "" if self.formulation == "recursive" else f" ({self.formulation})"
+        return f"<System {self.model.name}{way}: {self.nv} velocities{loops}, {len(self.parameter_vector)} parameters>"
 
 
 __all__ = ["Compiled", "Wrenches"]
