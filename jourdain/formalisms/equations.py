@@ -24,7 +24,7 @@ from ..symbolic.vectors import NULL, Vector
 from .loops.closure_rates import ClosureRates
 from .loops.loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
 from .tree.kinematics import GROUND, Kinematics
-from .tree.newton_euler import Wrench
+from .tree.links import Wrench
 from .tree.tree import Tree, prescribed_rates
 
 #: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
@@ -385,15 +385,9 @@ def project_wrenches(tree: Tree, wrenches: Mapping[int, Wrench]) -> list[Expr]:
     for link in reversed(tree.links):
         if link.index not in totals:
             continue
-        force, moment = totals[link.index]
-        for freedom in link.freedoms:
-            part = (force if link.kind == "T" else moment)[freedom.axis]
-            forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, part))
+        link.add_forces(forces, *totals[link.index])
         if link.parent >= 0:
-            if link.kind == "T":
-                moment = moment + link.slide.cross(force)
-            f = link.out(force)
-            n = link.out(moment) + link.d.cross(f)
+            f, n = link.inwards(*totals[link.index])
             before = totals.get(link.parent, (NULL, NULL))
             totals[link.parent] = (before[0] + f, before[1] + n)
     return forces

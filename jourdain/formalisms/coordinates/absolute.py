@@ -28,7 +28,7 @@ from ...symbolic.vectors import IDENTITY, NULL, Matrix, Vector, axis_rotation, q
 from ..equations import Equations, Row
 from ..loops.loop_closure import RelativePose, RowParts, closure_rows, cut_joint_closure, joint_rows, perpendiculars
 from ..tree.kinematics import GROUND
-from ..tree.newton_euler import Wrench
+from ..tree.links import Wrench
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ class ClosureRates:
         while i != base:
             link = k.tree.links[i]
             for f in link.freedoms:
-                u = k.turned(i, AXES[f.axis], base) * f.ratio
-                slopes[f.index] = slopes.get(f.index, NULL) + (u if link.kind == "T" else u.cross(arm))
+                u = k.turned(i, f.unit, base) * f.ratio
+                slopes[f.index] = slopes.get(f.index, NULL) + f.velocities(u, arm)[0]
             arm = arm + k.arm(link, base)
             i = link.parent
         return Moving(k.position(frame, base), k.velocity(frame, base), k.acceleration(frame, base, acceleration=False), slopes)
@@ -85,8 +85,10 @@ class ClosureRates:
         i = k.place(frame).link
         while i != base:
             link = k.tree.links[i]
-            for f in link.freedoms if link.kind != "T" else []:
-                slopes[f.index] = slopes.get(f.index, NULL) + (k.turned(i, AXES[f.axis], base) * f.ratio).cross(u)
+            for f in link.freedoms:
+                turning = f.velocities(k.turned(i, f.unit, base) * f.ratio, NULL)[1]
+                if not turning.is_zero:
+                    slopes[f.index] = slopes.get(f.index, NULL) + turning.cross(u)
             i = link.parent
         return Moving(u, w.cross(u), alpha.cross(u) + w.cross(w.cross(u)), slopes)
 

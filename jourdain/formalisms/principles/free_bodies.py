@@ -17,7 +17,8 @@ from ...symbolic.graph import substitute
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Vector, steiner
 from ..equations import Equations, Row
 from ..tree.kinematics import GROUND, Kinematics
-from ..tree.newton_euler import Wrench, link_motions, reflected_inertias
+from ..tree.links import Wrench
+from ..tree.newton_euler import link_motions, reflected_inertias
 from ..tree.tree import Tree
 
 #: The symbols of quasi-velocities and multipliers, so that derivations of one model can be compared.

@@ -24,7 +24,7 @@ from ...formalisms.coordinates.absolute import JointPart
 from ...formalisms.coordinates.directors import DirectorEquations
 from ...formalisms.equations import FRICTION_SPEED, Row, quaternion_rates
 from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
-from ...formalisms.tree.newton_euler import Wrench
+from ...formalisms.tree.links import Wrench
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
 from ...model.joints import Coordinate, Joint
