@@ -141,8 +141,8 @@ class SemiRecursive(Equations):
         k, found = self.kinematics, []
         for link in self.links:
             arm = self.points[link.index] - k.link_position(link.index)
-            axes = [(f, k.turned(link.index, f.unit)) for f in link.freedoms]
-            found.append([Column(*f.velocities(u, arm), f.index, f.ratio) for f, u in axes])
+            turned = k.turning(link.index)
+            found.append([Column(*f.velocities(turned, arm), f.index, f.ratio) for f in link.freedoms])
         return found
 
     # -- velocities -----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ...model.constraints import Closure
 from ...symbolic.expr import ONE, TWO, Expr, add, div, mul
 from ...symbolic.vectors import AXES, NULL, Vector
 from ..tree.kinematics import Kinematics
+from ..tree.links import Freedom, Map
 from .loop_closure import perpendiculars
 
 #: Φ_z of one row by column, and Φ̇_z ż.
@@ -71,8 +72,7 @@ class ClosureRates:
         while i != base:
             link = k.tree.links[i]
             for f in link.freedoms:
-                u = k.turned(i, f.unit, base) * f.ratio
-                slopes[f.index] = slopes.get(f.index, NULL) + f.velocities(u, arm)[0]
+                slopes[f.index] = slopes.get(f.index, NULL) + f.velocities(self._scaled(i, f), arm)[0]
             arm = arm + k.arm(link, base)
             i = link.parent
         return Moving(k.position(frame, base), k.velocity(frame, base), k.acceleration(frame, base, acceleration=False), slopes)
@@ -86,11 +86,15 @@ class ClosureRates:
         while i != base:
             link = k.tree.links[i]
             for f in link.freedoms:
-                turning = f.velocities(k.turned(i, f.unit, base) * f.ratio, NULL)[1]
+                turning = f.velocities(self._scaled(i, f), NULL)[1]
                 if not turning.is_zero:
                     slopes[f.index] = slopes.get(f.index, NULL) + turning.cross(u)
             i = link.parent
         return Moving(u, w.cross(u), alpha.cross(u) + w.cross(w.cross(u)), slopes)
+
+    def _scaled(self, link: int, freedom: Freedom) -> Map:
+        turned = self.kinematics.turning(link, self.base)
+        return lambda v: turned(v) * freedom.ratio
 
     def _normal(self, a: Vector, b: Vector) -> Rates:
         return _product(self._vector(self.closure.a, a), self._vector(self.closure.b, b))

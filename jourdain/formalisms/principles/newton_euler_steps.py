@@ -84,7 +84,7 @@ class FreeBodies:
             F, L = wrenches[link.name]
             moment = L + (points[link.name] - m.kinematics.link_position(link.index)).cross(F)
             for freedom in link.freedoms:
-                part = freedom.along(m.kinematics.turned(link.index, freedom.unit), F, moment)
+                part = freedom.along(m.kinematics.turning(link.index), F, moment)
                 found[freedom.index] = add(found[freedom.index], mul(freedom.ratio, part))
         return found
 

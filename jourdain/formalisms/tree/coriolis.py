@@ -48,7 +48,7 @@ def coriolis_matrix(tree: Tree) -> Table:
 
 def _fields(link: Link, motion: LinkMotion) -> list[list[Field]]:
     """Twice the accelerations that a unit of rate adds along the motion, and those of a unit of acceleration."""
-    return [[f.by_rate(motion.omega.cross(f.unit) * 2.0), f.by_acceleration()] for f in link.freedoms]
+    return [[f.by_rate(lambda e: motion.omega.cross(e) * 2.0), f.by_acceleration()] for f in link.freedoms]
 
 
 def gravity_vector(tree: Tree) -> list[Expr]:

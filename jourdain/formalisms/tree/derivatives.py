@@ -223,14 +223,13 @@ def pair_tables(
 
 def _fields(link: Link, motions: Sequence[LinkMotion]) -> list[list[Field]]:
     """For each freedom of a link the fields of its angle (or displacement), rate and acceleration."""
-    motion, found = motions[link.index], []
-    before = link.axes_motion(motion, motions[link.parent] if link.parent >= 0 else STILL)
-    for freedom in link.freedoms:
-        e = freedom.unit
-        e1, e2 = before.omega.cross(e), before.at(e)
-        rate = e1 + motion.omega.cross(e)
-        found.append([freedom.by_position(e1, e2, motion.acceleration), freedom.by_rate(rate), freedom.by_acceleration()])
-    return found
+    motion = motions[link.index]
+    axes = link.axes_motion(motion, motions[link.parent] if link.parent >= 0 else STILL)
+
+    def change(e: Vector) -> Vector:
+        return axes.omega.cross(e) + motion.omega.cross(e)
+
+    return [[f.by_position(axes, motion.acceleration), f.by_rate(change), f.by_acceleration()] for f in link.freedoms]
 
 
 def recursive_derivatives(tree: Tree) -> tuple[Table, Table, Table]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...model.bodies import Body, Frame
 from ...symbolic.expr import ONE, TWO, ZERO, Expr
 from ...symbolic.vectors import IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
-from .links import STILL, Freedom, Link, LinkMotion
+from .links import STILL, Freedom, Link, LinkMotion, Map
 from .rods import rods_with_mass
 from .tree import Placement, Tree
 
@@ -86,6 +86,10 @@ class Kinematics:
         if v.is_zero or link == base:
             return v
         return _apply(self.link_rotation(link, base), v)
+
+    def turning(self, link: int, base: int = GROUND) -> Map:
+        """:meth:`turned` as a function of vectors of a link."""
+        return lambda v: self.turned(link, v, base)
 
     def link_position(self, link: int, base: int = GROUND) -> Vector:
         """Position of the link's origin in the base's axes."""
@@ -197,10 +201,10 @@ class Kinematics:
         return translation, rotation
 
     def _column(self, link: Link, freedom: Freedom, point: Vector, base: int) -> tuple[Vector, Vector]:
-        axis = self.turned(link.index, freedom.unit, base)
+        turned = self.turning(link.index, base)
         if freedom.ratio is not ONE:
-            axis = axis * freedom.ratio
-        return freedom.velocities(axis, point - self.link_position(link.index, base))
+            return freedom.velocities(lambda v: turned(v) * freedom.ratio, point - self.link_position(link.index, base))
+        return freedom.velocities(turned, point - self.link_position(link.index, base))
 
     def wrench_on_link(self, frame: Frame | Body, force: Vector, torque: Vector, base: int = GROUND) -> tuple[int, Vector, Vector]:
         """A force at a frame's origin and a torque (base's axes) as a wrench about the link's origin, in its frame of expression.

@@ -17,7 +17,7 @@ from ...model.model import Model
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import TWO, ZERO, Expr, add, mul, neg, sub
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Vector
-from .links import Freedom, Link, LinkMotion, Wrench
+from .links import Freedom, Link, LinkMotion, Map, Wrench
 
 if TYPE_CHECKING:
     from .kinematics import Kinematics
@@ -70,15 +70,15 @@ class Coupling:
         rods = tuple((beta, q, p) for beta, p, q in self.rods)
         return Coupling(self.b, self.a, rods, self.mass, self.moment_b, self.moment_a, self.dyad.T)
 
-    def force_on_a(self, freedom: Freedom, u: Vector, at: Vector) -> Wrench:
-        """What a unit acceleration of b by a freedom, whose axis is u at a point, asks of a: Σβ{1; ρ̃_a} r̈_b (eq. 59)."""
-        v, w = freedom.velocities(u, -at)
+    def force_on_a(self, freedom: Freedom, turned: Map, at: Vector) -> Wrench:
+        """What a unit acceleration of b by a freedom of a link, whose origin is at a point, asks of a: Σβ{1; ρ̃_a} r̈_b (eq. 59)."""
+        v, w = freedom.velocities(turned, -at)
         if w.is_zero:  # all points move alike
             return v * self.mass, self.moment_a.cross(v)
         if len(self.rods) <= FEW:
             force, moment = NULL, NULL
             for beta, p, q in self.rods:
-                f = freedom.velocities(u, q - at)[0] * beta
+                f = freedom.velocities(turned, q - at)[0] * beta
                 force, moment = force + f, moment + p.cross(f)
             return force, moment
         D = self.dyad
@@ -230,7 +230,7 @@ class CoupledColumns:
             for c, second in ((coupling, True), (coupling.swapped, False)):
                 if link.index == base or link.index not in self._beyond(c.b, base):
                     continue
-                force, moment = c.force_on_a(freedom, *self._axis(link, freedom, base))
+                force, moment = c.force_on_a(freedom, *self._origin(link, base))
                 if second:
                     entries += self._entries(c.a, base, force, moment)
                 if base >= 0:
@@ -245,17 +245,17 @@ class CoupledColumns:
         chain = self.tree.ancestors(link)
         return chain[: chain.index(base)] if base >= 0 else chain
 
-    def _axis(self, link: Link, freedom: Freedom, base: int) -> tuple[Vector, Vector]:
-        """Direction of a freedom and the link's origin, in the base's axes."""
-        return self.kinematics.turned(link.index, freedom.unit, base), self.kinematics.link_position(link.index, base)
+    def _origin(self, link: Link, base: int) -> tuple[Map, Vector]:
+        """How the link's vectors are turned to the base's axes, and where its origin is in them."""
+        return self.kinematics.turning(link.index, base), self.kinematics.link_position(link.index, base)
 
     def _entries(self, end: int, base: int, force: Vector, moment: Vector) -> list[tuple[Freedom, Expr]]:
         found = []
         for i in self._beyond(end, base):
             other = self.tree.links[i]
             for freedom in other.freedoms:
-                u, at = self._axis(other, freedom, base)
-                value = freedom.along(u, force, moment - at.cross(force))
+                turned, at = self._origin(other, base)
+                value = freedom.along(turned, force, moment - at.cross(force))
                 found.append((freedom, mul(freedom.ratio, value)))
         return found
 

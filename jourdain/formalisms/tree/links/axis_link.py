@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....symbolic.expr import ZERO, Expr, add, mul
 from ....symbolic.vectors import Vector
-from .freedom import Freedom
+from .freedom import AxisFreedom
 from .link import Link
 
 
@@ -16,7 +16,7 @@ class AxisLink(Link):
 
     __slots__ = ("displacement", "rate", "rate2")
     #: the sort of its freedom
-    freedom: ClassVar[type[Freedom]]
+    freedom: ClassVar[type[AxisFreedom]]
     displacement: Expr
     rate: Expr
     rate2: Expr

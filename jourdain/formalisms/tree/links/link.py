@@ -4,13 +4,14 @@ A sort of link is one file with one class (:mod:`.rotation`, :mod:`.translation`
 RigidBodyDynamics.jl.  Formalisms ask and never compare sorts.  A link answers
 
 * *place*: ``turns`` and ``own_turn``, ``d`` and ``slide``: how its frame stands in the parent's;
-* *motion*: ``relative``, ``motion``, ``bias``, ``carried``: velocities and accelerations from the parent's;
+* *motion*: ``relative`` to the parent, and what follows: ``motion``, ``bias``, ``carried``;
 * *freedoms*: a :class:`~.freedom.Freedom` for each velocity coordinate that moves it, which answers all products with S;
 * *forces*: ``inwards`` hands a wrench to the parent, ``add_forces`` takes its share for the coordinates;
 * *inertia*: ``inertial_wrench``, ``moments``, ``unfelt``;
 * *numbers*: ``positions``, ``velocities``, ``remembered``, ``recalled``: what loops over arrays of links need.
 
-The default answers are those of a rigid link that turns in its place.
+A sort must say what stands as abstract here; the rest follows for any rigid link from ``own_turn``, ``slide`` and ``relative``, and is
+said again only where a sort can do it in fewer steps.
 
 **Elastic links.**  A body with modal amplitudes δ is two sorts of links, each a file beside these.  *The body*: a link whose frame is
 the floating frame (no relative motion; freedoms with ``project`` = 0) and whose inertia has 6 + m rows: ``moments`` depend on δ,
@@ -28,7 +29,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ....symbolic.expr import ZERO, Expr, add, mul
+from ....symbolic.expr import TWO, ZERO, Expr, add, mul
 from ....symbolic.vectors import NO_INERTIA, NULL, AxisTurn, Inertia, Turn, Vector
 from .freedom import Freedom
 from .motion import LinkMotion, MassMoments, Relative, Wrench, inertial_moment
@@ -144,27 +145,36 @@ class Link(ABC):
 
     def motion(self, before: LinkMotion, acceleration: bool = True) -> LinkMotion:
         """Motion of the link from its parent's."""
-        omega = self.into(before.omega)
-        omega_dot = self.into(before.omega_dot)
-        own = self.relative(acceleration)
-        omega_dot = omega_dot + omega.cross(own.omega) + own.omega_dot
-        return LinkMotion(omega + own.omega, omega_dot, self.into(before.acceleration + before.at(self.d)))
+        omega, omega_dot = self.into(before.omega), self.into(before.omega_dot)
+        own, slide = self.relative(acceleration), self.slide
+        alpha = omega_dot + omega.cross(own.omega) + own.omega_dot
+        origin = self.into(before.acceleration + before.at(self.d))
+        if not slide.is_zero:
+            carried = LinkMotion(omega, omega_dot, origin).at(slide)
+            origin = origin + (own.acceleration + omega.cross(own.velocity) * TWO + carried)
+        return LinkMotion(omega + own.omega, alpha, origin)
 
     def bias(self, omega: Vector) -> tuple[Vector, Vector]:
         """Acceleration (of the origin, angular) that the link has beyond its parent's, which turns at ω, when the joint does not
         accelerate."""
-        own = self.relative(acceleration=False)
-        return self.into(omega.cross(omega.cross(self.d))), self.into(omega).cross(own.omega) + own.omega_dot
+        own, slide = self.relative(acceleration=False), self.slide
+        a, omega = self.into(omega.cross(omega.cross(self.d))), self.into(omega)
+        if not slide.is_zero:
+            a = a + omega.cross(own.velocity) * TWO + omega.cross(omega.cross(slide)) + own.acceleration
+        return a, omega.cross(own.omega) + own.omega_dot
 
     def point_bias(self, omega: Vector, own: Relative, before: Vector, origin: Vector, point: Vector) -> tuple[Vector, Vector]:
         """The bias of a point of the link beyond that of a point ``before`` of the parent, all in common axes."""
-        a, after = omega.cross(own.omega) + own.omega_dot, omega + own.omega
-        centripetal = omega.cross(omega.cross(origin - before)) + after.cross(after.cross(point - origin))
-        return centripetal + a.cross(point - origin), a
+        alpha, after = omega.cross(own.omega) + own.omega_dot, omega + own.omega
+        a = omega.cross(omega.cross(origin - before)) + after.cross(after.cross(point - origin)) + alpha.cross(point - origin)
+        if not own.velocity.is_zero:
+            a = a + omega.cross(own.velocity) * TWO + own.acceleration
+        return a, alpha
 
     def carried(self, a: Vector, alpha: Vector) -> tuple[Vector, Vector]:
         """Accelerations (of the origin, angular) of the link fixed to a parent that has these."""
-        return self.into(a + alpha.cross(self.d)), self.into(alpha)
+        a, alpha, slide = self.into(a + alpha.cross(self.d)), self.into(alpha), self.slide
+        return (a if slide.is_zero else a + alpha.cross(slide)), alpha
 
     def axes_motion(self, own: LinkMotion, before: LinkMotion) -> LinkMotion:
         """Motion of the body in which the freedoms' axes are fixed, in the link's axes; where it is either, that of the link."""
@@ -174,6 +184,9 @@ class Link(ABC):
 
     def inwards(self, force: Vector, moment: Vector) -> Wrench:
         """A wrench about the link's origin as one about its parent's, in the parent's axes."""
+        slide = self.slide
+        if not slide.is_zero:
+            moment = moment + slide.cross(force)
         f = self.out(force)
         return f, self.out(moment) + self.d.cross(f)
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from ....symbolic.expr import HALF, ZERO, Expr, add, mul
 from ....symbolic.vectors import NULL, AxisTurn, Inertia, Matrix, Turn, Vector
 from .axis_link import AxisLink
-from .freedom import Freedom
+from .freedom import AxisFreedom, Map
 from .link import Link
-from .motion import Field, MassMoments, Relative, Wrench
+from .motion import Field, LinkMotion, MassMoments, Relative, Wrench
 
 
-class RotationFreedom(Freedom):
+class RotationFreedom(AxisFreedom):
     """Turning about an axis through the link's origin."""
 
     __slots__ = ()
@@ -21,29 +21,30 @@ class RotationFreedom(Freedom):
         """e·N."""
         return moment[self.axis]
 
-    def along(self, u: Vector, force: Vector, moment: Vector) -> Expr:
+    def along(self, turned: Map, force: Vector, moment: Vector) -> Expr:
         """u·N."""
-        return u.dot(moment)
+        return turned(self.unit).dot(moment)
 
     def change(self, force: Vector, moment: Vector) -> Wrench:
         """Both turn with the link."""
         return self.unit.cross(force), self.unit.cross(moment)
 
-    def velocities(self, u: Vector, arm: Vector) -> tuple[Vector, Vector]:
+    def velocities(self, turned: Map, arm: Vector) -> tuple[Vector, Vector]:
         """{u × ρ; u}."""
+        u = turned(self.unit)
         return u.cross(arm), u
 
     def moved(self, a: Vector, alpha: Vector, by: Expr) -> tuple[Vector, Vector]:
         """An angular acceleration more."""
         return a, alpha + self.unit * by
 
-    def by_position(self, rate: Vector, rate2: Vector, acceleration: Vector) -> Field:
+    def by_position(self, axes: LinkMotion, acceleration: Vector) -> Field:
         """2ė × ρ̇ + ë × ρ − e × a_O."""
-        return Field(rate, rate2, acceleration.cross(self.unit))
+        return Field(axes.omega.cross(self.unit), axes.at(self.unit), acceleration.cross(self.unit))
 
-    def by_rate(self, change: Vector) -> Field:
+    def by_rate(self, change: Map) -> Field:
         """2e × ρ̇ + (ė + ė_j) × ρ."""
-        return Field(self.unit, change, NULL)
+        return Field(self.unit, change(self.unit), NULL)
 
     def by_acceleration(self) -> Field:
         """e × ρ."""

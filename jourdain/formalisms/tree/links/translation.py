@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from ....symbolic.expr import TWO, ZERO, Expr
 from ....symbolic.vectors import NULL, Inertia, Matrix, Turn, Vector
 from .axis_link import AxisLink
-from .freedom import Freedom
+from .freedom import AxisFreedom, Map
 from .motion import Field, LinkMotion, MassMoments, Relative, Wrench
 
 
-class TranslationFreedom(Freedom):
+class TranslationFreedom(AxisFreedom):
     """Sliding along an axis."""
 
     __slots__ = ()
@@ -20,29 +20,29 @@ class TranslationFreedom(Freedom):
         """e·F."""
         return force[self.axis]
 
-    def along(self, u: Vector, force: Vector, moment: Vector) -> Expr:
+    def along(self, turned: Map, force: Vector, moment: Vector) -> Expr:
         """u·F."""
-        return u.dot(force)
+        return turned(self.unit).dot(force)
 
     def change(self, force: Vector, moment: Vector) -> Wrench:
         """The force gets another arm."""
         return NULL, self.unit.cross(force)
 
-    def velocities(self, u: Vector, arm: Vector) -> tuple[Vector, Vector]:
+    def velocities(self, turned: Map, arm: Vector) -> tuple[Vector, Vector]:
         """{u; 0}."""
-        return u, NULL
+        return turned(self.unit), NULL
 
     def moved(self, a: Vector, alpha: Vector, by: Expr) -> tuple[Vector, Vector]:
         """An acceleration of the origin more."""
         return a + self.unit * by, alpha
 
-    def by_position(self, rate: Vector, rate2: Vector, acceleration: Vector) -> Field:
+    def by_position(self, axes: LinkMotion, acceleration: Vector) -> Field:
         """ë."""
-        return Field(NULL, NULL, rate2)
+        return Field(NULL, NULL, axes.at(self.unit))
 
-    def by_rate(self, change: Vector) -> Field:
+    def by_rate(self, change: Map) -> Field:
         """ė + ė_j."""
-        return Field(NULL, NULL, change)
+        return Field(NULL, NULL, change(self.unit))
 
     def by_acceleration(self) -> Field:
         """e."""
@@ -89,7 +89,7 @@ class Translation(AxisLink):
         return Relative(NULL, NULL, rate, rate2)
 
     def motion(self, before: LinkMotion, acceleration: bool = True) -> LinkMotion:
-        """The parent's turning, with relative, Coriolis and centripetal acceleration of the origin."""
+        """The parent's turning, with relative, Coriolis and centripetal acceleration of the origin: the general case in fewer steps."""
         omega, omega_dot = self.into(before.omega), self.into(before.omega_dot)
         origin = self.into(before.acceleration + before.at(self.d))
         motion = LinkMotion(omega, omega_dot, origin)
@@ -97,24 +97,9 @@ class Translation(AxisLink):
         motion.acceleration = origin + (w2 + motion.omega.cross(w) * TWO + motion.at(self.slide))
         return motion
 
-    def bias(self, omega: Vector) -> tuple[Vector, Vector]:
-        """Coriolis and centripetal acceleration."""
-        w, w2 = self.rates(acceleration=False)
-        centripetal, omega = self.into(omega.cross(omega.cross(self.d))), self.into(omega)
-        return centripetal + omega.cross(w) * TWO + omega.cross(omega.cross(self.slide)) + w2, NULL
-
     def point_bias(self, omega: Vector, own: Relative, before: Vector, origin: Vector, point: Vector) -> tuple[Vector, Vector]:
-        """The same of any point."""
+        """Coriolis and centripetal acceleration."""
         return omega.cross(omega.cross(point - before)) + omega.cross(own.velocity) * TWO + own.acceleration, NULL
-
-    def carried(self, a: Vector, alpha: Vector) -> tuple[Vector, Vector]:
-        """The origin stands away from the joint's place."""
-        a, alpha = super().carried(a, alpha)
-        return a + alpha.cross(self.slide), alpha
-
-    def inwards(self, force: Vector, moment: Vector) -> Wrench:
-        """About the joint's place first."""
-        return super().inwards(force, moment + self.slide.cross(force))
 
     def driving_force(self, force: Vector, moment: Vector) -> Expr:
         """The force along the axis."""
