@@ -17,8 +17,8 @@ from ...errors import InputError
 from ...model.joints import Coordinate
 from ...symbolic.expr import ONE, ZERO, Expr
 from ...symbolic.function import Argument, Result, SymbolicFunction
-from ...symbolic.graph import evaluate, substitute
-from .links import SORTS, AxisLink, Link
+from ...symbolic.graph import evaluate
+from .links import SORTS, Link
 from .newton_euler import reflected_inertias
 from .tree import Tree
 
@@ -136,12 +136,11 @@ class LinkArrays:
         for link in tree.links:
             if link.freedoms:
                 v = link.freedoms[0].index
-                q = places[v][0]
+                q = places[v]
                 leader = leaders.setdefault(v, motion)
             else:
-                assert isinstance(link, AxisLink)
                 v, q, leader = -1, len(self.prescribed) // 3, motion
-                self.prescribed += [link.displacement, link.rate, link.rate2]
+                self.prescribed += link.prescribed
             rows.append((link.parent, link.positions, link.velocities, q, v, motion, leader))
             motion += link.velocities
         for i, name in enumerate(("parent", "positions", "velocities", "q", "v", "motion", "leader")):
@@ -155,7 +154,6 @@ class LinkArrays:
 
     def _write_constants(self, tree: Tree) -> None:
         """Writes what is a number already, and remembers the place of every other expression."""
-        places = _places(tree.coordinates)
         rotors = dict(reflected_inertias(tree))
         start, size = HEADER.itemsize // 8, LINK.itemsize // 8
         first = word(LINK, "rotation")
@@ -163,7 +161,9 @@ class LinkArrays:
         for link in tree.links:
             turn = link.constant_turn
             rotation = _UNTURNED if turn is None else turn.matrix().entries
-            ratio, offset, rotor = _transmission(link, places, rotors)
+            ratio, offset = link.transmission if link.freedoms else (ONE, ZERO)
+            # the rotor's inertia stands on the first link that its coordinate moves
+            rotor = rotors.pop(link.freedoms[0].index, ZERO) if link.freedoms else ZERO
             massive = link.mass is not ZERO or not link.own_inertia.is_zero
             geared = ratio is not ONE or offset is not ZERO or rotor is not ZERO
             free, placed = bool(link.freedoms), not link.d.is_zero
@@ -202,24 +202,13 @@ class LinkArrays:
 _UNTURNED = (ONE, ZERO, ZERO, ZERO, ONE, ZERO, ZERO, ZERO, ONE)
 
 
-def _places(coordinates: Sequence[Coordinate]) -> dict[int, tuple[int, Coordinate]]:
-    """For the first velocity of each coordinate: its place in q, and the coordinate."""
+def _places(coordinates: Sequence[Coordinate]) -> dict[int, int]:
+    """For the first velocity of each coordinate: its place in q."""
     found, q, v = {}, 0, 0
     for c in coordinates:
-        found[v] = (q, c)
+        found[v] = q
         q, v = q + len(c.q), v + len(c.v)
     return found
-
-
-def _transmission(link: Link, places: Mapping[int, tuple[int, Coordinate]], rotors: dict[int, Expr]) -> tuple[Expr, Expr, Expr]:
-    """Ratio and offset of a link's displacement, and the rotor inertia (on the first link its coordinate moves)."""
-    if not link.freedoms or not isinstance(link, AxisLink):
-        return ONE, ZERO, ZERO
-    freedom = link.freedoms[0]
-    symbol = places[freedom.index][1].q[0]
-    same = link.displacement is symbol
-    offset = ZERO if same else substitute([link.displacement], {symbol: ZERO})[0]
-    return freedom.ratio, offset, rotors.pop(freedom.index, ZERO)
 
 
 __all__ = ["HEADER", "LINK", "LinkArrays", "Sort", "word"]

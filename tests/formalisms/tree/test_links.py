@@ -490,7 +490,7 @@ def test_wrenches_reach_the_coordinates_through_a_new_sort(screws):
 
 
 def test_no_formalism_compares_sorts_of_links():
-    """Outside of ``links/`` nobody compares a letter or asks for the class of a link, but for prescribed motions in link arrays."""
+    """Outside of ``links/`` nobody compares a letter or asks for the class of a link."""
     room = Path(jd.__file__).parent
     found = []
     for file in [*room.rglob("formalisms/**/*.py"), *room.rglob("systems/tree/*.py"), *room.rglob("analysis/*.py")]:
@@ -501,7 +501,7 @@ def test_no_formalism_compares_sorts_of_links():
             asked = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and "Link" in ast.unparse(node.args[1])
             if compared or (asked and "LinkForce" not in ast.unparse(node)):
                 found.append(f"{file.name}:{node.lineno}: {ast.unparse(node)}")
-    assert [f for f in found if not f.startswith("link_arrays.py")] == []
+    assert found == []
 
 
 def test_formula_of_the_matrix_of_a_screw(screws):

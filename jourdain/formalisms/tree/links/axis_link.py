@@ -24,7 +24,13 @@ class AxisLink(Link):
     def move(self, q: Sequence[Expr], v: Sequence[Expr], a: Sequence[Expr], ratio: Expr, offset: Expr, first: int | None) -> None:
         """θ, θ̇, θ̈ from the coordinate."""
         self.displacement, self.rate, self.rate2 = add(mul(ratio, q[0]), offset), mul(ratio, v[0]), mul(ratio, a[0])
+        self.transmission = (ratio, offset)
         self.freedoms = [] if first is None else [self.freedom(first, self.axis, ratio)]
+
+    @property
+    def prescribed(self) -> list[Expr]:
+        """θ, θ̇, θ̈."""
+        return [self.displacement, self.rate, self.rate2]
 
     def along_axis(self, x: Expr) -> Vector:
         """A vector along the axis."""

@@ -27,6 +27,7 @@ class Ball(Link):
     def move(self, q: Sequence[Expr], v: Sequence[Expr], a: Sequence[Expr], ratio: Expr, offset: Expr, first: int | None) -> None:
         """By a quaternion (scalar first), which has no ratio."""
         self.quaternion, self.spin, self.spin2 = q, Vector(*v), Vector(*a)
+        self.transmission = (ratio, offset)
         self.freedoms = [] if first is None else [RotationFreedom(first + j, j, ratio) for j in range(3)]
 
     def own_turn(self) -> Turn | None:
@@ -45,10 +46,6 @@ class Ball(Link):
     def axes_motion(self, own: LinkMotion, before: LinkMotion) -> LinkMotion:
         """The axes are fixed in the link alone: their change is seen from the parent."""
         return LinkMotion(self.into(before.omega), self.into(before.omega_dot), NULL)
-
-    def driving_force(self, force: Vector, moment: Vector) -> Expr:
-        """A ball joint is never driven."""
-        raise NotImplementedError(f"joint '{self.name}': a free rotation is no single motion")
 
     def unfelt(self, continued: bool) -> MassMoments:
         """A point mass at the joint looks the same however it is turned."""

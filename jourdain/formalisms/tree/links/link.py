@@ -40,7 +40,7 @@ class Link(ABC):
 
     __slots__ = (
         "angle", "axis", "children", "constant_turn", "d", "freedoms", "index", "inertia", "mass", "moment", "name", "own_d", "own_inertia",
-        "own_moment", "own_turns", "parent", "root", "total", "turns",
+        "own_moment", "own_turns", "parent", "root", "total", "transmission", "turns",
     )  # fmt: skip
     #: the letter of the sort in elementary motions of joints and in names of functions
     letter: ClassVar[str]
@@ -61,6 +61,8 @@ class Link(ABC):
     own_inertia: Inertia
     #: −1 for the ground
     parent: int
+    #: ratio and offset of the displacement
+    transmission: tuple[Expr, Expr]
     #: the coordinate axis along which the joint's axis lies
     axis: int
     #: how the joint's frame stands turned in the parent's own axes
@@ -137,6 +139,11 @@ class Link(ABC):
         """Own axes along which the joint displaces the link."""
         return ()
 
+    @property
+    def prescribed(self) -> list[Expr]:
+        """Displacement, rate and acceleration where time alone gives them."""
+        raise NotImplementedError(f"joint '{self.name}': a link of sort {self.letter} cannot be driven")
+
     # -- motion ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -195,9 +202,9 @@ class Link(ABC):
         for freedom in self.freedoms:
             forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, freedom.project(force, moment)))
 
-    @abstractmethod
     def driving_force(self, force: Vector, moment: Vector) -> Expr:
-        """The share of a wrench along the joint's own motion, whether that is free or prescribed."""
+        """The share of a wrench along the joint's own motion where that is prescribed."""
+        raise NotImplementedError(f"joint '{self.name}': a link of sort {self.letter} cannot be driven")
 
     # -- inertia --------------------------------------------------------------------------------------------------
 
