@@ -272,7 +272,7 @@ class SemiRecursive(Equations):
 
     # -- forces ---------------------------------------------------------------------------------------------------
 
-    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         """A force at r adds {F; r × F} to Q̄_i, about the reference point."""
         link = self.kinematics.place(frame).link
         if link < 0:

@@ -61,6 +61,7 @@ def derive(eq: Equations, name: str, **options: Any) -> SymbolicFunction:
             "reduced",
             "drive_forces",
             "semi_recursive",
+            ".tree.power",
         ):
             import_module(f".{module}", __package__)
     if name not in BUILDERS:

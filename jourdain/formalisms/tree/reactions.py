@@ -150,7 +150,7 @@ class _LoadsByBody(Equations):
         super().__init__(model)
         self.by_body: dict[str, Wrench] = {}
 
-    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         if not frame.body.is_ground:
             f, n = _on_link(self.kinematics, frame, force, torque, base)
             before = self.by_body.get(frame.body.name, (NULL, NULL))
