@@ -168,10 +168,9 @@ def _is_planar(system: System, here: State) -> bool:
     turns: list[np.ndarray] = []
     slides: list[np.ndarray] = []
     for link in eq.tree.links:
-        if link.kind == "S":
-            return False
-        axis = np.array([float(x) for x in evaluate(list(eq.kinematics.turned(link.index, AXES[link.axis])), known)])
-        (turns if link.kind == "R" else slides).append(axis)
+        for found, axes in ((turns, link.turning_axes), (slides, link.sliding_axes)):
+            for e in axes:
+                found.append(np.array([float(x) for x in evaluate(list(eq.kinematics.turned(link.index, AXES[e])), known)]))
     if not turns:
         return False
     normal = turns[0]

@@ -16,7 +16,7 @@ from .constraints import Closure, ConstraintMethods, Equation
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
-from .loads import Callback, FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
+from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
@@ -44,7 +44,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         self._parameters = Parameters()
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
-        self.loads: dict[str, JointForce | LinkForce | FrameLoad] = {}
+        self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}

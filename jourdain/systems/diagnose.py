@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..formalisms.tree.power import _laws
 from ..solvers.ode.trajectory import Trajectory
 from ..symbolic.graph import evaluate
 
@@ -67,7 +66,7 @@ def bad_law(native: NativeSystem, inputs: Inputs, t: float, x: np.ndarray, bad: 
     """The first law that has no finite value near the failure, with its name, time and value."""
     system = native.system
     eq = system.equations_of_motion
-    laws = {f"law '{name}'": _laws(load) for name, load in eq.model.loads.items()}
+    laws = {f"law '{name}'": list(load.laws) for name, load in eq.model.loads.items()}
     laws |= {f"rate of state '{n}'": [s.rate] for n, s in eq.model.states.items() if s.rate is not None}
     laws |= {f"constraint '{row.name}'": [row.expression] for row in eq.rows}
     flat = eq.resolve([e for group in laws.values() for e in group])

@@ -22,12 +22,13 @@ from ...errors import InputError, ModelError
 from ...formalisms.coordinates.absolute import JointPart
 from ...formalisms.coordinates.directors import DirectorEquations
 from ...formalisms.equations import FRICTION_SPEED, Row, quaternion_rates
+from ...formalisms.loads import act
 from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
-from ...formalisms.tree.newton_euler import Wrench
+from ...formalisms.tree.links import Wrench
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
 from ...model.joints import Coordinate, Joint
-from ...model.loads import FrameLoad, JointForce, LinkForce
+from ...model.load_sorts import JointForce, LinkForce, Load
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ...symbolic.functions import tanh
@@ -400,13 +401,11 @@ class DirectorAssembly:
 
     # -- loads ----------------------------------------------------------------------------------------------------
 
-    def _load(self, load: JointForce | LinkForce | FrameLoad) -> None:
-        constant = self._constant(*(as_expr(x) for x in load.given.values() if isinstance(x, Expr | int | float)))
-        if isinstance(load, LinkForce) and load.kind in ("spring", "damper") and constant:
-            self._spring(load)
-            return
-        if isinstance(load, JointForce) and load.kind == "joint_spring" and load.coordinate.motion is None and constant:
-            self._joint_spring(load.name, load.coordinate, *(self._number(load.given[k]) for k in ("stiffness", "rest", "damping")))
+    def _load(self, load: Load) -> None:
+        make = self._elements_of_laws.get((type(load), load.kind))
+        constants = [as_expr(x) for x in load.given.values() if isinstance(x, Expr | int | float)]
+        # a kind without constants is a mere style of drawing
+        if make is not None and constants and self._constant(*constants) and make(load):
             return
         written = self.numeric if load.potential is not ZERO else self._law
         forces = self._without_outputs(self._generalised(load, written), load.name)
@@ -444,16 +443,11 @@ class DirectorAssembly:
         outputs = {n: self.numeric(e) for n, e in zip(self._outputs, resolved, strict=True)}
         self._attach(ModelServo(self.layout, outputs, self._forces), "servo")
 
-    def _generalised(self, load: JointForce | LinkForce | FrameLoad, written: Callable[[Expr], Expr]) -> dict[Expr, Expr]:
+    def _generalised(self, load: Load, written: Callable[[Expr], Expr]) -> dict[Expr, Expr]:
         """Generalised forces of one load by coordinate."""
         joint_forces: list[Expr] = [ZERO] * self.eq.mixed.nv
         wrenches: dict[int, Wrench] = {}
-        if isinstance(load, JointForce):
-            self.eq._joint_force(load.joint, load.coordinate, self.eq.resolve([load.force])[0], joint_forces, wrenches)
-        elif isinstance(load, LinkForce):
-            self.eq._link_force(load, wrenches)
-        else:
-            self.eq._frame_load(load, wrenches)
+        act(load, self.eq, joint_forces, wrenches)
         names = list(self.eq.poses)
         for i, (force, torque) in wrenches.items():
             wrench = (*force, *torque)
@@ -461,7 +455,16 @@ class DirectorAssembly:
                 joint_forces[j] = add(joint_forces[j], mul(e, wrench[r]))
         return {self.eq.q[j]: written(f) for j, f in enumerate(joint_forces) if f is not ZERO}
 
-    def _spring(self, load: LinkForce) -> None:
+    @property
+    def _elements_of_laws(self) -> dict[tuple[type[Load], str], Callable[[Any], bool]]:
+        """Laws with constants for which there are ready elements; each says whether it could make them."""
+        return {
+            (LinkForce, "spring"): self._spring,
+            (LinkForce, "damper"): self._spring,
+            (JointForce, "joint_spring"): self._spring_at_joint,
+        }
+
+    def _spring(self, load: LinkForce) -> bool:
         """A linear spring and damper between two points, keeping energy balance and momenta exactly."""
         a, b = load.points
         carriers, blocks, places = (self._carrier(a.body), self._carrier(b.body)), self._attached(a, b), self._places(a, b)
@@ -471,6 +474,12 @@ class DirectorAssembly:
             self.system.add(PointPotential(*carriers, spring_energy, dict.fromkeys(numbers, 1)), load.name, blocks, {**places, **numbers})
         if values["damping"]:
             self.system.add(PointDashpot(*carriers), f"{load.name}.damper", blocks, {**places, "damping": values["damping"]})
+        return True
+
+    def _spring_at_joint(self, load: JointForce) -> bool:
+        if load.coordinate.motion is None:
+            self._joint_spring(load.name, load.coordinate, *(self._number(load.given[k]) for k in ("stiffness", "rest", "damping")))
+        return load.coordinate.motion is None
 
     def _joint_spring(self, name: str, c: Coordinate, stiffness: float, rest: float, damping: float) -> None:
         blocks = {"x": self.handles[self._coordinates[id(c)]]}
