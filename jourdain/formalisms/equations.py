@@ -33,11 +33,15 @@ FRICTION_SPEED = 1e-3
 
 @dataclass(frozen=True)
 class Row:
-    """One scalar constraint: its name, the expression, and whether it constrains velocities only."""
+    """One scalar constraint: its name, the expression, and whether it constrains velocities only.
+
+    ``velocity`` is what stands for ḣ, where it is simpler and the same on the constraint (None: ḣ itself).
+    """
 
     name: str
     expression: Expr
     nonholonomic: bool
+    velocity: Expr | None = None
 
 
 class Equations:
@@ -282,20 +286,20 @@ class Equations:
         found: list[Row] = []
         for closure in self.closures:
             for i, part in enumerate(closure_rows(self.kinematics, closure)):
-                self._add_row(found, f"{closure.name}[{i + 1}]", part.h, False)
+                self._add_row(found, f"{closure.name}[{i + 1}]", part.h, False, part.velocity)
         for item in self.model.constraints.values():
             if isinstance(item, Equation):
                 self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
 
-    def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool) -> None:
+    def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool, velocity: Expr | None = None) -> None:
         if e is ZERO or (e.is_number and abs(float(e)) < 1e-12):
             return
         if e.is_number:
             raise ModelError(f"constraint '{name}' cannot be met: it reads {float(e):g} = 0 whatever the position")
         if not e.deps & ~PARAMETER:
             raise ModelError(f"constraint '{name}' depends on parameters alone: {e} = 0; no motion can meet it")
-        found.append(Row(name, e, nonholonomic))
+        found.append(Row(name, e, nonholonomic, velocity))
 
     @cached_property
     def orientation_checks(self) -> dict[str, Expr]:
@@ -316,9 +320,8 @@ class Equations:
     @cached_property
     def constraint_velocities(self) -> list[Expr]:
         """J v + ∂h/∂t for holonomic rows, w itself for nonholonomic ones."""
-        h = [r.expression for r in self.rows]
-        n = self.holonomic
-        return jvp(h[:n], self.flow) + h[n:]
+        rates = iter(jvp([r.expression for r in self.rows if not r.nonholonomic and r.velocity is None], self.flow))
+        return [r.expression if r.nonholonomic else next(rates) if r.velocity is None else r.velocity for r in self.rows]
 
     @cached_property
     def constraint_jacobian(self) -> dict[tuple[int, int], Expr]:

@@ -182,6 +182,7 @@ def add_constraint(reader: ModelReader, name: str, item: Table) -> None:
         if "axes" in item:
             options["axes"] = tuple(reader.axis(e) for e in item["axes"])
         options |= {k: reader.value(item[k]) for k in ("length", "mass", "centre", "inertia") if k in item}
+        options |= {k: item[k] for k in ("convention", "ignore") if k in item}
         model.close(name, reader.frame(item["a"]), reader.frame(item["b"]), kind, **options)
 
 

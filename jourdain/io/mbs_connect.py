@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model.model import Model
 from .mbs_data import Cut, ForcePoint, Link
 
-CLOSURES = {"ball": "ball", "solid": "body"}
+CLOSURES = {"ball": "ball", "rod": "rod", "solid": "body"}
 COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
@@ -24,15 +24,7 @@ def connect(model: Model) -> None:
 
 def _close(model: Model, cut: Cut) -> None:
     a, b = model.frame(cut.first), model.frame(cut.second)
-    if cut.kind == "rod":
-        model.close(cut.name, a, b, "rod", length=cut.length)
-    elif not cut.ignore:
-        model.close(cut.name, a, b, CLOSURES[cut.kind])
-    else:
-        difference = model.sensor(f"{cut.name}.difference", b, a).position
-        for i, axis in enumerate("xyz"):
-            if axis not in cut.ignore:
-                model.constraint(f"{cut.name}.{axis}", difference[i])
+    model.close(cut.name, a, b, CLOSURES[cut.kind], length=cut.length, convention="robotran", ignore=cut.ignore)
 
 
 def _link(model: Model, link: Link) -> None:

@@ -363,7 +363,10 @@ class ModelWriter:
             found["axis"] = self.axis(options["axis"])
         if "axes" in options:
             found["axes"] = [self.axis(e) for e in options["axes"]]
-        return found | {k: self.value(options[k]) for k in ("length", "mass", "centre", "inertia") if k in options}
+        found |= {k: self.value(options[k]) for k in ("length", "mass", "centre", "inertia") if k in options}
+        if "ignore" in options:
+            found["ignore"] = list(options["ignore"])
+        return found | {k: options[k] for k in ("convention",) if k in options}
 
     def _event(self, event: Any) -> dict[str, Any]:
         item: dict[str, Any] = {"guard": self.value(event.guard)}

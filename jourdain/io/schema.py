@@ -56,6 +56,10 @@ def _closure(*optional: str) -> Kind:
     return Kind(("a", "b"), optional)
 
 
+#: What a closure with ROBOTRAN's equations says besides.
+_ROBOTRAN = ("convention", "ignore")
+
+
 _BODY = {
     "mass": ("value", "mass in kg"),
     "com": ("vector", "centre of mass in m, in the body's frame"),
@@ -224,6 +228,8 @@ SECTIONS: dict[str, Section] = {
         "mass": ("value", "mass of the rod in kg"),
         "centre": ("value", "place of the rod's centre of mass as a fraction of its length"),
         "inertia": ("value", "transverse moment of inertia of the rod about its centre of mass in kg m²"),
+        "convention": ("text", "whose equations and multipliers a ball, body or rod has: jourdain or robotran"),
+        "ignore": ("texts", "directions x, y, z of the common ancestor in which a ball or body of ROBOTRAN is not held"),
         "expression": ("value", "what is zero: " + _LAW),
         "first": ("text", "driving joint"),
         "second": ("text", "driven joint"),
@@ -231,8 +237,8 @@ SECTIONS: dict[str, Section] = {
         "phase": ("value", "offset of the driven joint"),
         "points": ("points", "points the rope runs over"),
     }, ("kind",), {
-        **{k: _closure() for k in ("ball", "body", "spherical", "fixed")},
-        "rod": Kind(("a", "b", "length"), ("mass", "centre", "inertia")),
+        **{k: _closure(*_ROBOTRAN) for k in ("ball", "body")}, "spherical": _closure(), "fixed": _closure(),
+        "rod": Kind(("a", "b", "length"), ("mass", "centre", "inertia", "convention")),
         **{k: _closure("axis") for k in ("revolute", "prismatic", "cylindrical", "planar", "parallel")},
         "universal": _closure("axes"),
         "equation": Kind(("expression",)), "nonholonomic": Kind(("expression",)),

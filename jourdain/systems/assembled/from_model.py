@@ -331,7 +331,7 @@ class DirectorAssembly:
         for item in self.model.constraints.values():
             if isinstance(item, Equation):
                 self._rows(item.name, [Row("multiplier", self.eq.resolve([item.expression])[0], item.nonholonomic)])
-            elif item.kind in PAIRS:
+            elif item.kind in PAIRS and not item.ignore:
                 self._pair(item.name, item)
             else:
                 self._rows(item.name, [Row(f"row{i + 1}", r.h, False) for i, r in enumerate(closure_rows(self.eq.kinematics, item))])
