@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ..errors import ModelError
 from ..model.bodies import Frame
@@ -42,6 +43,16 @@ class Row:
     expression: Expr
     nonholonomic: bool
     velocity: Expr | None = None
+
+
+class Segment(NamedTuple):
+    """A straight piece of a link: its direction d/size, its length and the difference of velocities, in the axes of a common ancestor."""
+
+    base: int
+    d: Vector
+    size: Expr
+    length: Expr
+    velocity: Vector
 
 
 class Equations:
@@ -112,19 +123,25 @@ class Equations:
     def _link_length(self, load: LinkForce) -> tuple[Expr, Expr]:
         """Length of the line through the points and its rate."""
         total, rate = ZERO, ZERO
-        for d, length, w in self._segments(load):
-            total = add(total, length)
-            rate = add(rate, div(d.dot(w), length))
+        for segment in self._segments(load):
+            total = add(total, segment.length)
+            rate = add(rate, div(segment.d.dot(segment.velocity), segment.size))
         return total, rate
 
-    def _segments(self, load: LinkForce) -> list[tuple[Vector, Expr, Vector]]:
-        """Each segment: difference of positions, its length, difference of velocities (common ancestor's axes)."""
+    def _segments(self, load: LinkForce) -> list[Segment]:
+        """The straight pieces of a link."""
         found = []
+        k = self.kinematics
         for a, b in zip(load.points, load.points[1:], strict=False):
-            base = self.kinematics.common(a, b)
-            d = self.kinematics.position(b, base) - self.kinematics.position(a, base)
-            w = self.kinematics.velocity(b, base) - self.kinematics.velocity(a, base)
-            found.append((d, sqrt(d.dot(d)), w))
+            base = k.common(a, b) if load.axes is None else k.common(a, b, load.axes)
+            d = k.position(b, base) - k.position(a, base)
+            w = k.velocity(b, base) - k.velocity(a, base)
+            if load.along is None or load.axes is None:
+                length = sqrt(d.dot(d))
+                found.append(Segment(base, d, length, length, w))
+            else:
+                n = k.rotation(load.axes, base) @ load.along
+                found.append(Segment(base, n, ONE, n.dot(d), w - k.angular_velocity(load.axes, base).cross(d)))
         return found
 
     def _sense(self, sensor: Sensor, quantity: str) -> list[Expr]:
@@ -210,11 +227,10 @@ class Equations:
 
     def _link_force(self, load: LinkForce, wrenches: dict[int, Wrench]) -> None:
         tension = self.resolve([load.tension])[0]
-        for (a, b), (d, length, _) in zip(zip(load.points, load.points[1:], strict=False), self._segments(load), strict=True):
-            pull = d * div(tension, length)
-            base = self.kinematics.common(a, b)
-            self._act(a, pull, NULL, base, wrenches)
-            self._act(b, -pull, NULL, base, wrenches)
+        for (a, b), segment in zip(zip(load.points, load.points[1:], strict=False), self._segments(load), strict=True):
+            pull = segment.d * div(tension, segment.size)
+            self._act(a, pull, NULL, segment.base, wrenches)
+            self._act(b, -pull, NULL, segment.base, wrenches)
 
     def _frame_load(self, load: FrameLoad, wrenches: dict[int, Wrench]) -> None:
         force, torque = Vector(*self.resolve(list(load.force))), Vector(*self.resolve(list(load.torque)))

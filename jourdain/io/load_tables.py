@@ -89,6 +89,8 @@ def _link(reader: ModelReader, name: str, item: Table) -> None:
     zero = reader.expression(0.0)
     load = LinkForce(name, tuple(frames), length, rate, zero, zero, item.get("style", kind))
     model.loads[name] = load
+    if "along" in item:
+        model._along(load, reader.axis(item["along"]), reader.frame(item["axes"]) if "axes" in item else None)
     load.tension = _law(reader, item["tension"], local)
     load.potential = _law(reader, item.get("potential", 0.0), local)
 

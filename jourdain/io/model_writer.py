@@ -345,6 +345,8 @@ class ModelWriter:
             if known:
                 return item | self._constants(known)
             item["tension"] = self.value(load.tension)
+            if load.along is not None:
+                item |= {"along": self.vector(load.along), "axes": self.frame(load.axes)}
         if load.potential is not ZERO:
             item["potential"] = self.value(load.potential)
         return item

@@ -133,6 +133,9 @@ def _load(load: Any) -> Iterator[Any]:
         for point in load.points:
             yield from _frame(point)
         yield from (load.length, load.rate, load.tension)
+        if load.along is not None:
+            yield from load.along
+            yield from _frame(load.axes)
 
 
 def _constraint(item: Any) -> Iterator[Any]:

@@ -256,7 +256,8 @@ class _Copy:
                 points = tuple(self.frame(p) for p in load.points)
                 given = {k: self.any(e) for k, e in load.given.items()}
                 self.model.loads[name] = LinkForce(
-                    name, points, self.new[load.length], self.new[load.rate], self.expr(load.tension), self.expr(load.potential), load.kind, given
+                    name, points, self.new[load.length], self.new[load.rate], self.expr(load.tension), self.expr(load.potential), load.kind, given,
+                    None if load.along is None else self.mirror.vector(self.vector(load.along)), None if load.axes is None else self.frame(load.axes),
                 )  # fmt: skip
             else:
                 self.model.loads[name] = self._frame_load(load, name)

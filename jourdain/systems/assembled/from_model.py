@@ -362,7 +362,7 @@ class DirectorAssembly:
 
     def _load(self, load: JointForce | LinkForce | FrameLoad) -> None:
         constant = self._constant(*(as_expr(x) for x in load.given.values() if isinstance(x, Expr | int | float)))
-        if isinstance(load, LinkForce) and load.kind in ("spring", "damper") and constant:
+        if isinstance(load, LinkForce) and load.kind in ("spring", "damper") and load.along is None and constant:
             self._spring(load)
             return
         if isinstance(load, JointForce) and load.kind == "joint_spring" and load.coordinate.motion is None and constant:
