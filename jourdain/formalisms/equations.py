@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..errors import ModelError
+import numpy as np
+
+from ..errors import InputError, ModelError
 from ..model.bodies import Frame
 from ..model.constraints import Closure, Equation
 from ..model.joints import Coordinate, Joint
@@ -20,7 +22,7 @@ from ..model.sensors import Sensor
 from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import HALF, KINDS, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
 from ..symbolic.functions import minimum, sqrt, tanh
-from ..symbolic.graph import count, substitute, topological
+from ..symbolic.graph import count, evaluate, free_symbols, substitute, topological
 from ..symbolic.vectors import NULL, Vector
 from .loops.closure_rates import ClosureRates
 from .loops.loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
@@ -30,6 +32,8 @@ from .tree.tree import Tree, prescribed_rates
 
 #: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
 FRICTION_SPEED = 1e-3
+#: A constraint that no motion changes holds if it is below this.
+HOLDS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -309,13 +313,36 @@ class Equations:
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
 
     def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool, velocity: Expr | None = None) -> None:
-        if e is ZERO or (e.is_number and abs(float(e)) < 1e-12):
+        if e is ZERO or (e.is_number and abs(float(e)) < HOLDS):
             return
         if e.is_number:
             raise ModelError(f"constraint '{name}' cannot be met: it reads {float(e):g} = 0 whatever the position")
         if not e.deps & ~PARAMETER:
-            raise ModelError(f"constraint '{name}' depends on parameters alone: {e} = 0; no motion can meet it")
+            self._check_condition(name, e, self.model.parameter_set.values())
+            self.conditions[name] = e
+            return
         found.append(Row(name, e, nonholonomic, velocity))
+
+    @cached_property
+    def conditions(self) -> dict[str, Expr]:
+        """Rows that depend on parameters alone, by name, found with the others: no motion can meet them, the values must."""
+        return {}
+
+    def check_parameters(self, values: Sequence[float] | np.ndarray) -> None:
+        """Raises an error if the parameters contradict a constraint that depends on nothing else."""
+        self.rows  # noqa: B018 - finds the conditions
+        for name, e in self.conditions.items():
+            self._check_condition(name, e, values)
+
+    def _check_condition(self, name: str, e: Expr, values: Sequence[float] | np.ndarray) -> None:
+        residual = float(evaluate([e], dict(zip(self.p, values, strict=True)))[0])
+        if abs(residual) >= HOLDS:
+            involved = set(free_symbols([e]))
+            used = ", ".join(f"{p} = {x:g}" for p, x in zip(self.p, values, strict=True) if p in involved)
+            raise InputError(
+                f"constraint '{name}' depends on parameters alone and cannot be met: it reads {residual:g} = 0 with {used}; "
+                "give values with which it holds"
+            )
 
     @cached_property
     def orientation_checks(self) -> dict[str, Expr]:

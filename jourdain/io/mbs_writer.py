@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..model import Body, Frame, Joint, Model, Motion
 from ..model.topology import Branch
 from ..symbolic.graph import evaluate
-from .mbs_data import Cut, JointData
+from .mbs_data import Cut, Drawing, JointData
 from .placement import Inertial, Pose, about, clean
 
 #: How far a joint axis may be off a coordinate axis and still be taken for it.
@@ -50,8 +50,8 @@ def write_mbs(model: Model, path: str | os.PathLike[str]) -> list[str]:
     """Writes a model as a ROBOTRAN file with the present values of its parameters.
 
     Bodies are turned into ROBOTRAN's aligned frames; a joint axis that is then not a coordinate axis gets locked
-    joints before it (manual, section 2.4.3), and a fixed joint is a locked T1. Cuts, links, sensors, force points and
-    user models that came from a ROBOTRAN file (``model.imported``) are written too. What the format cannot say is
+    joints before it (manual, section 2.4.3), and a fixed joint is a locked T1. Cuts, links, sensors, force points, user
+    models and drawings that came from a ROBOTRAN file (``model.imported``) are written too. What the format cannot say is
     returned in words; quaternions, mimic joints and screws are errors.
     """
     writer = _Writer(model)
@@ -78,8 +78,12 @@ class _Writer:
             for name, frame in node.body.frames.items():
                 node.points[name] = (node.pose.inverse @ self._pose(frame)).p
         self.cuts = [self._cut(joint) for joint in topology.cuts]
-        if model.imported.get("drawings") or any(b.shapes for b in model.all_bodies):
-            self.lost.append("the shapes of the bodies")
+        self.drawings: dict[str, list[Drawing]] = {}
+        for drawing in model.imported.get("drawings", []):
+            self.drawings.setdefault(drawing.body, []).append(drawing)
+        undrawn = [b.name for b in model.all_bodies if b.shapes]
+        if undrawn:
+            self.lost.append(f"the shapes of the bodies {', '.join(undrawn)}")
 
     # ---- numbers --------------------------------------------------------------------------------------------
 
@@ -227,6 +231,7 @@ class _Writer:
                 with out.block("gravity"):
                     out.coordinates(self._numbers(model.gravity))
                 self._write_points(out, self.nodes["ground"])
+                self._write_drawings(out, "ground")
             with out.block("bodytree"):
                 for name, node in with_points.items():
                     if name != "ground":
@@ -272,6 +277,28 @@ class _Writer:
                     if inertial.inertia[i, j]:
                         out.item(f"I{'xyz'[i]}{'xyz'[j]}", inertial.inertia[i, j])
             self._write_points(out, node)
+            self._write_drawings(out, node.body.name)
+
+    def _write_drawings(self, out: _Text, body: str) -> None:
+        if body not in self.drawings:
+            return
+        with out.block("graphics"), out.block("x3D"), out.block("x3D_shapes"):
+            for d in self.drawings[body]:
+                with out.block(d.kind):
+                    out.item("name", d.name)
+                    for tag, xyz in (("position", d.position), ("scale", d.scale), ("rotation", d.rotation)):
+                        out.triple(tag, xyz)
+                    for tag, (r, g, b) in d.colours.items():
+                        out.line(f'<{tag} R="{r:g}" G="{g:g}" B="{b:g}"/>')
+                    for tag, x in d.surface.items():
+                        out.item(tag, x)
+                    for tag in ("radius", "height"):
+                        if tag in d.size:
+                            out.item(tag, d.size[tag])
+                    if "x" in d.size:
+                        out.triple("size", [d.size[c] for c in "xyz"])
+                    if d.url:
+                        out.item("url", d.url)
 
     def _write_points(self, out: _Text, node: _Node) -> None:
         for name, position in node.points.items():
@@ -356,8 +383,11 @@ class _Text:
         self.line(f"<{tag}>{text}</{tag}>")
 
     def coordinates(self, position: Any) -> None:
-        with self.block("coordinates"):
-            for c, x in zip("xyz", position):
+        self.triple("coordinates", position)
+
+    def triple(self, tag: str, xyz: Any) -> None:
+        with self.block(tag):
+            for c, x in zip("xyz", xyz):
                 self.item(c, float(x))
 
     def block(self, tag: str) -> _Block:

@@ -106,7 +106,8 @@ class ModelWriter:
         gravity, standard = self._gravity()
         parameters = {p.name: self._parameter(p) for p in m.parameter_set if p.name not in standard}
         document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": m.name, "gravity": gravity}
-        document |= {"notes": list(m.notes), "keep": list(m.keep), "parameters": parameters, "tables": {}, "expressions": {}}
+        document |= {k: list(getattr(m, k)) for k in ("notes", "keep", "unphysical", "guesses")}
+        document |= {"parameters": parameters, "tables": {}, "expressions": {}}
         document["inputs"] = {i.name: _short({"value": float(i.value), "unit": i.unit}, "value") for i in m.inputs.values()}
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}

@@ -273,6 +273,8 @@ TOP: dict[str, tuple[str, str]] = {
     "gravity": ("vector", "acceleration of gravity in m/s² (default: 0, 0, -9.81)"),
     "notes": ("texts", "remarks"),
     "keep": ("texts", "channels to keep in results; all where none is named"),
+    "unphysical": ("texts", "bodies whose mass properties no body can have, taken as they stand"),
+    "guesses": ("texts", "initial values that only say where to begin when loops are closed"),
     "creation": ("creation", "order in which symbols were made; it fixes the order of operands and may be deleted"),
     "ground": ("ground", "shapes and frames of the ground"),
     "initial": ("quantities", "initial coordinates, velocities and states by name"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from tests.io.mbs_files import LOOPS, loop_file
+from tests.io.mbs_files import LOOPS, between, body, joint, loop_file, mbs, point
 from tests.reference import ReferenceTree, skew
 
 FORMULATIONS = ("recursive", "cartesian", "natural", "directors", "semi-recursive")
@@ -143,6 +143,52 @@ def test_the_motion_does_not_depend_on_the_convention(kind: str, formulation: st
         solution = system.simulate(system.state(*given), 0.3, **options)
         ends.append([solution[n][-1] for n in system.coordinate_names])
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-7)
+
+
+def planar_loop() -> str:
+    """A four-bar linkage in the plane y = 0.1 of its base, whose points have the offset."""
+    right, tip = point("right", (1.0, 0.1, 0.0)), point("tip", (0.8, 0.05, 0.0))
+    bodies = [
+        body("a", ("base", "left"), [joint("ja", "R2", q0=-0.9)], [point("tip", (0.4, 0.0, 0.0))]),
+        body("b", ("a", "tip"), [joint("jb", "R2", "dependent", q0=0.8)], [tip]),
+        body("c", ("base", "right"), [joint("jc", "R2", "dependent", q0=-1.2)], [point("tip", (0.5, 0.05, 0.0))]),
+    ]
+    return mbs("plane", [point("left", (0.0, 0.1, 0.0)), right], bodies, between("ball", "cut", ("b", "tip"), ("c", "tip")))
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_equations_of_parameters_alone_are_conditions(formulation: str, rng: np.random.Generator) -> None:
+    """The row normal to the plane reads b.tip.y + left.y − c.tip.y − right.y = 0: it holds with the file's values."""
+    numbers, symbolic = (jd.read_mbs(planar_loop(), parameters=p) for p in ("numbers", "symbolic"))
+    q = rng.normal(size=3)
+    plain, named = numbers.compile(formulation=formulation), symbolic.compile(formulation=formulation)
+    both = [s.reference.function("constraints")(np.zeros(1), q) for s in (plain, named)]
+    for a, b in zip(*both, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-15)
+    assert [r.name for r in named.reference.equations_of_motion.rows] == ["cut[1]", "cut[3]"]
+    assert list(named.reference.equations_of_motion.conditions) == ["cut[2]"]
+    start = named.assemble({"ja.angle": -0.9}, guess={"jb.angle": 0.8, "jc.angle": -1.2})
+    names = {n: start[n] for n in named.coordinate_names}
+    np.testing.assert_allclose(named.accelerations(named.state(names)), plain.accelerations(plain.state(names)), rtol=1e-9, atol=1e-9)
+    with pytest.raises(
+        jd.InputError, match=r"constraint 'cut\[2\]' depends on parameters alone .* 0.1 = 0 with .*b.tip.y = 0.15"
+    ) as caught:
+        named.set_parameters(**{"b.tip.y": 0.15})
+    assert "give values with which it holds" in str(caught.value)
+    assert named.parameters["b.tip.y"] == 0.05  # refused whole
+    named.set_parameters(**{"b.tip.y": 0.15, "c.tip.y": 0.15})
+    values = named.parameter_vector.copy()
+    values[list(named.parameters).index("b.tip.y")] = 0.05
+    with pytest.raises(jd.InputError, match="depends on parameters alone"):
+        named.copy(values)
+
+
+def test_contradicting_values_are_refused_at_once() -> None:
+    text = planar_loop().replace("<x>0.5</x><y>0.05</y>", "<x>0.5</x><y>0.06</y>")
+    with pytest.raises(jd.ModelError, match=r"constraint 'cut\[2\]' cannot be met: it reads -0.01 = 0"):
+        assert jd.read_mbs(text).compile().equations_of_motion.rows
+    with pytest.raises(jd.InputError, match=r"constraint 'cut\[2\]' depends on parameters alone and cannot be met: it reads -0.01 = 0"):
+        assert jd.read_mbs(text, parameters="symbolic").compile().equations_of_motion.rows
 
 
 def test_a_model_file_keeps_the_convention(models: dict[str, jd.Model], tmp_path: Any, rng: np.random.Generator) -> None:

@@ -89,6 +89,8 @@ class System(LinearVerbs):
         values = self._parameters if parameters is None else parameters
         if np.shape(values) != self._parameters.shape:
             raise InputError(f"'{self.model.name}': {np.size(values)} values are given for its {len(self._parameters)} parameters")
+        if parameters is not None:
+            self.equations_of_motion.check_parameters(values)
         new.__dict__.update(self.__dict__, _functions={}, _idle={}, _parameters=np.array(values, dtype=float))
         return new
 
@@ -297,7 +299,9 @@ class System(LinearVerbs):
         """Changes parameter values; nothing is compiled again."""
         names = self.model.parameter_set.names
         merged = dict(zip(names, self._parameters, strict=True)) | changes
-        self._parameters = self.model.parameter_set.values(merged)
+        values = self.model.parameter_set.values(merged)
+        self.equations_of_motion.check_parameters(values)
+        self._parameters = values
         for f in self._functions.values():
             if f.signature.parameters:
                 f.set_parameters(self._parameters)
