@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, JourdainError, ModelError
 from ..model.bodies import Frame
 from ..model.constraints import Closure, Equation
 from ..model.joints import Coordinate, Joint
@@ -143,10 +143,32 @@ class Equations:
             if load.along is None or load.axes is None:
                 length = sqrt(d.dot(d))
                 found.append(Segment(base, d, length, length, w))
-            else:
+            else:  # d is along n, so that the turning of n adds nothing to the rate
+                self._check_along(load)
                 n = k.rotation(load.axes, base) @ load.along
-                found.append(Segment(base, n, ONE, n.dot(d), w - k.angular_velocity(load.axes, base).cross(d)))
+                found.append(Segment(base, n, ONE, n.dot(d), w))
         return found
+
+    def _check_along(self, load: LinkForce) -> None:
+        """Raises an error if the two points of a link can lie apart across its direction, at any of some random positions."""
+        tree = self.tree if isinstance(self.tree, Tree) else Tree(self.model)
+        k = Kinematics(tree)
+        assert load.axes is not None and load.along is not None
+        a, b = load.points
+        base = k.common(a, b, load.axes)
+        across = (k.position(b, base) - k.position(a, base)).cross(k.rotation(load.axes, base) @ load.along)
+        if across.is_zero:
+            return
+        known = dict(zip(self.model.parameter_set.symbols, self.model.parameter_set.values(), strict=True))
+        places = np.random.default_rng(0).uniform(-1.0, 1.0, (4, len(tree.q)))
+        distance = max(
+            np.abs(evaluate(list(across), {**known, self.model.time: 0.0, **dict(zip(tree.q, q, strict=True))})).max() for q in places
+        )
+        if distance > 1e-9:
+            raise ModelError(
+                f"link '{load.name}': its points can lie {distance:g} m apart across the direction along= of '{load.axes.path}'; "
+                "leave along= and axes= out for a length without sign"
+            )
 
     def _sense(self, sensor: Sensor, quantity: str) -> list[Expr]:
         """Entries of a sensor's quantity, in the axes of its reference frame and as seen from it."""
@@ -318,7 +340,7 @@ class Equations:
         if e.is_number:
             raise ModelError(f"constraint '{name}' cannot be met: it reads {float(e):g} = 0 whatever the position")
         if not e.deps & ~PARAMETER:
-            self._check_condition(name, e, self.model.parameter_set.values())
+            self._check_condition(name, e, self.model.parameter_set.values(), ModelError)
             self.conditions[name] = e
             return
         found.append(Row(name, e, nonholonomic, velocity))
@@ -332,14 +354,14 @@ class Equations:
         """Raises an error if the parameters contradict a constraint that depends on nothing else."""
         self.rows  # noqa: B018 - finds the conditions
         for name, e in self.conditions.items():
-            self._check_condition(name, e, values)
+            self._check_condition(name, e, values, InputError)
 
-    def _check_condition(self, name: str, e: Expr, values: Sequence[float] | np.ndarray) -> None:
+    def _check_condition(self, name: str, e: Expr, values: Sequence[float] | np.ndarray, error: type[JourdainError]) -> None:
         residual = float(evaluate([e], dict(zip(self.p, values, strict=True)))[0])
         if abs(residual) >= HOLDS:
             involved = set(free_symbols([e]))
             used = ", ".join(f"{p} = {x:g}" for p, x in zip(self.p, values, strict=True) if p in involved)
-            raise InputError(
+            raise error(
                 f"constraint '{name}' depends on parameters alone and cannot be met: it reads {residual:g} = 0 with {used}; "
                 "give values with which it holds"
             )

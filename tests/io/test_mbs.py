@@ -377,3 +377,11 @@ def test_circle_of_parents_is_reported() -> None:
     text = CAR.replace(form.format("base", "origin"), form.format("arm", "B"))
     with pytest.raises(JourdainError, match="not connected to the ground"):
         assert read_mbs(text).topology
+
+
+def test_a_hinge_that_an_impossible_inertia_leaves_without_inertia_is_named() -> None:
+    """The file's Iyy alone compiles, but the arm's last joint turns about z: nothing resists it."""
+    open_chain = CAR[: CAR.index("<cuts>")] + CAR[CAR.index("<links>") :]
+    system = read_mbs(open_chain.replace("<Ixx>1</Ixx><Iyy>1</Iyy><Izz>1</Izz>", "<Iyy>1</Iyy>")).compile()
+    with pytest.raises(ModelError, match="joint 'roll' moves body 'arm' without inertia"):
+        system.simulate(system.state({}), 0.1)

@@ -77,6 +77,16 @@ def test_a_model_file_keeps_the_axis(tmp_path: object) -> None:
     assert [[float(e) for e in outer.loads[f"{side}.spring"].along] for side in ("left", "right")] == [[0, 0, 1], [0, 0, -1]]
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_points_that_can_lie_apart_otherwise_are_refused(formulation: str) -> None:
+    model = jd.read_mbs(buggy("T1"))
+    spring = model.loads["spring"]
+    spring.along, spring.axes = jd.read_mbs(buggy("T3")).loads["spring"].along, model.bodies["hull"].origin
+    with pytest.raises(jd.ModelError, match="link 'spring': its points can lie .* m apart across the direction"):
+        system = model.compile(formulation=formulation)
+        system.accelerations(system.state({}))
+
+
 def test_what_a_direction_needs() -> None:
     m = jd.Model("m")
     a, b = m.body("a", mass=1.0), m.body("b", mass=1.0)

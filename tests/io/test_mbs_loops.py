@@ -187,7 +187,7 @@ def test_contradicting_values_are_refused_at_once() -> None:
     text = planar_loop().replace("<x>0.5</x><y>0.05</y>", "<x>0.5</x><y>0.06</y>")
     with pytest.raises(jd.ModelError, match=r"constraint 'cut\[2\]' cannot be met: it reads -0.01 = 0"):
         assert jd.read_mbs(text).compile().equations_of_motion.rows
-    with pytest.raises(jd.InputError, match=r"constraint 'cut\[2\]' depends on parameters alone and cannot be met: it reads -0.01 = 0"):
+    with pytest.raises(jd.ModelError, match=r"constraint 'cut\[2\]' depends on parameters alone and cannot be met: it reads -0.01 = 0"):
         assert jd.read_mbs(text, parameters="symbolic").compile().equations_of_motion.rows
 
 
