@@ -230,6 +230,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
             raise ModelError(
                 f"joint '{joint.name}': a quaternion cannot be prescribed by a function; use an orientation sequence such as 'xyz'"
             )
+        for name in (*c.names, *c.velocity_names):  # what is prescribed starts where its motion says
+            self.initial.pop(name, None)
+            self.guesses = [n for n in self.guesses if n != name]
         return c
 
     # -- whole model ----------------------------------------------------------------------------------------------

@@ -181,8 +181,6 @@ def check_inertia(eq: Equations) -> None:
         massive[link.index] |= own
         if link.parent >= 0:
             massive[link.parent] |= massive[link.index]
-        if link.kind == "R" and not link.children:  # the last hinge of a branch feels the inertia about its axis alone
-            massive[link.index] &= link.inertia.entries[link.axis] is not ZERO
     for joint in eq.model.joints.values():
         for c in joint.coordinates:
             index = eq.tree._velocity_index.get(id(c))
@@ -190,7 +188,7 @@ def check_inertia(eq: Equations) -> None:
             if index is not None and moved and id(c) not in driven and not any(massive[k.index] for k in moved):
                 body = joint.child.body.name
                 raise ModelError(
-                    f"the mass matrix is singular: joint '{joint.name}' moves body '{body}' without inertia (its '{c.names[0]}' meets no inertia); "
+                    f"the mass matrix is singular: joint '{joint.name}' moves body '{body}' without mass (its '{c.names[0]}' meets no inertia); "
                     f"give '{body}' mass or inertia, or lock the joint"
                 )
 

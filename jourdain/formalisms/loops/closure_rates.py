@@ -72,7 +72,7 @@ class ClosureRates:
             jacobian, rate = _product(gap, gap)
             return [({j: mul(HALF, e) for j, e in jacobian.items()}, mul(HALF, rate))]
         axes = [Moving(e, NULL, NULL, {}) for e in ancestor_axes(self.kinematics, self.base, self.closure)]
-        rows = [_product(e, gap) for e in axes]
+        rows = [_product(e, gap) for c, e in zip("xyz", axes, strict=True) if c not in self.closure.ignore]
         if self.closure.kind == "body":
             spin = _difference(self._spin(a), self._spin(b))
             rows += [({j: e.x.dot(s) for j, s in spin.slopes.items()}, e.x.dot(spin.rate)) for e in axes]

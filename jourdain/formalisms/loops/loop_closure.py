@@ -13,7 +13,7 @@ from ...errors import ModelError
 from ...model.bodies import Frame
 from ...model.constraints import Closure
 from ...model.joints import Joint
-from ...symbolic.expr import HALF, ZERO, Expr, mul
+from ...symbolic.expr import HALF, Expr, mul
 from ...symbolic.functions import atan2
 from ...symbolic.vectors import AXES, NULL, Matrix, Vector
 from ..tree.kinematics import Kinematics
@@ -81,7 +81,7 @@ def robotran_rows(kinematics: Kinematics, pose: RelativePose, closure: Closure) 
     if closure.kind == "rod":
         return [RowParts(mul(HALF, pose.d.dot(pose.d) - closure.data * closure.data), pose.d, NULL)]
     E = ancestor_axes(kinematics, pose.base, closure)
-    rows = [_along(pose, -e) if c not in closure.ignore else RowParts(ZERO, NULL, NULL) for c, e in zip("xyz", E, strict=True)]
+    rows = [_along(pose, -e) for c, e in zip("xyz", E, strict=True) if c not in closure.ignore]
     if closure.kind == "body":
         spin = kinematics.angular_velocity(closure.a, pose.base) - kinematics.angular_velocity(closure.b, pose.base)
         A, B = ([R.T @ e for e in E] for R in (pose.A, pose.B))
