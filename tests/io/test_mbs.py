@@ -345,6 +345,35 @@ def test_ball_cut_of_a_model_is_written(tmp_path: Path) -> None:
     assert [float(x) for x in copy.frame("b.close_cut").position] == [1.0, 0.0, 0.0]
 
 
+def test_closures_and_starts_of_a_model_are_written_and_the_rest_is_named(tmp_path: Path, rng: np.random.Generator) -> None:
+    m = Model("loops")
+    a, b, c = (m.body(n, mass=1.0, inertia=(1, 1, 1), com=(0.1, 0.2, 0.0)) for n in "abc")
+    m.revolute("j1", m.ground, a, axis="y")
+    m.revolute("j2", a.at(1, 0, 0), b, axis="z")
+    m.revolute("j3", m.ground.at(0, 2, 0), c, axis="x")
+    m.close("ball", b.at(1, 0, 0), m.ground.at(1, 0.5, 0), "ball")
+    m.close("rod", b.at(0, 1, 0), c.at(0, 0, 1), "rod", length=1.7)
+    m.close("weld", a.at(1, 0, 1), c, "body", convention="robotran", ignore=["y"])
+    m.initial |= {"j1.angle": "30 deg", "j2.angle_rate": 2.0}
+    m.spring("spring", a, c, 100.0, 1.0)
+    m.sensor("eye", b)
+    m.constraint("gear", m.joints["j1"].position - 2.0 * m.joints["j3"].position)
+    u = m.input("u")
+    m.output("twice", 2.0 * u)
+    lost = write_mbs(m, tmp_path / "m.mbs")
+    assert lost == ["the constraint gear", "the load spring", "the sensor eye", "the input u", "the output twice"]
+    copy = read_mbs(tmp_path / "m.mbs")
+    assert [(k.name, k.kind, k.length, k.ignore) for k in copy.imported["cuts"]] == [
+        ("ball", "ball", None, ()), ("rod", "rod", 1.7, ()), ("weld", "solid", None, ("y",)),
+    ]  # fmt: skip
+    assert {n: x for n, x in copy.initial.items() if x} == {"j1.angle": pytest.approx(np.pi / 6), "j2.angle_rate": 2.0}
+    q = rng.normal(size=3)
+    ours, theirs = (s.compile().function("constraints")(np.zeros(1), q)[0] for s in (m, copy))
+    np.testing.assert_allclose(theirs[:3], -ours[:3], atol=1e-14)
+    np.testing.assert_allclose(theirs[3], 1.7 * ours[3], atol=1e-14)
+    np.testing.assert_allclose(theirs[4:], ours[4:-1], atol=1e-14)
+
+
 def test_what_robotran_cannot_say_is_an_error(tmp_path: Path) -> None:
     m = Model("ball")
     m.spherical("s", m.ground, m.body("a", mass=1.0))
