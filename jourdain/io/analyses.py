@@ -261,7 +261,8 @@ def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str,
     states = {n: given.pop(n) for n in list(given) if n in system.model.states}
     rates = {n: x for n, x in given.items() if n in c.velocity_names}
     positions = {n: x for n, x in given.items() if n not in rates}
-    turned = [n for n in positions if ".orientation." in n]  # parts of a quaternion cannot be held one by one
+    guesses = {_full(system, n) for n in system.model.guesses}
+    turned = [n for n in positions if ".orientation." in n or n in guesses]  # parts of a quaternion cannot be held one by one
     loose = {n: positions[n] for n in turned}
     fixed = {n: x for n, x in positions.items() if n not in loose}
     try:
