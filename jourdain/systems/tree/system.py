@@ -15,11 +15,11 @@ from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
-from ...model.values import number
 from ...native.function import Function, cached_code
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import evaluate
 from ..configuration import Configuration
+from ..start import named_state
 from ..state import State
 from ..verbs import LinearVerbs
 
@@ -174,17 +174,8 @@ class System(LinearVerbs):
     # -- states and analyses --------------------------------------------------------------------------------------
 
     def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
-        """A state from named positions and velocities (the rest zero); loops are not closed (see :meth:`assemble`)."""
-        if isinstance(given, State):
-            return given
-        if given is not None and not isinstance(given, Mapping):
-            raise InputError(f"'{self.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
-        values = dict(given or {})
-        c = self.configuration
-        rates = {n: values.pop(n) for n in list(values) if n in c.velocity_names} | dict(velocities or {})
-        own = {n: values.pop(n) for n in list(values) if n in self.model.states}
-        z = [number(own.get(n, item.initial), f"state '{n}'") for n, item in self.model.states.items()]
-        return State(self, c.pack(values), c.pack_velocities(rates), np.array(z, dtype=float), t)
+        """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
+        return given if isinstance(given, State) else named_state(self, given, velocities, t)
 
     def assemble(self, fixed: Mapping[str, Any] | State | None = None, **options: Any) -> AssembledState:
         """Closes the loops; see :func:`jourdain.analysis.assemble.assemble`."""
