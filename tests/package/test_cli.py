@@ -86,6 +86,9 @@ def test_info_prints_what_an_importer_left_out(tmp_path: Path, capsys: pytest.Ca
     file.write_text(URDF.replace("</link>", mesh, 1))
     assert main(["info", str(file)]) == 0
     assert any(line.startswith("note: ") and "absent.stl" in line for line in lines(capsys))
+    assert main(["equations", str(file)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and said[0].startswith("note: ") and "absent.stl" in said[0]
 
 
 def test_equations(capsys: pytest.CaptureFixture[str]) -> None:
