@@ -142,8 +142,9 @@ class _Walk:
             return _hash("system", str(value.fingerprint), np.asarray(value.parameter_vector).tobytes())
         if callable(value) and hasattr(value, "__qualname__") and _is_installed(value):  # a compiled function
             return _library(value)
-        if kind is np.ufunc and getattr(np, value.__name__, None) is value:
-            return _hash("ufunc", value.__name__, np.__version__)
+        name = str(getattr(value, "__name__", ""))
+        if kind is np.ufunc and getattr(np, name, None) is value:
+            return _hash("ufunc", name, np.__version__)
         if not _is_installed(kind):
             return _hash("object", self._kind(value, where), self._named("attributes", _attributes(value), where))
         if hasattr(value, "__wrapped__"):  # functools.cache and its like
