@@ -207,7 +207,7 @@ def test_another_process_finds_the_same(tmp_path: Any) -> None:
     def run(factor: int, seed: str) -> str:
         (tmp_path / "helper.py").write_text(f"def twice(x):\n    return {factor} * x\n")
         env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240, check=True)
         return done.stdout
 
     assert run(2, "1") == run(2, "2") != run(3, "1")

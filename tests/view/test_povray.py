@@ -37,7 +37,7 @@ def render(folder: Path, file: str) -> np.ndarray:
     image = pytest.importorskip("PIL.Image")
     done = subprocess.run(
         ["povray", file, "+W160", "+H120", "-D", "+FN", "+Oout.png", "-A"],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-1500:]
     with image.open(next(folder.glob("out*.png"))) as picture:
