@@ -147,3 +147,33 @@ def test_velocities_near_initial_ones_are_the_projection() -> None:
     m.initial = dict(zip(s.velocity_names, v0.tolist(), strict=True))
     J = jacobian(s, state.q, 0.0)
     np.testing.assert_allclose(s.assemble(state).v, v0 - np.linalg.pinv(J) @ J @ v0, atol=1e-12)
+
+
+# --- sub-models ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", ["x", "y", "z"])
+def test_a_mirrored_sub_model_starts_at_the_mirror_image(axis: str) -> None:
+    """Poses S p and S R S, velocities S v, whatever the joint and however its coordinate is named."""
+    part = started()
+    last = part.bodies["arm"]
+    for name, kind, options in (
+        ("turn", "sequence", {"sequence": ["Rx"]}), ("slide", "prismatic", {"axis": (1, 2, 3)}), ("plane", "planar", {"plane": "yz"}),
+    ):  # fmt: skip
+        body = part.body(f"on {name}", mass=1.0, inertia=(1, 1, 1))
+        part.joint(kind, name, last.at(0.1, 0.2, 0.3, rotation=("x", 0.4)), body, **options)
+        last = body
+    part.initial |= {"turn": "20 deg", "turn.rx_rate": 2.0, "slide": 0.3, "plane.y": 0.1, "plane.z": -0.2, "plane.angle": 0.5}
+    whole = jd.Model("whole")
+    whole.include(part, "left")
+    whole.include(part, "right", mirror=axis)
+    s = whole.compile()
+    state = s.state()
+    S = np.diag([-1.0 if c == axis else 1.0 for c in "xyz"])
+    for body in part.bodies:
+        (p, R, v, *_), (p1, R1, v1, *_) = (
+            s.function("frame", path=f"{side}.{body}")(state.q, state.v, np.zeros(s.nv)) for side in ("left", "right")
+        )
+        np.testing.assert_allclose(p1, S @ p, atol=1e-14)
+        np.testing.assert_allclose(R1, S @ R @ S, atol=1e-14)
+        np.testing.assert_allclose(v1, [*(S @ v[:3]), *(-S @ v[3:])], atol=1e-13)
