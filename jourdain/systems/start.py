@@ -43,8 +43,21 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
             try:
                 found.positions[c.position_names[c.index(name)]] = x
             except InputError as error:
-                raise InputError(f"initial values of '{system.model.name}': {error}" if own else str(error)) from None
+                reason = _not_free(system, name) or str(error)
+                raise InputError(f"initial values of '{system.model.name}': {reason}" if own else reason) from None
     return found
+
+
+def _not_free(system: System, name: str) -> str:
+    """Why a coordinate of the model is none of the system: its joint is prescribed, or closes a loop."""
+    for joint in system.model.joints.values():
+        for c in joint.coordinates:
+            if name in (joint.name, *c.names, *c.velocity_names):
+                why = (
+                    f"is {c.nature}" if c.motion is not None else "closes a loop and follows from the others (unless it is given cut=False)"
+                )
+                return f"'{name}' has no value of its own: the joint '{joint.name}' {why}; leave it out"
+    return ""
 
 
 def named_state(system: System, given: Mapping[str, Any] | None, velocities: Mapping[str, Any] | None, t: float) -> State:

@@ -89,6 +89,22 @@ def test_the_error_says_that_the_value_is_the_models() -> None:
         m.compile().assemble()
 
 
+def test_coordinates_that_are_not_free_are_named() -> None:
+    m = jd.Model("slider-crank")
+    crank, rod, piston = (m.body(n, mass=1.0, inertia=(0.01, 0.01, 0.01)) for n in ("crank", "rod", "piston"))
+    m.revolute("main", m.ground, crank, axis="y")
+    m.revolute("pin", crank.at(0.04, 0, 0), rod, axis="y")
+    m.revolute("wrist", rod.at(0.13, 0, 0), piston, axis="y", cut=True)
+    m.prismatic("guide", m.ground, piston, axis="x")
+    with pytest.raises(InputError, match="^'wrist' has no value of its own: the joint 'wrist' closes a loop .*; leave it out"):
+        m.compile().state({"wrist": 0.1})
+    m = flyer()
+    m.drive(m.joints["hinge"], lambda t: 2 * t)
+    m.initial["hinge"] = 0.1
+    with pytest.raises(InputError, match="initial values of 'flyer': 'hinge' has no value of its own: the joint 'hinge' is driven"):
+        m.compile().state()
+
+
 def test_files_keep_the_start() -> None:
     again = jd.loads_model(jd.dumps_model(started()))
     assert again.initial == INITIAL
