@@ -91,7 +91,8 @@ def drift_figure(path: Path) -> None:
         ("Baumgarte, α = 20 /s", {"stabilisation": "baumgarte", "alpha": 20.0}), ("projection", {"stabilisation": "projection"}),
     ):  # fmt: skip
         sol = c.simulate(start, 40.0, method="rk4", step=0.01, **options)
-        errors = np.abs(c.system.function("constraints")(sol.t[:, None], sol.unknowns[:, : len(c.unknowns)])[0]).max(axis=1)
+        x = np.column_stack([sol[f"x.{n}"] for n in c.unknowns])
+        errors = np.abs(c.own.function("constraints")(sol.t[:, None], x)[0]).max(axis=1)
         axes.loglog(sol.t[1:], np.maximum.accumulate(np.maximum(errors[1:], 1e-17)), label=label)
     t = np.array([1.0, 40.0])
     axes.loglog(t, 3.6e-5 * t**2, "k:", label="~ t²")

@@ -68,9 +68,9 @@ def evaluations(quick: bool) -> dict[str, dict[str, Any]]:
             for loops in ("partition", "range-space", "null-space"):
                 if loops == "range-space" and system.nv > 40:
                     continue  # the Schur complement of 42 multipliers in one straight line takes long to compile
-                f = formulate(system, "semi-recursive", loops=loops, reference=point)
+                f = formulate(system, "semi-recursive", reduction=loops, point=point)
                 rows[f"{point}, {loops}"] = (timed(*f.evaluation(state)), f.operations.flops)
-            straight = formulate(system, "semi-recursive", reference=point).straight_line(state)
+            straight = formulate(system, "semi-recursive", point=point).straight_line(state)
             args = straight.arguments(np.array([state.t]), state.x, np.append(system.input_values(), 0.0), np.zeros(system.nv))
             rows[f"{point}, straight line"] = (1e6 * _call_time(straight.address, args), straight.operations.flops)
         found[title] = rows
@@ -91,7 +91,7 @@ def echelon(repeat: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for rods in ("removed", "bodies"):
         model = s.five_link_suspension(rods, road=lambda t: jd.step(t, 0.2, 0.21, 0.0, 0.05))
-        f = model.compile(formulation="semi-recursive", reference="body")
+        f = model.compile(formulation="semi-recursive", point="body")
         start = f.reference.assemble({})
         best, sol = processor_time(partial(f.simulate, start, 2.0, method="adams", rtol=1e-5, atol=1e-7), repeat)
         found[rods] = {"seconds": best, "evaluations": sol.statistics["rhs"], "real_time": 2.0 / best}

@@ -1,7 +1,7 @@
 """Jourdain: multibody dynamics from symbolic equations to native code, with every analysis on one model."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .errors import InputError, JourdainError, ModelError, SolverError
 from .model import Body, Frame, Joint, Model
@@ -37,34 +37,141 @@ from .symbolic import (  # fmt: skip
 
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:  # what loads later, for type checkers and editors
+    from . import elements, library
+    from .analysis.compare import compare
+    from .formalisms.principles import derive
+    from .io import read_mbs, read_mjcf, read_urdf, write_mbs
+    from .io.analyses import run
+    from .io.model_file import dumps_model, load_model, loads_model
+    from .io.model_operations import ModelDocument
+    from .model.shapes import box, capsule, cone, cylinder, difference, intersection, mesh, prism, revolved, sphere, torus, tube, union
+    from .results import Solution, Store, load_solution
+    from .systems.assembled.system import AssembledSystem
+    from .systems.inputs import Controller
+    from .systems.run import SimulationError
+    from .systems.state import State
+    from .systems.system import System
+
 #: Public names that load their room when first used.
 _LATER = {
-    "Solution": "results", "Store": "results", "load_solution": "results", "Controller": "analysis.simulate", "State": "systems.state",
-    "System": "systems.tree.system", "read_urdf": "io", "read_mjcf": "io", "read_mbs": "io", "write_mbs": "io", "box": "model.shapes",
-    "cylinder": "model.shapes", "tube": "model.shapes", "sphere": "model.shapes", "capsule": "model.shapes", "cone": "model.shapes",
-    "torus": "model.shapes", "prism": "model.shapes", "revolved": "model.shapes", "mesh": "model.shapes", "union": "model.shapes",
-    "difference": "model.shapes", "intersection": "model.shapes", "load_model": "io.model_file", "loads_model": "io.model_file",
-    "dumps_model": "io.model_file", "ModelDocument": "io.model_operations", "compare": "analysis.compare", "AssembledSystem": "systems.assembled.system",
-    "derive": "formalisms.principles", "run": "io.analyses",
-}  # fmt: skip
+    "Solution": "results",
+    "Store": "results",
+    "load_solution": "results",
+    "Controller": "systems.inputs",
+    "State": "systems.state",
+    "System": "systems.system",
+    "read_urdf": "io",
+    "read_mjcf": "io",
+    "read_mbs": "io",
+    "write_mbs": "io",
+    "box": "model.shapes",
+    "cylinder": "model.shapes",
+    "tube": "model.shapes",
+    "sphere": "model.shapes",
+    "capsule": "model.shapes",
+    "cone": "model.shapes",
+    "torus": "model.shapes",
+    "prism": "model.shapes",
+    "revolved": "model.shapes",
+    "mesh": "model.shapes",
+    "union": "model.shapes",
+    "difference": "model.shapes",
+    "intersection": "model.shapes",
+    "load_model": "io.model_file",
+    "loads_model": "io.model_file",
+    "dumps_model": "io.model_file",
+    "ModelDocument": "io.model_operations",
+    "compare": "analysis.compare",
+    "AssembledSystem": "systems.assembled.system",
+    "derive": "formalisms.principles",
+    "run": "io.analyses",
+    "SimulationError": "systems.run",
+}
 
-_MODULES = {"elements": ".elements", "library": ".library"}
+_MODULES = ("elements", "library")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return import_module(_MODULES[name], __name__)
+        return import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER, *_MODULES])
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [
-    "Body", "Expr", "Frame", "InputError", "Joint", "JourdainError", "Model", "ModelError", "SolverError", "absolute",
-    "acos", "asin", "atan", "atan2", "clip", "cos", "cosh", "evaluate", "exp", "floor", "log", "maximum", "minimum",
-    "positive_part", "sign", "sin", "sinh", "sqrt", "step", "symbol", "symbols", "table", "tan", "tanh", "where",
-]  # fmt: skip
+    "absolute",
+    "acos",
+    "asin",
+    "AssembledSystem",
+    "atan",
+    "atan2",
+    "Body",
+    "box",
+    "capsule",
+    "clip",
+    "compare",
+    "cone",
+    "Controller",
+    "cos",
+    "cosh",
+    "cylinder",
+    "derive",
+    "difference",
+    "dumps_model",
+    "elements",
+    "evaluate",
+    "exp",
+    "Expr",
+    "floor",
+    "Frame",
+    "InputError",
+    "intersection",
+    "Joint",
+    "JourdainError",
+    "library",
+    "load_model",
+    "load_solution",
+    "loads_model",
+    "log",
+    "maximum",
+    "mesh",
+    "minimum",
+    "Model",
+    "ModelDocument",
+    "ModelError",
+    "positive_part",
+    "prism",
+    "read_mbs",
+    "read_mjcf",
+    "read_urdf",
+    "revolved",
+    "run",
+    "sign",
+    "SimulationError",
+    "sin",
+    "sinh",
+    "Solution",
+    "SolverError",
+    "sphere",
+    "sqrt",
+    "State",
+    "step",
+    "Store",
+    "symbol",
+    "symbols",
+    "System",
+    "table",
+    "tan",
+    "tanh",
+    "torus",
+    "tube",
+    "union",
+    "where",
+    "write_mbs",
+]

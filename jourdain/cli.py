@@ -15,7 +15,7 @@ from .errors import InputError
 
 if TYPE_CHECKING:
     from .model import Model
-    from .systems.tree.system import System
+    from .systems.system import System
 
 PRINCIPLES = ("newton-euler", "virtual-work", "lagrange", "gauss", "jourdain", "gibbs-appell", "kane")
 FORMULATIONS = ("recursive", "semi-recursive", "cartesian", "natural", "directors")

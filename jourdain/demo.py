@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .results.solution import Solution
     from .systems.state import State
-    from .systems.tree.system import System
+    from .systems.system import System
 
 #: Gas force on the piston in N (it pushes towards the crank) by its distance from the crank's axis in m.
 GAS = ([0.08, 0.10, 0.12, 0.14, 0.155, 0.165, 0.17], [0.0, 60.0, 150.0, 330.0, 700.0, 1300.0, 1800.0])

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..systems.constraints import jacobian, velocity_column
 from ..systems.start import Initial, initial_values, user_states
 from ..systems.state import State
 from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 CLOSED = 1e-11
 ITERATIONS = 100
@@ -96,16 +97,6 @@ def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> lis
 def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     names = set(system.velocity_names)
     return {n: x for n, x in values.items() if n in names}, {n: x for n, x in values.items() if n not in names}
-
-
-def velocity_column(system: System, name: str) -> int:
-    """Index of the velocity that belongs to a position."""
-    c = system.configuration
-    i = c.index(name)
-    for iq, _ in c.quaternions:
-        if iq <= i < iq + 4:
-            raise InputError(f"'{name}' is part of a quaternion and cannot be fixed alone; use an orientation sequence such as 'xyz'")
-    return i - sum(iq < i for iq, _ in c.quaternions)
 
 
 def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
@@ -213,21 +204,12 @@ def _cannot_close(system: System, h: np.ndarray, J: np.ndarray) -> str:
 
 def _check_flips(system: System, q: np.ndarray, t: float) -> None:
     """Orientation constraints have a second solution turned by π; it is refused."""
-    for name, value in system.orientation_checks(q, t).items():
+    for name, value in system.reference.orientation_checks(q, t).items():
         if value < 0:
             raise SolverError(
                 f"assemble '{system.model.name}': the closure '{name}' was met with its frames turned by 180° against each other; "
                 "give a guess= nearer to the wanted position"
             )
-
-
-def jacobian(system: System, q: np.ndarray, t: float) -> np.ndarray:
-    """Jacobian of all constraints at zero velocity."""
-    if not system.equations_of_motion.rows:
-        return np.zeros((0, system.nv))
-    f = system.function("constraint_velocities")
-    _, J = f(np.array([t]), q, np.zeros(system.nv), *(np.zeros(n) for n in list(f.inputs.values())[3:]))
-    return np.asarray(J)
 
 
 def _velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any], initial: Mapping[str, Any], t: float) -> np.ndarray:
@@ -263,25 +245,6 @@ def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any]
             f"{system.equations_of_motion.rows[i].name} (off by {w[i]:.3g}); give at most as many as there are degrees of freedom"
         )
     return v
-
-
-def check_closed(system: System, state: State, tolerance: float = 1e-6) -> None:
-    """Refuses a state whose loops are open or whose velocities would open them."""
-    rows = system.equations_of_motion.rows
-    if not rows:
-        return
-    advice = "close it first: system.assemble({...}, velocities={...})"
-    if system.equations_of_motion.holonomic:
-        h, _ = system.function("constraints")(np.array([state.t]), state.q)
-        i = int(np.argmax(np.abs(h)))
-        if abs(h[i]) > tolerance:
-            raise InputError(f"'{system.model.name}': the state does not meet the constraint {rows[i].name} (off by {h[i]:.3g}); {advice}")
-    f = system.function("constraint_velocities")
-    extra = {"z": state.z, "u": system.input_values()}
-    w, _ = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
-    i = int(np.argmax(np.abs(w)))
-    if abs(w[i]) > tolerance * (1.0 + float(np.abs(state.v).max(initial=0.0))):
-        raise InputError(f"'{system.model.name}': the velocities break the constraint {rows[i].name} (off by {w[i]:.3g}); {advice}")
 
 
 def _rate_name(system: System, name: str) -> str:

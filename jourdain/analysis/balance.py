@@ -17,7 +17,7 @@ from ..symbolic.expr import Expr, as_expr
 from .residual import Point, Residual, Split, close_loops, dependent_change, split
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Scaled residual (a displacement, roughly) at which the equations count as met, and the worst that round-off may leave.
 MET, ROUND_OFF = 1e-11, 1e-8

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import InputError, JourdainError
 from ..results.solution import Solution
-from ..systems.formulations import FormulatedSystem, formulate
+from ..systems.formulations import formulate
 from ..systems.state import State
-from ..systems.tree.system import System
+from ..systems.system import System
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "recursive": ("recursive", {}),
     "semi-recursive, partition": ("semi-recursive", {}),
-    "semi-recursive, range space": ("semi-recursive", {"loops": "range-space"}),
-    "semi-recursive, null space": ("semi-recursive", {"loops": "null-space"}),
+    "semi-recursive, range space": ("semi-recursive", {"reduction": "range-space"}),
+    "semi-recursive, null space": ("semi-recursive", {"reduction": "null-space"}),
     "Cartesian": ("cartesian", {}),
     "Cartesian, rotation vectors": ("cartesian", {"rotation": "rotation-vector"}),
     "Cartesian, SVD": ("cartesian", {"reduction": "svd"}),
@@ -141,7 +141,7 @@ def compare(
     >>> c.dof, [e.coordinates for e in c.entries], max(e.accelerations for e in c.entries) < 1e-12
     (1, [3, 9, 4], True)
     """
-    system = model if isinstance(model, System) else System(model)
+    system = model if isinstance(model, System) else formulate(model)
     unknown = [n for n in formulations or () if n not in VARIANTS]
     if unknown:
         raise InputError(f"formulation '{unknown[0]}' is not among those compared: {', '.join(VARIANTS)}")
@@ -167,7 +167,7 @@ def closed_state(system: System, given: Any, seed: int = 0) -> State:
             return start
         from scipy.linalg import null_space
 
-        from .assemble import jacobian
+        from ..systems.constraints import jacobian
 
         allowed = null_space(jacobian(system, start.q, start.t), rcond=1e-9)
         v = allowed @ np.random.default_rng(seed).normal(size=allowed.shape[1])
@@ -195,7 +195,7 @@ def _entry(
     return entry
 
 
-def _simulated(entry: Entry, f: FormulatedSystem, start: State, t: float, options: Mapping[str, Any]) -> None:
+def _simulated(entry: Entry, f: System, start: State, t: float, options: Mapping[str, Any]) -> None:
     f.simulate(start, t, **options)  # the first run compiles
     begun = time.perf_counter()
     solution = f.simulate(start, t, **options)
@@ -217,7 +217,7 @@ def _difference(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a - b).max(initial=0.0) / max(1e-300, np.abs(b).max(initial=0.0))) if a.size else 0.0
 
 
-def _reactions(f: FormulatedSystem, start: State, expected: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> float:
+def _reactions(f: System, start: State, expected: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> float:
     """Largest difference of forces of joints whose reactions are determined, relative to the largest force."""
     found = f.reactions(start)
     free = set(f.indeterminate(start)) if hasattr(f, "indeterminate") else set()

@@ -21,7 +21,7 @@ from .residual import temporary_parameters
 from .tables import File, write_columns
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 
 @dataclass(frozen=True)

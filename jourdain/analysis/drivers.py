@@ -14,7 +14,7 @@ from ..symbolic.expr import ONE, Expr, as_expr
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Position, velocity and acceleration at a time.
 Driver = Callable[[float], tuple[float, float, float]]
@@ -36,7 +36,7 @@ def _symbolic(system: System, name: str, motion: Expr) -> Driver:
     eq = system.equations_of_motion
     rate = jvp([motion], {eq.t: ONE})[0]
     terms = [motion, rate, jvp([rate], {eq.t: ONE})[0]]
-    parameters = dict(zip(eq.p, system._parameters, strict=True))
+    parameters = dict(zip(eq.p, system.parameter_vector, strict=True))
 
     def at(t: float) -> tuple[float, float, float]:
         x, v, a = evaluate(terms, parameters | {eq.t: t})

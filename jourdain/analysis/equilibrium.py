@@ -25,8 +25,7 @@ from .tables import File, eigenvalue_plot, write_record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..systems.formulations import FormulatedSystem
-    from ..systems.tree.system import System
+    from ..systems.system import System
     from .linearise import LinearSystem
 
 
@@ -44,7 +43,7 @@ class Entry:
 class Equilibrium:
     """An equilibrium: its state, the inputs and parameters that belong to it, and how it was found."""
 
-    system: System | FormulatedSystem = field(repr=False)
+    system: System = field(repr=False)
     kind: str
     state: State
     inputs: dict[str, float]
@@ -298,7 +297,7 @@ def find_unknown(system: System, name: str) -> Unknown:
     if name in system.velocity_names:
         j = system.velocity_names.index(name)
         return Unknown(name, "v", j, coordinate_unit(system, j) + "/s")
-    from .assemble import velocity_column
+    from ..systems.constraints import velocity_column
 
     try:
         j = velocity_column(system, name)

@@ -16,11 +16,11 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
+from ..systems.reactions import multiplier_channel
 from ..systems.state import State
 from ..systems.tree.partition import null_space
 from .balance import coordinate_label, coordinate_unit
 from .kinematics import Motion, kinematics
-from .reactions import multiplier_channel
 from .residual import Point, Residual, closed_state, least_multipliers
 from .tables import File, bars, write_record
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..results.solution import Solution
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Largest part of the needed force (relative) that may be left over before a motion counts as impossible.
 LEFT_OVER = 1e-6

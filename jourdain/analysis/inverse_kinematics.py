@@ -15,16 +15,17 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..model.values import rotation as rotation_value
 from ..model.values import vector
+from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import null_space
-from .assemble import close_positions, velocity_column
+from .assemble import close_positions
 from .residual import close_loops
 from .tables import File, bars, write_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import partition
-from .assemble import close_positions, velocity_column
+from .assemble import close_positions
 from .drivers import Driver, driver
 from .residual import Point, Residual
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..results.solution import Solution
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Ratio of singular values of the constraints' Jacobian below which a position counts as a dead point.
 DEAD = 1e-8

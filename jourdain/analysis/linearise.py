@@ -18,17 +18,17 @@ import numpy as np
 from ..errors import InputError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..symbolic.expr import Expr
+from ..systems.constraints import velocity_column
+from ..systems.reactions import multiplier_channel
 from ..systems.state import State
-from .assemble import velocity_column
 from .eigen import spectrum
-from .reactions import multiplier_channel
 from .residual import Point, Residual, Split, closed_state, dependent_change, least_multipliers, spin_terms, split, temporary_parameters
 from .tables import File, eigenvalue_plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Order of independent positions, velocities, user states and inputs in the columns of a change.
 ORDER = ("q", "v", "z", "u")

@@ -15,13 +15,14 @@ import numpy as np
 from ..errors import SolverError
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
+from ..systems.constraints import jacobian
 from ..systems.state import State
 from ..systems.tree.partition import null_space
 from ..systems.tree.redundancy import redundant_rows
-from .assemble import close_positions, jacobian
+from .assemble import close_positions
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Equations of a closure in space, and of the same closure in a mechanism that moves in a plane.
 SPATIAL = {
@@ -103,7 +104,7 @@ def mobility(system: System, state: State | None = None) -> Mobility:
     eq = system.equations_of_motion
     here = state if state is not None else system.assemble({})
     J = jacobian(system, here.q, here.t)
-    redundant = redundant_rows(system, here) if len(J) else []
+    redundant = redundant_rows(system.reference, here) if len(J) else []
     names = [eq.rows[i].name for i in redundant]
     kept = [i for i in range(len(J)) if i not in redundant]
     values = np.linalg.svd(J[kept], compute_uv=False) if kept else np.ones(1)
@@ -167,10 +168,9 @@ def _is_planar(system: System, here: State) -> bool:
     turns: list[np.ndarray] = []
     slides: list[np.ndarray] = []
     for link in eq.tree.links:
-        if link.kind == "S":
-            return False
-        axis = np.array([float(x) for x in evaluate(list(eq.kinematics.turned(link.index, AXES[link.axis])), known)])
-        (turns if link.kind == "R" else slides).append(axis)
+        for found, axes in ((turns, link.turning_axes), (slides, link.sliding_axes)):
+            for e in axes:
+                found.append(np.array([float(x) for x in evaluate(list(eq.kinematics.turned(link.index, AXES[e])), known)]))
     if not turns:
         return False
     normal = turns[0]

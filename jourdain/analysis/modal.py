@@ -23,8 +23,7 @@ from .tables import File, write_columns
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..systems.formulations import FormulatedSystem
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 
 @dataclass(frozen=True)
@@ -179,9 +178,7 @@ class Modes:
         return mode_table(self.eigenvalues.astype(complex), shapes, self.names, file=file, show=show)
 
 
-def modal(
-    system: System | FormulatedSystem, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()
-) -> Modes:
+def modal(system: System, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()) -> Modes:
     """Modes about an equilibrium, a steady motion or any state.
 
     >>> import jourdain as jd
@@ -288,7 +285,7 @@ class FrequencyResponse:
 
 
 def frequency_response(
-    system: System | FormulatedSystem,
+    system: System,
     input: str,
     output: str | Expr,
     frequencies: Any,
@@ -352,7 +349,7 @@ class RootLocus:
 
 
 def root_locus(
-    system: System | FormulatedSystem,
+    system: System,
     parameter: str,
     values: Any,
     state: Any = None,

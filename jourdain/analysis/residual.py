@@ -24,8 +24,7 @@ from ..systems.tree.partition import Partition, partition
 from .assemble import close_positions
 
 if TYPE_CHECKING:
-    from ..systems.formulations import FormulatedSystem
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Constraints off by more than this (m, rad) mean that a given state does not close the loops.
 CLOSED = 1e-7
@@ -57,7 +56,7 @@ class Point:
 
 
 @contextmanager
-def temporary_parameters(system: System | FormulatedSystem, values: Mapping[str, float] | None = None) -> Iterator[None]:
+def temporary_parameters(system: System, values: Mapping[str, float] | None = None) -> Iterator[None]:
     """Other parameter values while the block runs; the old ones come back afterwards."""
     before = system.parameters
     try:
@@ -96,7 +95,7 @@ class Residual:
         self._extra_tangent: Function | None = None
         if self.extra:
             eq, given = system.equations_of_motion, list(self.extra.values())
-            p: Any = system._parameters if eq.p else None
+            p: Any = system.parameter_vector if eq.p else None
             self._extra_value = compile_function(expressions(eq, given), p)
             self._extra_tangent = compile_function(expressions_tangent(eq, given, self.parameters), p)
 
@@ -104,7 +103,7 @@ class Residual:
 
     def _named(self, f: Function, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         if f.signature.parameters and (f is self._extra_value or f is self._extra_tangent):
-            f.set_parameters(self.system._parameters)
+            f.set_parameters(self.system.parameter_vector)
         found = f(*(arrays[name] for name in f.inputs))
         return dict(zip(f.outputs, (found,) if len(f.outputs) == 1 else found, strict=True))
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..results.store import Store
-    from ..systems.formulations import FormulatedSystem
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 Reader = Callable[[Solution], Any]
 Outputs = Sequence[str | Reader] | Mapping[str, str | Reader] | None
@@ -96,9 +95,9 @@ class _Job:
 
 
 def sweep(
-    system: System | FormulatedSystem, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    system: System, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
-    method: str = "dopri5", grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
+    method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
     **options: Any,
 ) -> SweepResult:  # fmt: skip
     """Simulates once for each parameter set (and initial state, and set of inputs) and gathers outputs in one table.
@@ -122,6 +121,7 @@ def sweep(
     count = min(thread_count() if threads is None else int(threads), max(1, len(jobs)))
     if count < 1:
         raise InputError(f"sweep '{system.model.name}': threads = {threads} must be at least 1")
+    method = system.method if method is None else method
     runner = _Runner(system, t, method, options, readers, count)
     kept = _Kept(store, system, jobs, t, method, {"options": options, "outputs": readers})
     results: dict[int, dict[str, Any] | str] = dict(kept.found)
@@ -139,7 +139,7 @@ def sweep(
 # -- what is run ------------------------------------------------------------------------------------------------------
 
 
-def _jobs(system: System | FormulatedSystem, x0: Any, parameters: Any, initial: Any, inputs: Any, grid: bool) -> list[_Job]:
+def _jobs(system: System, x0: Any, parameters: Any, initial: Any, inputs: Any, grid: bool) -> list[_Job]:
     sets = _parameter_sets(system, parameters, grid)
     given = [inputs] if inputs is None or isinstance(inputs, Mapping) else list(inputs)
     states = [x0] if initial is None else list(initial)
@@ -154,7 +154,7 @@ def _jobs(system: System | FormulatedSystem, x0: Any, parameters: Any, initial: 
     return [_Job(p, s, u or {}) for p, s, u in zip(*wide, strict=True)]
 
 
-def _parameter_sets(system: System | FormulatedSystem, parameters: Any, grid: bool) -> list[dict[str, float]]:
+def _parameter_sets(system: System, parameters: Any, grid: bool) -> list[dict[str, float]]:
     if parameters is None:
         return [{}]
     if not isinstance(parameters, Mapping):
@@ -177,7 +177,7 @@ def _parameter_sets(system: System | FormulatedSystem, parameters: Any, grid: bo
     return [{n: float(known.values(one)[names.index(n)]) for n in one} for one in sets]
 
 
-def _readers(system: System | FormulatedSystem, outputs: Outputs) -> dict[str, Reader]:
+def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:
     if outputs is None:
         c = system.configuration
         outputs = [*c.position_names, *c.velocity_names, *system.model.states]
@@ -208,7 +208,7 @@ class _Runner:
     """Runs jobs on threads, each with its own copy of the system (constants, workspaces) on shared machine code."""
 
     def __init__(
-        self, system: System | FormulatedSystem, t: Any, method: str, options: dict[str, Any], readers: dict[str, Reader], threads: int
+        self, system: System, t: Any, method: str | None, options: dict[str, Any], readers: dict[str, Reader], threads: int
     ) -> None:
         self.system, self.t, self.method, self.options, self.readers, self.threads = system, t, method, options, readers, threads
         self._own = threading.local()
@@ -242,28 +242,26 @@ class _Runner:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _one(self, job: _Job) -> dict[str, Any] | str:
-        own: System | FormulatedSystem | None = getattr(self._own, "system", None)
+        own: System | None = getattr(self._own, "system", None)
         if own is not None:
             return self._simulate(own, job)
         with self._first:  # machine code is loaded by one thread at a time
             self._own.system = self.system.copy()
             return self._simulate(self._own.system, job)
 
-    def _simulate(self, own: System | FormulatedSystem, job: _Job) -> dict[str, Any] | str:
+    def _simulate(self, own: System, job: _Job) -> dict[str, Any] | str:
         try:
             own.set_parameters(
                 **dict(zip(self.system.model.parameter_set.names, self.system.parameter_vector, strict=True)) | job.parameters
             )
-            inputs = {"inputs": job.inputs} if job.inputs else {}
+            inputs: dict[str, Any] = {"inputs": job.inputs} if job.inputs else {}
             solution = own.simulate(job.initial, self.t, method=self.method, **inputs, **self.options)
             return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
         except (JourdainError, ArithmeticError, np.linalg.LinAlgError) as error:
             return str(error)
 
 
-def _table(
-    system: System | FormulatedSystem, jobs: list[_Job], names: list[str], outputs: list[str], results: Mapping[int, Any]
-) -> np.ndarray:
+def _table(system: System, jobs: list[_Job], names: list[str], outputs: list[str], results: Mapping[int, Any]) -> np.ndarray:
     example = next((r for r in results.values() if isinstance(r, dict)), {})
     kinds: list[Any] = [("run", np.int64), *((n, np.float64) for n in names)]
     for name in outputs:
@@ -293,9 +291,7 @@ def _table(
 class _Kept:
     """Finished runs in a store, found again by model, parameters and settings."""
 
-    def __init__(
-        self, store: Store | None, system: System | FormulatedSystem, jobs: list[_Job], t: Any, method: str, settings: dict[str, Any]
-    ) -> None:
+    def __init__(self, store: Store | None, system: System, jobs: list[_Job], t: Any, method: str, settings: dict[str, Any]) -> None:
         self.store, self.found = store, {}  # type: ignore[var-annotated]
         if store is None:
             return
@@ -324,14 +320,14 @@ class _Kept:
             run.finish("failed", {"error": result})
 
 
-def _keys(system: System | FormulatedSystem, jobs: list[_Job], settings: dict[str, Any]) -> list[str]:
+def _keys(system: System, jobs: list[_Job], settings: dict[str, Any]) -> list[str]:
     """For each run a hash of all that decides its outcome besides equations and parameters.
 
     A run with something that cannot be identified gets a key of its own: it is kept, and never taken for another.
     """
     model = system.model
     common = {
-        **settings, "formulation": getattr(system, "_options", None), "defaults": system.input_values(),
+        **settings, "formulation": (system.formulation, system.options), "defaults": system.input_values(),
         "events": [(e.name, e.direction, e.terminal) for e in model.events.values()],
         "callbacks": {name: c.function for name, c in model.callbacks.items()},
     }  # fmt: skip
@@ -343,7 +339,7 @@ def _keys(system: System | FormulatedSystem, jobs: list[_Job], settings: dict[st
         return [uuid4().hex for _ in jobs]
 
 
-def _start(system: System | FormulatedSystem, job: _Job) -> tuple[np.ndarray, float]:
+def _start(system: System, job: _Job) -> tuple[np.ndarray, float]:
     state = system.state(job.initial) if not isinstance(job.initial, Solution) else job.initial.final_state()
     return state.x, state.t
 

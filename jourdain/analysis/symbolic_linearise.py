@@ -16,13 +16,13 @@ from ..formalisms.loops.elimination import Block, elimination_order
 from ..model.values import value
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.graph import evaluate, operations, substitute
+from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import Partition
-from .assemble import velocity_column
 from .residual import Residual, closed_state, split
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Entries longer than this are not written out by ``print``.
 READABLE = 240

@@ -13,16 +13,18 @@ from ..results.solution import Solution
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..systems.assembled.instant import InconsistentState
-from ..systems.assembled.servo import servo_report
-from .assemble import check_closed
-from .simulate import sort_inputs, span_of
+from ..systems.assembled.runs import translated
+from ..systems.assembled.servo import at_instants, servo_report
+from ..systems.constraints import check_closed
+from ..systems.inputs import Inputs
+from .simulate import span_of
 
 if TYPE_CHECKING:
-    from ..systems.assembled.directors import Directors
+    from ..systems.assembled.directors import DirectorSystem
 
 
 def track(
-    formulation: Directors, outputs: Mapping[str, Any], state: Any, t: float | Sequence[float], step: float = 1e-2, method: str | None = None,
+    formulation: DirectorSystem, outputs: Mapping[str, Any], x0: Any, t: float | Sequence[float], step: float = 1e-2, method: str | None = None,
     inputs: Mapping[str, Any] | None = None, adjust: bool = False, **options: Any,
 ) -> Solution:  # fmt: skip
     """Motion of a model in which expressions vanish at all times, each for one input of the model that is found.
@@ -47,12 +49,11 @@ def track(
             raise InputError(f"track '{model.name}': there is no input '{name}'; there are {', '.join(model.inputs) or 'none'}")
     if not outputs:
         raise InputError(f"track '{model.name}': no outputs are given; give expressions that vanish, by the names of inputs")
-    start = formulation.reference.state(state)
+    start = formulation.reference.state(x0)
     check_closed(formulation.reference, start)
     span = span_of(model.name, start.t, t)
-    formulation.system.refresh()
     wanted: dict[str, Expr] = {n: as_expr(e) for n, e in outputs.items()}
-    system = DirectorAssembly(formulation.system, start, inputs, outputs=wanted).system
+    system = DirectorAssembly(formulation.own, start, inputs, outputs=wanted).system
     report = servo_report(system, span[0])
     direct = report.realisation == "orthogonal"
     if not report.stable:
@@ -70,27 +71,16 @@ def track(
     except InconsistentState as error:
         raise InputError(f"track '{model.name}': {error}; adjust=True takes the nearest state that goes with the outputs") from None
     found = {n: at_instants(raw[f"servo.{n}"]) if direct else raw[f"servo.{n}"] for n in outputs}
-    return formulation._translated(start, raw, _inputs_at(formulation, inputs or {}, raw.t, found))
-
-
-def at_instants(means: np.ndarray) -> np.ndarray:
-    """Values at the ends of steps from means over the step before (the first row repeats the first mean).
-
-    Averages of neighbours are free of the alternating error of first order that means of servo inputs have; the ends follow from those inside.
-    """
-    u = means[1:]
-    if u.size < 4:
-        return means
-    inside = 0.5 * (u[1:] + u[:-1])
-    return np.concatenate([[3.0 * (inside[0] - inside[1]) + inside[2]], inside, [3.0 * (inside[-1] - inside[-2]) + inside[-3]]])
+    return translated(formulation, start, raw, _inputs_at(formulation, inputs or {}, raw.t, found))
 
 
 def _inputs_at(
-    formulation: Directors, inputs: Mapping[str, Any], t: np.ndarray, found: Mapping[str, np.ndarray]
+    formulation: DirectorSystem, inputs: Mapping[str, Any], t: np.ndarray, found: Mapping[str, np.ndarray]
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """All inputs of the model at some times: found ones interpolated, others as given."""
     reference, model = formulation.reference, formulation.model
-    constants, signals, _ = sort_inputs(reference, {n: x for n, x in inputs.items() if n not in found})
+    given = Inputs(reference, {n: x for n, x in inputs.items() if n not in found})
+    constants, signals = given.constants, given.signals
 
     parameters = dict(zip(reference.equations_of_motion.p, reference.parameter_vector, strict=True))
 
@@ -106,4 +96,4 @@ def _inputs_at(
     return at
 
 
-__all__ = ["at_instants", "track"]
+__all__ = ["track"]

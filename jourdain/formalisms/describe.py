@@ -151,20 +151,11 @@ def _parameters(model: Model) -> list[tuple[str, ...]]:
 def _others(eq: Equations) -> list[tuple[str, ...]]:
     model = eq.model
     rows: list[tuple[str, ...]] = [("name", "what")]
-    rows += [(name, _load_kind(load)) for name, load in model.loads.items()]
+    rows += [(name, load.title) for name, load in model.loads.items()]
     rows += [(name, getattr(c, "kind", "equation") + " constraint") for name, c in model.constraints.items()]
     rows += [(name, "input" + (f" in {i.unit}" if i.unit else "")) for name, i in model.inputs.items()]
     rows += [(name, "state of a differential equation") for name in model.states]
     return rows
-
-
-def _load_kind(load: object) -> str:
-    words = {
-        "JointForce": "force at a joint",
-        "LinkForce": "force along a line",
-        "FrameLoad": "force and torque at a frame",
-    }
-    return words.get(type(load).__name__, type(load).__name__)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -13,18 +13,18 @@ from ..errors import ModelError
 from ..model.bodies import Frame
 from ..model.constraints import Closure, Equation
 from ..model.joints import Coordinate, Joint
-from ..model.loads import FrameLoad, JointForce, LinkForce
 from ..model.model import Model
 from ..model.sensors import Sensor
 from ..symbolic.derivatives import jvp, sparse_jacobian
-from ..symbolic.expr import HALF, KINDS, ONE, PARAMETER, ZERO, Expr, add, div, mul, neg, sub
-from ..symbolic.functions import minimum, sqrt, tanh
+from ..symbolic.expr import HALF, KINDS, ONE, PARAMETER, ZERO, Expr, add, mul, neg, sub
+from ..symbolic.functions import minimum, tanh
 from ..symbolic.graph import count, substitute, topological
 from ..symbolic.vectors import NULL, Vector
+from .loads import act, measured
 from .loops.closure_rates import ClosureRates
 from .loops.loop_closure import RelativePose, closure_rows, cut_joint_closure, measured_coordinate
-from .tree.kinematics import GROUND, Kinematics
-from .tree.newton_euler import Wrench
+from .tree.kinematics import Kinematics
+from .tree.links import Wrench
 from .tree.tree import Tree, prescribed_rates
 
 #: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
@@ -88,8 +88,7 @@ class Equations:
         for joint in self.tree.cuts:
             self._measure_cut(joint, known)
         for load in self.model.loads.values():
-            if isinstance(load, LinkForce):
-                known[load.length], known[load.rate] = self._link_length(load)
+            known.update(zip(load.readings.values(), measured(load, self), strict=True))
         cache: dict[tuple[str, str], list[Expr]] = {}
         for reading, (sensor, quantity, index) in self.model._readings.items():
             key = (sensor.name, quantity)
@@ -104,24 +103,6 @@ class Equations:
             position, _ = measured_coordinate(self.kinematics, joint)
             known[c.q[0]] = position
             known[c.v[0]] = jvp([position], self.flow)[0]
-
-    def _link_length(self, load: LinkForce) -> tuple[Expr, Expr]:
-        """Length of the line through the points and its rate."""
-        total, rate = ZERO, ZERO
-        for d, length, w in self._segments(load):
-            total = add(total, length)
-            rate = add(rate, div(d.dot(w), length))
-        return total, rate
-
-    def _segments(self, load: LinkForce) -> list[tuple[Vector, Expr, Vector]]:
-        """Each segment: difference of positions, its length, difference of velocities (common ancestor's axes)."""
-        found = []
-        for a, b in zip(load.points, load.points[1:], strict=False):
-            base = self.kinematics.common(a, b)
-            d = self.kinematics.position(b, base) - self.kinematics.position(a, base)
-            w = self.kinematics.velocity(b, base) - self.kinematics.velocity(a, base)
-            found.append((d, sqrt(d.dot(d)), w))
-        return found
 
     def _sense(self, sensor: Sensor, quantity: str) -> list[Expr]:
         """Entries of a sensor's quantity, in the axes of its reference frame and as seen from it."""
@@ -159,12 +140,7 @@ class Equations:
         wrenches: dict[int, Wrench] = {}
         self._drive_forces(joint_forces, wrenches)
         for load in self.model.loads.values():
-            if isinstance(load, JointForce):
-                self._joint_force(load.joint, load.coordinate, self.resolve([load.force])[0], joint_forces, wrenches)
-            elif isinstance(load, LinkForce):
-                self._link_force(load, wrenches)
-            else:
-                self._frame_load(load, wrenches)
+            act(load, self, joint_forces, wrenches)
         return joint_forces, wrenches
 
     @property
@@ -177,7 +153,8 @@ class Equations:
         """Resultant of links and frame loads on each link, about its origin, in its axes."""
         return self._loads[1]
 
-    def _joint_force(self, joint: Joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    def add_joint_force(self, joint: Joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+        """A force on a coordinate of a joint, on both bodies where the joint closes a loop."""
         index = self.tree._velocity_index.get(id(c))
         if index is not None:
             forces[index] = add(forces[index], force)
@@ -189,8 +166,8 @@ class Equations:
         _, axis = measured_coordinate(self.kinematics, joint)
         base = self.kinematics.common(joint.parent, joint.child)
         f, n = (axis * force, NULL) if joint.kind == "prismatic" else (NULL, axis * force)
-        self._act(joint.child, f, n, base, wrenches)
-        self._act(joint.parent, -f, -n, base, wrenches)
+        self.add_wrench(joint.child, f, n, base, wrenches)
+        self.add_wrench(joint.parent, -f, -n, base, wrenches)
 
     def _drive_forces(self, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
         """Damping, friction and stiffness constants declared with the joints."""
@@ -202,29 +179,10 @@ class Equations:
             x, v = self.resolve([c.q[0], c.v[0]])
             total = add(mul(drive.damping, v), mul(drive.friction, tanh(v / FRICTION_SPEED)))
             total = add(total, mul(drive.stiffness, sub(x, drive.rest)))
-            self._joint_force(joint, c, neg(total), forces, wrenches)
+            self.add_joint_force(joint, c, neg(total), forces, wrenches)
 
-    def _link_force(self, load: LinkForce, wrenches: dict[int, Wrench]) -> None:
-        tension = self.resolve([load.tension])[0]
-        for (a, b), (d, length, _) in zip(zip(load.points, load.points[1:], strict=False), self._segments(load), strict=True):
-            pull = d * div(tension, length)
-            base = self.kinematics.common(a, b)
-            self._act(a, pull, NULL, base, wrenches)
-            self._act(b, -pull, NULL, base, wrenches)
-
-    def _frame_load(self, load: FrameLoad, wrenches: dict[int, Wrench]) -> None:
-        force, torque = Vector(*self.resolve(list(load.force))), Vector(*self.resolve(list(load.torque)))
-        frames = [load.frame] + [f for f in (load.axes, load.reaction) if f is not None]
-        base = GROUND if load.axes is None else self.kinematics.common(*frames)
-        if load.axes is not None:
-            R = self.kinematics.rotation(load.axes, base)
-            force, torque = R @ force, R @ torque
-        self._act(load.frame, force, torque, base, wrenches)
-        if load.reaction is not None:
-            arm = self.kinematics.position(load.frame, base) - self.kinematics.position(load.reaction, base)
-            self._act(load.reaction, -force, -(torque + arm.cross(force)), base, wrenches)
-
-    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+        """A force at a frame's origin and a torque, in the axes of a link, on the link that carries the frame."""
         link, f, n = self.kinematics.wrench_on_link(frame, force, torque, base)
         if link >= 0:
             before = wrenches.get(link, (NULL, NULL))
@@ -385,15 +343,9 @@ def project_wrenches(tree: Tree, wrenches: Mapping[int, Wrench]) -> list[Expr]:
     for link in reversed(tree.links):
         if link.index not in totals:
             continue
-        force, moment = totals[link.index]
-        for freedom in link.freedoms:
-            part = (force if link.kind == "T" else moment)[freedom.axis]
-            forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, part))
+        link.add_forces(forces, *totals[link.index])
         if link.parent >= 0:
-            if link.kind == "T":
-                moment = moment + link.slide.cross(force)
-            f = link.out(force)
-            n = link.out(moment) + link.d.cross(f)
+            f, n = link.inwards(*totals[link.index])
             before = totals.get(link.parent, (NULL, NULL))
             totals[link.parent] = (before[0] + f, before[1] + n)
     return forces

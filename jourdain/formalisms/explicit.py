@@ -33,7 +33,7 @@ from .tree.composite_body import mass_matrix
 from .tree.coriolis import coupled_weights
 from .tree.energy import kinetic_energy
 from .tree.kinematics import Kinematics
-from .tree.newton_euler import inverse_dynamics, link_motions, link_wrenches
+from .tree.newton_euler import inverse_dynamics, joint_forces, link_motions, link_wrenches
 from .tree.tree import Tree
 
 #: Beyond so many additions and multiplications in the recursive form the expanded one fills pages.
@@ -328,13 +328,7 @@ def _mass_matrix(tree: Tree, form: Form) -> Table:
 
 def _inertial_forces(tree: Tree, M: Table, form: Form) -> list[Expr]:
     """c(q, v) without gravity, by Newton and Euler or (where q̇ = v) by Lagrange: Ṁ v − ½ ∂(vᵀM v)/∂q."""
-    wrenches = link_wrenches(tree, link_motions(tree, gravity=False, acceleration=False))
-    forces = [ZERO] * tree.nv
-    for link in tree.links:
-        force, moment = wrenches[link.index]
-        for freedom in link.freedoms:
-            part = mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis])
-            forces[freedom.index] = add(forces[freedom.index], part)
+    forces = joint_forces(tree, link_wrenches(tree, link_motions(tree, gravity=False, acceleration=False)))
     if len(tree.q) != tree.nv or tree.prescribed:
         return [form(e) for e in forces]
     p = [_sum(map(mul, row, tree.v)) for row in M]

@@ -33,7 +33,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from glob import escape
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,13 +49,12 @@ from .model_reader import is_quantity
 if TYPE_CHECKING:
     from ..results.solution import Solution
     from ..systems.state import State
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
-#: Verbs of a model's analyses: the module of each below ``jourdain.analysis``, and its argument that is a state.
-VERBS: dict[str, tuple[str, str]] = {
-    "simulate": ("simulate", "x0"), "equilibrium": ("equilibrium", "x0"), "equilibria": ("continuation", "x0"), "modal": ("modal", "state"),
-    "linearise": ("linearise", "state"), "frequency_response": ("modal", "state"), "root_locus": ("modal", "state"),
-    "kinematics": ("kinematics", "x0"), "static_forces": ("inverse_dynamics", "state"), "assemble": ("assemble", "guess"),
+#: Verbs of a model's analyses, with the argument of each that is a state.
+VERBS: dict[str, str] = {
+    "simulate": "x0", "equilibrium": "x0", "equilibria": "x0", "modal": "state", "linearise": "state", "frequency_response": "state",
+    "root_locus": "state", "kinematics": "x0", "static_forces": "state", "assemble": "guess",
 }  # fmt: skip
 #: Verbs that take an equilibrium whole, with the inputs and parameters found for it.
 _ABOUT = ("modal", "linearise", "frequency_response", "root_locus")
@@ -176,9 +174,9 @@ def _known(name: Any, known: Mapping[str, Any], what: str) -> None:
 
 
 def _call(system: System, verb: str, start: Any, options: dict[str, Any], progress: bool) -> Any:
-    module, state = VERBS[verb]
-    function: Callable[..., Any] = getattr(import_module(f"jourdain.analysis.{module}"), verb)
-    allowed = [p for p in inspect.signature(function).parameters if p not in ("system", state, "parameters", "progress", "options")]
+    state = VERBS[verb]
+    function: Callable[..., Any] = getattr(system, verb)
+    allowed = [p for p in inspect.signature(function).parameters if p not in (state, "parameters", "progress", "options")]
     for key in options:
         if key not in allowed:
             near = get_close_matches(key, allowed, 2) or allowed
@@ -190,7 +188,7 @@ def _call(system: System, verb: str, start: Any, options: dict[str, Any], progre
     given = {k: _option(system, verb, k, x) for k, x in options.items()}
     if verb == "simulate" and progress:
         given["progress"] = True
-    result = function(system, **{state: start}, **given)
+    result = function(**{state: start}, **given)
     return result.solution if verb == "kinematics" else result
 
 

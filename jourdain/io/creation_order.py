@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..model.joints import Coordinate, quaternion_coordinate, scalar_coordinate
-from ..model.loads import LinkForce
+from ..model.load_sorts import LinkForce
 from ..model.sensors import QUANTITIES
 from ..symbolic.expr import COMMUTATIVE, Expr, symbol
 from ..symbolic.graph import topological
@@ -44,8 +44,7 @@ class Premade:
             self.coordinates[name] = c
             self.symbols.update((("joint", s.name), s) for s in (*c.q, *c.v, *c.a))
         elif kind == "link":
-            self.symbols["link", f"{name}.length"] = symbol(f"{name}.length", "position")
-            self.symbols["link", f"{name}.rate"] = symbol(f"{name}.rate", "velocity")
+            self.symbols.update((("link", s.name), s) for s in LinkForce.symbols(name))
         elif kind == "sensor":
             quantity, _, entry = name.rpartition(".")
             owner, _, quantity = quantity.rpartition(".")
@@ -80,8 +79,8 @@ def symbol_entries(model: Model) -> Iterator[tuple[int, str]]:
             if c.names[0].startswith(joint.name + ".") and not _follows(joint.name, c.names[0], model):
                 yield c.q[0].id, f"joint {c.names[0].removesuffix('.e0') if c.is_quaternion else c.names[0]}"
     for load in model.loads.values():
-        if isinstance(load, LinkForce):
-            yield load.length.id, f"link {load.name}"
+        if load.readings:
+            yield next(iter(load.readings.values())).id, f"link {load.name}"
     for reading, place in model._readings.items():
         yield reading.id, f"sensor {reading_name(*place)}"
 

@@ -18,7 +18,7 @@ from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
 from ..symbolic.printers.program import Language, is_parameters, operation_counts, straight_line, words
 from ..symbolic.tables import Table
 from ..systems.state import State
-from ..systems.tree.system import System
+from ..systems.system import System
 from .standalone import standalone_c
 
 

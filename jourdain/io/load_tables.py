@@ -1,17 +1,19 @@
-"""Loads and constraints of a model file: tables of every kind to the methods of the model."""
+"""Loads and constraints of a model file: tables of every kind to the methods of the model, and loads to tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..model.loads import FrameLoad, JointForce, LinkForce
-from ..symbolic.expr import Expr, symbol
+from ..model.load_sorts import FrameLoad, JointForce, LinkForce, Load
+from ..symbolic.expr import ZERO, Expr
 from ..symbolic.vectors import Vector
 
 if TYPE_CHECKING:
     from .model_reader import ModelReader
+    from .model_writer import ModelWriter
 
 Table = Mapping[str, Any]
 
@@ -83,7 +85,7 @@ def _link(reader: ModelReader, name: str, item: Table) -> None:
         if key in item:
             raise ModelError(f"{kind} '{name}': give either its tension or '{key}'")
     model._load_name(name, name)
-    length, rate = reader.link_symbols(name) or (symbol(f"{name}.length", "position"), symbol(f"{name}.rate", "velocity"))
+    length, rate = reader.link_symbols(name) or LinkForce.symbols(name)
     local = {"self.length": length, "self.rate": rate}
     # the link must be known before its law is read, which may call it by name
     zero = reader.expression(0.0)
@@ -160,6 +162,58 @@ _KINDS: dict[str, Callable[[ModelReader, str, Table], None]] = {
 }  # fmt: skip
 
 
+# --- to tables ---------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def load_table(load: Load, writer: ModelWriter) -> dict[str, Any]:
+    """The table of a load: by its kind and constants where its law is of a known kind, otherwise by its law."""
+    raise ModelError(f"load '{load.name}': a {type(load).__name__} cannot be written to a model file")
+
+
+def _with_potential(item: dict[str, Any], load: Load, writer: ModelWriter) -> dict[str, Any]:
+    return item if load.potential is ZERO else item | {"potential": writer.value(load.potential)}
+
+
+@load_table.register(JointForce)
+def _(load: JointForce, writer: ModelWriter) -> dict[str, Any]:
+    known = writer.known(load)
+    item: dict[str, Any] = {"kind": load.kind if known else "joint", "joint": load.joint.name}
+    if known:
+        return item | writer.constants(known)
+    if len(load.joint.coordinates) > 1 or load.coordinate.is_quaternion:
+        short = load.coordinate.names[0].removeprefix(load.joint.name + ".")
+        item["coordinate"] = short.removesuffix(".e0") if load.coordinate.is_quaternion else short
+    return _with_potential(item | {"force": writer.value(load.force)}, load, writer)
+
+
+@load_table.register(LinkForce)
+def _(load: LinkForce, writer: ModelWriter) -> dict[str, Any]:
+    known = writer.known(load)
+    word = load.kind if load.kind in _LINKS else "link"
+    item: dict[str, Any] = {"kind": word, "points": [writer.frame(p) for p in load.points]}
+    if load.kind != word:
+        item["style"] = load.kind
+    if known:
+        return item | writer.constants(known)
+    return _with_potential(item | {"tension": writer.value(load.tension)}, load, writer)
+
+
+@load_table.register(FrameLoad)
+def _(load: FrameLoad, writer: ModelWriter) -> dict[str, Any]:
+    known = writer.known(load)
+    if known:
+        place = {"a": load.axes, "b": load.frame} if load.kind == "bushing" else {"frame": load.frame}
+        return {"kind": load.kind, **{k: writer.frame(f) for k, f in place.items() if f is not None}, **writer.constants(known)}
+    item: dict[str, Any] = {"kind": "wrench", "frame": writer.frame(load.frame)}
+    item |= {k: writer.vector(v) for k, v in (("force", load.force), ("torque", load.torque)) if not v.is_zero}
+    item |= {k: writer.frame(f) for k, f in (("axes", load.axes), ("reaction", load.reaction)) if f is not None}
+    return _with_potential(item, load, writer)
+
+
+# --- constraints -------------------------------------------------------------------------------------------------
+
+
 def add_constraint(reader: ModelReader, name: str, item: Table) -> None:
     """Adds the constraint a table describes."""
     kind, model = item["kind"], reader.model
@@ -185,4 +239,4 @@ def add_constraint(reader: ModelReader, name: str, item: Table) -> None:
         model.close(name, reader.frame(item["a"]), reader.frame(item["b"]), kind, **options)
 
 
-__all__ = ["add_constraint", "add_load"]
+__all__ = ["add_constraint", "add_load", "load_table"]

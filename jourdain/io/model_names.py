@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 
-from ..model.loads import LinkForce
 from ..model.model import Model
 from ..model.sensors import QUANTITIES, Sensor
 from ..symbolic.expr import Expr, nary
@@ -107,8 +106,7 @@ class ModelNames:
             return self._coordinate(name)
         if kind == "link":
             head, _, tail = name.rpartition(".")
-            link = model.loads.get(head)
-            return {"length": link.length, "rate": link.rate}.get(tail) if isinstance(link, LinkForce) else None
+            return model.loads[head].readings.get(tail) if head in model.loads else None
         if kind == "input":
             return model.inputs[name].symbol if name in model.inputs else None
         if kind == "state":
@@ -192,7 +190,7 @@ class ModelNames:
         model = self.model
         self._coordinate(name)
         known = [*model.parameter_set.names, *self._coordinates, *model.inputs, *model.states, *self.texts, "t"]
-        known += [f"{n}.length" for n, load in model.loads.items() if isinstance(load, LinkForce)]
+        known += [f"{n}.{key}" for n, load in model.loads.items() for key in load.readings]
         known += [f"{n}.position.{c}" for n in model.sensors for c in _COMPONENTS]
         near = get_close_matches(name, known, 3)
         return f"; did you mean {', '.join(near)}?" if near else "; declare it before it is used, and mind capitals"
@@ -210,9 +208,7 @@ class ModelNames:
             for c in joint.coordinates:
                 names.update((s, (s.name, "joint")) for s in (*c.q, *c.v, *c.a))
         for load in model.loads.values():
-            if isinstance(load, LinkForce):
-                names[load.length] = (f"{load.name}.length", "link")
-                names[load.rate] = (f"{load.name}.rate", "link")
+            names.update((s, (f"{load.name}.{key}", "link")) for key, s in load.readings.items())
         names.update((reading, (reading_name(*place), "sensor")) for reading, place in model._readings.items())
 
         def spell(symbol: Expr) -> str:

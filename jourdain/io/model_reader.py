@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, shape_mass
 from ..model.joints import Joint
-from ..model.loads import LinkForce
+from ..model.load_sorts import LinkForce
 from ..model.model import Model
 from ..model.sensors import Sensor
 from ..model.shapes import Shape

@@ -12,7 +12,6 @@ from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, MassGiven, shape_mass
 from ..model.constraints import Closure
 from ..model.joints import Drive, Joint, parse_limits
-from ..model.loads import FrameLoad, JointForce
 from ..model.model import Model
 from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import ZERO, Expr
@@ -22,6 +21,7 @@ from ..symbolic.vectors import Matrix
 from .creation_order import misplaced, symbol_entries
 from .expression_language import spelled
 from .expression_writer import ExpressionWriter, shared_expressions
+from .load_tables import load_table
 from .model_names import ModelNames
 from .schema import FORMAT, VERSION
 from .shape_tables import table_of
@@ -29,8 +29,6 @@ from .toml_writer import pair_text, table_text
 
 #: Sections whose objects are written in a line each.
 _LINES = ("parameters", "tables", "expressions", "inputs", "states", "drives", "locks", "outputs", "initial", "creation")
-
-_LINKS = ("link", "spring", "damper", "rope")
 
 
 class ModelWriter:
@@ -115,7 +113,7 @@ class ModelWriter:
         document["joints"] = {j.name: self._joint(j) for j in m.joints.values()}
         document |= self._prescribed()
         document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values() if s.name not in made}
-        document["loads"] = {load.name: self._load(load) for load in m.loads.values()}
+        document["loads"] = {load.name: load_table(load, self) for load in m.loads.values()}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
@@ -313,43 +311,15 @@ class ModelWriter:
     def _made_by_loads(self) -> set[str]:
         """Sensors and states that loads of a known kind bring with them."""
         ending = {"lugre": ".bristle", "bushing": ".sensor", "contact": ".sensor", "drag": ".sensor"}
-        return {load.name + ending[load.kind] for load in self.model.loads.values() if load.kind in ending and self._known(load)}
+        return {load.name + ending[load.kind] for load in self.model.loads.values() if load.kind in ending and self.known(load)}
 
-    def _known(self, load: Any) -> dict[str, Any]:
+    def known(self, load: Any) -> dict[str, Any]:
         """The constants of a load that is written by its kind; a ground of varying height is written as a law."""
         height = load.given.get("height", ZERO)
         level = not any(s in self.model._readings for s in topological([height]))
         return load.given if not self.general and level else {}
 
-    def _load(self, load: Any) -> dict[str, Any]:
-        known = self._known(load)
-        if isinstance(load, JointForce):
-            item: dict[str, Any] = {"kind": load.kind if known else "joint", "joint": load.joint.name}
-            if known:
-                return item | self._constants(known)
-            if len(load.joint.coordinates) > 1 or load.coordinate.is_quaternion:
-                short = load.coordinate.names[0].removeprefix(load.joint.name + ".")
-                item["coordinate"] = short.removesuffix(".e0") if load.coordinate.is_quaternion else short
-            item["force"] = self.value(load.force)
-        elif isinstance(load, FrameLoad) and known:
-            place = {"a": load.axes, "b": load.frame} if load.kind == "bushing" else {"frame": load.frame}
-            return {"kind": load.kind, **{k: self.frame(f) for k, f in place.items() if f is not None}, **self._constants(known)}
-        elif isinstance(load, FrameLoad):
-            item = {"kind": "wrench", "frame": self.frame(load.frame)}
-            item |= {k: self.vector(v) for k, v in (("force", load.force), ("torque", load.torque)) if not v.is_zero}
-            item |= {k: self.frame(f) for k, f in (("axes", load.axes), ("reaction", load.reaction)) if f is not None}
-        else:
-            item = {"kind": load.kind if load.kind in _LINKS else "link", "points": [self.frame(p) for p in load.points]}
-            if load.kind not in _LINKS:
-                item["style"] = load.kind
-            if known:
-                return item | self._constants(known)
-            item["tension"] = self.value(load.tension)
-        if load.potential is not ZERO:
-            item["potential"] = self.value(load.potential)
-        return item
-
-    def _constants(self, known: Mapping[str, Any]) -> dict[str, Any]:
+    def constants(self, known: Mapping[str, Any]) -> dict[str, Any]:
         rows = {k: self.vector(e) for k, e in known.items() if isinstance(e, list) and any(x is not ZERO for x in e)}
         needed = ("stiffness", "length", "coulomb", "static", "coefficient", "lower", "upper")
         return {k: self.value(e) for k, e in known.items() if not isinstance(e, list) and (e is not ZERO or k in needed)} | rows

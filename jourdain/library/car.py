@@ -22,7 +22,7 @@ from .suspensions import Corner, FiveLink, McPherson, Placed, Point, Side, Solid
 
 if TYPE_CHECKING:
     from ..analysis.equilibrium import Equilibrium
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 #: Density of air, kg/m³.
 AIR_DENSITY = 1.225

@@ -21,7 +21,7 @@ from ..symbolic.expr import Expr
 from ..symbolic.functions import asin, atan2, maximum
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from ..systems.system import System
 
 Point = tuple[float, float, float]
 Place = Sequence[float] | np.ndarray

@@ -12,7 +12,7 @@ from ..symbolic.vectors import Matrix, Vector
 from .bodies import Frame
 from .constraints import Closure
 from .joints import Coordinate, Joint
-from .loads import FrameLoad, JointForce
+from .load_sorts import Load
 
 if TYPE_CHECKING:
     from .model import Model
@@ -117,22 +117,16 @@ def _joint(joint: Joint) -> Iterator[Any]:
     yield from vars(joint.drive).values()
 
 
-def _load(load: Any) -> Iterator[Any]:
+def _load(load: Load) -> Iterator[Any]:
     yield f"load {load.name}"
     yield load.potential
-    if isinstance(load, JointForce):
-        yield load.joint.name
-        yield from _coordinate(load.coordinate)
-        yield load.force
-    elif isinstance(load, FrameLoad):
-        for frame in (load.frame, load.axes, load.reaction):
-            yield from _frame(frame) if frame is not None else ("world",)
-        yield from load.force
-        yield from load.torque
-    else:
-        for point in load.points:
-            yield from _frame(point)
-        yield from (load.length, load.rate, load.tension)
+    for part in load.signature:
+        if isinstance(part, Frame):
+            yield from _frame(part)
+        elif isinstance(part, Coordinate):
+            yield from _coordinate(part)
+        else:
+            yield "world" if part is None else part
 
 
 def _constraint(item: Any) -> Iterator[Any]:

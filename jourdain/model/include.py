@@ -13,7 +13,6 @@ from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
 from .joints import Joint
-from .loads import FrameLoad, JointForce, LinkForce
 from .mirror import Mirror, mapped_shape, signed
 from .shapes.mass import Placement
 from .units import quantity
@@ -45,10 +44,12 @@ def include(
     if not prefix or not isinstance(prefix, str):
         raise ModelError(f"sub-model '{other.name}' needs a prefix for its names, got {prefix!r}")
     frame = model.ground.origin if attach is None else model._frame(attach, f"sub-model '{prefix}'")
-    _Copy(model, other, prefix, frame, Mirror(mirror)).run(parameters or {})
+    Copy(model, other, prefix, frame, Mirror(mirror)).run(parameters or {})
 
 
-class _Copy:
+class Copy:
+    """A sub-model on its way into another model: what its names, symbols, frames and vectors become there."""
+
     def __init__(self, model: Model, other: Model, prefix: str, attach: Frame, mirror: Mirror) -> None:
         self.model, self.other, self.prefix, self.attach, self.mirror = model, other, prefix, attach, mirror
         #: What each symbol of the sub-model becomes.
@@ -56,6 +57,7 @@ class _Copy:
         self.signs: dict[Expr, int] = {}
 
     def run(self, parameters: Mapping[str, Any]) -> None:
+        """Copies everything."""
         self._parameters(parameters)
         self._channels()
         self._bodies()
@@ -71,12 +73,15 @@ class _Copy:
     # -- helpers --------------------------------------------------------------------------------------------------
 
     def name(self, name: str) -> str:
+        """The name of a copy."""
         return f"{self.prefix}.{name}"
 
     def expr(self, e: Expr) -> Expr:
+        """An expression with its symbols replaced."""
         return substitute([e], self.new)[0]
 
     def vector(self, v: Iterable[Expr]) -> Vector:
+        """A vector with its symbols replaced."""
         return Vector(*substitute(list(v), self.new))
 
     def any(self, given: Any) -> Any:
@@ -244,38 +249,11 @@ class _Copy:
 
     def _loads(self) -> None:
         for load in self.other.loads.values():
-            if isinstance(load, LinkForce):
-                name = self.name(load.name)
-                self._become(load.length, symbol(f"{name}.length", "position"))
-                self._become(load.rate, symbol(f"{name}.rate", "velocity"))
+            for key, reading in load.readings.items():
+                self._become(reading, symbol(f"{self.name(load.name)}.{key}", load.reading_kinds[key]))
         for load in self.other.loads.values():
             name = self.model._load_name(self.name(load.name), "")
-            if isinstance(load, JointForce):
-                self.model.loads[name] = self._joint_force(load, name)
-            elif isinstance(load, LinkForce):
-                points = tuple(self.frame(p) for p in load.points)
-                given = {k: self.any(e) for k, e in load.given.items()}
-                self.model.loads[name] = LinkForce(
-                    name, points, self.new[load.length], self.new[load.rate], self.expr(load.tension), self.expr(load.potential), load.kind, given
-                )  # fmt: skip
-            else:
-                self.model.loads[name] = self._frame_load(load, name)
-
-    def _joint_force(self, load: JointForce, name: str) -> JointForce:
-        joint = self.model.joints[self.name(load.joint.name)]
-        place = [c is load.coordinate for c in load.joint.coordinates].index(True)
-        sign = self.signs[load.coordinate.q[0]]
-        force = signed(sign, self.expr(load.force))
-        given = {k: self.any(e) for k, e in load.given.items()} if sign > 0 else {}
-        kind = load.kind if given else "joint"
-        return JointForce(name, joint, joint.coordinates[place], force, self.expr(load.potential), kind, given)
-
-    def _frame_load(self, load: FrameLoad, name: str) -> FrameLoad:
-        force = self.mirror.vector(self.vector(load.force))
-        torque = self.mirror.turning(self.vector(load.torque))
-        axes = None if load.axes is None else self.frame(load.axes)
-        reaction = None if load.reaction is None else self.frame(load.reaction)
-        return FrameLoad(name, self.frame(load.frame), force, torque, axes, reaction, self.expr(load.potential))
+            self.model.loads[name] = load.copied(self, name)
 
     # -- the rest -------------------------------------------------------------------------------------------------
 
@@ -344,4 +322,4 @@ def _plain(e: Expr) -> Any:
     return float(e) if e.is_number else e
 
 
-__all__ = ["include"]
+__all__ = ["Copy", "include"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
@@ -11,7 +11,8 @@ from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
 from ..symbolic.functions import absolute, exp, maximum, sqrt, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
-from .joints import Coordinate, Joint
+from .joints import Joint
+from .load_sorts import FrameLoad, JointForce, LinkForce, Load
 from .sensors import Sensor
 from .values import number, value, vector
 
@@ -19,52 +20,6 @@ if TYPE_CHECKING:
     from .parameters import Parameters
 
 Law = Callable[..., Any]
-
-
-@dataclass
-class JointForce:
-    """A generalised force on one coordinate, positive in its direction (N or N m)."""
-
-    name: str
-    joint: Joint
-    coordinate: Coordinate
-    force: Expr
-    potential: Expr = ZERO
-    kind: str = "joint"
-    #: Constants of a law of a known kind, as given.
-    given: dict[str, Any] = field(default_factory=dict, compare=False)
-
-
-@dataclass
-class LinkForce:
-    """A tension along the line through two or more points, positive when it pulls them together (N)."""
-
-    name: str
-    points: tuple[Frame, ...]
-    length: Expr
-    rate: Expr
-    tension: Expr
-    potential: Expr = ZERO
-    kind: str = "link"
-    #: Constants of a law of a known kind, as given.
-    given: dict[str, Any] = field(default_factory=dict, compare=False)
-
-
-@dataclass
-class FrameLoad:
-    """A force at a frame's origin and a torque, in the axes of another frame (None: the world's)."""
-
-    name: str
-    frame: Frame
-    force: Vector
-    torque: Vector
-    axes: Frame | None
-    #: The frame that feels the opposite wrench (None: the ground).
-    reaction: Frame | None = None
-    potential: Expr = ZERO
-    kind: str = "wrench"
-    #: Constants of a law of a known kind, as given.
-    given: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -113,7 +68,7 @@ class LoadMethods:
     name: str
     time: Expr
     joints: dict[str, Joint]
-    loads: dict[str, JointForce | LinkForce | FrameLoad]
+    loads: dict[str, Load]
     inputs: dict[str, Input]
     callbacks: dict[str, Callback]
     states: dict[str, UserState]
@@ -227,7 +182,7 @@ class LoadMethods:
         if len(points) < 2:
             raise ModelError(f"link '{name}' needs at least two points, got {len(points)}")
         frames = tuple(self._frame(p, f"link '{name}'") for p in points)
-        z, rate = symbol(f"{name}.length", "position"), symbol(f"{name}.rate", "velocity")
+        z, rate = LinkForce.symbols(name)
         given = law(z, rate, self.time) if callable(law) else law
         load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'"), kind=kind)
         self.loads[name] = load
@@ -398,4 +353,4 @@ class LoadMethods:
         return f"{base}{n}"
 
 
-__all__ = ["Callback", "FrameLoad", "Input", "JointForce", "LinkForce", "LoadMethods", "Output", "UserState"]
+__all__ = ["Callback", "FrameLoad", "Input", "JointForce", "LinkForce", "Load", "LoadMethods", "Output", "UserState"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from .constraints import Closure, ConstraintMethods, Equation
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
-from .loads import Callback, FrameLoad, Input, JointForce, LinkForce, LoadMethods, Output, UserState
+from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
 from .values import value, vector
+
+if TYPE_CHECKING:
+    from ..systems.system import System
 
 
 class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
@@ -41,7 +44,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         self._parameters = Parameters()
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
-        self.loads: dict[str, JointForce | LinkForce | FrameLoad] = {}
+        self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
@@ -254,19 +257,21 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
                         f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'"
                     )
 
-    def compile(self, check: bool = True, formulation: str | None = None, **options: Any) -> Any:
+    def compile(self, check: bool = True, formulation: str = "recursive", **options: Any) -> System:
         """The compiled system, on which every analysis is a verb; the model is locked from now on.
 
-        ``formulation`` gives the same model in other coordinates ("cartesian", "natural", "semi-recursive" …) as a
-        :class:`~jourdain.systems.formulations.FormulatedSystem`, with options such as ``rotation=`` and ``reduction=``.
+        formulation: "recursive" (joint coordinates), or the same model in other coordinates: "semi-recursive", "cartesian", "natural",
+            "directors" (the energy-consistent engine).
+        options: of the formulation; ``reduction`` says what becomes of constraints in every one of them ("recursive": "projected",
+            "reduced", "closed"; "semi-recursive": "partition", "range-space", "null-space", "augmented-lagrangian"; "directors": "none",
+            "projection", "bodies", "joints"; "cartesian", "natural": "kkt", "qr", "svd" …), ``rotation`` the coordinates of rotations
+            ("cartesian"), ``point`` the point that velocities refer to ("semi-recursive"), ``form`` "straight" or "looped" code.
+        check: False leaves out the physical checks of masses and inertias.
         """
-        from ..systems.tree.system import System
+        from ..systems.formulations import formulate
 
         if check:
             self.check()
-        if formulation is None:
-            return System(self, **options)
-        from ..systems.formulations import formulate
 
         return formulate(self, formulation, **options)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ..errors import ModelError
 from .bodies import Body
 from .joints import Drive, Joint
-from .loads import JointForce
 
 if TYPE_CHECKING:
     from .model import Model
@@ -48,7 +47,7 @@ def spanning_tree(model: Model) -> Topology:
 
     chosen: list[Joint] = []
     cuts: list[Joint] = []
-    loaded = {load.joint.name for load in model.loads.values() if isinstance(load, JointForce)}
+    loaded = {joint.name for load in model.loads.values() for joint in load.joints}
     order = sorted((j for j in model.joints.values() if not j.cut), key=lambda j: _preference(j, loaded))
     for joint in order:
         a, b = root(joint.parent.body.name), root(joint.child.body.name)

@@ -103,6 +103,15 @@ class Solution:
 
     #: What the method remembers at the end, to go on from there: ``system.simulate(solution, …)``.
     restart: Any = None
+    #: The run in the words of the engine that computed it, where these are others than the model's.
+    raw: Solution | None = None
+
+    @property
+    def assembled(self) -> Solution:
+        """The run of the assembled system behind a solution in directors."""
+        if self.raw is None:
+            raise InputError("this solution was not computed by an assembled system")
+        return self.raw
 
     def __init__(
         self,

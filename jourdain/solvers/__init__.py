@@ -44,8 +44,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "adams": ("adams", "Adams-Bashforth-Moulton, variable order 1-12 and step, few evaluations"),
     "rosenbrock": ("rosenbrock", "stiffly accurate Rosenbrock 4(3), stiff, moderate tolerances"),
     "radau": ("radau", "Radau IIA of order 5, stiff"),
-    "semi_implicit_euler": ("symplectic", "semi-implicit (symplectic) Euler for x = [q, v], fixed step"),
-    "velocity_verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
+    "semi-implicit-euler": ("symplectic", "semi-implicit (symplectic) Euler for x = [q, v], fixed step"),
+    "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
 #: Methods that need the Jacobian ∂f/∂x.

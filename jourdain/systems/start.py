@@ -13,7 +13,7 @@ from ..model.values import number
 from .state import State
 
 if TYPE_CHECKING:
-    from .tree.system import System
+    from .system import System
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,15 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
-    from .tree.system import System
+    from .compiled import Compiled
+    from .dynamics import Dynamics
 
 
 @dataclass(frozen=True)
 class State:
     """Positions q, velocities v and user states z at a time; ``state["joint.angle"]`` reads one by name."""
 
-    system: System = field(repr=False)
+    system: Compiled | Dynamics = field(repr=False)
     q: np.ndarray
     v: np.ndarray
     z: np.ndarray
@@ -49,6 +50,12 @@ class State:
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.velocity_names, self.v, strict=True)]
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.model.states, self.z, strict=True)]
         return "\n".join(lines)
+
+
+def split_state(system: Any, x: np.ndarray, t: float) -> State:
+    """A vector (q, v, z, …) as a state."""
+    nq, nv, nz = system.nq, system.nv, system.nz
+    return State(system, x[:nq].copy(), x[nq : nq + nv].copy(), x[nq + nv : nq + nv + nz].copy(), t)
 
 
 def state_of(solution: Solution, index: int = -1) -> State:

@@ -10,7 +10,6 @@ import numpy as np
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.joints import Joint
-from ..model.loads import FrameLoad, LinkForce
 from ..model.model import Model
 from ..symbolic.graph import evaluate
 from .rotation import Array
@@ -57,10 +56,7 @@ def joint_points(model: Model, body: ModelBody, number: Numbers) -> list[Array]:
     for c in model.constraints.values():
         frames += [f for f in (getattr(c, "a", None), getattr(c, "b", None)) if f is not None]
     for load in model.loads.values():
-        if isinstance(load, LinkForce):
-            frames += load.points
-        elif isinstance(load, FrameLoad):
-            frames.append(load.frame)
+        frames += load.frames
     return distinct([number.vector(f.position) for f in frames if f.body is body])
 
 

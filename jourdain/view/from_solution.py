@@ -12,10 +12,8 @@ from ..errors import InputError, SolverError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
-from ..model.loads import JointForce, LinkForce
 from ..model.model import Model
 from ..results.refine import refined
-from ..symbolic.expr import ZERO
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
 from .scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
@@ -360,13 +358,11 @@ def _links(model: Model, number: Numbers) -> list[Link]:
         return _name(frame.body), number.vector(frame.position)
 
     for load in model.loads.values():
-        if isinstance(load, LinkForce):
-            ends = [anchor(f) for f in load.points]
-            kind = load.kind if load.kind in LINK_KINDS else "line"
-            for i, (a, b) in enumerate(pairwise(ends)):
-                found.append(Link(load.name if len(ends) == 2 else f"{load.name}.{i + 1}", kind, a, b))
-        elif isinstance(load, JointForce) and load.joint.kind == "prismatic" and load.potential is not ZERO:
-            found.append(Link(load.name, "spring", anchor(load.joint.parent), anchor(load.joint.child)))
+        style, points = load.line
+        ends = [anchor(f) for f in points]
+        for i, (a, b) in enumerate(pairwise(ends)):
+            name = load.name if len(ends) == 2 else f"{load.name}.{i + 1}"
+            found.append(Link(name, style if style in LINK_KINDS else "line", a, b))
     for name, c in model.constraints.items():
         if isinstance(c, Closure) and c.kind == "rod":
             found.append(Link(name, "rod", anchor(c.a), anchor(c.b)))

@@ -15,7 +15,7 @@ from jourdain.view.server import Server, serve
 if TYPE_CHECKING:
     from jourdain.results.solution import Solution
     from jourdain.systems.state import State
-    from jourdain.systems.tree.system import System
+    from jourdain.systems.system import System
 
 #: Seconds of wall time after which the page hears news, and most pieces of a run.
 NEWS = 0.1

@@ -169,7 +169,7 @@ def test_added_mass_is_mass():
         np.testing.assert_allclose(s.linearise(x).A, r.linearise(y).A, atol=1e-10)
         np.testing.assert_allclose(s.modal(x).eigenvalues, r.modal(y).eigenvalues, atol=1e-10)
         if loop:
-            reduced = s.simulate(x, 1.0, formulation="reduced", rtol=1e-9, times=[0.0, 1.0])
+            reduced = s.simulate(x, 1.0, reduction="reduced", rtol=1e-9, times=[0.0, 1.0])
             assert reduced["hinge.angle"][-1] == pytest.approx(found["hinge.angle"][-1], abs=1e-7)
 
 

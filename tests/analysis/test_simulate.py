@@ -62,7 +62,7 @@ def test_statistics_are_printed(pendulum):
 
 
 @pytest.mark.parametrize(("method", "options"), [
-    ("dopri5", {}), ("adams", {}), ("radau", {}), ("generalized_alpha", {"step": 0.01}), ("rk4", {"step": 0.01}),
+    ("dopri5", {}), ("adams", {}), ("radau", {}), ("generalized-alpha", {"step": 0.01}), ("rk4", {"step": 0.01}),
 ])  # fmt: skip
 def test_going_on_from_a_solution(pendulum, method, options):
     whole = pendulum.simulate(LEVEL, 1.0, method=method, **options)
@@ -111,7 +111,7 @@ def test_interruption_returns_what_is_done(pendulum):
 # -- failures ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "options"), [("dopri5", {}), ("generalized_alpha", {"step": 0.01}), ("radau", {})])
+@pytest.mark.parametrize(("method", "options"), [("dopri5", {}), ("generalized-alpha", {"step": 0.01}), ("radau", {})])
 def test_not_a_number_names_law_time_and_state_and_keeps_the_solution(method, options):
     s = mass_on_a_rail(lambda x, v, t: jd.sqrt(1.0 - t))
     with pytest.raises(SimulationError, match="law 'push' gives nan at t = ") as caught:
@@ -231,7 +231,7 @@ def test_python_callbacks_are_refused_by_name_where_derivatives_are_needed():
     m.force(x, m.callback("law", lambda q: -float(q), [x.position]))
     s = m.compile()
     with pytest.warns(UserWarning, match="Python"), pytest.raises(jd.InputError, match="Python callback"):
-        s.simulate({"x.displacement": 1.0}, 1.0, method="generalized_alpha", step=0.1)
+        s.simulate({"x.displacement": 1.0}, 1.0, method="generalized-alpha", step=0.1)
 
 
 def test_other_parameters_for_one_run_leave_the_system_alone():

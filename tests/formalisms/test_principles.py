@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jourdain as jd
-from jourdain.analysis.reactions import constrained_accelerations, reactions_along
 from jourdain.cli import main
 from jourdain.errors import InputError
 from jourdain.formalisms.principles import PRINCIPLES, derive, least_constraint, quadratic_program
@@ -19,6 +18,7 @@ from jourdain.library.nonholonomic import chaplygin_sleigh, rolling_disk
 from jourdain.symbolic import cos, sin
 from jourdain.symbolic.normal import equal
 from jourdain.symbolic.sympy_bridge import to_sympy
+from jourdain.systems.reactions import constrained_accelerations, reactions_along
 from tests.formalisms.strategies import error, random_state, random_trees
 from tests.reference import ReferenceTree
 

@@ -26,7 +26,7 @@ def test_published_counts():
     assert len(joints) == 11
     assert sum(freedoms[k] for k in joints) == 27
     assert len(joints) - len(m.bodies) == 4  # loops
-    from jourdain.analysis.assemble import jacobian
+    from jourdain.systems.constraints import jacobian
 
     state = system.assemble()
     rank = np.linalg.matrix_rank(jacobian(system, state.q, 0.0), tol=1e-9)

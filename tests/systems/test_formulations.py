@@ -76,7 +76,7 @@ def test_the_complete_car(formulation: str) -> None:
     rng = np.random.default_rng(3)
     from scipy.linalg import null_space
 
-    from jourdain.analysis.assemble import jacobian
+    from jourdain.systems.constraints import jacobian
 
     allowed = null_space(jacobian(system, start.q, 0.0), rcond=1e-9)
     state = State(system, start.q, allowed @ rng.normal(size=allowed.shape[1]), start.z, 0.0)
@@ -125,7 +125,7 @@ def test_augmented_lagrangian_is_of_second_order() -> None:
     cartesian = formulate(system, "cartesian")
     errors = []
     for step in (2e-3, 1e-3, 5e-4):
-        found = cartesian.simulate(start, 0.5, method="augmented_lagrangian", step=step, outputs=11)
+        found = cartesian.simulate(start, 0.5, method="augmented-lagrangian", step=step, outputs=11)
         errors.append(np.abs(found["crank.angle"] - expected["crank.angle"]).max())
         h, w = cartesian.drift(found)
         assert h < 1e-10 and w < 1e-6

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.problems import PROBLEMS, reference
 
-ORDERS = {"euler": 1, "semi_implicit_euler": 1, "heun": 2, "velocity_verlet": 2, "rk4": 4}
+ORDERS = {"euler": 1, "semi-implicit-euler": 1, "heun": 2, "velocity-verlet": 2, "rk4": 4}
 
 
 @pytest.mark.parametrize(("method", "order"), ORDERS.items())

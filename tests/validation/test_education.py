@@ -158,7 +158,7 @@ def test_energy_inertia_and_period():
 
 def terms_of(c):
     """M, f, J, g of a formulation as functions of t and y = (x, ẋ)."""
-    function = c.system.function("descriptor")
+    function = c.own.function("descriptor")
 
     def terms(t, y):
         M, f, J, g, _ = function(np.array([t]), y, np.zeros(0))

@@ -77,7 +77,7 @@ def test_differential_algebraic_equations_with_multipliers(motion: Any) -> None:
     system = four_bar().compile()
     errors = []
     for step in (2e-3, 1e-3, 5e-4):
-        other = system.simulate(start(system), 2.0, method="generalized_alpha", step=step, rho=0.9)
+        other = system.simulate(start(system), 2.0, method="generalized-alpha", step=step, rho=0.9)
         rows = np.searchsorted(other.t, TIMES - 1e-9)
         errors.append(np.abs(other["crank.angle"][rows] - motion["crank.angle"]).max())
     assert errors[-1] < 5e-3

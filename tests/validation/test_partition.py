@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jourdain.analysis.assemble import jacobian, mobility, projective
+from jourdain.analysis.assemble import mobility, projective
 from jourdain.library import four_bar, n_four_bar
+from jourdain.systems.constraints import jacobian
 from jourdain.systems.tree.partition import normal_criterion, null_space, partition, projective_criterion, projective_partition
 from tests.validation.circles import closed_four_bar
 

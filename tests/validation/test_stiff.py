@@ -78,7 +78,7 @@ def slow_errors(step: float) -> dict[str, float]:
     """Largest errors of generalised-α (ρ∞ = 0) against the slow motion after the fast one has died out."""
     expected = reference("B10_stiff_oscillator")
     system = bathe_oscillator().compile()
-    sol = system.simulate({"stiff.displacement_rate": -1.2}, 10.0, method="generalized_alpha", step=step, rho=0.0)
+    sol = system.simulate({"stiff.displacement_rate": -1.2}, 10.0, method="generalized-alpha", step=step, rho=0.0)
     rows = np.searchsorted(sol.t, expected["t"] - 1e-9)
     late = expected["t"] > 2.3
     assert sol.t[rows] == pytest.approx(expected["t"], abs=1e-9)

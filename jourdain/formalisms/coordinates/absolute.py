@@ -18,7 +18,6 @@ from ...errors import ModelError
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
 from ...model.joints import Coordinate, Drive, Joint, Motion
-from ...model.loads import FrameLoad, JointForce, LinkForce
 from ...model.model import Model
 from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, neg, sub, symbol
@@ -28,7 +27,7 @@ from ...symbolic.vectors import IDENTITY, NULL, Matrix, Vector, axis_rotation, q
 from ..equations import Equations, Row
 from ..loops.loop_closure import RelativePose, RowParts, closure_rows, cut_joint_closure, joint_rows, perpendiculars
 from ..tree.kinematics import GROUND
-from ..tree.newton_euler import Wrench
+from ..tree.links import Wrench
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ def _kept_coordinates(model: Model) -> list[Coordinate]:
     for joint in model.joints.values():
         wanted = joint.kind in _CHAINS or joint.drive != Drive() or any(count[id(c)] > 1 or c.motion is not None for c in joint.coordinates)
         wanted = wanted or any(s.id in used for c in joint.coordinates for s in (*c.q, *c.v, *c.a))
-        wanted = wanted or any(isinstance(x, JointForce) and x.joint is joint for x in model.loads.values())
+        wanted = wanted or any(joint is j for load in model.loads.values() for j in load.joints)
         if wanted:
             kept += joint.coordinates
     return _unique(iter(kept))
@@ -214,13 +213,7 @@ def _kept_coordinates(model: Model) -> list[Coordinate]:
 def _laws(model: Model) -> Iterator[Expr]:
     """All expressions in which a joint coordinate may stand (outputs apart: they are read afterwards)."""
     for load in model.loads.values():
-        if isinstance(load, JointForce):
-            yield load.force
-        elif isinstance(load, LinkForce):
-            yield load.tension
-        elif isinstance(load, FrameLoad):
-            yield from (*load.force, *load.torque)
-        yield load.potential
+        yield from (*load.laws, load.potential)
     for item in model.constraints.values():
         if isinstance(item, Equation):
             yield item.expression
@@ -273,7 +266,7 @@ class AbsoluteEquations(Equations):
 
     # -- forces ---------------------------------------------------------------------------------------------------
 
-    def _joint_force(self, joint: Joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    def add_joint_force(self, joint: Joint, c: Coordinate, force: Expr, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
         if c.motion is None:
             index = self.mixed._velocity_index[id(c)]
             forces[index] = add(forces[index], force)

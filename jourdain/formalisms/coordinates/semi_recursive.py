@@ -29,12 +29,13 @@ from ...errors import InputError
 from ...model.bodies import Frame
 from ...model.model import Model
 from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, div, mul
-from ...symbolic.vectors import AXES, IDENTITY, NULL, Inertia, MatrixTurn, Vector, steiner
+from ...symbolic.vectors import IDENTITY, NULL, Inertia, MatrixTurn, Vector, steiner
 from ..equations import Equations
 from ..tree.kinematics import Kinematics
-from ..tree.newton_euler import LinkMotion, Wrench, inertial_moment, reflected_inertias, relative_spin
+from ..tree.links import Link, LinkMotion, Relative, Wrench, inertial_moment
+from ..tree.newton_euler import reflected_inertias
 from ..tree.rods import Coupling
-from ..tree.tree import Link, Tree
+from ..tree.tree import Tree
 
 #: Points the velocities of the bodies may refer to.
 REFERENCES = ("origin", "cg", "body")
@@ -139,15 +140,9 @@ class SemiRecursive(Equations):
         """b_i of every joint: {u × (ρ − P); u} for R, {u; 0} for P."""
         k, found = self.kinematics, []
         for link in self.links:
-            own = []
-            for f in link.freedoms:
-                u = k.turned(link.index, AXES[f.axis])
-                if link.kind == "T":
-                    own.append(Column(u, NULL, f.index, f.ratio))
-                else:
-                    P = k.link_position(link.index)
-                    own.append(Column(u.cross(self.points[link.index] - P), u, f.index, f.ratio))
-            found.append(own)
+            arm = self.points[link.index] - k.link_position(link.index)
+            turned = k.turning(link.index)
+            found.append([Column(*f.velocities(turned, arm), f.index, f.ratio) for f in link.freedoms])
         return found
 
     # -- velocities -----------------------------------------------------------------------------------------------
@@ -158,13 +153,12 @@ class SemiRecursive(Equations):
         found: list[Vector] = []
         for link in self.links:
             before = found[link.parent] if link.parent >= 0 else NULL
-            found.append(before if link.kind == "T" else before + self._relative(link)[0])
+            found.append(before + self._relative(link).omega)
         return found
 
-    def _relative(self, link: Link) -> tuple[Vector, Vector]:
+    def _relative(self, link: Link) -> Relative:
         """u ż, and u z̈ where the motion is prescribed."""
-        rate, rate2 = relative_spin(link, acceleration=False)
-        return self.kinematics.turned(link.index, rate), self.kinematics.turned(link.index, rate2)
+        return Relative(*(self.kinematics.turned(link.index, x) for x in link.relative(acceleration=False)))
 
     @cached_property
     def bias(self) -> list[LinkMotion]:
@@ -180,14 +174,9 @@ class SemiRecursive(Equations):
 
     def _bias_step(self, link: Link, before: LinkMotion) -> tuple[Vector, Vector]:
         """d_i: for R with a = ω_p × u ż: {ω_p×(ω_p×(P − ρ_p)) + ω_i×(ω_i×(ρ_i − P)) + a×(ρ_i − P); a}, for P {… + 2ω_p × u ż; 0}."""
-        w, (rate, rate2) = before.omega, self._relative(link)
-        here = self.points[link.index]
         there = self.points[link.parent] if link.parent >= 0 else NULL
-        if link.kind == "T":
-            return w.cross(w.cross(here - there)) + w.cross(rate) * TWO + rate2, NULL
-        P, omega = self.kinematics.link_position(link.index), self.omegas[link.index]
-        a = w.cross(rate) + rate2
-        return w.cross(w.cross(P - there)) + omega.cross(omega.cross(here - P)) + a.cross(here - P), a
+        origin = self.kinematics.link_position(link.index)
+        return link.point_bias(before.omega, self._relative(link), there, origin, self.points[link.index])
 
     # -- inertia --------------------------------------------------------------------------------------------------
 
@@ -283,7 +272,7 @@ class SemiRecursive(Equations):
 
     # -- forces ---------------------------------------------------------------------------------------------------
 
-    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         """A force at r adds {F; r × F} to Q̄_i, about the reference point."""
         link = self.kinematics.place(frame).link
         if link < 0:

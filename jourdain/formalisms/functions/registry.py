@@ -50,19 +50,18 @@ def builder(function: Builder) -> Builder:
     return function
 
 
+#: Modules with builders that are not loaded with this one.
+HOMES = (
+    "functions.tree", "functions.linearisation", "functions.state_jacobian", "functions.residual", "functions.reduced",
+    "functions.drive_forces", "functions.semi_recursive", "tree.power", "coordinates.descriptor",
+)  # fmt: skip
+
+
 def derive(eq: Equations, name: str, **options: Any) -> SymbolicFunction:
     """The symbolic function of a name."""
     if name not in BUILDERS:
-        for module in (
-            "tree",
-            "linearisation",
-            "state_jacobian",
-            "residual",
-            "reduced",
-            "drive_forces",
-            "semi_recursive",
-        ):
-            import_module(f".{module}", __package__)
+        for module in HOMES:
+            import_module(f"jourdain.formalisms.{module}")
     if name not in BUILDERS:
         raise InputError(f"there is no function '{name}'; there are {', '.join(sorted(BUILDERS))}")
     return BUILDERS[name](eq, **options)

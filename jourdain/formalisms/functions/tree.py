@@ -100,7 +100,7 @@ def inverse_dynamics_external_function(eq: Equations, frames: tuple[str, ...]) -
     for path in frames:
         w = [symbol(f"{path}.{n}", "input") for n in ("fx", "fy", "fz", "tx", "ty", "tz")]
         symbols += w
-        eq._act(eq.model.frame(path), Vector(*w[:3]), Vector(*w[3:]), -1, wrenches)
+        eq.add_wrench(eq.model.frame(path), Vector(*w[:3]), Vector(*w[3:]), -1, wrenches)
     f = assemble(eq, "inverse_dynamics_external", "q v a", [], optional="")
     tau = vector_result("tau", inverse_dynamics(eq.tree, wrenches))
     inputs = [*f.inputs[:3], Argument("w", tuple(symbols), "wrenches: force and torque at each frame, world axes"), *f.inputs[3:]]

@@ -15,6 +15,7 @@ from ...model.constraints import Closure
 from ...symbolic.expr import ONE, TWO, Expr, add, div, mul
 from ...symbolic.vectors import AXES, NULL, Vector
 from ..tree.kinematics import Kinematics
+from ..tree.links import Freedom, Map
 from .loop_closure import perpendiculars
 
 #: Φ_z of one row by column, and Φ̇_z ż.
@@ -71,8 +72,7 @@ class ClosureRates:
         while i != base:
             link = k.tree.links[i]
             for f in link.freedoms:
-                u = k.turned(i, AXES[f.axis], base) * f.ratio
-                slopes[f.index] = slopes.get(f.index, NULL) + (u if link.kind == "T" else u.cross(arm))
+                slopes[f.index] = slopes.get(f.index, NULL) + f.velocities(self._scaled(i, f), arm)[0]
             arm = arm + k.arm(link, base)
             i = link.parent
         return Moving(k.position(frame, base), k.velocity(frame, base), k.acceleration(frame, base, acceleration=False), slopes)
@@ -85,10 +85,16 @@ class ClosureRates:
         i = k.place(frame).link
         while i != base:
             link = k.tree.links[i]
-            for f in link.freedoms if link.kind != "T" else []:
-                slopes[f.index] = slopes.get(f.index, NULL) + (k.turned(i, AXES[f.axis], base) * f.ratio).cross(u)
+            for f in link.freedoms:
+                turning = f.velocities(self._scaled(i, f), NULL)[1]
+                if not turning.is_zero:
+                    slopes[f.index] = slopes.get(f.index, NULL) + turning.cross(u)
             i = link.parent
         return Moving(u, w.cross(u), alpha.cross(u) + w.cross(w.cross(u)), slopes)
+
+    def _scaled(self, link: int, freedom: Freedom) -> Map:
+        turned = self.kinematics.turning(link, self.base)
+        return lambda v: turned(v) * freedom.ratio
 
     def _normal(self, a: Vector, b: Vector) -> Rates:
         return _product(self._vector(self.closure.a, a), self._vector(self.closure.b, b))

@@ -17,7 +17,8 @@ from ...symbolic.graph import substitute
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Vector, steiner
 from ..equations import Equations, Row
 from ..tree.kinematics import GROUND, Kinematics
-from ..tree.newton_euler import Wrench, link_motions, reflected_inertias
+from ..tree.links import Wrench
+from ..tree.newton_euler import link_motions, reflected_inertias
 from ..tree.tree import Tree
 
 #: The symbols of quasi-velocities and multipliers, so that derivations of one model can be compared.
@@ -112,8 +113,8 @@ class _LoadsOnBodies(Equations):
         simple = substitute([r.expression for r in rows], self._positive)
         return [Row(r.name, e, r.nonholonomic) for r, e in zip(rows, simple, strict=True)]
 
-    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
-        super()._act(frame, force, torque, base, wrenches)
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+        super().add_wrench(frame, force, torque, base, wrenches)
         add_wrench(self.kinematics, self.on_bodies, frame, frame.body, force, torque, base)
 
 

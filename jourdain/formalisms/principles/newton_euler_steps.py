@@ -12,9 +12,8 @@ from collections.abc import Mapping
 
 from ...symbolic.expr import ZERO, Expr, add, mul, neg, sub, symbol
 from ...symbolic.graph import substitute
-from ...symbolic.vectors import AXES, NULL, Vector
-from ..tree.newton_euler import Wrench
-from ..tree.tree import Link
+from ...symbolic.vectors import NULL, Vector
+from ..tree.links import Wrench
 from .derivation import Derivation, balance, combined, coordinate_names, reduced, speeds_step
 from .free_bodies import FreeBody, Mechanics
 from .printing import Line, ModelNotation, Step, Term, equals
@@ -85,14 +84,9 @@ class FreeBodies:
             F, L = wrenches[link.name]
             moment = L + (points[link.name] - m.kinematics.link_position(link.index)).cross(F)
             for freedom in link.freedoms:
-                axis = m.kinematics.turned(link.index, AXES[freedom.axis])
-                part = axis.dot(F if _slides(link) else moment)
+                part = freedom.along(m.kinematics.turning(link.index), F, moment)
                 found[freedom.index] = add(found[freedom.index], mul(freedom.ratio, part))
         return found
-
-
-def _slides(link: Link) -> bool:
-    return link.kind == "T"
 
 
 def newton_euler(mechanics: Mechanics, speeds: Speeds, notation: ModelNotation) -> Derivation:

@@ -15,7 +15,8 @@ from ...symbolic.graph import evaluate, free_symbols, substitute
 from ...symbolic.vectors import Vector
 from ..equations import Equations
 from .composite_body import mass_matrix
-from .newton_euler import Wrench, inverse_dynamics
+from .links import Wrench
+from .newton_euler import inverse_dynamics
 
 _ACCELERATION = KINDS["acceleration"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, div, mul, neg, sub
-from ...symbolic.vectors import AXES, NULL, Inertia, Matrix, Vector
-from .newton_euler import LinkMotion, Wrench, link_motions, reflected_inertias, relative_spin
-from .tree import Freedom, Link, Tree
+from ...symbolic.expr import ONE, ZERO, Expr, add, div, mul, neg, sub
+from ...symbolic.vectors import NULL, Inertia, Matrix, Vector
+from .links import Freedom, Link, Wrench
+from .newton_euler import link_motions, reflected_inertias
+from .tree import Tree
 
 
 class Articulated:
@@ -27,9 +28,9 @@ def _skew(s: Vector) -> Matrix:
     return Matrix((Vector(ZERO, neg(s.z), s.y), Vector(s.z, ZERO, neg(s.x)), Vector(neg(s.y), s.x, ZERO)))
 
 
-def _rigid(link: Link, motion: LinkMotion, external: Wrench | None) -> Articulated:
-    """Inertia and velocity-dependent force of one link (``motion`` with zero accelerations and no gravity)."""
-    m, s, I, w = link.mass, link.moment, link.inertia, motion.omega
+def own_body(link: Link, w: Vector, external: Wrench | None) -> Articulated:
+    """Inertia of one link alone, and its force at the angular velocity ω without accelerations."""
+    m, s, I = link.moments
     force = w.cross(w.cross(s)) if not s.is_zero else NULL
     moment = w.cross(I @ w)
     if external is not None:
@@ -41,18 +42,18 @@ def accelerations(tree: Tree, forces: Sequence[Expr], external: Mapping[int, Wre
     """v̇ for given generalised forces (and external wrenches on links); every coordinate moves one link only."""
     speeds = link_motions(tree, gravity=False, acceleration=False)
     rotor = reflected_inertias(tree)
-    bodies = [_rigid(link, speeds[link.index], (external or {}).get(link.index)) for link in tree.links]
-    bias = [_bias(tree, link, speeds) for link in tree.links]
+    bodies = [own_body(link, speeds[link.index].omega, (external or {}).get(link.index)) for link in tree.links]
+    bias = [link.bias(speeds[link.parent].omega if link.parent >= 0 else NULL) for link in tree.links]
     steps: list[list[Step]] = [[] for _ in tree.links]
     for link in reversed(tree.links):
         body = bodies[link.index]
         for freedom in link.freedoms:
-            steps[link.index].append(_eliminate(link, freedom, body, forces, rotor))
+            steps[link.index].append(eliminate(freedom, body, forces, rotor))
         a, alpha = bias[link.index]
         body.force = body.force + (body.A @ a) + (body.B @ alpha)
         body.moment = body.moment + (body.B.T @ a) + (body.C @ alpha)
         if link.parent >= 0:
-            _carry(link, body, bodies[link.parent])
+            carry(link, body, bodies[link.parent])
     return _outwards(tree, steps, bias)
 
 
@@ -62,28 +63,14 @@ def shares_coordinates(tree: Tree) -> bool:
     return len(set(indices)) != len(indices)
 
 
-def _bias(tree: Tree, link: Link, speeds: list[LinkMotion]) -> tuple[Vector, Vector]:
-    """Acceleration (of the origin, angular) that the link has beyond its parent's when the joint does not accelerate."""
-    omega_p = speeds[link.parent].omega if link.parent >= 0 else NULL
-    omega = link.into(omega_p)
-    centripetal = link.into(omega_p.cross(omega_p.cross(link.d)))
-    w, w2 = relative_spin(link, acceleration=False)
-    if link.kind == "T":
-        return centripetal + omega.cross(w) * TWO + omega.cross(omega.cross(link.slide)) + w2, NULL
-    return centripetal, omega.cross(w) + w2
-
-
 #: U_a, U_ω, 1/D and u of one eliminated freedom.
 Step = tuple[Vector, Vector, Expr, Expr]
 
 
-def _eliminate(link: Link, freedom: Freedom, body: Articulated, forces: Sequence[Expr], rotor: Mapping[int, Expr]) -> Step:
+def eliminate(freedom: Freedom, body: Articulated, forces: Sequence[Expr], rotor: Mapping[int, Expr]) -> Step:
     """Removes one freedom of the joint from the articulated inertia."""
-    k, r = freedom.axis, freedom.ratio
-    if link.kind == "T":
-        Ua, Uw, D, bias_force = body.A.column(k), body.B.rows[k], body.A.column(k)[k], body.force[k]
-    else:
-        Ua, Uw, D, bias_force = body.B.column(k), body.C.column(k), body.C.column(k)[k], body.moment[k]
+    r = freedom.ratio
+    Ua, Uw, D, bias_force = freedom.articulated(body.A, body.B, body.C, body.force, body.moment)
     if r is not ONE:
         Ua, Uw, D, bias_force = Ua * r, Uw * r, mul(mul(r, r), D), mul(r, bias_force)
     inverse = div(ONE, add(D, rotor.get(freedom.index, ZERO)))
@@ -108,12 +95,11 @@ def _reduced(body: Articulated, Ua: Vector, Uw: Vector, ga: Vector, gw: Vector) 
     return outer(body.A, Ua, ga), Matrix(rows), outer(body.C, Uw, gw)  # type: ignore[arg-type]
 
 
-def _carry(link: Link, body: Articulated, parent: Articulated) -> None:
+def carry(link: Link, body: Articulated, parent: Articulated) -> None:
     """Adds the reduced body to its parent: turned into the parent's axes and shifted to its origin."""
     A, B, C = body.A, body.B, body.C
-    force, moment = body.force, body.moment
-    if link.kind == "T":
-        A, B, C, moment = _shift(A, B, C, force, moment, link.slide)
+    force = body.force
+    A, B, C, moment = _shift(A, B, C, force, body.moment, link.slide)
     A, C = link.out_inertia(A), link.out_inertia(C)
     for turn in reversed(link.turns):
         columns = [turn.out(B.column(j)) for j in range(3)]
@@ -152,15 +138,11 @@ def _outwards(tree: Tree, steps: list[list[Step]], bias: list[tuple[Vector, Vect
     ground = (-tree.model.gravity, NULL)
     for link in tree.links:
         a_p, alpha_p = motion[link.parent] if link.parent >= 0 else ground
-        alpha = link.into(alpha_p)
-        a = link.into(a_p + alpha_p.cross(link.d))
-        if link.kind == "T":
-            a = a + alpha.cross(link.slide)
+        a, alpha = link.carried(a_p, alpha_p)
         a, alpha = a + bias[link.index][0], alpha + bias[link.index][1]
         for freedom, (Ua, Uw, inverse, u) in reversed(list(zip(link.freedoms, steps[link.index], strict=True))):
             theta = mul(sub(u, add(Ua.dot(a), Uw.dot(alpha))), inverse)
             result[freedom.index] = theta
-            step = AXES[freedom.axis] * mul(freedom.ratio, theta)
-            a, alpha = (a + step, alpha) if link.kind == "T" else (a, alpha + step)
+            a, alpha = freedom.moved(a, alpha, mul(freedom.ratio, theta))
         motion.append((a, alpha))
     return result

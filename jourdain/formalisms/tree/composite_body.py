@@ -5,34 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...symbolic.expr import ZERO, Expr, add, mul
-from ...symbolic.vectors import AXES, Inertia, Vector, steiner
-from .newton_euler import Wrench, reflected_inertias
+from ...symbolic.vectors import Inertia, Vector, steiner
+from .links import Freedom, Link, MassMoments, Wrench
+from .newton_euler import reflected_inertias
 from .rods import CoupledColumns
-from .tree import Freedom, Link, Tree
+from .tree import Tree
 
 
-def composite_inertias(tree: Tree, further: Mapping[int, tuple[Expr, Vector, Inertia]] | None = None) -> list[tuple[Expr, Vector, Inertia]]:
+def composite_inertias(tree: Tree, further: Mapping[int, MassMoments] | None = None) -> list[MassMoments]:
     """Mass, first moment and inertia of each link with all it carries, about its origin.
 
     ``further`` gives links inertia of their own in addition.
     """
-    totals = [(link.mass, link.moment, link.inertia) for link in tree.links]
+    totals = [link.moments for link in tree.links]
     for i, (m, s, I) in (further or {}).items():
         totals[i] = (add(totals[i][0], m), totals[i][1] + s, totals[i][2] + I)
     for link in reversed(tree.links):
         if link.parent < 0:
             continue
         m, s, I = totals[link.index]
-        if link.kind == "T" and not link.slide.is_zero:
-            I = I + steiner(s * 2.0 + link.slide * m, link.slide)
-            s = s + link.slide * m
-        s, I = link.out(s), link.out_inertia(I)
-        if not link.d.is_zero:
-            I = I + steiner(s * 2.0 + link.d * m, link.d)
-            s = s + link.d * m
+        s, I = shifted(m, s, I, link.slide)
+        s, I = shifted(m, link.out(s), link.out_inertia(I), link.d)
         above = totals[link.parent]
         totals[link.parent] = (add(above[0], m), above[1] + s, above[2] + I)
     return totals
+
+
+def shifted(m: Expr, s: Vector, I: Inertia, d: Vector) -> tuple[Vector, Inertia]:
+    """First moment and inertia about a point −d away (Steiner)."""
+    if d.is_zero:
+        return s, I
+    I = I + steiner(s * 2.0 + d * m, d)
+    return s + d * m, I
 
 
 def mass_matrix(tree: Tree) -> list[list[Expr]]:
@@ -44,11 +48,7 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
     for link in tree.links:
         m, s, I = composites[link.index]
         for freedom in link.freedoms:
-            e = AXES[freedom.axis]
-            if link.kind == "T":
-                force, moment = e * m, s.cross(e)
-            else:
-                force, moment = e.cross(s), I.column(freedom.axis)
+            force, moment = freedom.asked(m, s, I)
             arriving, entries = coupled.column(link, freedom) if coupled else ({}, [])
             _spread(tree, link, freedom, force, moment, M, arriving)
             for other, value in entries:
@@ -74,7 +74,7 @@ def _spread(
         for other in link.freedoms:
             if link.index == own and other.index > column:
                 continue
-            value = mul(mul(ratio, other.ratio), (force if link.kind == "T" else moment)[other.axis])
+            value = mul(mul(ratio, other.ratio), other.project(force, moment))
             row = other.index
             M[row][column] = add(M[row][column], value)
             if row != column:
@@ -83,10 +83,7 @@ def _spread(
                 M[row][row] = add(M[row][row], value)
         if link.parent < 0:
             return
-        if link.kind == "T":
-            moment = moment + link.slide.cross(force)
-        force = link.out(force)
-        moment = link.out(moment) + link.d.cross(force)
+        force, moment = link.inwards(force, moment)
         link = tree.links[link.parent]
         if link.index in arriving:
             force, moment = force + arriving[link.index][0], moment + arriving[link.index][1]

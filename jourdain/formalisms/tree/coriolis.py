@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from ...errors import InputError
 from ...symbolic.derivatives import sparse_jacobian
 from ...symbolic.expr import HALF, ZERO, Expr, add, mul, sub
-from ...symbolic.vectors import AXES, NULL, Vector
+from ...symbolic.vectors import NULL, Vector
 from ..equations import project_wrenches
 from .composite_body import composite_inertias, mass_matrix
-from .derivatives import Field, Table, composite_momenta, origin_rates, pair_tables
-from .newton_euler import LinkMotion, Wrench, link_motions
+from .derivatives import Table, composite_momenta, origin_rates, pair_tables
+from .links import Field, Link, LinkMotion, Wrench
+from .newton_euler import link_motions
 from .rods import coriolis_coupling
-from .tree import Link, Tree
+from .tree import Tree
 
 
 def coriolis_matrix(tree: Tree) -> Table:
@@ -47,15 +48,7 @@ def coriolis_matrix(tree: Tree) -> Table:
 
 def _fields(link: Link, motion: LinkMotion) -> list[list[Field]]:
     """Twice the accelerations that a unit of rate adds along the motion, and those of a unit of acceleration."""
-    found = []
-    for freedom in link.freedoms:
-        e = AXES[freedom.axis]
-        turning = motion.omega.cross(e) * 2.0
-        if link.kind == "T":
-            found.append([Field(NULL, NULL, turning), Field(NULL, NULL, e)])
-        else:
-            found.append([Field(e, turning, NULL), Field(NULL, e, NULL)])
-    return found
+    return [[f.by_rate(lambda e: motion.omega.cross(e) * 2.0), f.by_acceleration()] for f in link.freedoms]
 
 
 def gravity_vector(tree: Tree) -> list[Expr]:
@@ -66,10 +59,8 @@ def gravity_vector(tree: Tree) -> list[Expr]:
     for link in tree.links:
         up = link.into(upwards[link.parent] if link.parent >= 0 else -tree.model.gravity)
         upwards.append(up)
-        m, s, _ = composites[link.index]
         for freedom in link.freedoms:
-            e = AXES[freedom.axis]
-            held = mul(m, up[freedom.axis]) if link.kind == "T" else e.cross(s).dot(up)
+            held = freedom.asked(*composites[link.index])[0].dot(up)
             forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, held))
     if not tree.couplings:
         return forces

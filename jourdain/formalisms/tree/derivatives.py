@@ -33,9 +33,10 @@ from ...symbolic.graph import count, substitute, topological
 from ...symbolic.vectors import AXES, NULL, AxisTurn, Matrix, Turn, Vector
 from .articulated_body import accelerations, shares_coordinates
 from .composite_body import composite_inertias, mass_matrix
+from .links import STILL, Field, Freedom, Link, LinkMotion, MassMoments, Wrench
 from .mass_factor import SparseFactor
-from .newton_euler import LinkMotion, Wrench, inverse_dynamics, link_motions, link_wrenches, reflected_inertias, relative_spin
-from .tree import Freedom, Link, Tree
+from .newton_euler import inverse_dynamics, link_motions, link_wrenches, reflected_inertias
+from .tree import Tree
 
 Table = list[list[Expr]]
 
@@ -102,20 +103,19 @@ def _own_momentum(link: Link, motion: LinkMotion) -> Momentum:
 
 
 def origin_rates(tree: Tree, motions: Sequence[LinkMotion]) -> list[tuple[Vector, Vector]]:
-    """Twice the velocity of each joint's place from the parent's origin (parent's axes) and, for translations, twice
-    the velocity of the link's origin from there (its own axes)."""
+    """Twice the velocity of each joint's place from the parent's origin (parent's axes), and twice the velocity of the link's
+    origin from there (its own axes)."""
     rates = []
     for link in tree.links:
         before = motions[link.parent].omega if link.parent >= 0 else NULL
-        sliding = NULL
-        if link.kind == "T":
-            sliding = relative_spin(link)[0] * 2.0 + motions[link.index].omega.cross(link.slide * 2.0)
+        slide = link.slide
+        sliding = NULL if slide.is_zero else link.relative().velocity * 2.0 + motions[link.index].omega.cross(slide * 2.0)
         rates.append((before.cross(link.d * 2.0), sliding))
     return rates
 
 
 def composite_momenta(
-    tree: Tree, motions: Sequence[LinkMotion], composites: Sequence[tuple], rates: Sequence[tuple[Vector, Vector]]
+    tree: Tree, motions: Sequence[LinkMotion], composites: Sequence[MassMoments], rates: Sequence[tuple[Vector, Vector]]
 ) -> list[Momentum]:
     """Momenta of each link with all it carries."""
     totals = [_own_momentum(link, motions[link.index]) for link in tree.links]
@@ -123,9 +123,10 @@ def composite_momenta(
         if link.parent < 0:
             continue
         (m, s, _), (w, sliding), total = composites[link.index], rates[link.index], totals[link.index]
-        if link.kind == "T":
-            total = total.about(link.slide, sliding, m, s)
-            s = s + link.slide * m
+        slide = link.slide
+        if not slide.is_zero:
+            total = total.about(slide, sliding, m, s)
+            s = s + slide * m
         D = total.D
         for turn in reversed(link.turns):
             D = _turned(turn, D)
@@ -135,15 +136,6 @@ def composite_momenta(
 
 
 # --- one freedom -------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Field:
-    """Accelerations 2x × ρ̇ + α × ρ + a of the points a freedom carries."""
-
-    x: Vector
-    alpha: Vector
-    a: Vector
 
 
 @dataclass
@@ -162,7 +154,7 @@ class Column:
 
     def before(self, link: Link, rates: tuple[Vector, Vector]) -> Column:
         """About the origin and in the axes of the link's parent."""
-        column = self.moved(link.slide, rates[1]) if link.kind == "T" else self
+        column = self.moved(link.slide, rates[1])
         column = Column([(link.out(f), link.out(n)) for f, n in column.wrenches], link.out(column.reading))
         return column.moved(link.d, rates[0])
 
@@ -172,12 +164,12 @@ class Column:
         return add(add(self.reading.dot(field.x), n.dot(field.alpha)), f.dot(field.a))
 
 
-def first_column(link: Link, axis: int, fields: Sequence[Field], composite: tuple, momentum: Momentum) -> Column:
-    """What the fields of a freedom ask of all the link carries, about the link's own origin."""
+def first_column(freedom: Freedom, fields: Sequence[Field], composite: MassMoments, momentum: Momentum) -> Column:
+    """What the fields of a freedom ask of all its link carries, about the link's own origin."""
     m, s, I = composite
-    P, E, e = momentum.P, momentum.moment, AXES[axis]
+    P, E = momentum.P, momentum.moment
     wrenches = [(k.x.cross(P) + k.alpha.cross(s) + k.a * m, (E @ k.x) + (I @ k.alpha) + s.cross(k.a)) for k in fields]
-    return Column(wrenches, P.cross(e) if link.kind == "T" else E.T @ e)
+    return Column(wrenches, freedom.reading(P, E))
 
 
 def spread(tables: Sequence[Table], row: Freedom, column: Freedom, values: Sequence[Expr]) -> None:
@@ -187,15 +179,15 @@ def spread(tables: Sequence[Table], row: Freedom, column: Freedom, values: Seque
         table[row.index][column.index] = add(table[row.index][column.index], mul(ratio, value))
 
 
-def projections(at: Link, row: Freedom, column: Column) -> list[Expr]:
+def projections(row: Freedom, column: Column) -> list[Expr]:
     """Components of a column's wrenches along a freedom of the link it has been carried to."""
-    return [(f if at.kind == "T" else n)[row.axis] for f, n in column.wrenches]
+    return [row.project(f, n) for f, n in column.wrenches]
 
 
 def pair_tables(
     tree: Tree,
     fields: Sequence[Sequence[Sequence[Field]]],
-    composites: Sequence[tuple],
+    composites: Sequence[MassMoments],
     momenta: Sequence[Momentum],
     rates: Sequence[tuple[Vector, Vector]],
     wrenches: Sequence[Wrench] | None = None,
@@ -210,24 +202,20 @@ def pair_tables(
     tables = [[[ZERO] * tree.nv for _ in range(tree.nv)] for _ in range(depth)]
     for link in tree.links:
         for freedom, own in zip(link.freedoms, fields[link.index], strict=True):
-            column = first_column(link, freedom.axis, own, composites[link.index], momenta[link.index])
+            column = first_column(freedom, own, composites[link.index], momenta[link.index])
             for other in link.freedoms:
-                spread(tables, other, freedom, projections(link, other, column))
+                spread(tables, other, freedom, projections(other, column))
             if wrenches is not None:
-                column.wrenches[0] = _with_turned(link, freedom, column.wrenches[0], wrenches[link.index])
+                (f, n), (df, dn) = column.wrenches[0], freedom.change(*wrenches[link.index])
+                column.wrenches[0] = (f + df, n + dn)
             at = link
             while at.parent >= 0:
                 column = column.before(at, rates[at.index])
                 at = tree.links[at.parent]
                 for other, before in zip(at.freedoms, fields[at.index], strict=True):
-                    spread(tables, other, freedom, projections(at, other, column))
+                    spread(tables, other, freedom, projections(other, column))
                     spread(tables, freedom, other, [column.force_by(k) for k in before])
     return tables
-
-
-def _with_turned(link: Link, freedom: Freedom, change: Wrench, transmitted: Wrench) -> Wrench:
-    e, (f, n), (force, moment) = AXES[freedom.axis], change, transmitted
-    return (f, n + e.cross(force)) if link.kind == "T" else (f + e.cross(force), n + e.cross(moment))
 
 
 # --- inverse dynamics --------------------------------------------------------------------------------------------
@@ -235,22 +223,13 @@ def _with_turned(link: Link, freedom: Freedom, change: Wrench, transmitted: Wren
 
 def _fields(link: Link, motions: Sequence[LinkMotion]) -> list[list[Field]]:
     """For each freedom of a link the fields of its angle (or displacement), rate and acceleration."""
-    motion, found = motions[link.index], []
-    before = motion
-    if link.kind == "S":
-        # the axes of a free rotation are fixed in the child alone
-        parent = motions[link.parent] if link.parent >= 0 else LinkMotion(NULL, NULL, NULL)
-        before = LinkMotion(link.into(parent.omega), link.into(parent.omega_dot), NULL)
-    for freedom in link.freedoms:
-        e = AXES[freedom.axis]
-        e1, e2 = before.omega.cross(e), before.at(e)
-        rate = e1 + motion.omega.cross(e)
-        if link.kind == "T":
-            found.append([Field(NULL, NULL, e2), Field(NULL, NULL, rate), Field(NULL, NULL, e)])
-        else:
-            by_angle = Field(e1, e2, motion.acceleration.cross(e))
-            found.append([by_angle, Field(e, rate, NULL), Field(NULL, e, NULL)])
-    return found
+    motion = motions[link.index]
+    axes = link.axes_motion(motion, motions[link.parent] if link.parent >= 0 else STILL)
+
+    def change(e: Vector) -> Vector:
+        return axes.omega.cross(e) + motion.omega.cross(e)
+
+    return [[f.by_position(axes, motion.acceleration), f.by_rate(change), f.by_acceleration()] for f in link.freedoms]
 
 
 def recursive_derivatives(tree: Tree) -> tuple[Table, Table, Table]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ...model.bodies import Body, Frame
 from ...symbolic.expr import ONE, TWO, ZERO, Expr
-from ...symbolic.vectors import AXES, IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
-from .newton_euler import LinkMotion, relative_spin
+from ...symbolic.vectors import IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
+from .links import STILL, Freedom, Link, LinkMotion, Map
 from .rods import rods_with_mass
-from .tree import Freedom, Link, Placement, Tree
+from .tree import Placement, Tree
 
 GROUND = -1
 
@@ -87,6 +87,10 @@ class Kinematics:
             return v
         return _apply(self.link_rotation(link, base), v)
 
+    def turning(self, link: int, base: int = GROUND) -> Map:
+        """:meth:`turned` as a function of vectors of a link."""
+        return lambda v: self.turned(link, v, base)
+
     def link_position(self, link: int, base: int = GROUND) -> Vector:
         """Position of the link's origin in the base's axes."""
         if link == base:
@@ -100,8 +104,7 @@ class Kinematics:
 
     def arm(self, link: Link, base: int) -> Vector:
         """From the parent's origin to the link's, in the base's axes."""
-        arm = self.turned(link.parent, link.own_d, base)
-        return arm + self.turned(link.index, link.slide, base) if link.kind == "T" else arm
+        return self.turned(link.parent, link.own_d, base) + self.turned(link.index, link.slide, base)
 
     def link_rates(self, link: int, base: int = GROUND) -> tuple[Vector, Vector]:
         """Angular velocity and velocity of the origin relative to the base, in the base's axes."""
@@ -112,26 +115,23 @@ class Kinematics:
             this = self.tree.links[link]
             omega, v = self.link_rates(this.parent, base)
             v = v + omega.cross(self.arm(this, base))
-            spin = self.turned(link, relative_spin(this)[0], base)
-            found = (omega, v + spin) if this.kind == "T" else (omega + spin, v)
+            own = this.relative()
+            found = (omega + self.turned(link, own.omega, base), v + self.turned(link, own.velocity, base))
             self._rates[(link, base)] = found
         return found
 
     def link_acceleration(self, link: int, base: int = GROUND, acceleration: bool = True) -> LinkMotion:
         """Angular acceleration and acceleration of the origin relative to the base, in the base's axes."""
         if link == base:
-            return LinkMotion(NULL, NULL, NULL)
+            return STILL
         key = (link, base, acceleration)
         found = self._accelerations.get(key)
         if found is None:
             this = self.tree.links[link]
             before = self.link_acceleration(this.parent, base, acceleration)
-            spin, spin2 = (self.turned(link, w, base) for w in relative_spin(this, acceleration))
-            origin = before.acceleration + before.at(self.arm(this, base))
-            if this.kind == "T":
-                found = LinkMotion(before.omega, before.omega_dot, origin + spin2 + before.omega.cross(spin) * TWO)
-            else:
-                found = LinkMotion(before.omega + spin, before.omega_dot + before.omega.cross(spin) + spin2, origin)
+            w, w_dot, u, u_dot = (self.turned(link, x, base) for x in this.relative(acceleration))
+            origin = before.acceleration + before.at(self.arm(this, base)) + u_dot + before.omega.cross(u) * TWO
+            found = LinkMotion(before.omega + w, before.omega_dot + before.omega.cross(w) + w_dot, origin)
             self._accelerations[key] = found
         return found
 
@@ -201,13 +201,10 @@ class Kinematics:
         return translation, rotation
 
     def _column(self, link: Link, freedom: Freedom, point: Vector, base: int) -> tuple[Vector, Vector]:
-        axis = self.turned(link.index, AXES[freedom.axis], base)
-        origin = self.link_position(link.index, base)
+        turned = self.turning(link.index, base)
         if freedom.ratio is not ONE:
-            axis = axis * freedom.ratio
-        if link.kind == "T":
-            return axis, NULL
-        return axis.cross(point - origin), axis
+            return freedom.velocities(lambda v: turned(v) * freedom.ratio, point - self.link_position(link.index, base))
+        return freedom.velocities(turned, point - self.link_position(link.index, base))
 
     def wrench_on_link(self, frame: Frame | Body, force: Vector, torque: Vector, base: int = GROUND) -> tuple[int, Vector, Vector]:
         """A force at a frame's origin and a torque (base's axes) as a wrench about the link's origin, in its frame of expression.

@@ -17,13 +17,10 @@ from ...errors import InputError
 from ...model.joints import Coordinate
 from ...symbolic.expr import ONE, ZERO, Expr
 from ...symbolic.function import Argument, Result, SymbolicFunction
-from ...symbolic.graph import evaluate, substitute
+from ...symbolic.graph import evaluate
+from .links import SORTS, Link
 from .newton_euler import reflected_inertias
-from .tree import Link, Tree
-
-#: Codes of the kinds of links: rotation, translation, free rotation.
-ROTATION, TRANSLATION, FREE_ROTATION = range(3)
-_KIND = {"R": ROTATION, "T": TRANSLATION, "S": FREE_ROTATION}
+from .tree import Tree
 
 #: Sizes of the model and the gravity vector (m/s²), at the beginning of the block.
 HEADER = np.dtype([
@@ -31,14 +28,14 @@ HEADER = np.dtype([
     ("gravity", "f8", 3), ("spare", "i8", 7),
 ])  # fmt: skip
 
-#: One link.  ``q`` and ``v`` are the places of its coordinate in the vectors q and v (a prescribed link has v = −1 and
+#: One link.  ``positions`` and ``velocities`` count its coordinates.  ``q`` and ``v`` are the places of its coordinate in the vectors q and v (a prescribed link has v = −1 and
 #: q its place among the prescribed ones), ``motion`` the number of its own first freedom when every link is counted
 #: apart, ``leader`` that of the link which carries the coordinate if several share it.  The displacement is
 #: ratio·q + offset; ``rotation`` (link at zero displacement to parent) and ``position`` (of the joint in the parent's
 #: axes) place the joint; ``moment`` is the first moment, ``inertia`` xx, yy, zz, xy, xz, yz about the link's origin;
 #: ``rotor`` is the inertia of drives reflected to the coordinate.
 LINK = np.dtype([
-    ("parent", "i8"), ("kind", "i8"), ("axis", "i8"), ("q", "i8"), ("v", "i8"), ("motion", "i8"), ("leader", "i8"),
+    ("parent", "i8"), ("positions", "i8"), ("velocities", "i8"), ("q", "i8"), ("v", "i8"), ("motion", "i8"), ("leader", "i8"),
     ("rotation", "f8", 9), ("position", "f8", 3), ("mass", "f8"), ("moment", "f8", 3), ("inertia", "f8", 6),
     ("ratio", "f8"), ("offset", "f8"), ("rotor", "f8"),
 ])  # fmt: skip
@@ -52,9 +49,9 @@ def word(dtype: np.dtype, field: str) -> int:
 
 @dataclass(frozen=True)
 class Sort:
-    """What steps know of a link before any number: kind, axis, and what is absent altogether."""
+    """What steps know of a link before any number: its sort by letter, its axis, and what is absent altogether."""
 
-    kind: str
+    letter: str
     axis: int
     #: whether its coordinate is free (not prescribed)
     free: bool
@@ -69,12 +66,17 @@ class Sort:
     def label(self) -> str:
         """A short name."""
         flags = zip("ftpmg", (self.free, self.turned, self.placed, self.massive, self.geared), strict=True)
-        return f"{self.kind}{self.axis}" + "".join(letter for letter, present in flags if present)
+        return f"{self.letter}{self.axis}" + "".join(letter for letter, present in flags if present)
+
+    @property
+    def link(self) -> type[Link]:
+        """The class of the link."""
+        return SORTS[self.letter]
 
     @property
     def freedoms(self) -> int:
         """Number of freedoms of the joint."""
-        return (3 if self.kind == "S" else 1) if self.free else 0
+        return self.link.velocities if self.free else 0
 
 
 class LinkArrays:
@@ -134,37 +136,38 @@ class LinkArrays:
         for link in tree.links:
             if link.freedoms:
                 v = link.freedoms[0].index
-                q = places[v][0]
+                q = places[v]
                 leader = leaders.setdefault(v, motion)
             else:
                 v, q, leader = -1, len(self.prescribed) // 3, motion
-                self.prescribed += [link.displacement, link.rate, link.rate2]
-            rows.append((link.parent, _KIND[link.kind], link.axis, q, v, motion, leader))
-            motion += 3 if link.kind == "S" else 1
-        for i, name in enumerate(("parent", "kind", "axis", "q", "v", "motion", "leader")):
+                self.prescribed += link.prescribed
+            rows.append((link.parent, link.positions, link.velocities, q, v, motion, leader))
+            motion += link.velocities
+        for i, name in enumerate(("parent", "positions", "velocities", "q", "v", "motion", "leader")):
             self.links[name] = [row[i] for row in rows]
         head = self.header[0]
         head["links"], head["nq"], head["nv"] = len(rows), sum(len(c.q) for c in tree.coordinates), tree.nv
         head["motions"], head["prescribed"] = motion, len(self.prescribed) // 3
-        head["followers"] = sum(row[5] != row[6] for row in rows)
+        head["followers"] = int((self.links["motion"] != self.links["leader"]).sum())
 
     # -- numbers --------------------------------------------------------------------------------------------------
 
     def _write_constants(self, tree: Tree) -> None:
         """Writes what is a number already, and remembers the place of every other expression."""
-        places = _places(tree.coordinates)
         rotors = dict(reflected_inertias(tree))
         start, size = HEADER.itemsize // 8, LINK.itemsize // 8
         first = word(LINK, "rotation")
         entries = [(word(HEADER, "gravity") + i, e) for i, e in enumerate(tree.model.gravity)]
         for link in tree.links:
-            turn = tree._constant_turns[link.index]
+            turn = link.constant_turn
             rotation = _UNTURNED if turn is None else turn.matrix().entries
-            ratio, offset, rotor = _transmission(link, places, rotors)
+            ratio, offset = link.transmission if link.freedoms else (ONE, ZERO)
+            # the rotor's inertia stands on the first link that its coordinate moves
+            rotor = rotors.pop(link.freedoms[0].index, ZERO) if link.freedoms else ZERO
             massive = link.mass is not ZERO or not link.own_inertia.is_zero
             geared = ratio is not ONE or offset is not ZERO or rotor is not ZERO
             free, placed = bool(link.freedoms), not link.d.is_zero
-            self.sorts.append(Sort(link.kind, link.axis, free, turn is not None, placed, massive, geared))
+            self.sorts.append(Sort(link.letter, link.axis, free, turn is not None, placed, massive, geared))
             values = (
                 *rotation, *link.d, link.mass, *link.own_moment, *link.own_inertia.entries, ratio, offset, rotor,
             )  # fmt: skip
@@ -199,24 +202,13 @@ class LinkArrays:
 _UNTURNED = (ONE, ZERO, ZERO, ZERO, ONE, ZERO, ZERO, ZERO, ONE)
 
 
-def _places(coordinates: Sequence[Coordinate]) -> dict[int, tuple[int, Coordinate]]:
-    """For the first velocity of each coordinate: its place in q, and the coordinate."""
+def _places(coordinates: Sequence[Coordinate]) -> dict[int, int]:
+    """For the first velocity of each coordinate: its place in q."""
     found, q, v = {}, 0, 0
     for c in coordinates:
-        found[v] = (q, c)
+        found[v] = q
         q, v = q + len(c.q), v + len(c.v)
     return found
 
 
-def _transmission(link: Link, places: Mapping[int, tuple[int, Coordinate]], rotors: dict[int, Expr]) -> tuple[Expr, Expr, Expr]:
-    """Ratio and offset of a link's displacement, and the rotor inertia (on the first link its coordinate moves)."""
-    if not link.freedoms or link.kind == "S":
-        return ONE, ZERO, ZERO
-    freedom = link.freedoms[0]
-    symbol = places[freedom.index][1].q[0]
-    same = link.displacement is symbol
-    offset = ZERO if same else substitute([link.displacement], {symbol: ZERO})[0]
-    return freedom.ratio, offset, rotors.pop(freedom.index, ZERO)
-
-
-__all__ = ["FREE_ROTATION", "HEADER", "LINK", "ROTATION", "TRANSLATION", "LinkArrays", "Sort", "word"]
+__all__ = ["HEADER", "LINK", "LinkArrays", "Sort", "word"]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, sub, symbol
+from ...symbolic.expr import ONE, ZERO, Expr, add, mul, sub, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
-from ...symbolic.functions import cos, sin
-from ...symbolic.vectors import AXES, NO_INERTIA, NULL, AxisTurn, Inertia, Matrix, MatrixTurn, Turn, Vector, quaternion_rotation, steiner
-from .articulated_body import Articulated, _carry, _eliminate, _rigid
+from ...symbolic.vectors import AXES, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Turn, Vector
+from .articulated_body import Articulated, carry, eliminate, own_body
+from .composite_body import shifted
 from .link_arrays import LINK, Sort, word
-from .newton_euler import LinkMotion, _sliding, inertial_moment, relative_spin
-from .tree import Freedom, Link
+from .links import Link, LinkMotion
 
 #: Entries of a row of memory: how the link stands in its parent (cosine and sine, displacement, or matrix) ...
 TURN = 0
@@ -35,9 +34,9 @@ class _Inputs:
     """Symbols of everything a step may read."""
 
     def __init__(self, sort: Sort, row: int) -> None:
-        size = 3 if sort.kind == "S" else 1
+        size = sort.link.velocities
         self.record = _symbols("c", LINK.itemsize // 8 - word(LINK, "rotation"))
-        self.q = _symbols("q", 4 if sort.kind == "S" else 1)
+        self.q = _symbols("q", sort.link.positions)
         self.v = _symbols("v", size)
         self.u = _symbols("u", size)
         self.own = _symbols("own", row)
@@ -68,24 +67,14 @@ def _vector(values: Sequence[Expr], at: int) -> Vector:
 
 def _link(sort: Sort, x: _Inputs) -> Link:
     """A link of symbols; how it is turned and displaced is set by :func:`_place` or :func:`_placed`."""
-    link = Link()
-    link.index, link.parent, link.children, link.name = 0, -1, [], "link"
-    link.kind, link.axis, link.angle, link.total = sort.kind, sort.axis, None, ZERO
-    link.turns = [MatrixTurn(_matrix(x.field("rotation", 9)))] if sort.turned else []
-    link.d = _vector(x.field("position", 3), 0) if sort.placed else NULL
-    link.displacement = link.rate = link.rate2 = ZERO
-    link.spin = link.spin2 = NULL
+    turn = MatrixTurn(_matrix(x.field("rotation", 9))) if sort.turned else None
+    link = sort.link(0, "link", -1, sort.axis, turn, _vector(x.field("position", 3), 0) if sort.placed else NULL)
     link.mass, link.moment, link.inertia = ZERO, NULL, NO_INERTIA
     if sort.massive:
         link.mass, link.moment = x.field("mass", 1)[0], _vector(x.field("moment", 3), 0)
         link.inertia = Inertia(*x.field("inertia", 6))
-    ratio, link.freedoms = _ratio(sort, x), []
-    if sort.free:
-        link.freedoms = [Freedom(j, j if sort.kind == "S" else sort.axis, ratio) for j in range(sort.freedoms)]
-    if sort.kind == "S":
-        link.spin, link.spin2 = Vector(*x.v), Vector(*x.u)
-    else:
-        link.rate, link.rate2 = mul(ratio, x.v[0]), mul(ratio, x.u[0])
+    offset = x.field("offset", 1)[0] if sort.geared else ZERO
+    link.move(x.q, x.v, x.u, _ratio(sort, x), offset, 0 if sort.free else None)
     return link
 
 
@@ -101,38 +90,21 @@ def _matrix(entries: Sequence[Expr]) -> Matrix:
     return Matrix((_vector(entries, 0), _vector(entries, 3), _vector(entries, 6)))
 
 
-def _place(sort: Sort, x: _Inputs, link: Link) -> list[Expr]:
+def _place(link: Link) -> list[Expr]:
     """Turns and displaces the link by its coordinate; the nine entries of the row that remember it."""
-    if sort.kind == "S":
-        R = quaternion_rotation(*x.q)
-        link.turns = [*link.turns, MatrixTurn(R)]
-        return R.entries
-    theta = add(mul(_ratio(sort, x), x.q[0]), x.field("offset", 1)[0]) if sort.geared else x.q[0]
-    if sort.kind == "T":
-        link.displacement = theta
-        return [theta] + [ZERO] * 8
-    turn = AxisTurn(sort.axis, cos(theta), sin(theta))
-    link.turns = [*link.turns, turn]
-    return [turn.c, turn.s] + [ZERO] * 7
+    _turn(link, link.own_turn())
+    numbers = link.remembered()
+    return numbers + [ZERO] * (OMEGA - TURN - len(numbers))
 
 
-def _placed(sort: Sort, x: _Inputs, link: Link) -> None:
+def _placed(link: Link, x: _Inputs) -> None:
     """Turns and displaces the link as its row remembers."""
-    if sort.kind == "T":
-        link.displacement = x.own[TURN]
-        return
-    turn: Turn = AxisTurn(sort.axis, x.own[TURN], x.own[TURN + 1])
-    if sort.kind == "S":
-        turn = MatrixTurn(_matrix(x.own[TURN : TURN + 9]))
-    link.turns = [*link.turns, turn]
+    _turn(link, link.recalled(x.own[TURN:OMEGA]))
 
 
-def _carried(link: Link, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
-    """A force and moment about the link's origin as they act about the parent's, in its axes."""
-    if link.kind == "T":
-        moment = moment + link.slide.cross(force)
-    f = link.out(force)
-    return f, link.out(moment) + link.d.cross(f)
+def _turn(link: Link, turn: Turn | None) -> None:
+    if turn is not None:
+        link.turns = [*link.turns, turn]
 
 
 def _added(x: _Inputs, at: int, *vectors: Vector) -> list[Expr]:
@@ -148,19 +120,12 @@ def newton_outwards(sort: Sort) -> SymbolicFunction:
     """Motion of a link from its parent's, and the force and moment it needs."""
     x = _Inputs(sort, NEWTON_ROW)
     link = _link(sort, x)
-    turn = _place(sort, x, link)
+    turn = _place(link)
     before = LinkMotion(_vector(x.parent, OMEGA), _vector(x.parent, OMEGA2), _vector(x.parent, ACCELERATION))
-    omega, omega_dot = link.into(before.omega), link.into(before.omega_dot)
-    if link.kind != "T":
-        spin, spin2 = relative_spin(link)
-        omega_dot = omega_dot + omega.cross(spin) + spin2
-        omega = omega + spin
-    motion = LinkMotion(omega, omega_dot, link.into(before.acceleration + before.at(link.d)))
-    if link.kind == "T":
-        motion.acceleration = motion.acceleration + _sliding(link, motion, True)
-    force = motion.acceleration * link.mass + motion.at(link.moment) - _vector(x.wrench, 0)
-    moment = inertial_moment(link.inertia, motion) + link.moment.cross(motion.acceleration) - _vector(x.wrench, 3)
-    own = [*turn, *motion.omega, *motion.omega_dot, *motion.acceleration, *force, *moment]
+    motion = link.motion(before)
+    force, moment = link.inertial_wrench(motion)
+    needed = (*(force - _vector(x.wrench, 0)), *(moment - _vector(x.wrench, 3)))
+    own = [*turn, *motion.omega, *motion.omega_dot, *motion.acceleration, *needed]
     return x.function(f"newton_outwards_{sort.label}", own, (), ())
 
 
@@ -168,13 +133,13 @@ def newton_inwards(sort: Sort) -> SymbolicFunction:
     """Joint force of a link, and its force and moment handed to the parent."""
     x = _Inputs(sort, NEWTON_ROW)
     link = _link(sort, x)
-    _placed(sort, x, link)
+    _placed(link, x)
     force, moment = _vector(x.own, FORCE), _vector(x.own, FORCE + 3)
     new = []
     for j, freedom in enumerate(link.freedoms):
-        projected = mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis])
+        projected = mul(freedom.ratio, freedom.project(force, moment))
         new.append(add(x.old[j], add(projected, mul(_rotor(sort, x), x.u[j]))))
-    return x.function(f"newton_inwards_{sort.label}", (), _added(x, FORCE, *_carried(link, force, moment)), new)
+    return x.function(f"newton_inwards_{sort.label}", (), _added(x, FORCE, *link.inwards(force, moment)), new)
 
 
 # --- composite bodies --------------------------------------------------------------------------------------------
@@ -184,7 +149,7 @@ def composite_outwards(sort: Sort) -> SymbolicFunction:
     """Place of a link, and its own mass, first moment and inertia."""
     x = _Inputs(sort, COMPOSITE_ROW)
     link = _link(sort, x)
-    own = [*_place(sort, x, link), link.mass, *link.moment, *link.inertia.entries]
+    own = [*_place(link), link.mass, *link.moment, *link.inertia.entries]
     return x.function(f"composite_outwards_{sort.label}", own, (), ())
 
 
@@ -192,28 +157,26 @@ def composite_inwards(sort: Sort) -> SymbolicFunction:
     """What a unit acceleration of each freedom asks of all that the link carries; all that, added to the parent."""
     x = _Inputs(sort, COMPOSITE_ROW)
     link = _link(sort, x)
-    _placed(sort, x, link)
+    _placed(link, x)
     m, s, I = x.own[COMPOSITE], _vector(x.own, COMPOSITE + 1), Inertia(*x.own[COMPOSITE + 4 : COMPOSITE + 10])
     columns: list[Expr] = []
     for freedom in link.freedoms:
-        e = AXES[freedom.axis] * freedom.ratio
-        force, moment = (e * m, s.cross(e)) if link.kind == "T" else (e.cross(s), I @ e)
-        columns += [*force, *moment]
-    if link.kind == "T":
-        s, I = s + link.slide * m, I + steiner(s * 2.0 + link.slide * m, link.slide)
-    s, I = link.out(s), link.out_inertia(I)
-    s, I = s + link.d * m, I + steiner(s * 2.0 + link.d * m, link.d)
+        force, moment = freedom.asked(m, s, I)
+        columns += [*(force * freedom.ratio), *(moment * freedom.ratio)]
+    s, I = shifted(m, s, I, link.slide)
+    s, I = shifted(m, link.out(s), link.out_inertia(I), link.d)
     parent = [add(x.parent[COMPOSITE + i], e) for i, e in enumerate((m, *s, *I.entries))]
     return x.function(f"composite_inwards_{sort.label}", columns, parent, ())
 
 
 def composite_spread(sort: Sort) -> SymbolicFunction:
-    """A force and moment (given as ``wrench``) carried from a link to its parent."""
+    """The share of a force and moment (given as ``wrench``) in each freedom of a link, and both carried to its parent."""
     x = _Inputs(sort, COMPOSITE_ROW)
     link = _link(sort, x)
-    _placed(sort, x, link)
-    force, moment = _carried(link, _vector(x.wrench, 0), _vector(x.wrench, 3))
-    return x.function(f"composite_spread_{sort.label}", (), [*force, *moment], ())
+    _placed(link, x)
+    force, moment = _vector(x.wrench, 0), _vector(x.wrench, 3)
+    shares = [mul(f.ratio, f.project(force, moment)) for f in link.freedoms]
+    return x.function(f"composite_spread_{sort.label}", (), [e for v in link.inwards(force, moment) for e in v], shares)
 
 
 # --- articulated bodies ------------------------------------------------------------------------------------------
@@ -234,17 +197,11 @@ def articulated_outwards(sort: Sort) -> SymbolicFunction:
     """Angular velocity, bias accelerations, and the inertia and bias force of the link alone."""
     x = _Inputs(sort, ARTICULATED_ROW)
     link = _link(sort, x)
-    turn = _place(sort, x, link)
+    turn = _place(link)
     omega_p = _vector(x.parent, OMEGA)
-    omega = link.into(omega_p)
-    bias, bias2 = link.into(omega_p.cross(omega_p.cross(link.d))), NULL
-    rate, rate2 = relative_spin(link, acceleration=False)
-    if link.kind == "T":
-        bias = bias + omega.cross(rate) * TWO + omega.cross(omega.cross(link.slide)) + rate2
-    else:
-        bias2 = omega.cross(rate) + rate2
-        omega = omega + rate
-    body = _rigid(link, LinkMotion(omega, NULL, NULL), (_vector(x.wrench, 0), _vector(x.wrench, 3)))
+    omega = link.into(omega_p) + link.relative().omega
+    bias, bias2 = link.bias(omega_p)
+    body = own_body(link, omega, (_vector(x.wrench, 0), _vector(x.wrench, 3)))
     return x.function(f"articulated_outwards_{sort.label}", [*turn, *omega, *bias, *bias2, *_entries(body)], (), ())
 
 
@@ -252,16 +209,16 @@ def articulated_inwards(sort: Sort) -> SymbolicFunction:
     """The joint eliminated from the link's articulated body; what is left of it, to the parent."""
     x = _Inputs(sort, ARTICULATED_ROW)
     link = _link(sort, x)
-    _placed(sort, x, link)
+    _placed(link, x)
     body, parent = _body(x.own), _body(x.parent)
     steps: list[Expr] = []
     for freedom in link.freedoms:
-        U, U2, inverse, u = _eliminate(link, freedom, body, x.u, {0: _rotor(sort, x)})
+        U, U2, inverse, u = eliminate(freedom, body, x.u, {0: _rotor(sort, x)})
         steps += [*U, *U2, inverse, u]
     bias, bias2 = _vector(x.own, BIAS), _vector(x.own, BIAS + 3)
     body.force = body.force + (body.A @ bias) + (body.B @ bias2)
     body.moment = body.moment + (body.B.T @ bias) + (body.C @ bias2)
-    _carry(link, body, parent)
+    carry(link, body, parent)
     return x.function(f"articulated_inwards_{sort.label}", steps, _entries(parent), ())
 
 
@@ -269,20 +226,15 @@ def articulated_accelerations(sort: Sort) -> SymbolicFunction:
     """Accelerations of a link and of its freedoms from those of its parent."""
     x = _Inputs(sort, ARTICULATED_ROW)
     link = _link(sort, x)
-    _placed(sort, x, link)
-    a_p, alpha_p = _vector(x.parent, MOVE), _vector(x.parent, MOVE + 3)
-    alpha = link.into(alpha_p)
-    a = link.into(a_p + alpha_p.cross(link.d)) + _vector(x.own, BIAS)
-    if link.kind == "T":
-        a = a + alpha.cross(link.slide)
-    alpha = alpha + _vector(x.own, BIAS + 3)
+    _placed(link, x)
+    a, alpha = link.carried(_vector(x.parent, MOVE), _vector(x.parent, MOVE + 3))
+    a, alpha = a + _vector(x.own, BIAS), alpha + _vector(x.own, BIAS + 3)
     new = [ZERO] * sort.freedoms
     for j in reversed(range(sort.freedoms)):
         at, freedom = STEP + STEP_SIZE * j, link.freedoms[j]
         U, U2, inverse, u = _vector(x.own, at), _vector(x.own, at + 3), x.own[at + 6], x.own[at + 7]
         new[j] = mul(sub(u, add(U.dot(a), U2.dot(alpha))), inverse)
-        move = AXES[freedom.axis] * mul(freedom.ratio, new[j])
-        a, alpha = (a + move, alpha) if link.kind == "T" else (a, alpha + move)
+        a, alpha = freedom.moved(a, alpha, mul(freedom.ratio, new[j]))
     return x.function(f"articulated_accelerations_{sort.label}", [*a, *alpha], (), new)
 
 
@@ -290,16 +242,16 @@ def articulated_response(sort: Sort) -> SymbolicFunction:
     """Forces alone through an articulated body that is reduced already."""
     x = _Inputs(sort, ARTICULATED_ROW)
     link = _link(sort, x)
-    _placed(sort, x, link)
+    _placed(link, x)
     force, moment = _vector(x.own, BODY + 21), _vector(x.own, BODY + 24)
     steps: list[Expr] = []
     for j, freedom in enumerate(link.freedoms):
         at = STEP + STEP_SIZE * j
-        u = sub(x.u[j], mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis]))
+        u = sub(x.u[j], mul(freedom.ratio, freedom.project(force, moment)))
         U, U2, scaled = _vector(x.own, at), _vector(x.own, at + 3), mul(u, x.own[at + 6])
         steps += [*U, *U2, x.own[at + 6], u]
         force, moment = force + U * scaled, moment + U2 * scaled
-    parent = _added(x, BODY + 21, *_carried(link, force, moment))
+    parent = _added(x, BODY + 21, *link.inwards(force, moment))
     return x.function(f"articulated_response_{sort.label}", steps, parent, ())
 
 
@@ -310,7 +262,7 @@ def pose_outwards(sort: Sort) -> SymbolicFunction:
     """Rotation to the ground's axes and position of a link from those of its parent."""
     x = _Inputs(sort, POSE_ROW)
     link = _link(sort, x)
-    _place(sort, x, link)
+    _place(link)
     R, p = _matrix(x.parent), _vector(x.parent, 9)
     position = link.d + link.out(link.slide)
     columns = [R @ link.out(e) for e in AXES]

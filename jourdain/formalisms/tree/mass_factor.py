@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from ...symbolic.expr import ONE, ZERO, Expr, div, mul, sub
 from .composite_body import mass_matrix
-from .newton_euler import Wrench, inverse_dynamics
+from .links import Wrench
+from .newton_euler import inverse_dynamics
 from .tree import Tree
 
 

@@ -11,12 +11,13 @@ from typing import Literal
 from ...errors import InputError, ModelError
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, div
-from ...symbolic.vectors import AXES, IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
+from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from .composite_body import composite_inertias
 from .kinematics import GROUND, Kinematics, centre_of_mass
+from .links import Link
 from .newton_euler import link_motions, link_wrenches
 from .rods import Coupling, rods_with_mass
-from .tree import Link, Tree
+from .tree import Tree
 
 
 def linear_momentum(kinematics: Kinematics) -> Vector:
@@ -118,13 +119,10 @@ def centroidal_momentum_matrix(kinematics: Kinematics) -> list[list[Expr]]:
     centre = centre_of_mass_position(poses)
     rows = [[ZERO] * tree.nv for _ in range(6)]
     for link in tree.links:
-        m, s, I = composites[link.index]
         R, origin = _frame_of_expression(poses, link)
         for freedom in link.freedoms:
-            e = AXES[freedom.axis] * freedom.ratio
-            p, h = (e * m, s.cross(e)) if link.kind == "T" else (e.cross(s), I @ e)
-            p = R @ p
-            h = R @ h + (origin - centre).cross(p)
+            p, h = (R @ (x * freedom.ratio) for x in freedom.asked(*composites[link.index]))
+            h = h + (origin - centre).cross(p)
             for i, x in enumerate((*p, *h)):
                 rows[i][freedom.index] = add(rows[i][freedom.index], x)
     return rows

@@ -7,39 +7,13 @@ a + U r, so that F = m a + U s (s the first moment) and N = I ω̇ + ω × I ω 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ...symbolic.expr import TWO, ZERO, Expr, add, mul, neg, sub
-from ...symbolic.vectors import NULL, Inertia, Vector
+from ...symbolic.expr import ZERO, Expr, add, mul
+from ...symbolic.vectors import NULL, Vector
+from .links import LinkMotion, Wrench
 from .rods import coupling_wrenches
-from .tree import Link, Tree
-
-
-class LinkMotion:
-    """Angular velocity and acceleration, the matrix U and the acceleration of the origin of one link."""
-
-    __slots__ = ("acceleration", "omega", "omega_dot", "rows")
-
-    def __init__(self, omega: Vector, omega_dot: Vector, acceleration: Vector) -> None:
-        self.omega = omega
-        self.omega_dot = omega_dot
-        self.acceleration = acceleration
-        x, y, z = omega.x, omega.y, omega.z
-        ax, ay, az = omega_dot.x, omega_dot.y, omega_dot.z
-        xy, xz, yz = mul(x, y), mul(x, z), mul(y, z)
-        xx, yy, zz = mul(x, x), mul(y, y), mul(z, z)
-        self.rows = (
-            Vector(neg(add(yy, zz)), sub(xy, az), add(xz, ay)),
-            Vector(add(xy, az), neg(add(xx, zz)), sub(yz, ax)),
-            Vector(sub(xz, ay), add(yz, ax), neg(add(xx, yy))),
-        )
-
-    def at(self, r: Vector) -> Vector:
-        """U r: acceleration of a point relative to the origin."""
-        if r.is_zero:
-            return NULL
-        a, b, c = self.rows
-        return Vector(a.dot(r), b.dot(r), c.dot(r))
+from .tree import Tree
 
 
 def link_motions(
@@ -49,53 +23,8 @@ def link_motions(
     ground = LinkMotion(NULL, NULL, -tree.model.gravity if gravity else NULL)
     motions: list[LinkMotion] = []
     for link in tree.links:
-        before = motions[link.parent] if link.parent >= 0 else ground
-        omega = link.into(before.omega)
-        omega_dot = link.into(before.omega_dot)
-        spin, spin2 = relative_spin(link, acceleration)
-        if link.kind != "T":
-            omega_dot = omega_dot + omega.cross(spin) + spin2
-            omega = omega + spin
-        origin = link.into(before.acceleration + before.at(link.d))
-        motion = LinkMotion(omega, omega_dot, origin)
-        if link.kind == "T":
-            motion.acceleration = origin + _sliding(link, motion, acceleration)
-        motions.append(motion)
+        motions.append(link.motion(motions[link.parent] if link.parent >= 0 else ground, acceleration))
     return motions
-
-
-def relative_spin(link: Link, acceleration: bool = True) -> tuple[Vector, Vector]:
-    """Relative angular velocity and its derivative, in the link's axes."""
-    if link.kind == "S":
-        return link.spin, (link.spin2 if acceleration else NULL)
-    w = [ZERO, ZERO, ZERO]
-    w2 = [ZERO, ZERO, ZERO]
-    w[link.axis] = link.rate
-    if acceleration or not link.freedoms:
-        w2[link.axis] = link.rate2
-    return Vector(*w), Vector(*w2)
-
-
-def _sliding(link: Link, motion: LinkMotion, acceleration: bool) -> Vector:
-    """Relative, Coriolis and centripetal acceleration of a translation."""
-    w, w2 = relative_spin(link, acceleration)  # the same components, read as a translation
-    return w2 + motion.omega.cross(w) * TWO + motion.at(link.slide)
-
-
-def inertial_moment(I: Inertia, m: LinkMotion) -> Vector:
-    """I ω̇ + ω × I ω with the products of rates taken from U."""
-    w, a = m.omega, m.omega_dot
-    (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = m.rows
-    x = add(mul(I.xx, a.x), mul(sub(I.zz, I.yy), mul(w.y, w.z)))
-    x = add(x, sub(add(mul(I.xz, uyx), mul(I.yz, sub(uyy, uzz))), mul(I.xy, uzx)))
-    y = add(mul(I.yy, a.y), mul(sub(I.xx, I.zz), mul(w.x, w.z)))
-    y = add(y, sub(add(mul(I.xy, uzy), mul(I.xz, sub(uzz, uxx))), mul(I.yz, uxy)))
-    z = add(mul(I.zz, a.z), mul(sub(I.yy, I.xx), mul(w.x, w.y)))
-    z = add(z, sub(add(mul(I.yz, uxz), mul(I.xy, sub(uxx, uyy))), mul(I.xz, uyz)))
-    return Vector(x, y, z)
-
-
-Wrench = tuple[Vector, Vector]
 
 
 def link_wrenches(
@@ -109,8 +38,7 @@ def link_wrenches(
     totals: list[Wrench] = []
     rods = coupling_wrenches(tree, motions, ground) if tree.couplings else {}
     for link, motion in zip(tree.links, motions, strict=True):
-        force = motion.acceleration * link.mass + motion.at(link.moment)
-        moment = inertial_moment(link.inertia, motion) + link.moment.cross(motion.acceleration)
+        force, moment = link.inertial_wrench(motion)
         if link.index in rods:
             f, n = rods[link.index]
             force, moment = force + f, moment + n
@@ -121,11 +49,7 @@ def link_wrenches(
     for link in reversed(tree.links):
         if link.parent < 0:
             continue
-        force, moment = totals[link.index]
-        if link.kind == "T":
-            moment = moment + link.slide.cross(force)
-        f = link.out(force)
-        n = link.out(moment) + link.d.cross(f)
+        f, n = link.inwards(*totals[link.index])
         above = totals[link.parent]
         totals[link.parent] = (above[0] + f, above[1] + n)
     return totals
@@ -134,16 +58,19 @@ def link_wrenches(
 def inverse_dynamics(tree: Tree, external: Mapping[int, Wrench] | None = None, acceleration: bool = True) -> list[Expr]:
     """φ(q, v, a) = M a + c: generalised forces for given accelerations (or c alone)."""
     wrenches = link_wrenches(tree, link_motions(tree, acceleration=acceleration), external, -tree.model.gravity)
-    forces = [ZERO] * tree.nv
-    for link in tree.links:
-        force, moment = wrenches[link.index]
-        for freedom in link.freedoms:
-            projected = (force if link.kind == "T" else moment)[freedom.axis]
-            forces[freedom.index] = add(forces[freedom.index], mul(freedom.ratio, projected))
+    forces = joint_forces(tree, wrenches)
     if acceleration:
         a = tree.a
         for i, inertia in reflected_inertias(tree).items():
             forces[i] = add(forces[i], mul(inertia, a[i]))
+    return forces
+
+
+def joint_forces(tree: Tree, wrenches: Sequence[Wrench]) -> list[Expr]:
+    """Sᵀ{F; N} of the wrenches that the links' joints transmit."""
+    forces = [ZERO] * tree.nv
+    for link in tree.links:
+        link.add_forces(forces, *wrenches[link.index])
     return forces
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model.loads import FrameLoad, JointForce, LinkForce
 from ...symbolic.derivatives import jvp
-from ...symbolic.expr import KINDS, ZERO, Expr, add, mul, neg, sub
+from ...symbolic.expr import KINDS, ZERO, Expr, add, mul, sub
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.functions import tanh
 from ...symbolic.graph import free_symbols, substitute
-from ...symbolic.vectors import Vector
 from ..equations import FRICTION_SPEED, Equations
 from ..functions.registry import assemble, builder, vector_result
+from ..loads import power
 
 _PASSIVE_IF_WITHOUT = KINDS["time"] | KINDS["input"]
 
@@ -33,43 +32,14 @@ def _at_rest(laws: Sequence[Expr]) -> list[Expr]:
     return substitute(laws, still)
 
 
-def _power(eq: Equations, load: JointForce | LinkForce | FrameLoad, laws: Sequence[Expr]) -> Expr:
-    """Power of a load whose law is replaced by ``laws``."""
-    if isinstance(load, JointForce):
-        return mul(*eq.resolve([laws[0], load.coordinate.v[0]]))
-    if isinstance(load, LinkForce):
-        return neg(mul(*eq.resolve([laws[0], load.rate])))
-    k = eq.kinematics
-    values = eq.resolve(laws)
-    force, torque = Vector(*values[:3]), Vector(*values[3:])
-    if load.axes is not None:
-        R = k.rotation(load.axes)
-        force, torque = R @ force, R @ torque
-    v, w = k.velocity(load.frame), k.angular_velocity(load.frame)
-    if load.reaction is not None:
-        w_r = k.angular_velocity(load.reaction)
-        v = v - k.velocity(load.reaction) - w_r.cross(k.position(load.frame) - k.position(load.reaction))
-        w = w - w_r
-    return add(force.dot(v), torque.dot(w))
-
-
-def _laws(load: JointForce | LinkForce | FrameLoad) -> list[Expr]:
-    if isinstance(load, JointForce):
-        return [load.force]
-    if isinstance(load, LinkForce):
-        return [load.tension]
-    return [*load.force, *load.torque]
-
-
 @builder
 def load_powers(eq: Equations) -> SymbolicFunction:
     """Powers (W): dissipated by all laws, supplied by all laws."""
     flow = {**eq.flow, **dict(zip(eq.z, eq.state_rates, strict=True))}
     dissipated, supplied = ZERO, ZERO
     for load in eq.model.loads.values():
-        laws = _laws(load)
-        resting = _power(eq, load, _at_rest(laws))
-        dissipated = sub(dissipated, sub(_power(eq, load, laws), resting))
+        resting = power(load, eq, _at_rest(load.laws))
+        dissipated = sub(dissipated, sub(power(load, eq, load.laws), resting))
         supplied = add(supplied, add(resting, jvp(eq.resolve([load.potential]), flow)[0]))
     for joint in eq.model.joints.values():
         drive = joint.drive

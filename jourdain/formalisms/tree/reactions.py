@@ -20,9 +20,10 @@ from ...symbolic.expr import ZERO, Expr, add, mul, neg
 from ...symbolic.vectors import IDENTITY, NULL, Vector
 from ..equations import Equations
 from .kinematics import GROUND, Kinematics
-from .newton_euler import LinkMotion, Wrench, inertial_moment, link_motions
+from .links import Link, LinkMotion, Wrench, inertial_moment
+from .newton_euler import link_motions
 from .rods import rod_end_forces, rods_with_mass
-from .tree import Link, Placement, Tree, prescribed_rates
+from .tree import Placement, Tree, prescribed_rates
 
 Axes = Literal["world", "parent", "child"]
 
@@ -79,8 +80,8 @@ def driving_forces(model: Model, external: Mapping[str, tuple[Any, Any]] | None 
             if motion.coordinate.motion is not None:
                 forward = branch.reverse == any(c == -1.0 for c in motion.axis)
                 ratio = motion.ratio if forward else neg(motion.ratio)
-                forces[name] = add(forces[name], mul(ratio, (force if link.kind == "T" else moment)[link.axis]))
-            force, moment = _inwards(link, force, moment)
+                forces[name] = add(forces[name], mul(ratio, link.driving_force(force, moment)))
+            force, moment = link.inwards(force, moment)
         inertia = branch.joint.drive.reflected_inertia
         if inertia is not ZERO and (last := branch.joint.motions[-1]).coordinate.motion is not None:
             _, _, rate2 = prescribed_rates(model.time, last.coordinate.motion)
@@ -105,7 +106,7 @@ def _transmitted(
     for branch in reversed(tree.model.topology.branches):
         far = near = totals[branch.body.name]
         for link in _crossed(tree, branch):
-            near = _inwards(link, *near)
+            near = link.inwards(*near)
         before = _inner_body(branch).name
         if before in totals:
             totals[before] = (totals[before][0] + near[0], totals[before][1] + near[1])
@@ -149,7 +150,7 @@ class _LoadsByBody(Equations):
         super().__init__(model)
         self.by_body: dict[str, Wrench] = {}
 
-    def _act(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         if not frame.body.is_ground:
             f, n = _on_link(self.kinematics, frame, force, torque, base)
             before = self.by_body.get(frame.body.name, (NULL, NULL))
@@ -195,14 +196,6 @@ def _crossed(tree: Tree, branch: Branch) -> list[Link]:
         links.append(tree.links[index])
         index = tree.links[index].parent
     return links
-
-
-def _inwards(link: Link, force: Vector, moment: Vector) -> Wrench:
-    """A wrench about the link's origin as one about its parent's, in the parent's axes."""
-    if link.kind == "T":
-        moment = moment + link.slide.cross(force)
-    force = link.out(force)
-    return force, link.out(moment) + link.d.cross(force)
 
 
 # --- point, sign and axes ----------------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ from ...errors import InputError
 from ...model.bodies import Body
 from ...model.model import Model
 from ...symbolic.derivatives import jacobian
-from ...symbolic.expr import ONE, ZERO, Expr, add, mul, symbol
+from ...symbolic.expr import ONE, ZERO, Expr, symbol
 from ...symbolic.graph import evaluate
 from ...symbolic.vectors import AXES, NULL, Inertia, Matrix, Vector
-from .newton_euler import LinkMotion, Wrench, inertial_moment, inverse_dynamics, link_motions, reflected_inertias
+from .links import Link, LinkMotion, Wrench, inertial_moment
+from .newton_euler import inverse_dynamics, link_motions, reflected_inertias
 from .reactions import expressed_place
 from .rods import rods_with_mass
 from .tree import Tree
@@ -81,13 +82,8 @@ def _projected(tree: Tree, index: int, force: Vector, moment: Vector) -> list[Ex
     forces = [ZERO] * tree.nv
     while index >= 0:
         link = tree.links[index]
-        for freedom in link.freedoms:
-            part = mul(freedom.ratio, (force if link.kind == "T" else moment)[freedom.axis])
-            forces[freedom.index] = add(forces[freedom.index], part)
-        if link.kind == "T":
-            moment = moment + link.slide.cross(force)
-        force = link.out(force)
-        moment = link.out(moment) + link.d.cross(force)
+        link.add_forces(forces, force, moment)
+        force, moment = link.inwards(force, moment)
         index = link.parent
     return forces
 
@@ -233,7 +229,7 @@ class ParameterTree(Tree):
         self.symbols = {f"{b}.{e}": symbol(f"{b}.{e}") for b in model.bodies for e in ENTRIES}
         super().__init__(model, regroup, share)
 
-    def _add_inertia(self, link, body: Body, p: Vector, R: Matrix) -> None:  # type: ignore[no-untyped-def]
+    def _add_inertia(self, link: Link, body: Body, p: Vector, R: Matrix) -> None:
         m, x, y, z, *inertia = (self.symbols[f"{body.name}.{e}"] for e in ENTRIES)
         stand_in = Body(self.model, body.name)
         stand_in.mass, stand_in.moment, stand_in.inertia = m, Vector(x, y, z), Inertia(*inertia)

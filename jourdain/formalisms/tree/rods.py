@@ -16,12 +16,12 @@ from ...model.constraints import Closure
 from ...model.model import Model
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import TWO, ZERO, Expr, add, mul, neg, sub
-from ...symbolic.vectors import AXES, IDENTITY, NULL, Inertia, Matrix, Vector
+from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Vector
+from .links import Freedom, Link, LinkMotion, Map, Wrench
 
 if TYPE_CHECKING:
     from .kinematics import Kinematics
-    from .newton_euler import LinkMotion, Wrench
-    from .tree import Freedom, Link, Tree
+    from .tree import Tree
 
 
 def rods_with_mass(model: Model) -> list[Closure]:
@@ -70,19 +70,20 @@ class Coupling:
         rods = tuple((beta, q, p) for beta, p, q in self.rods)
         return Coupling(self.b, self.a, rods, self.mass, self.moment_b, self.moment_a, self.dyad.T)
 
-    def force_on_a(self, u: Vector, at: Vector | None) -> tuple[Vector, Vector]:
-        """What a unit acceleration of b along u, or about u at a point, asks of a: Σβ{1; ρ̃_a} r̈_b (eq. 59)."""
-        if at is None:
-            return u * self.mass, self.moment_a.cross(u)
+    def force_on_a(self, freedom: Freedom, turned: Map, at: Vector) -> Wrench:
+        """What a unit acceleration of b by a freedom of a link, whose origin is at a point, asks of a: Σβ{1; ρ̃_a} r̈_b (eq. 59)."""
+        v, w = freedom.velocities(turned, -at)
+        if w.is_zero:  # all points move alike
+            return v * self.mass, self.moment_a.cross(v)
         if len(self.rods) <= FEW:
             force, moment = NULL, NULL
             for beta, p, q in self.rods:
-                f = u.cross(q - at) * beta
+                f = freedom.velocities(turned, q - at)[0] * beta
                 force, moment = force + f, moment + p.cross(f)
             return force, moment
-        v, D = at.cross(u), self.dyad
+        D = self.dyad
         trace = add(add(D[0, 0], D[1, 1]), D[2, 2])
-        return v * self.mass + u.cross(self.moment_b), self.moment_a.cross(v) + u * trace - D.T @ u
+        return v * self.mass + w.cross(self.moment_b), self.moment_a.cross(v) + w * trace - D.T @ w
 
     def asked_of_a(self, R: Matrix, motion: LinkMotion) -> Wrench:
         """Σβ{1; ρ̃_a}(a + U ρ_b) with the motion of b in its axes, R from these to the axes of a."""
@@ -143,7 +144,6 @@ def coupling_wrenches(tree: Tree, motions: list[LinkMotion], ground: Vector) -> 
     ``ground`` is the acceleration of the ground (−g where gravity is taken as an acceleration).
     """
     from .kinematics import Kinematics
-    from .newton_euler import LinkMotion
 
     found: dict[int, Wrench] = {}
     kinematics = Kinematics(tree)
@@ -230,7 +230,7 @@ class CoupledColumns:
             for c, second in ((coupling, True), (coupling.swapped, False)):
                 if link.index == base or link.index not in self._beyond(c.b, base):
                     continue
-                force, moment = c.force_on_a(*self._axis(link, freedom, base))
+                force, moment = c.force_on_a(freedom, *self._origin(link, base))
                 if second:
                     entries += self._entries(c.a, base, force, moment)
                 if base >= 0:
@@ -245,18 +245,17 @@ class CoupledColumns:
         chain = self.tree.ancestors(link)
         return chain[: chain.index(base)] if base >= 0 else chain
 
-    def _axis(self, link: Link, freedom: Freedom, base: int) -> tuple[Vector, Vector | None]:
-        """Direction of a freedom and, for a rotation, the point it goes through, in the base's axes."""
-        u = self.kinematics.turned(link.index, AXES[freedom.axis], base)
-        return u, None if link.kind == "T" else self.kinematics.link_position(link.index, base)
+    def _origin(self, link: Link, base: int) -> tuple[Map, Vector]:
+        """How the link's vectors are turned to the base's axes, and where its origin is in them."""
+        return self.kinematics.turning(link.index, base), self.kinematics.link_position(link.index, base)
 
     def _entries(self, end: int, base: int, force: Vector, moment: Vector) -> list[tuple[Freedom, Expr]]:
         found = []
         for i in self._beyond(end, base):
             other = self.tree.links[i]
             for freedom in other.freedoms:
-                u, at = self._axis(other, freedom, base)
-                value = u.dot(force) if at is None else u.dot(moment - at.cross(force))
+                turned, at = self._origin(other, base)
+                value = freedom.along(turned, force, moment - at.cross(force))
                 found.append((freedom, mul(freedom.ratio, value)))
         return found
 

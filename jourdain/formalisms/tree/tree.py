@@ -17,105 +17,10 @@ from ...model.bodies import Body, Frame
 from ...model.joints import Coordinate, Motion
 from ...model.model import Model
 from ...symbolic.derivatives import jvp
-from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, mul, neg, sub
-from ...symbolic.vectors import (
-    AXES,
-    IDENTITY,
-    NO_INERTIA,
-    NULL,
-    AxisTurn,
-    Inertia,
-    Matrix,
-    MatrixTurn,
-    Turn,
-    Vector,
-    quaternion_rotation,
-    steiner,
-    turn_of,
-)
+from ...symbolic.expr import ONE, ZERO, Expr, add, neg, sub
+from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Turn, Vector, steiner, turn_of
+from .links import SORTS, Link
 from .rods import Coupling, take_up_rods
-
-
-class Freedom:
-    """A velocity coordinate that moves a link: its index, the axis 0, 1, 2 and the ratio of transmission."""
-
-    __slots__ = ("axis", "index", "ratio")
-
-    def __init__(self, index: int, axis: int, ratio: Expr) -> None:
-        self.index = index
-        self.axis = axis
-        self.ratio = ratio
-
-
-class Link:
-    """One elementary link; vectors are written in its frame of expression."""
-
-    __slots__ = (
-        "angle", "axis", "children", "d", "displacement", "freedoms", "index", "inertia", "kind", "mass", "moment", "name", "own_d",
-        "own_inertia", "own_moment", "own_turns", "parent", "rate", "rate2", "root", "spin", "spin2", "total", "turns",
-    )  # fmt: skip
-    index: int
-    name: str
-    children: list[int]
-    freedoms: list[Freedom]
-    #: mass, first moment and inertia about the origin in the frame of expression, and the latter two in the own axes
-    mass: Expr
-    moment: Vector
-    inertia: Inertia
-    own_moment: Vector
-    own_inertia: Inertia
-    #: −1 for the ground
-    parent: int
-    #: "R" rotation, "T" translation, "S" free rotation
-    kind: str
-    axis: int
-    #: rotations from the parent's frame of expression to this one, outermost first
-    turns: list[Turn]
-    #: orientation of the link in its frame of expression (None: aligned)
-    angle: AxisTurn | None
-    #: the angle itself
-    total: Expr
-    #: the link whose own axes are the frame of expression
-    root: int
-    #: rotations from the parent's own axes to this link's own axes, and the joint's origin in the parent's own axes
-    own_turns: list[Turn]
-    own_d: Vector
-    #: position of the joint's origin from the parent's origin, in the parent's frame of expression
-    d: Vector
-    #: θ, θ̇, θ̈ of a rotation or translation
-    displacement: Expr
-    rate: Expr
-    rate2: Expr
-    #: relative angular velocity and its derivative of a free rotation
-    spin: Vector
-    spin2: Vector
-
-    def into(self, v: Vector) -> Vector:
-        """Components in this link's frame of expression of a vector given in the parent's."""
-        for turn in self.turns:
-            v = turn.into(v)
-        return v
-
-    def out(self, v: Vector) -> Vector:
-        """Components in the parent's frame of expression of a vector given in this link's."""
-        for turn in reversed(self.turns):
-            v = turn.out(v)
-        return v
-
-    def out_inertia(self, inertia: Inertia) -> Inertia:
-        """A tensor of this link's frame in the parent's."""
-        for turn in reversed(self.turns):
-            inertia = turn.out_inertia(inertia)
-        return inertia
-
-    @property
-    def slide(self) -> Vector:
-        """Displacement of a translation, in this link's frame of expression."""
-        if self.kind != "T":
-            return NULL
-        e = [ZERO, ZERO, ZERO]
-        e[self.axis] = self.displacement
-        return Vector(*e)
 
 
 class Placement:
@@ -147,8 +52,6 @@ class Tree:
         self._velocity_index: dict[int, int] = {}
         self._velocities = 0
         self._registered: set[int] = set()
-        self._quaternions: dict[int, Coordinate] = {}
-        self._constant_turns: dict[int, Turn | None] = {}
         self._share = share
         topology = model.topology
         self.cuts = topology.cuts
@@ -208,7 +111,7 @@ class Tree:
         """Adds the links of one joint and places the body behind it."""
         if reverse:
             a, b = b, a
-            if any(m.kind == "S" for m in motions):
+            if not all(SORTS[m.kind].reversible for m in motions):
                 raise ModelError(
                     f"joint '{name}' is reached from its child '{a.body.name}'; declare it from '{a.body.name}' to '{b.body.name}'"
                 )
@@ -230,34 +133,13 @@ class Tree:
         return None if R is IDENTITY else turn_of(R)
 
     def _add_link(self, name: str, parent: int, turn: Turn | None, d: Vector, motion: Motion, k: int, sign: int) -> int:
-        link = Link()
-        link.index = len(self.links)
-        link.name = name
-        link.parent = parent
-        link.kind = motion.kind
-        link.axis = k
-        link.turns = [] if turn is None else [turn]
-        link.d = d
-        link.children = []
-        link.mass, link.own_moment, link.own_inertia = ZERO, NULL, NO_INERTIA
-        link.displacement = link.rate = link.rate2 = ZERO
-        link.spin = link.spin2 = NULL
-        link.freedoms = []
+        link = SORTS[motion.kind](len(self.links), name, parent, k, turn, d)
         c = motion.coordinate
-        if motion.kind == "S":
-            link.spin, link.spin2 = Vector(*c.v), Vector(*c.a)
-            first = self._velocity_index[id(c)]
-            self._quaternions[link.index] = c
-            link.freedoms = [Freedom(first + j, j, ONE) for j in range(3)]
-        else:
-            ratio, offset = (motion.ratio, motion.offset) if sign > 0 else (neg(motion.ratio), neg(motion.offset))
-            free = c.motion is None or self._freed
-            theta, rate, rate2 = (c.q[0], c.v[0], c.a[0]) if free else prescribed_rates(self.model.time, c.motion)  # type: ignore[arg-type]
-            link.displacement, link.rate, link.rate2 = add(mul(ratio, theta), offset), mul(ratio, rate), mul(ratio, rate2)
-            if free:
-                link.freedoms = [Freedom(self._velocity_index[id(c)], k, ratio)]
+        free = c.motion is None or self._freed
+        q, v, a = (c.q, c.v, c.a) if free else ((x,) for x in prescribed_rates(self.model.time, c.motion))  # type: ignore[arg-type]
+        ratio, offset = (motion.ratio, motion.offset) if sign > 0 else (neg(motion.ratio), neg(motion.offset))
+        link.move(q, v, a, ratio, offset, self._velocity_index[id(c)] if free else None)
         self.links.append(link)
-        self._constant_turns[link.index] = turn
         return link.index
 
     def _add_inertia(self, link: Link, body: Body, p: Vector, R: Matrix) -> None:
@@ -287,24 +169,22 @@ class Tree:
         """Chooses the frame of expression and writes the link's constants in it."""
         parent = self.links[link.parent] if link.parent >= 0 else None
         before = parent.angle if parent is not None else None
-        constant_turn = self._constant_turns[link.index]
-        link.angle, link.total, link.root = None, ZERO, link.index
         link.own_d = link.d
         if before is not None:
             link.d = before.out(link.d)
-        own = _own_turn(link, self)
-        link.own_turns = _present(constant_turn, own)
-        shared = self._share and parent is not None and link.kind == "R" and parent.kind == "R"
-        if shared and parent is not None and parent.axis == link.axis and constant_turn is None:
-            link.root = parent.root
-            link.total = add(parent.total, link.displacement)
-            link.turns = []
-            link.angle = AxisTurn.by(link.axis, link.total)
+        own = link.own_turn()
+        link.own_turns = _present(link.constant_turn, own)
+        if parent is not None and self.continued(link):
+            link.join(parent)
         else:
-            link.turns = _present(before, constant_turn, own)
+            link.turns = _present(before, link.constant_turn, own)
         link.moment, link.inertia = link.own_moment, link.own_inertia
         if link.angle is not None:
             link.moment, link.inertia = link.angle.out(link.moment), link.angle.out_inertia(link.inertia)
+
+    def continued(self, link: Link) -> bool:
+        """Whether a link turns on about the axis of its parent, in one frame of expression with it."""
+        return self._share and link.parent >= 0 and link.constant_turn is None and link.continues(self.links[link.parent])
 
     # -- frames ---------------------------------------------------------------------------------------------------
 
@@ -320,16 +200,6 @@ class Tree:
             chain.append(index)
             index = self.links[index].parent
         return chain
-
-
-def _own_turn(link: Link, tree: Tree) -> Turn | None:
-    """The rotation that the joint itself makes."""
-    if link.kind == "R":
-        return AxisTurn.by(link.axis, link.displacement)
-    if link.kind == "T":
-        return None
-    c = next(c for c in tree.coordinates if c.is_quaternion and tree._velocity_index[id(c)] == link.freedoms[0].index)
-    return MatrixTurn(quaternion_rotation(*c.q))
 
 
 def _present(*turns: Turn | None) -> list[Turn]:
@@ -372,36 +242,20 @@ def prescribed_rates(time: Expr, motion: Expr) -> tuple[Expr, Expr, Expr]:
 def regroup_inertias(tree: Tree) -> None:
     """Moves to the parent what a joint cannot feel, from the tips inwards.
 
-    A body with mass m, first moment along the axis and inertia diag(J, J, 0) about an axis looks the same however it is
-    turned about that axis; a pure inertia looks the same however it is displaced; a point mass at a ball joint however
-    it is turned (Khalil and Gautier's base parameters, written as a shift of inertia).
+    Each sort of link says what its joint cannot feel (Khalil and Gautier's base parameters, written as a shift of inertia).
     """
     for link in reversed(tree.links):
-        m, s, I = link.mass, link.own_moment, link.own_inertia
-        if link.kind == "R":
-            k = link.axis
-            i, j = (k + 1) % 3, (k + 2) % 3
-            diagonal = [I.xx, I.yy, I.zz]
-            shared = tree._share and link.parent >= 0 and tree.links[link.parent].kind == "R" and tree.links[link.parent].axis == k
-            J = mul(HALF, add(diagonal[i], diagonal[j])) if shared and tree._constant_turns[link.index] is None else diagonal[j]
-            along = [ZERO, ZERO, ZERO]
-            along[k] = s[k]
-            xx, yy, zz = (ZERO if axis == k else J for axis in range(3))
-            moved = (m, Vector(*along), Inertia(xx, yy, zz, ZERO, ZERO, ZERO))
-        elif link.kind == "T":
-            moved = (ZERO, NULL, I)
-        else:
-            moved = (m, NULL, NO_INERTIA)
-        link.mass = sub(m, moved[0])
-        link.own_moment = s - moved[1]
-        link.own_inertia = I - moved[2]
+        m, s, I = moved = link.unfelt(tree.continued(link))
+        link.mass = sub(link.mass, m)
+        link.own_moment = link.own_moment - s
+        link.own_inertia = link.own_inertia - I
         if link.parent >= 0:
             _add_to_parent(tree, link, *moved)
 
 
 def _add_to_parent(tree: Tree, link: Link, m: Expr, s: Vector, I: Inertia) -> None:
     parent = tree.links[link.parent]
-    turn = tree._constant_turns[link.index]
+    turn = link.constant_turn
     if turn is not None:
         s, I = turn.out(s), turn.out_inertia(I)
     if not link.d.is_zero:
@@ -412,4 +266,4 @@ def _add_to_parent(tree: Tree, link: Link, m: Expr, s: Vector, I: Inertia) -> No
     parent.own_inertia = parent.own_inertia + I
 
 
-__all__ = ["AXES", "Freedom", "Link", "Placement", "Tree", "prescribed_rates", "regroup_inertias"]
+__all__ = ["Placement", "Tree", "prescribed_rates", "regroup_inertias"]

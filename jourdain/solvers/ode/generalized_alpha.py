@@ -67,7 +67,7 @@ from jourdain.solvers.ode.frame import (
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.rotation import position_rates, quaternion_rate, tangent_column, turn
 
-NAMES = ("generalized_alpha", "hht", "newmark", "trapezoidal")
+NAMES = ("generalized-alpha", "hht", "newmark", "trapezoidal")
 
 ITERATIONS = 12
 #: Newton stops when the displacement is known to this part of what the acceleration contributes to it.
@@ -520,7 +520,7 @@ def coefficients(name: str, rho: float = 0.8) -> tuple[float, float, float, floa
     if not lowest <= rho <= 1.0:
         raise InputError(f"method '{name}': rho = {rho} must lie between {lowest:g} (strongest damping) and 1 (none)")
     alpha_m = alpha_f = 0.0
-    if name == "generalized_alpha":
+    if name == "generalized-alpha":
         alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     elif name == "hht":
         alpha_f = (1.0 - rho) / (1.0 + rho)
@@ -541,7 +541,7 @@ def make_plan(nq: int, nv: int, nz: int, rows: int, holonomic: int, turns: int) 
 
 
 def method(
-    name: str = "generalized_alpha", rho: float = 0.8, plan: np.ndarray | None = None, *, adaptive: bool = False, redundant: bool = False
+    name: str = "generalized-alpha", rho: float = 0.8, plan: np.ndarray | None = None, *, adaptive: bool = False, redundant: bool = False
 ) -> Method:
     """The method for a plan of sizes; ``redundant`` says that some constraints repeat others."""
     if plan is None:

@@ -144,8 +144,8 @@ def verlet_dense(address: int) -> int:
 
 
 def method(name: str) -> Method:
-    """Return "semi_implicit_euler" or "velocity_verlet"."""
-    kernels = {"semi_implicit_euler": (1, euler_step, euler_dense), "velocity_verlet": (2, verlet_step, verlet_dense)}
+    """Return "semi-implicit-euler" or "velocity-verlet"."""
+    kernels = {"semi-implicit-euler": (1, euler_step, euler_dense), "velocity-verlet": (2, verlet_step, verlet_dense)}
     if name not in kernels:
         raise InputError(f"method '{name}' is unknown; choose one of {', '.join(kernels)}")
     order, step, dense = kernels[name]

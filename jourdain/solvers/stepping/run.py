@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -284,6 +284,19 @@ class Run:
         except ValueError:  # a value is not finite
             return None
         return None
+
+    def remember(self) -> dict[str, np.ndarray]:
+        """What a run of the same equations needs to go on as if this one had never stopped."""
+        return {"vec": self.vec.copy(), "lam": self.lam.copy(), "z": self.z.copy(), "step": self.clock[ap.H_NEXT : ap.H_NEXT + 1].copy()}
+
+    def recall(self, memory: Mapping[str, np.ndarray]) -> None:
+        """Takes over the memory of an earlier run; one of other equations is left alone."""
+        own = {"vec": self.vec, "lam": self.lam, "z": self.z}
+        if all(memory[n].shape == x.shape for n, x in own.items()):
+            for n, x in own.items():
+                x[...] = memory[n]
+            if self.count[ap.ADAPTIVE]:
+                self.clock[ap.H_NEXT] = self.clock[ap.H] = memory["step"][0]
 
     def statistics(self, seconds: float) -> dict[str, Any]:
         """The work that was done."""

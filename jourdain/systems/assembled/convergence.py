@@ -58,7 +58,7 @@ def convergence(
     exact: Mapping[str, Any] | None = None, reference: float | None = None, **options: Any,
 ) -> Convergence:  # fmt: skip
     """Errors of ``channels`` at ``end`` (s) for several steps and methods; see :meth:`.AssembledSystem.convergence`."""
-    from ...analysis.simulate import SimulationError
+    from ..run import SimulationError
 
     h = np.sort(np.asarray(steps, float))[::-1]
     if h.size < 2 or not (h > 0.0).all():

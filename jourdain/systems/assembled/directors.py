@@ -1,22 +1,21 @@
 """Any model in the energy-consistent engine: bodies by directors, joints as pairs, loads by potentials and laws.
 
-``model.compile(formulation="directors")`` answers every question of the common protocol in directors; its :meth:`Directors.simulate`
-marches with schemes that keep energy and momenta exactly, in large steps.
+``model.compile(formulation="directors")`` marches with schemes that keep energy and momenta exactly, in large steps; equilibrium, small
+motions and forces along a motion are computed by the engine's elements, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ...errors import InputError
 from ...formalisms.coordinates.directors import directors
 from ...results.solution import Solution
-from ..formulations import DescriptorFormulation
+from ..descriptor.system import DescriptorSystem
+from ..run import make_run
 from ..state import State
-from ..tree.system import System
+from ..system import verb
 from .from_model import DirectorAssembly, JointElements
 from .system import REDUCTIONS, AssembledSystem
 
@@ -24,98 +23,141 @@ if TYPE_CHECKING:
     from ...analysis.equilibrium import Equilibrium
     from ...analysis.inverse_dynamics import ActuatorForces, StaticForces
     from ...analysis.linearise import LinearSystem
+    from ...symbolic.expr import Expr
+    from ..inputs import Inputs
+    from ..run import Run, Settings
+    from ..tree.system import TreeSystem
 
 
-class Directors(DescriptorFormulation):
+#: For how many sets of inputs the elements are kept.
+MOST_KEPT = 8
+
+
+class DirectorSystem(DescriptorSystem):
     """A model with bodies by directors, in the energy-consistent engine.
 
-    Verbs, arguments and results are those of a compiled system, in its joint coordinates; what they say is computed by the engine's elements.
+    Accelerations, multipliers and reactions at an instant are those of the director coordinates with all constraints; motion, equilibrium,
+    small motions and forces along a motion are computed by the engine's elements; positions alone (``assemble``, ``kinematics``) are a matter
+    of joint coordinates and the same in every formulation.
+
+    ``reduction`` says what becomes of constraints in a run: "none", "projection", "bodies" (the internal ones of bodies are eliminated) or
+    "joints" (also those of a spanning tree of the pairs).
     """
 
     method = "energy-momentum"
 
-    def __init__(self, reference: System, **options: Any) -> None:
-        if options.get("reduction") in REDUCTIONS:
-            raise InputError(f"reduction '{options['reduction']}' is chosen with a run: simulate(…, reduction='{options['reduction']}')")
+    def __init__(self, reference: TreeSystem, reduction: str = "none", **options: Any) -> None:
+        if reduction not in REDUCTIONS:
+            raise InputError(f"formulation 'directors': reduction '{reduction}' is unknown; use one of {', '.join(REDUCTIONS)}")
         super().__init__(reference, "directors", directors, **options)
+        self.reduction = self.options["reduction"] = reduction
+        #: Assembled systems of ended runs by what is written into their elements.
+        self._idle: dict[Any, list[DirectorAssembly]] = {}
 
     def assembled(
         self, state: Any = None, inputs: Mapping[str, float] | None = None, elements: JointElements | None = None
     ) -> AssembledSystem:
         """The assembled system at a state (by default zero, loops closed), to look at its elements, its report and its schemes."""
-        start = self.reference.assemble({}) if state is None else self.reference.state(state)
-        return DirectorAssembly(self.system, start, inputs, elements=elements).system
+        start = self.assemble({}) if state is None else self.state(state)
+        return DirectorAssembly(self.own, start, inputs, elements=elements).system
 
-    def simulate(  # type: ignore[override]
-        self, x0: Any, t: float | Sequence[float], step: float = 1e-2, method: str = "energy-momentum", inputs: Mapping[str, Any] | None = None,
-        times: Any = None, outputs: int | None = None, parameters: np.ndarray | None = None,
-        elements: JointElements | None = None, **options: Any,
-    ) -> Solution:  # fmt: skip
-        """Motion from a state of the reference system (or the end of a solution) in steps of ``step`` seconds.
+    def elements_at(self, start: State, inputs: Inputs, elements: JointElements | None = None) -> DirectorAssembly:
+        """The model's elements for a run: those of an ended run where they fit, else new ones."""
+        held = {n: float(x) for n, x in zip(self.model.inputs, inputs.initial, strict=True) if n in inputs.set_on_the_way}
+        idle = self._idle.get(self._key(inputs, elements), [])
+        if idle:
+            try:  # another thread may have taken the last one
+                built = idle.pop()
+                built.hold(held)
+                built.move_to(start)
+                return built
+            except IndexError:
+                pass
+        return DirectorAssembly(self.own, start, {**inputs.given, **held}, inputs.set_on_the_way, elements=elements)
 
-        ``method`` is one of the schemes of :meth:`AssembledSystem.simulate` ("energy-momentum", "variational", "generalized-alpha" …), to which
-        further options go (``reduction``, ``tolerance``, ``adaptive`` …).  ``inputs``, ``times``, ``outputs`` and ``parameters`` are as in
-        :func:`jourdain.analysis.simulate.simulate`: inputs may be numbers, functions or tables of time, or sampled controllers; output at
-        given times is interpolated between the steps.  The solution has the usual channels, and those of the scheme behind ``step.``
-        (energies at the ends of steps, balance, momenta, violation of constraints, iterations).  ``elements`` adds laws with an exact balance
-        to hinges and sliders, an element of one coordinate with its constants (or a list of such pairs) by joint:
+    def keep(self, built: DirectorAssembly, inputs: Inputs, elements: JointElements | None = None) -> None:
+        """Lets another run use the elements of an ended one."""
+        if len(self._idle) >= MOST_KEPT:  # inputs that change from run to run would fill the memory
+            del self._idle[next(iter(self._idle))]
+        self._idle.setdefault(self._key(inputs, elements), []).append(built)
 
-        >>> import jourdain as jd
-        >>> from jourdain.library import pendulum
-        >>> directors = pendulum().compile(formulation="directors")
-        >>> brake = {"hinge": (jd.elements.Plastic(), {"stiffness": 1e3, "limit": 0.5})}
-        >>> sol = directors.simulate({"hinge.angle": 1.0}, 2.0, elements=brake)
-        >>> books = sol["step.energy.total"] + sol["step.energy.dissipated"]
-        >>> bool(abs(books - books[0]).max() < 1e-11)
-        True
-        """
-        from .runs import simulate
+    def _key(self, inputs: Inputs, elements: JointElements | None) -> Any:
+        """What is written into the elements: parameters, numbers and signals of inputs, which ones are held, elements of joints."""
+        numbers = tuple(sorted(inputs.constants.items()))
+        made = tuple((n, id(x)) for n, x in (elements or {}).items())  # the assembly holds on to them
+        return self.parameter_vector.tobytes(), numbers, tuple(inputs.signals.items()), tuple(inputs.set_on_the_way), made
 
-        return simulate(self, x0, t, step, method, inputs, times, outputs, parameters, elements, options)
+    def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
+        """A march of the engine."""
+        from .runs import DirectorRun
 
+        return make_run(DirectorRun, self, start, span, inputs, settings, options)
+
+    @verb
     def track(
-        self, outputs: Mapping[str, Any], state: Any, t: float | Sequence[float], step: float = 1e-2, method: str | None = None,
+        self, outputs: Mapping[str, Any], x0: Any, t: float | Sequence[float], step: float = 1e-2, method: str | None = None,
         inputs: Mapping[str, Any] | None = None, adjust: bool = False, **options: Any,
     ) -> Solution:  # fmt: skip
-        """The motion in which outputs follow what is prescribed, with the inputs that bring it about; see :func:`.servo_tracking.track`."""
+        """The motion in which outputs follow what is prescribed, with the inputs that bring it about; see :func:`jourdain.analysis.track.track`."""
         from ...analysis.track import track
 
-        return track(self, outputs, state, t, step, method, inputs, adjust, **options)
+        return track(self, outputs, x0, t, step, method, inputs, adjust, **options)
 
     # -- analyses -------------------------------------------------------------------------------------------------
 
-    def equilibrium(self, x0: Any = None, **options: Any) -> Equilibrium:
+    @verb
+    def equilibrium(
+        self, x0: Any = None, unknowns: Sequence[str] | None = None, exchange: Mapping[str, str] | None = None,
+        equations: Mapping[str, Expr] | Sequence[Expr] | None = None, kind: str = "static", extra: Sequence[str] = (),
+        inputs: Mapping[str, float] | None = None, accelerations: Mapping[str, Any] | None = None, steady: Sequence[str] | None = None,
+        continuation: str | tuple[str, float] | None = "gravity", iterations: int = 80,
+    ) -> Equilibrium:  # fmt: skip
         """Equilibrium by the forces of the engine's elements; see :func:`jourdain.analysis.equilibrium.equilibrium` for the options.
 
         Without options but ``inputs`` the engine relaxes to a stable equilibrium near the state, then Newton's method makes it exact.
         Exchanged variables, further equations and steady motions (kind "dynamic") are found by Newton's method alone.
         """
-        from .point_equations import balance, equilibrium
+        from ...analysis.by_elements import balance, equilibrium
 
-        if options.get("kind", "static") == "static" and set(options) <= {"inputs", "iterations", "kind"}:
-            return equilibrium(self, x0, **{n: x for n, x in options.items() if n != "kind"})
-        return balance(self, x0, **options)
+        plain = unknowns is None and not exchange and not equations and not extra and not accelerations and steady is None
+        if kind == "static" and plain and continuation == "gravity":
+            return equilibrium(self, x0, inputs, iterations)
+        return balance(
+            self, x0, unknowns=unknowns, exchange=exchange, equations=equations, kind=kind, extra=extra, inputs=inputs,
+            accelerations=accelerations, steady=steady, continuation=continuation, iterations=iterations,
+        )  # fmt: skip
 
-    def linearise(self, state: Any = None, **options: Any) -> LinearSystem:
+    @verb
+    def linearise(
+        self, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
+        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+    ) -> LinearSystem:  # fmt: skip
         """A, B, C, D about a state, with mass, damping and stiffness of the engine's elements; see :func:`jourdain.analysis.linearise.linearise`."""
-        from .point_equations import linearise
+        from ...analysis.by_elements import linearise
 
-        return linearise(self, state, **options)
+        return linearise(self, state, inputs, outputs, u, preferred)
 
-    def inverse_dynamics_along(self, motion: Any, actuators: Sequence[str] | None = None, **options: Any) -> ActuatorForces:
+    @verb
+    def inverse_dynamics_along(
+        self, motion: Any, actuators: Sequence[str] | None = None, times: Any = None, x0: Any = None,
+        inputs: Mapping[str, float] | None = None,
+    ) -> ActuatorForces:  # fmt: skip
         """Actuator forces for a motion, by the engine's elements; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`.
 
         Multipliers are those of the engine's rows ("joint.row").
         """
-        from .point_equations import inverse_dynamics_along
+        from ...analysis.by_elements import inverse_dynamics_along
 
-        return inverse_dynamics_along(self, motion, actuators, **options)
+        return inverse_dynamics_along(self, motion, actuators, times, x0, inputs)
 
-    def static_forces(self, state: Any = None, actuators: Sequence[str] | None = None, **options: Any) -> StaticForces:
+    @verb
+    def static_forces(
+        self, state: Any = None, actuators: Sequence[str] | None = None, inputs: Mapping[str, float] | None = None
+    ) -> StaticForces:
         """Forces that hold a state, by the engine's elements; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
-        from .point_equations import static_forces
+        from ...analysis.by_elements import static_forces
 
-        return static_forces(self, state, actuators, **options)
+        return static_forces(self, state, actuators, inputs)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest violation of the constraints along a solution of this formulation; velocities meet them in the mean over a step."""
@@ -123,11 +165,5 @@ class Directors(DescriptorFormulation):
             raise InputError("this solution was not simulated in directors; its constraint errors are not known")
         return float(solution["step.constraints.violation"].max()), 0.0
 
-    def _translated(self, start: State, raw: Solution, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None) -> Solution:
-        """The assembled system's run in the language of the reference system; ``inputs_at`` gives the inputs at some times."""
-        from .runs import translated
 
-        return translated(self, start, raw, inputs_at)
-
-
-__all__ = ["Directors"]
+__all__ = ["DirectorSystem"]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.simulate import sort_inputs
 from ...elements import of_model
 from ...elements.augmentation import JointAngle, JointDisplacement, Screw
 from ...elements.carriers import Carrier, Ground
@@ -23,18 +22,20 @@ from ...errors import InputError, ModelError
 from ...formalisms.coordinates.absolute import JointPart
 from ...formalisms.coordinates.directors import DirectorEquations
 from ...formalisms.equations import FRICTION_SPEED, Row, quaternion_rates
+from ...formalisms.loads import act
 from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
-from ...formalisms.tree.newton_euler import Wrench
+from ...formalisms.tree.links import Wrench
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
 from ...model.joints import Coordinate, Joint
-from ...model.loads import FrameLoad, JointForce, LinkForce
+from ...model.load_sorts import JointForce, LinkForce, Load
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ...symbolic.functions import tanh
 from ...symbolic.graph import evaluate, free_symbols, substitute, topological
 from ...symbolic.vectors import Vector
-from ..descriptor.system import DescriptorSystem
+from ..descriptor.dynamics import DescriptorDynamics
+from ..inputs import Inputs
 from ..state import State
 from .program import Handle
 from .system import AssembledSystem
@@ -58,7 +59,7 @@ class DirectorAssembly:
     """
 
     def __init__(
-        self, own: DescriptorSystem, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
+        self, own: DescriptorDynamics, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
         outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
     ) -> None:  # fmt: skip
         self.own = own
@@ -88,6 +89,9 @@ class DirectorAssembly:
             self._block(c.names[0], len(c.q), at, start.q, start.v, c.unit)
             self.tied[c.names[0]] = (c.q, quaternion_rates(c) if c.is_quaternion else c.v)
             at += len(c.q)
+        #: Coordinates whose motion is prescribed, and those made for elements of joints.
+        self._driven: list[Coordinate] = []
+        self._owned: dict[str, Joint] = {}
         self._drive_coordinates()
         for name in self._elements:
             self._own_coordinate(name, state)
@@ -105,6 +109,28 @@ class DirectorAssembly:
         self._joint_elements()
         self._state_rates()
         self._servo()
+
+    def move_to(self, state: State) -> None:
+        """Gives the assembled system another state to start from; elements and code stay."""
+        self.t0 = state.t
+        self._read_signals()
+        start = self.own.state_of(state)
+        q, v = np.zeros(self.system.q0.size), np.zeros(self.system.q0.size)
+        n = start.q.size
+        q[:n], v[:n] = start.q, start.v
+        for c in self._driven:
+            at = self.handles[c.names[0]].offset
+            q[at], v[at] = (self._number(self.eq.readings[s]) for s in (c.q[0], c.v[0]))
+        for name in self.model.inputs:
+            if (block := self.handles.get(f"input {name}")) is not None:
+                q[block.offset] = self._known[self.model.inputs[name].symbol]
+        for name, value in zip(self.model.states, start.z, strict=True):
+            q[self.handles[f"state {name}"].offset] = value
+        self.system.set_state(q, v)
+        for name, joint in self._owned.items():
+            q[self.handles[name].offset] = self._value_of(name, joint, state)
+        if self._owned:
+            self.system.set_state(q, v)
 
     # -- the user's states ----------------------------------------------------------------------------------------
 
@@ -125,19 +151,29 @@ class DirectorAssembly:
 
     def _prepare_inputs(self, inputs: Mapping[str, Any], held: Sequence[str], frozen: bool) -> None:
         """What symbols stand for: numbers at the start, and expressions in laws (held inputs stay symbols)."""
-        constants, signals, _ = sort_inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        constants, signals = sorted_inputs.constants, sorted_inputs.signals
         values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
         given = {n: float(inputs[n]) for n in held if n in inputs}
-        now = {**values, self.model.time: self.t0}
         numbers = dict(zip(self.eq.u, self.own.input_values(constants | given).tolist(), strict=True))
-        numbers |= {s: float(evaluate([e], now)[0]) for s, e in signals.items()}
         self._known: dict[Expr, float] = values | numbers
+        self._signals = signals
+        self._read_signals()
         symbols = {self.model.inputs[n].symbol for n in held}
         self._written: dict[Expr, Any] = {s: x for s, x in self._known.items() if s not in symbols} | signals
         if frozen:
             self._written |= {s: as_expr(self._known[s]) for s in signals} | {self.model.time: as_expr(self.t0)}
         #: Symbols that may change during a run.
         self._changing = {s.id for s in symbols} | ({s.id for s in (*signals, self.model.time)} if not frozen else set())
+
+    def _read_signals(self) -> None:
+        """The values of inputs that are signals at the start."""
+        now = {**self._known, self.model.time: self.t0}
+        self._known |= {s: float(evaluate([e], now)[0]) for s, e in self._signals.items()}
+
+    def hold(self, values: Mapping[str, float]) -> None:
+        """Other values of held inputs at the start."""
+        self._known |= {self.model.inputs[n].symbol: x for n, x in values.items()}
 
     def _held_input(self, name: str) -> None:
         item = self.model.inputs[name]
@@ -167,6 +203,7 @@ class DirectorAssembly:
             self.handles[name] = self.system.coordinates(name, 1, value, 0.0 if self._still else rate, unit=c.unit)
             self._layout.append((name, c.q, c.v))
             self.tied[name] = (c.q, c.v)
+            self._driven.append(c)
 
     def _own_coordinate(self, name: str, state: State) -> None:
         """A coordinate for the elements of a hinge or slider that has none yet."""
@@ -179,11 +216,15 @@ class DirectorAssembly:
             return
         if motion.offset is not ZERO or self._number(motion.ratio) != 1.0:
             raise InputError(f"joint '{name}': its motion is that of another joint; give the elements to '{c.names[0]}'")
-        known = c.names[0] in state.system.coordinate_names
-        value = state[c.names[0]] if known else self._measure(joint)
+        value = self._value_of(c.names[0], joint, state)
+        self._owned[c.names[0]] = joint
         self._coordinates[id(c)] = c.names[0]
         self.handles[c.names[0]] = self.system.coordinates(c.names[0], 1, value, unit=c.unit)  # the engine completes its rate
         self._layout.append((c.names[0], c.q, c.v))
+
+    def _value_of(self, name: str, joint: Joint, state: State) -> float:
+        """A joint coordinate at a state, or as measured where the joint closes a loop."""
+        return state[name] if name in state.system.coordinate_names else self._measure(joint)
 
     def _measure(self, joint: Joint) -> float:
         """Angle or displacement of a hinge or slider that closes a loop."""
@@ -360,13 +401,11 @@ class DirectorAssembly:
 
     # -- loads ----------------------------------------------------------------------------------------------------
 
-    def _load(self, load: JointForce | LinkForce | FrameLoad) -> None:
-        constant = self._constant(*(as_expr(x) for x in load.given.values() if isinstance(x, Expr | int | float)))
-        if isinstance(load, LinkForce) and load.kind in ("spring", "damper") and constant:
-            self._spring(load)
-            return
-        if isinstance(load, JointForce) and load.kind == "joint_spring" and load.coordinate.motion is None and constant:
-            self._joint_spring(load.name, load.coordinate, *(self._number(load.given[k]) for k in ("stiffness", "rest", "damping")))
+    def _load(self, load: Load) -> None:
+        make = self._elements_of_laws.get((type(load), load.kind))
+        constants = [as_expr(x) for x in load.given.values() if isinstance(x, Expr | int | float)]
+        # a kind without constants is a mere style of drawing
+        if make is not None and constants and self._constant(*constants) and make(load):
             return
         written = self.numeric if load.potential is not ZERO else self._law
         forces = self._without_outputs(self._generalised(load, written), load.name)
@@ -404,16 +443,11 @@ class DirectorAssembly:
         outputs = {n: self.numeric(e) for n, e in zip(self._outputs, resolved, strict=True)}
         self._attach(ModelServo(self.layout, outputs, self._forces), "servo")
 
-    def _generalised(self, load: JointForce | LinkForce | FrameLoad, written: Callable[[Expr], Expr]) -> dict[Expr, Expr]:
+    def _generalised(self, load: Load, written: Callable[[Expr], Expr]) -> dict[Expr, Expr]:
         """Generalised forces of one load by coordinate."""
         joint_forces: list[Expr] = [ZERO] * self.eq.mixed.nv
         wrenches: dict[int, Wrench] = {}
-        if isinstance(load, JointForce):
-            self.eq._joint_force(load.joint, load.coordinate, self.eq.resolve([load.force])[0], joint_forces, wrenches)
-        elif isinstance(load, LinkForce):
-            self.eq._link_force(load, wrenches)
-        else:
-            self.eq._frame_load(load, wrenches)
+        act(load, self.eq, joint_forces, wrenches)
         names = list(self.eq.poses)
         for i, (force, torque) in wrenches.items():
             wrench = (*force, *torque)
@@ -421,7 +455,16 @@ class DirectorAssembly:
                 joint_forces[j] = add(joint_forces[j], mul(e, wrench[r]))
         return {self.eq.q[j]: written(f) for j, f in enumerate(joint_forces) if f is not ZERO}
 
-    def _spring(self, load: LinkForce) -> None:
+    @property
+    def _elements_of_laws(self) -> dict[tuple[type[Load], str], Callable[[Any], bool]]:
+        """Laws with constants for which there are ready elements; each says whether it could make them."""
+        return {
+            (LinkForce, "spring"): self._spring,
+            (LinkForce, "damper"): self._spring,
+            (JointForce, "joint_spring"): self._spring_at_joint,
+        }
+
+    def _spring(self, load: LinkForce) -> bool:
         """A linear spring and damper between two points, keeping energy balance and momenta exactly."""
         a, b = load.points
         carriers, blocks, places = (self._carrier(a.body), self._carrier(b.body)), self._attached(a, b), self._places(a, b)
@@ -431,6 +474,12 @@ class DirectorAssembly:
             self.system.add(PointPotential(*carriers, spring_energy, dict.fromkeys(numbers, 1)), load.name, blocks, {**places, **numbers})
         if values["damping"]:
             self.system.add(PointDashpot(*carriers), f"{load.name}.damper", blocks, {**places, "damping": values["damping"]})
+        return True
+
+    def _spring_at_joint(self, load: JointForce) -> bool:
+        if load.coordinate.motion is None:
+            self._joint_spring(load.name, load.coordinate, *(self._number(load.given[k]) for k in ("stiffness", "rest", "damping")))
+        return load.coordinate.motion is None
 
     def _joint_spring(self, name: str, c: Coordinate, stiffness: float, rest: float, damping: float) -> None:
         blocks = {"x": self.handles[self._coordinates[id(c)]]}

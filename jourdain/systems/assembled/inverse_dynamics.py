@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.track import at_instants
 from ...elements.element import Element, Servo, Symbols
 from ...errors import InputError
 from ...results.channel import Channel
@@ -23,6 +22,7 @@ from ...symbolic.expr import ONE, Expr, as_expr, symbol
 from ...symbolic.graph import evaluate
 from ...symbolic.tables import table
 from .program import Handle
+from .servo import at_instants
 
 if TYPE_CHECKING:
     from .system import AssembledSystem

@@ -1,16 +1,15 @@
-"""Runs of a model in the energy-consistent engine: inputs on the way, output times, and the solution in the model's own words."""
+"""Runs of a model in the energy-consistent engine: inputs on the way, output times, and the states in the model's own words."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.assemble import check_closed
-from ...analysis.simulate import Controller, SimulationError, end_of, instants_of, solution_of, sort_inputs, span_of
 from ...elements.schemes import scheme
 from ...errors import InputError, SolverError
 from ...results.channel import Channel
@@ -18,49 +17,80 @@ from ...results.solution import Solution
 from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from ..callbacks import checked
-from ..descriptor.system import UnreachablePose, tree_states
+from ..descriptor.poses import tree_states
+from ..run import Outcome, Restart, Run, Settings, SimulationError
+from ..solution import solution_of
 from ..state import State
 from .from_model import DirectorAssembly, JointElements
 from .model_events import declare_events
 
 if TYPE_CHECKING:
     from ...solvers.stepping.run import Rows
-    from .directors import Directors
+    from ..inputs import Inputs
+    from .directors import DirectorSystem
 
 #: Iterations by which the values of callbacks and the step they act in are made to agree.
 AGREEMENTS = 30
+#: Step (s) where none is given.
+STEP = 1e-2
 
 
-def simulate(
-    formulation: Directors, x0: Any, t: float | Sequence[float], step: float, method: str, inputs: Mapping[str, Any] | None, times: Any,
-    outputs: int | None, parameters: np.ndarray | None, elements: JointElements | None, options: dict[str, Any],
-) -> Solution:  # fmt: skip
-    """A run of the assembled system of a model as a solution of its reference system; see :meth:`Directors.simulate`."""
-    if parameters is not None:
-        formulation = formulation.copy(parameters)  # type: ignore[assignment]
-    system, model = formulation.reference, formulation.model
-    start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
-    check_closed(system, start)
-    span = span_of(model.name, start.t, t)
-    start = start.with_values(t=span[0])
-    wanted = instants_of(model.name, span, times, outputs)
-    constants, signals, controllers = sort_inputs(system, inputs or {})
-    called = [n for c in model.callbacks.values() for n in c.inputs]
-    given = {n: x for n, x in (inputs or {}).items() if n not in controllers and n not in called}
-    formulation.system.refresh()
-    built = DirectorAssembly(formulation.system, start, given, [*controllers, *called], elements=elements)
-    acting = Acting(formulation, built, start, constants, signals, controllers, method)
-    held = acting if controllers or called else None
-    if model.events:
-        declare_events(built, acting.tree_state, acting.inputs_at)
+class DirectorRun(Run):
+    """A march of the model's elements; the states of the joint coordinates are found when they are read."""
 
-    def made(raw: Solution) -> Solution:
-        return translated(formulation, start, raw, acting.inputs_at, wanted)
+    kind = "directors"
+    honours = frozenset({"step", "times", "outputs", "progress", "rtol", "atol"})
+    system: DirectorSystem
 
-    try:
-        return made(built.system.simulate(span[1], step, method, start=span[0], held=held, **options))
-    except SimulationError as error:
-        raise SimulationError(str(error), made(error.solution)) from None
+    def __init__(
+        self, system: DirectorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        elements: JointElements | None = None, reduction: str | None = None, tolerance: float | None = None, adaptive: bool | None = None,
+        every: int | None = None, max_iterations: int | None = None, linear_solver: str | None = None, rho: float | None = None,
+        alpha: float | None = None, beta: float | None = None, gamma: float | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(system, start, span, inputs, settings)
+        self.elements = elements
+        chosen = {
+            "reduction": system.reduction if reduction is None else reduction, "tolerance": tolerance, "adaptive": adaptive, "every": every,
+            "max_iterations": max_iterations, "linear_solver": linear_solver, "rho": rho, "alpha": alpha, "beta": beta, "gamma": gamma,
+        }  # fmt: skip
+        given = {n: getattr(settings, n) for n in ("rtol", "atol") if n in settings.given}
+        self.options: dict[str, Any] = {n: x for n, x in chosen.items() if x is not None} | given | {"progress": settings.progress}
+
+    def go(self, restart: Restart | None = None) -> Outcome:
+        """Marches to the end, or as far as it goes."""
+        resumed = restart is not None and self.fits(restart)
+        if restart is not None and resumed:
+            self.resume_inputs(restart)
+        inputs, settings, model = self.inputs, self.settings, self.system.model
+        built = self.system.elements_at(self.start, inputs, self.elements)
+        acting = Acting(self, built)
+        built.system.forget_events()
+        if model.events:
+            declare_events(built, acting.tree_state, inputs.at)
+        memory = restart.memory.get("march") if restart is not None and resumed else None
+        step, status, message = STEP if settings.step is None else settings.step, "", ""
+        try:
+            raw = built.system.simulate(
+                self.span[1], step, settings.method, start=self.span[0], held=acting if inputs.set_on_the_way else None, memory=memory,
+                **self.options,
+            )  # fmt: skip
+        except SimulationError as error:
+            raw, status, message = error.solution, "failed", str(error).removeprefix(f"simulate '{built.system.name}': ")
+        self.system.keep(built, inputs, self.elements)
+        return self.outcome(raw, status or str(raw.metadata["status"]), message, acting.values)
+
+    def outcome(self, raw: Solution, status: str, message: str, u: np.ndarray) -> Outcome:
+        """The engine's run; joint coordinates are found when they are read."""
+        told = JointLanguage(self.system, self.start, raw, self.settings.times)
+        restart = None
+        if status != "failed":
+            memory = self.memory(u) | {"march": raw.restart}
+            restart = Restart(self.kind, self.settings.method, float(raw.t[-1]), lambda: told.last, None, memory)
+        about = {n: x for n, x in raw.metadata.items() if n not in ("model", "method", "status")}
+        return Outcome(
+            told.t, lambda: told.rows, status, message, lambda: raw.statistics, None, restart, told.channels, about, told.poses, raw
+        )  # fmt: skip
 
 
 class Acting:
@@ -69,21 +99,14 @@ class Acting:
     A controller's value is held from sample to sample.  A callback's is that of the middle of each step, found together with the step.
     """
 
-    def __init__(
-        self, formulation: Directors, built: DirectorAssembly, start: State, constants: Mapping[str, float], signals: Mapping[Expr, Expr],
-        controllers: Mapping[str, Controller], method: str,
-    ) -> None:  # fmt: skip
-        self.system, self.built, self.state = formulation.reference, built, start
-        self.signals, self.controllers = signals, controllers
-        self.initial = self.system.input_values(constants)
+    def __init__(self, run: DirectorRun, built: DirectorAssembly) -> None:
+        self.system, self.built, self.state, self.inputs = run.system.reference, built, run.start, run.inputs
+        #: Inputs as they are.
+        self.values = self.inputs.initial.copy()
         self.places = {n: h.offset for n in self.system.model.inputs for h in built.system.handles if h.name == f"input {n}"}
-        self.history: list[tuple[float, dict[str, float]]] = []
-        self.accelerated = scheme(method).has_acceleration
+        self.accelerated = scheme(run.settings.method).has_acceleration
         self.callbacks = list(self.system.model.callbacks.values())
         self.arguments = [[built.numeric(e) for e in built.eq.resolve(list(c.arguments))] for c in self.callbacks]
-        for name, c in controllers.items():
-            if not c.period > 0:
-                raise InputError(f"controller of '{name}': the period {c.period} s must be positive")
         if self.callbacks:
             names = ", ".join(repr(c.name) for c in self.callbacks)
             warnings.warn(
@@ -103,13 +126,13 @@ class Acting:
         now, end, step = (float(run.clock[k]) for k in (ap.T, ap.T_END, ap.STEP))
         every, begun = int(run.count[ap.EVERY]), now
         rows, reason = Rows(), ap.FINISHED
-        due = {name: 0 for name in self.controllers}
+        due = {name: list(self.inputs.sampling_instants(name, (begun, end))) for name in self.inputs.controllers}
         while now < end - 1e-9 * step and reason == ap.FINISHED:
-            for name, c in self.controllers.items():
-                if begun + due[name] * c.period <= now + 1e-9 * step:
-                    self._sample(run, name, c, now)
-                    due[name] += 1
-            target = min([end, *(begun + due[n] * c.period for n, c in self.controllers.items())])
+            for name, instants in due.items():
+                if instants and instants[0] <= now + 1e-9 * step:
+                    self._sample(run, name, now)
+                    del instants[0]
+            target = min([end, *(instants[0] for instants in due.values() if instants)])
             target = min(target, now + step) if self.callbacks else target
             part, reason = self._agreed(run, now, target, step) if self.callbacks else self._segment(run, now, target, step)
             first = 1 if rows.t else 0
@@ -132,7 +155,9 @@ class Acting:
     def _set(self, run: Any, values: Mapping[str, float]) -> None:
         from ...solvers.stepping import frame as ap
 
+        names = list(self.system.model.inputs)
         for name, value in values.items():
+            self.values[names.index(name)] = value
             run.vec[ap.Q0, self.places[name]] = run.vec[ap.Q1, self.places[name]] = value
 
     def tree_state(self, q: np.ndarray, v: np.ndarray, now: float) -> State:
@@ -148,15 +173,10 @@ class Acting:
         self.state = State(self.system, row[: self.system.nq], row[self.system.nq :], z, now)
         return self.state
 
-    def _sample(self, run: Any, name: str, controller: Controller, now: float) -> None:
+    def _sample(self, run: Any, name: str, now: float) -> None:
         from ...solvers.stepping import frame as ap
 
-        self.tree_state(run.vec[ap.Q0], run.vec[ap.V0], now)
-        value = float(controller.law(self.state))
-        if not np.isfinite(value):
-            raise SolverError(f"controller of '{name}' gave {value} at t = {now:g} s")
-        self._set(run, {name: value})
-        self.history.append((now, {name: value}))
+        self._set(run, {name: self.inputs.sampled(name, self.tree_state(run.vec[ap.Q0], run.vec[ap.V0], now))})
         if self.accelerated:
             run.vec[ap.A0] = run.vec[ap.D0] = self.built.system.equations.accelerations(run.vec[ap.Q0], run.vec[ap.V0], now)[0]
 
@@ -186,7 +206,6 @@ class Acting:
             raise SolverError(
                 f"simulate '{self.system.model.name}': callbacks and motion do not agree at t = {now:g} s; take a smaller step"
             )
-        self.history.append((now, values))
         run.events = act
         if reason == ap.EVENT and act is not None and act(rows):
             reason = ap.FINISHED
@@ -204,50 +223,60 @@ class Acting:
             values |= dict(zip(item.inputs, checked(item, t, np.atleast_1d(item.function(*numbers))).tolist(), strict=True))
         return values
 
-    # -- what was done --------------------------------------------------------------------------------------------
 
-    def inputs_at(self, t: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The inputs that acted at some times; those set on the way count from just after their instant."""
-        values = np.tile(self.initial, (len(t), 1))
-        eq = self.system.equations_of_motion
-        parameters = dict(zip(eq.p, self.system.parameter_vector, strict=True))
-        for i, (name, item) in enumerate(self.system.model.inputs.items()):
-            if item.symbol in self.signals:
-                values[:, i] = evaluate([self.signals[item.symbol]], {**parameters, eq.t: t})[0]
-            for k, (since, given) in enumerate(x for x in self.history if name in x[1]):
-                values[t > since if k else t >= since, i] = given[name]
-        return values
+# -- the states in the model's words ----------------------------------------------------------------------------------
 
 
-# -- the solution -----------------------------------------------------------------------------------------------------
+class JointLanguage:
+    """A run of the assembled system of a model in the model's joint coordinates, at its own times or others."""
+
+    def __init__(self, system: DirectorSystem, start: State, raw: Solution, times: Any = None) -> None:
+        self.system, self.start, self._raw = system, start, raw
+        self._times = None if times is None else np.asarray(times, dtype=float)
+        self.t = raw.t if self._times is None else _kept_times(raw, self._times)
+
+    @cached_property
+    def kept(self) -> Solution:
+        """The engine's run at the times asked for."""
+        return self._raw if self._times is None else _resampled(self._raw, list(self.system.model.bodies), self.t)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """States (q, v, z) at all times."""
+        return self._rows(self.kept)
+
+    @cached_property
+    def last(self) -> np.ndarray:
+        """The state at the end of the run, whichever times were asked for."""
+        return self.rows[-1] if self._times is None else self._rows(self._raw)[-1]
+
+    def _rows(self, run: Solution) -> np.ndarray:
+        model, reference = self.system.model, self.system.reference
+        rows = np.zeros((len(run.t), 0))
+        if model.bodies:
+            counted = {n: run[n] for n in reference.coordinate_names if n in run and run[n].ndim == 1}
+            rows = tree_states(reference, self.start, run.t, *_motion(run, list(model.bodies)), counted=counted)
+        return np.column_stack([rows, *(run[f"state {z}"] for z in model.states)])
+
+    def channels(self) -> dict[str, Channel]:
+        """The scheme's own channels, behind ``step.``: energies at the ends of steps, balance, momenta, violation of constraints, iterations."""
+        run = self.kept
+        own = [n for n in run.names if n.split(".")[0] in ("energy", "momentum", "constraints", "newton")]
+        return {f"step.{n}": Channel(run[n], run.channel(n).unit, run.channel(n).description) for n in own}
+
+    def poses(self) -> dict[str, Channel]:
+        """All channels of the engine, for runs whose poses no joint coordinates describe."""
+        return {n: self.kept.channel(n) for n in self.kept.names}
 
 
 def translated(
-    formulation: Directors, start: State, raw: Solution, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-    times: Any = None,
-) -> Solution:  # fmt: skip
-    """The assembled system's run in the language of the reference system, at its own times or others.
-
-    A run whose poses no joint coordinates describe comes back as it is, with the bodies' poses, and a warning.
-    """
-    model, system = formulation.model, formulation.reference
-    if times is not None:
-        raw = _resampled(raw, list(model.bodies), np.atleast_1d(np.asarray(times, dtype=float)))
-    rows = np.zeros((len(raw.t), 0))
-    if model.bodies:
-        try:
-            counted = {n: raw[n] for n in system.coordinate_names if n in raw and raw[n].ndim == 1}
-            rows = tree_states(system, start, raw.t, *_motion(raw, list(model.bodies)), counted=counted)
-        except UnreachablePose as error:
-            warnings.warn(f"{error}; the solution has the bodies' poses instead of joint coordinates", stacklevel=4)
-            return raw
-    rows = np.column_stack([rows, *(raw[f"state {z}"] for z in model.states)])
-    about = {"model": model.name, "formulation": "directors", **raw.metadata}
-    solution = solution_of(system, raw.t, rows, about, inputs_at=inputs_at)
-    own = [n for n in raw.names if n.split(".")[0] in ("energy", "momentum", "constraints", "newton")]
-    extra = {f"step.{n}": Channel(raw[n], raw.channel(n).unit, raw.channel(n).description) for n in own}
-    found = solution.with_channels(**extra)
-    found.assembled = raw  # type: ignore[attr-defined]
+    system: DirectorSystem, start: State, raw: Solution, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+) -> Solution:
+    """A run of the assembled system in the language of the model; ``inputs_at`` gives the inputs that acted."""
+    told = JointLanguage(system, start, raw)
+    about = {"formulation": "directors", **raw.metadata, "model": system.model.name}
+    found = solution_of(system, raw.t, lambda: told.rows, about, raw.statistics, inputs_at, own=told.channels, instead=told.poses)
+    found.raw = raw
     return found
 
 
@@ -256,15 +285,15 @@ def _motion(raw: Solution, bodies: Sequence[str]) -> tuple[np.ndarray, np.ndarra
     return p, R, v, w
 
 
-def _resampled(raw: Solution, bodies: Sequence[str], times: np.ndarray) -> Solution:
-    """A run at other times: poses by cubics through positions and rates between events, made rotations again.
-
-    A run that a terminal event has ended gives the times up to there, and that of the event.
-    """
+def _kept_times(raw: Solution, times: np.ndarray) -> np.ndarray:
+    """The times asked for that a run has reached; one that a terminal event has ended gives that of the event, too."""
     if raw.metadata.get("status") == "event":
-        times = np.append(times[times < raw.t[-1]], raw.t[-1])
-    if times.size == 0 or times.min() < raw.t[0] - 1e-12 or times.max() > raw.t[-1] + 1e-9:
-        raise InputError(f"simulate: the output times must lie between {raw.t[0]:g} and {raw.t[-1]:g} s")
+        return np.append(times[times < raw.t[-1]], raw.t[-1])
+    return np.clip(times[times <= raw.t[-1] + 1e-9], raw.t[0], raw.t[-1])
+
+
+def _resampled(raw: Solution, bodies: Sequence[str], times: np.ndarray) -> Solution:
+    """A run at other times: poses by cubics through positions and rates between events, made rotations again."""
     found = raw.resample(times)
     channels: dict[str, Channel] = {}
     for n in bodies:
@@ -298,4 +327,4 @@ def _between_events(t: np.ndarray, x: np.ndarray, rate: np.ndarray, times: np.nd
     return values, rates
 
 
-__all__ = ["Acting", "simulate", "translated"]
+__all__ = ["DirectorRun", "translated"]

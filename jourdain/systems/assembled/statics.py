@@ -2,7 +2,7 @@
 
 Equilibrium by implicit relaxation: steps of backward Euler from rest, each longer than the one before, follow the potential down to a stable
 equilibrium; for long steps they are Newton's method on ∇V + F − Q + Gᵀλ = 0, Φ = 0.  Modes from the linearised equations
-M ẍ + C ẋ + K x + Gᵀλ = 0, G x = 0; see :mod:`.sparse_modes`.
+M ẍ + C ẋ + K x + Gᵀλ = 0, G x = 0; see :mod:`jourdain.solvers.linear.sparse_modes`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from ...analysis.sparse_modes import LinearSystem
 from ...elements.schemes import scheme
 from ...errors import InputError, SolverError
+from ...solvers.linear.sparse_modes import ConstrainedVibration
 from .instant import Equations
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def modal(system: AssembledSystem, q: np.ndarray | None = None, count: int | Non
     return AssembledModes(values, size / (2.0 * np.pi), ratio, shapes)
 
 
-def _linearised(equations: Equations, q: np.ndarray) -> LinearSystem:
+def _linearised(equations: Equations, q: np.ndarray) -> ConstrainedVibration:
     """The free coordinates about rest at q; those of first order (ż = f) have a rate but no inertia."""
     still = np.zeros_like(q)
     now = equations.at(q, still, 0.0)
@@ -185,4 +185,4 @@ def _linearised(equations: Equations, q: np.ndarray) -> LinearSystem:
     inertia, rates = now.mass - first @ now.mass, C + first @ now.mass
     free = np.flatnonzero(equations.free)
     mass, damp, stiff = (csr_matrix(csr_matrix(A)[free][:, free]) for A in (inertia, rates, K))
-    return LinearSystem(mass, damp, stiff, csr_matrix(now.rows[:, free]))
+    return ConstrainedVibration(mass, damp, stiff, csr_matrix(now.rows[:, free]))

@@ -17,6 +17,7 @@ from ...elements.schemes import Scheme, scheme
 from ...errors import InputError, ModelError, SolverError
 from ...results.channel import Channel
 from ...results.solution import Solution
+from ..run import SimulationError
 from .audit import audit, come_apart, failed
 from .channels import channels_of
 from .instant import Equations
@@ -185,6 +186,10 @@ class AssembledSystem:
         self._events.append(made)
         return made
 
+    def forget_events(self) -> None:
+        """Takes all events away."""
+        self._events.clear()
+
     def variant(self, inactive: frozenset[str], numbers: Mapping[str, Mapping[str, Any]]) -> AssembledSystem:
         """This system without some elements and with other constants of some; each is prepared once."""
         if not inactive and not numbers:
@@ -262,7 +267,7 @@ class AssembledSystem:
     def simulate(
         self, end: float, step: float, method: str = "energy-momentum", reduction: str = "none", *, start: float = 0.0, tolerance: float = 1e-12,
         adaptive: bool = False, rtol: float | None = None, atol: float | None = None, every: int = 1, progress: bool = False, max_iterations: int = 20,
-        linear_solver: str = "own", servo: str = "direct", held: Held | None = None, **coefficients: float,
+        linear_solver: str = "own", servo: str = "direct", held: Held | None = None, memory: Any = None, **coefficients: float,
     ) -> Solution:  # fmt: skip
         """Simulates from ``start`` to ``end`` (s) with steps of ``step`` (s; the largest one when ``adaptive``).
 
@@ -275,7 +280,8 @@ class AssembledSystem:
         ``linear_solver`` "own" factorises natively on a fixed pattern and turns to SciPy's SuperLU where that fails (counted in the statistics
         as "library_factorisations"); "library" uses SuperLU throughout, slowly, to check the one by the other.
         ``servo`` "projected" reduces the index of servo constraints whose inputs do not act on the outputs directly (cranes), with the methods
-        "generalized-alpha", "newmark" and "backward-euler"; see :meth:`servo_report`.  ``held`` changes fixed coordinates on the way (inputs).
+        "generalized-alpha", "newmark" and "backward-euler"; see :meth:`servo_report`.  ``held`` changes fixed coordinates on the way (inputs); ``memory`` is the ``restart`` of an earlier run's
+        solution, to go on from as if it had never stopped.
         """
         from ...solvers.stepping import frame as am
 
@@ -295,6 +301,8 @@ class AssembledSystem:
         if linear_solver == "library":
             run.use_library()
         self._control_steps(run, adaptive, rtol, atol, step)
+        if memory is not None:
+            run.recall(memory)
         run.begin()
         events = None
         if self._events:
@@ -308,7 +316,9 @@ class AssembledSystem:
         if len(t) > 1 and servo == "direct":
             lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
         statistics = run.statistics(time.perf_counter() - begun)
-        return self._solution((t, q, v, lam, book), about, statistics, run, program, events)
+        solution = self._solution((t, q, v, lam, book), about, statistics, run, program, events)
+        solution.restart = run.remember()
+        return solution
 
     def _control_steps(self, run: Run, adaptive: bool, rtol: float | None, atol: float | None, step: float) -> None:
         """Lets the steps follow their error when ``adaptive``."""
@@ -347,8 +357,6 @@ class AssembledSystem:
         elif not wrong and (violated := failed(audited, t) or come_apart(acting.equations, book[:, am.VIOLATION], t, q, v)):
             wrong = f"simulate '{self.name}': {violated}"
         if wrong:
-            from ...analysis.simulate import SimulationError
-
             raise SimulationError(wrong, solution)
         return solution
 

@@ -1,28 +1,32 @@
-"""Natural coordinates in the common protocol of formulations."""
+"""Natural coordinates: points and vectors shared by bodies."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from ...analysis.reactions import reactions_of_accelerations
 from ...formalisms.coordinates.natural import natural
-from ..formulations import DescriptorFormulation, Wrenches
-from ..tree.system import System
+from ..compiled import Wrenches
+from ..reactions import reactions_of_accelerations
+from .system import DescriptorSystem
+
+if TYPE_CHECKING:
+    from ..tree.system import TreeSystem
 
 
-class Natural(DescriptorFormulation):
+class NaturalSystem(DescriptorSystem):
     """A model in natural coordinates.
 
     Joints that are met by sharing points and vectors have no multipliers: their reactions follow from the accelerations.
     """
 
-    def __init__(self, reference: System, **options: Any) -> None:
+    def __init__(self, reference: TreeSystem, **options: Any) -> None:
         super().__init__(reference, "natural", natural, **options)
 
-    def reactions(self, state: Any) -> Wrenches:
+    def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque on the child of each joint and the second frame of each closure."""
-        s, *_ = self._solved(state)
-        found = reactions_of_accelerations(self.reference, s.t, s.x, self.reference.input_values(), self.accelerations(s))
+        s, *_ = self._solved(state, inputs)
+        found = reactions_of_accelerations(self.reference, s.t, s.x, self.input_values(inputs), self.accelerations(s, inputs))
         return {name: (w[:3], w[3:]) for name, w in found.items()}
 
     def indeterminate(self, state: Any = None) -> list[str]:
@@ -30,8 +34,8 @@ class Natural(DescriptorFormulation):
         from ..formulations import formulate
 
         cartesian = formulate(self.reference, "cartesian")
-        assert isinstance(cartesian, DescriptorFormulation)
+        assert isinstance(cartesian, DescriptorSystem)
         return cartesian.indeterminate(state)
 
 
-__all__ = ["Natural"]
+__all__ = ["NaturalSystem"]

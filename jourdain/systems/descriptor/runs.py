@@ -1,125 +1,172 @@
-"""Simulation in the coordinates of a descriptor: index 1 with projection or Baumgarte's stabilisation, or index 3 with an augmented
+"""Runs in the coordinates of a descriptor: index 1 with projection or Baumgarte's stabilisation, or index 3 with an augmented
 Lagrangian; the time loop is native in all cases."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.simulate import SimulationError, instants_of, solution_of, sort_inputs, span_of
 from ...errors import InputError
-from ...results.solution import Solution
-from ...solvers import METHODS
-from ...solvers.ode.integrate import integrate
+from ...solvers.ode.events import Event, Switch
+from ...solvers.ode.trajectory import Trajectory
+from ..ode_run import ModelJumps, OdeRun
+from ..run import Outcome, Run, Settings
 from ..state import State
 from ..tree.projected import NativeSystem
-from .system import DescriptorSystem, tree_states
+from .dynamics import DescriptorDynamics
+
+if TYPE_CHECKING:
+    from ..inputs import Inputs
+    from .system import DescriptorSystem
 
 #: α = β of Baumgarte's stabilisation (1/s) where none are given.
 BAUMGARTE = 20.0
 STABILISATIONS = ("projection", "baumgarte", "none")
-AUGMENTED_LAGRANGIAN = "augmented_lagrangian"
+AUGMENTED_LAGRANGIAN = "augmented-lagrangian"
 
 
-def simulate_descriptor(
-    system: DescriptorSystem, formulation: str, start: State, t: float | Sequence[float], method: str = "dopri5", rtol: float = 1e-8,
-    atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None, stabilisation: str = "projection",
-    alpha: float = BAUMGARTE, beta: float | None = None, penalty: float = 1e5, inputs: Mapping[str, Any] | None = None,
-    max_steps: int = 10_000_000, progress: bool = False,
-) -> Solution:  # fmt: skip
-    """Motion from a state of the reference system over ``t`` seconds (or from t[0] to t[1]), as a solution of the reference system.
+class DescriptorRun(OdeRun):
+    """x and ẋ of a descriptor, kept on its constraints by projection or by Baumgarte's terms."""
 
-    ``stabilisation``: "projection" puts x and ẋ back onto the constraints after each step, "baumgarte" adds −2αḣ − β²h to the
-    accelerations of the constraints (α, β in 1/s, equal by default), "none" lets them drift.  ``method`` is any of the
-    integrators, or "augmented_lagrangian": index 3 with the trapezoidal rule in fixed steps of ``step`` seconds, constraints ``penalty`` times
-    stiffer than inertia over a step, and mass-orthogonal projections of velocities and accelerations (Cuadrado et al. 1997).
-    """
-    if stabilisation not in STABILISATIONS:
-        raise InputError(f"stabilisation '{stabilisation}' is unknown; use one of {', '.join(STABILISATIONS)}")
-    if method not in (*METHODS, AUGMENTED_LAGRANGIAN):
-        raise InputError(f"method '{method}' is unknown; choose one of {', '.join([*METHODS, AUGMENTED_LAGRANGIAN])}")
-    span = span_of(system.model.name, start.t, t)
-    jumps = [e.name for e in system.model.events.values() if e.jump]
-    if jumps:
-        raise InputError(f"event '{jumps[0]}' sets joint coordinates; simulate it with the recursive formulation")
-    times = instants_of(system.model.name, span, times, outputs)
-    if times is not None and not (span[0] <= np.min(times) and np.max(times) <= span[1]):
-        raise InputError(f"simulate '{system.model.name}': output times must lie between {span[0]:g} and {span[1]:g} s")
-    own = system.state_of(start)
-    constants, signals, controllers = sort_inputs(system.reference, inputs or {})
-    if controllers:
-        raise InputError(f"controller of '{next(iter(controllers))}': sampled controllers need the recursive formulation")
-    u = system.input_values(constants)
-    about = {
-        "model": system.model.name,
-        "formulation": formulation,
-        "method": method,
-        "stabilisation": stabilisation,
-        "rtol": rtol,
-        "atol": atol,
-    }
-    if method == AUGMENTED_LAGRANGIAN:
-        from .index3 import augmented_lagrangian_run
+    kind = "descriptor"
+    system: DescriptorSystem
 
-        if signals:
-            raise InputError(f"method '{method}' takes inputs as numbers")
-        grid, rows = augmented_lagrangian_run(system, own, span, step, penalty, u, times, charts=[c[0] for c in system.descriptor.charts])
-        return wrap(system, start, grid, rows, about)
-    if stabilisation == "baumgarte":
-        system = DescriptorSystem(system.reference, system.descriptor, system._key, (alpha, alpha if beta is None else beta))
-    native = NativeSystem(system, u, signals=signals, start=own)  # type: ignore[arg-type]
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "step": step, "progress": progress, "max_steps": max_steps}
-    options["dense"] = times is not None
-    if system.descriptor.charts:
+    def __init__(
+        self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        stabilisation: str = "projection", alpha: float | None = None, beta: float | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(system, start, span, inputs, settings)
+        if stabilisation not in STABILISATIONS:
+            raise InputError(f"stabilisation '{stabilisation}' is unknown; use one of {', '.join(STABILISATIONS)}")
+        if stabilisation != "baumgarte" and not (alpha is None and beta is None):
+            raise InputError(f"alpha and beta belong to stabilisation='baumgarte', not to '{stabilisation}'; leave them out")
+        self.kind = f"{system.formulation} ({stabilisation})"
+        self.stabilisation = stabilisation
+        self.dynamics: DescriptorDynamics = system.own
+        if stabilisation == "baumgarte":
+            first = BAUMGARTE if alpha is None else alpha
+            self.dynamics = system.own.stabilised(first, first if beta is None else beta)
+        self.own = system.own.state_of(start)
+        self._last = start
+
+    def native_side(self) -> NativeSystem:
+        """The native functions of the descriptor."""
+        native = NativeSystem(self.dynamics, self.inputs.initial, signals=self.inputs.signals, start=self.own)
+        if self.stabilisation != "projection":
+            native.project = None
+        native.switch = self._exchange()
+        return native
+
+    def _exchange(self) -> Switch | None:
+        """Rotation vectors change their chart in flight."""
+        charts = self.dynamics.descriptor.charts
+        if not charts:
+            return None
         from ...solvers.constraints.rotation_chart import exchange
 
-        options["switch"] = exchange([chart[0] for chart in system.descriptor.charts], system.nq)
-    project = native.project if stabilisation == "projection" else None
-    trajectory = integrate(native.rhs, span, own.x, method, project=project, positions=system.nq, events=native.events(), **options)
-    if native.callbacks is not None and native.callbacks.error is not None:
-        raise native.callbacks.error
-    about |= {"status": trajectory.status, "message": trajectory.message}
-    if times is None:
-        solution = wrap(system, start, trajectory.t, trajectory.x, about)
-    else:  # turns of joints are counted from step to step, whatever the output
-        wanted = np.asarray(times, dtype=float)
-        wanted = wanted[wanted <= trajectory.t[-1]]
-        grid = np.union1d(trajectory.t, wanted)
-        solution = wrap(system, start, grid, trajectory.at(grid), about, np.searchsorted(grid, wanted))
-    if trajectory.status in ("failed", "max_steps"):
-        raise SimulationError(f"simulate '{system.model.name}' in {formulation} coordinates: {trajectory.message}", solution)
-    return solution
+        return exchange([chart[0] for chart in charts], self.dynamics.nq)
+
+    def first(self) -> np.ndarray:
+        """The descriptor's state at the start."""
+        return self.own.x
+
+    def control(self) -> dict[str, Any]:
+        """Every step is kept: turns of joints are counted from step to step, whatever the output."""
+        return super().control() | {"t_eval": None, "dense": self.settings.keeps_interpolant or self.settings.times is not None}
+
+    def events(self) -> list[Event]:
+        """The model's events; jumps are those of the model's state."""
+        return ModelJumps(self, self._back).events(self.native.events())
+
+    def _back(self, state: State) -> np.ndarray:
+        """The descriptor's state of a state of the model, on the constraints."""
+        x = self.system.own.state_of(state).x
+        if self.native.project is not None:
+            self.native.project(state.t, x, x)
+        self._last = state
+        return x
+
+    def model_state(self, t: float, x: np.ndarray) -> State:
+        """The model's state that belongs to x, near the last one that was asked for."""
+        row = self.dynamics.joint_rows(self._last, np.array([t]), x[None])[0]
+        s = self.system
+        self._last = State(s.reference, row[: s.nq], row[s.nq : s.nq + s.nv], row[s.nq + s.nv :], t)
+        return self._last
+
+    # -- what it gave ---------------------------------------------------------------------------------------------
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """States of the model, found when they are read; the unknowns themselves are channels behind ``x.``."""
+        times = self.settings.times
+        kept = trajectory.t if times is None else _covered(np.asarray(times, dtype=float), trajectory)
+        own = trajectory.x if times is None else trajectory.at(kept)
+        found = super().outcome(trajectory)
+        return replace(found, t=kept, channels=lambda: self.system.own.channels(own))
+
+    def rows(self, trajectory: Trajectory) -> Callable[[], np.ndarray]:
+        """Joint coordinates from the bodies' poses, by continuation along all steps."""
+        times = self.settings.times
+        if times is None:
+            return lambda: self.dynamics.joint_rows(self.start, trajectory.t, trajectory.x)
+        return lambda: self._at(trajectory, _covered(np.asarray(times, dtype=float), trajectory))
+
+    def _at(self, trajectory: Trajectory, times: np.ndarray) -> np.ndarray:
+        grid = np.union1d(trajectory.t, times)
+        return self.dynamics.joint_rows(self.start, grid, trajectory.at(grid))[np.searchsorted(grid, times)]
+
+    def between(self, trajectory: Trajectory) -> Callable[[np.ndarray], np.ndarray] | None:
+        """States of the model at any times."""
+        if trajectory.segments is None or not self.settings.keeps_interpolant:
+            return None
+        return lambda times: self._at(trajectory, times)
+
+    def final(self, trajectory: Trajectory) -> Callable[[], np.ndarray]:
+        """The model's last state."""
+        return lambda: self.dynamics.joint_rows(self.start, trajectory.t, trajectory.x)[-1]
+
+    def explain(self, trajectory: Trajectory) -> str:
+        """The solver's message in the words of the descriptor."""
+        from ..diagnose import named
+
+        return f"in {self.system.formulation} coordinates: {named(self.dynamics, trajectory.message)}"
 
 
-def wrap(
-    system: DescriptorSystem, start: State, t: np.ndarray, rows: np.ndarray, about: dict[str, Any], kept: np.ndarray | slice = slice(None)
-) -> Solution:
-    """Rows (x, ẋ, z), or the ``kept`` ones, as a solution of the reference system; they themselves stay in ``solution.unknowns``."""
-    n = system.nq
-    zero = np.zeros(n)
-    p, R, v, w, _, _ = system.function("bodies")(t[:, None], rows[:, :n], rows[:, n : 2 * n], zero)
-    states = np.column_stack([tree_states(system.reference, start, t, p, R, v, w, drifting=True), rows[:, 2 * n :]])
-    solution = solution_of(system.reference, t[kept], states[kept], about)
-    solution.unknowns = rows[kept]  # type: ignore[attr-defined]
-    return solution
+def _covered(times: np.ndarray, trajectory: Trajectory) -> np.ndarray:
+    return times[times <= trajectory.t[-1]]
 
 
-def drift(system: DescriptorSystem, solution: Solution) -> tuple[float, float]:
-    """Largest |h| and largest velocity residual of the constraints along a solution made by :func:`simulate_descriptor`."""
-    rows = getattr(solution, "unknowns", None)
-    if rows is None or rows.shape[1] != 2 * system.nq + system.nz:
-        raise InputError("this solution was not simulated in these coordinates; its constraint errors are not known")
-    if not system.equations_of_motion.rows:
-        return 0.0, 0.0
-    n = system.nq
-    clock, x, xd = solution.t[:, None], rows[:, :n], rows[:, n : 2 * n]
-    h = system.function("constraints")(clock, x)[0] if system.equations_of_motion.holonomic else np.zeros((1, 0))
-    f = system.function("constraint_velocities")
-    extra = {"z": rows[:, 2 * n :], "u": system.input_values()}
-    w = f(clock, x, xd, *(extra[name] for name in list(f.inputs)[3:]))[0]
-    return float(np.abs(h).max(initial=0.0)), float(np.abs(w).max(initial=0.0))
+class AugmentedLagrangianRun(Run):
+    """Index 3: the trapezoidal rule in fixed steps of ``step`` seconds, constraints ``penalty`` times stiffer than inertia over a step, and
+    mass-orthogonal projections of velocities and accelerations (Cuadrado et al. 1997)."""
+
+    kind = AUGMENTED_LAGRANGIAN
+    honours = frozenset({"step", "times", "outputs"})
+
+    def __init__(
+        self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, penalty: float = 1e5,
+        dynamics: Any, own: State, translate: Callable[[np.ndarray, np.ndarray], Any], tangent: str = "tangent",
+    ) -> None:  # fmt: skip
+        super().__init__(system, start, span, inputs, settings)
+        if not inputs.steady:
+            raise InputError(f"simulate '{system.model.name}': method '{AUGMENTED_LAGRANGIAN}' takes inputs as numbers; use another method")
+        self.penalty, self.dynamics, self.own, self.translate, self.tangent = penalty, dynamics, own, translate, tangent
+
+    def go(self, restart: Any = None) -> Outcome:
+        """Marches to the end."""
+        from .index3 import augmented_lagrangian_run
+
+        charts = [c[0] for c in self.dynamics.descriptor.charts] if isinstance(self.dynamics, DescriptorDynamics) else []
+        t, rows = augmented_lagrangian_run(
+            self.dynamics, self.own, self.span, self.settings.step, self.penalty, self.inputs.initial, self.settings.times,
+            tangent=self.tangent, charts=charts,
+        )  # fmt: skip
+        own = self.dynamics
+        channels = (lambda: own.channels(rows)) if isinstance(own, DescriptorDynamics) else None
+        about = {"step": self.settings.step, "penalty": self.penalty}
+        return Outcome(t, self.translate(t, rows), "finished", channels=channels, about=about)
 
 
-__all__ = ["AUGMENTED_LAGRANGIAN", "STABILISATIONS", "drift", "simulate_descriptor", "wrap"]
+__all__ = ["AUGMENTED_LAGRANGIAN", "STABILISATIONS", "AugmentedLagrangianRun", "DescriptorRun"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.reactions import multiplier_channel
 from ...errors import InputError
 from ...native.function import Function
 from ...results.channel import Channel
@@ -17,13 +16,14 @@ from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Checkpoint, Trajectory
+from ..reactions import multiplier_channel
 
 if TYPE_CHECKING:
     from .projected import NativeSystem
-    from .system import System
+    from .system import TreeSystem
 
 #: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.generalized_alpha`).
-ALPHA_METHODS = ("generalized_alpha", "hht", "newmark", "trapezoidal")
+ALPHA_METHODS = ("generalized-alpha", "hht", "newmark", "trapezoidal")
 
 
 def integrate_alpha(
@@ -59,7 +59,7 @@ def integrate_alpha(
     return trajectory
 
 
-def alpha_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
+def alpha_channels(system: TreeSystem, x: np.ndarray) -> dict[str, Channel]:
     """Accelerations and multipliers as the scheme found them."""
     at = system.nq + system.nv + system.nz
     channels: dict[str, Channel] = {}

@@ -14,14 +14,14 @@ from ...native.function import Function
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Switch
 from ...symbolic.expr import Expr
-from ..state import State
+from ..state import State, split_state
 from .closure import best_closed_form, branches, full_names, independent_columns, names_of, references
-from .independent import Choice, IndependentSystem, lock_up, split_state
+from .independent import Choice, IndependentSystem, lock_up
 from .reduced import Layout, ReducedSystem
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
-    from .system import System
+    from .system import TreeSystem
 
 #: A step that ends nearer to a dead point (square of the sine of the angle that vanishes there) is the last one for given
 #: independent coordinates, and the reason to take others when they are chosen by the program.
@@ -79,7 +79,7 @@ class Branches:
         row = s.equations_of_motion.rows[worst.rows[0]].name
         return (
             f"{lock_up(s, t, q, names[worst.coordinates[0]], row)}; another independent coordinate than "
-            f"{', '.join(independent)} may pass it, or formulation='reduced', which changes coordinates in flight"
+            f"{', '.join(independent)} may pass it, or reduction='reduced', which changes coordinates in flight"
         )
 
     def rows(self) -> list[str]:
@@ -91,7 +91,7 @@ class ClosedFormSystem(IndependentSystem):
     """Loops solved in closed form: one straight-line function, the same independent coordinates throughout."""
 
     def __init__(
-        self, system: System, start: State, names: Sequence[str], form: ClosedForm, u: np.ndarray | None = None,
+        self, system: TreeSystem, start: State, names: Sequence[str], form: ClosedForm, u: np.ndarray | None = None,
         signals: Mapping[Expr, Expr] | None = None, parameters: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         super().__init__(system, start, u, signals, parameters)
@@ -156,7 +156,7 @@ class MixedSystem(ReducedSystem):
     """Some loops solved in closed form; between the coordinates that remain, loops are closed by Newton."""
 
     def __init__(
-        self, system: System, start: State, names: Sequence[str], form: ClosedForm, u: np.ndarray | None = None,
+        self, system: TreeSystem, start: State, names: Sequence[str], form: ClosedForm, u: np.ndarray | None = None,
         signals: Mapping[Expr, Expr] | None = None, parameters: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         IndependentSystem.__init__(self, system, start, u, signals, parameters)
@@ -234,7 +234,7 @@ class MixedSystem(ReducedSystem):
         return {"closed form": self.branches.rows(), **super().closure()}
 
 
-def _kept_positions(system: System, dependent: Sequence[int]) -> list[int]:
+def _kept_positions(system: TreeSystem, dependent: Sequence[int]) -> list[int]:
     """Places in q of the coordinates that do not belong to dependent velocity columns."""
     owners = [c for c in system.configuration.coordinates for _ in c.v]
     gone = {id(owners[j]) for j in dependent}
@@ -242,13 +242,13 @@ def _kept_positions(system: System, dependent: Sequence[int]) -> list[int]:
 
 
 def closed_native(
-    system: System, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
+    system: TreeSystem, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
     independent: Sequence[str] | None = None, parameters: np.ndarray | None = None,
 ) -> ClosedFormSystem | MixedSystem:  # fmt: skip
     """Loops in closed form as far as they have one, the others by Newton."""
     eq = system.equations_of_motion
     if not eq.rows:
-        raise InputError(f"simulate '{system.model.name}': it has no loops or constraints; use formulation='projected'")
+        raise InputError(f"simulate '{system.model.name}': it has no loops or constraints; use reduction='projected'")
     if independent is None:
         names, form, _ = best_closed_form(system, start)
     else:
@@ -256,7 +256,7 @@ def closed_native(
         names = full_names(system, independent)
         form = closed_form(eq, names)
     if not form.complete and not form.steps:
-        raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use formulation='reduced'")
+        raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use reduction='reduced'")
     kind = ClosedFormSystem if form.complete else MixedSystem
     return kind(system, start, names, form, u, signals, parameters)
 

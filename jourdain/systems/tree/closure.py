@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.assemble import jacobian, velocity_column
 from ...errors import InputError, SolverError
 from ...formalisms.functions.reduced import closed_form
 from ...formalisms.loops.closed_form import ClosedForm
 from ...formalisms.loops.elimination import Block, elimination_order
 from ...native.function import Function
 from ...symbolic.graph import evaluate
+from ..constraints import jacobian, velocity_column
 from ..state import State
 from .partition import null_space, partition, projective_partition
 
 if TYPE_CHECKING:
-    from .system import System
+    from .system import TreeSystem
 
 #: How many choices of independent coordinates are tried, and at how many positions their dead points are looked for.
 TRIES, SWEEP = 200, 96
@@ -56,7 +56,7 @@ class ClosureReport:
         return "\n".join(lines)
 
 
-def closure_report(system: System, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
+def closure_report(system: TreeSystem, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
     """Which way the loops are closed and why, for given independent coordinates or for the best ones in a state."""
     eq = system.equations_of_motion
     if not eq.holonomic:
@@ -87,7 +87,7 @@ def closure_report(system: System, independent: Sequence[str] | None = None, sta
     )  # fmt: skip
 
 
-def closed_state(system: System) -> State:
+def closed_state(system: TreeSystem) -> State:
     """Some closed position."""
     try:
         return system.assemble({})
@@ -98,13 +98,13 @@ def closed_state(system: System) -> State:
         return next(iter(modes.values()))
 
 
-def full_names(system: System, names: Sequence[str]) -> list[str]:
+def full_names(system: TreeSystem, names: Sequence[str]) -> list[str]:
     """Coordinates by their full names; a joint's name is enough where it has one coordinate."""
     c = system.configuration
     return [n if n in c.velocity_names else c.position_names[c.index(n)] for n in names]
 
 
-def names_of(system: System, columns: Sequence[int]) -> list[str]:
+def names_of(system: TreeSystem, columns: Sequence[int]) -> list[str]:
     """Names of coordinates by velocity column (velocities for parts of quaternions)."""
     owners = [(c, k) for c in system.configuration.coordinates for k in range(len(c.v))]
     return [owners[j][0].velocity_names[owners[j][1]] if owners[j][0].is_quaternion else owners[j][0].names[0] for j in columns]
@@ -113,7 +113,7 @@ def names_of(system: System, columns: Sequence[int]) -> list[str]:
 # --- choosing independent coordinates ------------------------------------------------------------------------------
 
 
-def independent_columns(system: System, state: State, independent: Sequence[str] | None, criterion: str = "pivoting") -> list[int]:
+def independent_columns(system: TreeSystem, state: State, independent: Sequence[str] | None, criterion: str = "pivoting") -> list[int]:
     """Independent velocity columns: the user's (checked), or by pivoting or the projective criterion."""
     J = jacobian(system, state.q, state.t)
     held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
@@ -135,14 +135,14 @@ def independent_columns(system: System, state: State, independent: Sequence[str]
     return partition(J / weights(system, state), fixed=held).independent
 
 
-def weights(system: System, state: State) -> np.ndarray:
+def weights(system: TreeSystem, state: State) -> np.ndarray:
     """√M_jj: velocities times these are comparable whatever their units."""
     diagonal = np.diag(system.mass_matrix(state.q, state.t)).copy()
     top = diagonal.max(initial=0.0)
     return np.sqrt(np.where(diagonal > 1e-8 * top, diagonal, top if top > 0 else 1.0))  # type: ignore[no-any-return]
 
 
-def best_closed_form(system: System, state: State) -> tuple[list[str], ClosedForm, float]:
+def best_closed_form(system: TreeSystem, state: State) -> tuple[list[str], ClosedForm, float]:
     """The independent coordinates whose closed form stays farthest from dead points; where none solves all loops, one that solves most."""
     eq = system.equations_of_motion
     tangent = null_space(jacobian(system, state.q, state.t)) * weights(system, state)[:, None]
@@ -182,7 +182,7 @@ def _least_singular(rows: np.ndarray) -> float:
     return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size else 0.0
 
 
-def values_at(system: System, state: State, parameters: np.ndarray | None = None) -> dict:
+def values_at(system: TreeSystem, state: State, parameters: np.ndarray | None = None) -> dict:
     """Values of all symbols in a state."""
     eq = system.equations_of_motion
     p = system.parameter_vector if parameters is None else parameters
@@ -190,18 +190,18 @@ def values_at(system: System, state: State, parameters: np.ndarray | None = None
     return known | dict(zip(eq.u, system.input_values(), strict=True)) | dict(zip(eq.z, state.z, strict=True))
 
 
-def branches(system: System, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
+def branches(system: TreeSystem, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
     """Signs of the roots of a closed form in an assembled state."""
     signs = evaluate(form.branch_signs(), values_at(system, state, parameters))
     return np.array([1.0 if float(s) >= 0.0 else -1.0 for s in signs])
 
 
-def references(system: System, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
+def references(system: TreeSystem, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
     """The solved angles in an assembled state."""
     return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state, parameters))])
 
 
-def sweep_margin(system: System, form: ClosedForm, state: State) -> float:
+def sweep_margin(system: TreeSystem, form: ClosedForm, state: State) -> float:
     """Smallest margin of the roots while independent angles turn fully and displacements go to zero and to twice their value."""
     margins = form.margins()
     if not margins:
@@ -226,7 +226,7 @@ def sweep_margin(system: System, form: ClosedForm, state: State) -> float:
 # --- reduced functions ---------------------------------------------------------------------------------------------
 
 
-def order_of_elimination(system: System, state: State, independent: Sequence[str] | None = None) -> tuple[Block, ...]:
+def order_of_elimination(system: TreeSystem, state: State, independent: Sequence[str] | None = None) -> tuple[Block, ...]:
     """Which constraints give which dependent velocities, in the order and with the pivots that suit a state."""
     eq = system.equations_of_motion
     J = jacobian(system, state.q, state.t)
@@ -237,7 +237,7 @@ def order_of_elimination(system: System, state: State, independent: Sequence[str
     return elimination_order(J, pattern, sorted(parts.active), sorted(parts.dependent))
 
 
-def reduced_function(system: System, name: str, state: State, independent: Sequence[str] | None = None) -> Function:
+def reduced_function(system: TreeSystem, name: str, state: State, independent: Sequence[str] | None = None) -> Function:
     """``reduced_accelerations`` or ``reduced_inverse_dynamics`` compiled for a partition, with pivots that suit a state.
 
     >>> import jourdain as jd

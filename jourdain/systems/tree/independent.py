@@ -6,14 +6,14 @@ The state that is integrated is x = (q_u, v_u, z); solutions always hold the ful
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import InputError, SolverError
 from ...native.function import Function
 from ...solvers.native_function import NativeFunction
-from ...solvers.ode.events import Event, Samples, Switch
+from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
 from ..callbacks import Callbacks
@@ -22,7 +22,7 @@ from .projected import NativeSystem
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
-    from .system import System
+    from .system import TreeSystem
 
 #: One choice of independent coordinates: from which time on, and places of its positions in q and of its velocities in v.
 Choice = tuple[float, list[int], list[int]]
@@ -31,6 +31,8 @@ Choice = tuple[float, list[int], list[int]]
 class IndependentSystem(NativeSystem):
     """Functions of the full state seen from the independent one."""
 
+    system: TreeSystem
+    start: State
     #: the independent state at the start, and the native full state of an independent one
     x0: np.ndarray
     full: NativeFunction
@@ -41,17 +43,15 @@ class IndependentSystem(NativeSystem):
     switches: int = 0
 
     def __init__(
-        self, system: System, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None
+        self, system: TreeSystem, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None
     ) -> None:
         model = system.model
         if not system.equations_of_motion.rows:
-            raise InputError(f"simulate '{model.name}': it has no loops or constraints; use formulation='projected'")
+            raise InputError(f"simulate '{model.name}': it has no loops or constraints; use reduction='projected'")
         self.system, self.start = system, start
         self.u = np.array(system.input_values() if u is None else u, dtype=float)
-        self._initial = self.u.copy()
         self._parameters = parameters
         self._signals = dict(signals or {})
-        self.held = []
         self.callbacks = None
         self.project = None
         self.n = system.nq + system.nv + system.nz
@@ -128,15 +128,6 @@ class IndependentSystem(NativeSystem):
         self._redundant = redundant_rows(self.system, self.start)
         return self._projection()
 
-    def on_full_state(self, samples: Samples) -> Samples:
-        """Samples whose action reads the full state."""
-        action: Any = samples.action
-
-        def act(t: float, x: np.ndarray) -> None:
-            action(t, self.expand(t, x))
-
-        return Samples(samples.times, act, samples.name)
-
     def explain(self, trajectory: Trajectory) -> str:
         """What a failure means for the mechanism."""
         t, x = trajectory.restart.t, trajectory.restart.x
@@ -155,13 +146,7 @@ class IndependentSystem(NativeSystem):
         raise NotImplementedError
 
 
-def lock_up(system: System, t: float, q: np.ndarray, joint: str, row: str) -> str:
+def lock_up(system: TreeSystem, t: float, q: np.ndarray, joint: str, row: str) -> str:
     """A dead point in words."""
     position = ", ".join(f"{n} = {x:.6g}" for n, x in zip(system.coordinate_names, q, strict=True))
     return f"dead point or lock-up at t = {t:.9g} s: '{joint}' cannot go on against '{row}' (position: {position})"
-
-
-def split_state(system: System, X: np.ndarray, t: float) -> State:
-    """A full state vector as a state."""
-    nq, nv = system.nq, system.nv
-    return State(system, X[:nq], X[nq : nq + nv], X[nq + nv :], t)

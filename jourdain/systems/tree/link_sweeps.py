@@ -17,10 +17,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from jourdain.formalisms.tree.link_arrays import FREE_ROTATION, HEADER, LINK, TRANSLATION, word
+from jourdain.formalisms.tree.link_arrays import HEADER, LINK, word
 from jourdain.formalisms.tree.link_steps import BIAS, BODY, COLUMN, MOVE, STEP, STEP_SIZE
 from jourdain.native.call import call, doubles, integers, words
-from jourdain.native.kernel import hot, jit, kernel
+from jourdain.native.kernel import jit, kernel
 from jourdain.solvers.linear.dense import cholesky, cholesky_solve
 
 # Pointers of a kernel.
@@ -35,12 +35,16 @@ INWARDS, OWN_OUT, PARENT_OUT, SWEEP_SIZE = 0, 1, 2, 3
 # Words of the block of constants.
 HEAD, SIZE = HEADER.itemsize // 8, LINK.itemsize // 8
 NQ, NV, MOTIONS, FOLLOWERS, GRAVITY = (word(HEADER, n) for n in ("nq", "nv", "motions", "followers", "gravity"))
-PARENT, KIND, AXIS, PLACE_Q, PLACE_V, MOTION, LEADER = (word(LINK, n) for n in ("parent", "kind", "axis", "q", "v", "motion", "leader"))
-RECORD, RATIO, ROTOR = word(LINK, "rotation"), word(LINK, "ratio"), word(LINK, "rotor")
+PARENT, POSITIONS, VELOCITIES = (word(LINK, n) for n in ("parent", "positions", "velocities"))
+PLACE_Q, PLACE_V, MOTION, LEADER = (word(LINK, n) for n in ("q", "v", "motion", "leader"))
+RECORD, ROTOR = word(LINK, "rotation"), word(LINK, "rotor")
 
-# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, room for a step that is
-# long enough to be cut in chunks; then the rows.
-CALL, ZEROS, DUST, SCRATCH, ROWS = 0, 16, 24, 32, 1024
+# Position coordinates of a link that turns by a quaternion.
+QUATERNION = 4
+
+# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, shares of a wrench in the freedoms of
+# a link, room for a step that is long enough to be cut in chunks; then the rows.
+CALL, ZEROS, DUST, SHARES, SCRATCH, ROWS = 0, 16, 24, 32, 40, 1024
 
 
 def workspace_size(row: int, links: int, motions: int, followers: int) -> int:
@@ -122,14 +126,6 @@ def newton_euler(address: int) -> int:
 # --- mass matrix -------------------------------------------------------------------------------------------------
 
 
-@hot
-def _project(k: Any, x: Any, at: int, force: Any, j: int) -> float:
-    """Component of a force and moment along freedom j of a joint."""
-    if k[at + KIND] == FREE_ROTATION:
-        return force[3 + j]
-    return x[at + RATIO] * force[k[at + AXIS] + (0 if k[at + KIND] == TRANSLATION else 3)]
-
-
 def composite_body(address: int) -> int:
     """M(q), all entries."""
     p = words(address, POINTERS)
@@ -144,32 +140,32 @@ def composite_body(address: int) -> int:
     program = integers(p[PROGRAM], TABLE + 3 * (SWEEP_SIZE + sorts) + n)
     steps, sort = TABLE + 3 * SWEEP_SIZE + 2 * sorts, TABLE + 3 * (SWEEP_SIZE + sorts)
     rows, here = p[WORKSPACE] + 8 * ROWS, p[WORKSPACE] + 8 * CALL
+    dust, zeros = p[WORKSPACE] + 8 * DUST, p[WORKSPACE] + 8 * ZEROS
     args, M = words(here, 13), doubles(p[OUT], nv * nv)
+    shares = doubles(p[WORKSPACE] + 8 * SHARES, SCRATCH - SHARES)
+    args[10] = p[WORKSPACE] + 8 * SHARES
     for i in range(nv * nv):
         M[i] = 0.0
     for i in range(n):
         at = SIZE * i
-        first, freedoms = k[at + PLACE_V], 3 if k[at + KIND] == FREE_ROTATION else 1
-        if first < 0:
+        if k[at + PLACE_V] < 0:
             continue
-        for j in range(freedoms):
-            column, carried = first + j, rows + size * (i + 1) + 8 * (COLUMN + 6 * j)
-            for l in range(freedoms):
-                M[(first + l) * nv + column] += _project(k, x, at, doubles(carried, 6), l)
+        for j in range(k[at + VELOCITIES]):
+            column, carried, link = k[at + PLACE_V] + j, rows + size * (i + 1) + 8 * (COLUMN + 6 * j), i
             M[column * nv + column] += x[at + ROTOR]
-            link = i
-            while k[SIZE * link + PARENT] >= 0:
+            while link >= 0:
                 # The wrench moves to and fro between two places, since a step must not overwrite what it reads.
-                to = p[WORKSPACE] + 8 * (DUST if carried != p[WORKSPACE] + 8 * DUST else ZEROS)
-                args[0] = p[CONSTANTS] + 8 * (HEAD + SIZE * link + RECORD)
+                to = dust if carried != dust else zeros
+                above = SIZE * link
+                args[0] = p[CONSTANTS] + 8 * (HEAD + above + RECORD)
                 args[4], args[6], args[9] = rows + size * (link + 1), carried, to
                 call(program[steps + program[sort + link]], here)
-                link, carried = k[SIZE * link + PARENT], to
-                above = SIZE * link
-                for l in range(0 if k[above + PLACE_V] < 0 else (3 if k[above + KIND] == FREE_ROTATION else 1)):
-                    value, row = _project(k, x, above, doubles(carried, 6), l), k[above + PLACE_V] + l
-                    M[row * nv + column] += value
-                    M[column * nv + row] += value
+                row = k[above + PLACE_V]
+                for l in range(0 if row < 0 else k[above + VELOCITIES]):
+                    M[(row + l) * nv + column] += shares[l]
+                    if link != i:
+                        M[column * nv + row + l] += shares[l]
+                link, carried = k[above + PARENT], to
     return 0
 
 
@@ -186,7 +182,7 @@ def _check(p: Any) -> int:
         at, step = SIZE * i, row * (i + 1) + STEP + 6
         if k[at + PLACE_V] < 0:
             continue
-        freedoms = 3 if k[at + KIND] == FREE_ROTATION else 1
+        freedoms = k[at + VELOCITIES]
         least = w[step]
         for j in range(freedoms):
             inverse = w[step + STEP_SIZE * j]
@@ -219,7 +215,7 @@ def coupled_bodies(address: int) -> int:
     for i in range(n):
         at = SIZE * i
         leads = k[at + PLACE_V] >= 0 and k[at + LEADER] == k[at + MOTION]
-        for j in range(3 if k[at + KIND] == FREE_ROTATION else 1):
+        for j in range(k[at + VELOCITIES]):
             force[k[at + MOTION] + j] = tau[k[at + PLACE_V] + j] if leads else 0.0
     for sweep in range(3):
         _sweep(p, sweep, rest + 8 * size, rest, True)
@@ -229,7 +225,7 @@ def coupled_bodies(address: int) -> int:
     for i in range(n):
         at = SIZE * i
         if k[at + PLACE_V] >= 0 and k[at + LEADER] == k[at + MOTION]:
-            for j in range(3 if k[at + KIND] == FREE_ROTATION else 1):
+            for j in range(k[at + VELOCITIES]):
                 out[k[at + PLACE_V] + j] = z[k[at + MOTION] + j]
     return status
 
@@ -312,7 +308,7 @@ def _position_rates(p: Any) -> None:
         a, b = k[at + PLACE_Q], k[at + PLACE_V]
         if b < 0:
             continue
-        if k[at + KIND] != FREE_ROTATION:
+        if k[at + POSITIONS] != QUATERNION:
             rate[a] = v[b]
             continue
         e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]

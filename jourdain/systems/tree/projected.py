@@ -14,16 +14,16 @@ import numpy as np
 
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
-from ...solvers.ode.events import Event
+from ...solvers.ode.events import Event, Switch
 from ...symbolic.expr import ZERO, Expr
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.graph import evaluate, substitute
+from ...symbolic.graph import substitute
 from ..callbacks import Callbacks
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from ..dynamics import Dynamics
     from ..state import State
-    from .system import System
 
 #: Plans of constrained systems by their equations and redundant rows.
 _PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], np.ndarray]] = WeakKeyDictionary()
@@ -37,8 +37,13 @@ class NativeSystem:
     found and left out, or they are given by number.
     """
 
+    #: A change of coordinates in flight, where there is one.
+    switch: Switch | None = None
+    #: How many entries of x are positions.
+    positions: int
+
     def __init__(
-        self, system: System, u: np.ndarray | None = None, parameters: np.ndarray | None = None,
+        self, system: Dynamics, u: np.ndarray | None = None, parameters: np.ndarray | None = None,
         signals: Mapping[Expr, Expr] | None = None, start: State | None = None, redundant: list[int] | None = None,
     ) -> None:  # fmt: skip
         self.system = system
@@ -48,10 +53,8 @@ class NativeSystem:
         self._parameters = parameters
         self._made_for = system.parameter_vector
         self._signals = dict(signals or {})
-        #: Inputs set by sampled controllers: time and all values from then on.
-        self.held: list[tuple[float, np.ndarray]] = []
-        self._initial = self.u.copy()
         self.n = system.nq + system.nv + system.nz
+        self.positions = system.nq
         constrained = bool(system.equations_of_motion.rows)
         self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
         if constrained:
@@ -66,7 +69,7 @@ class NativeSystem:
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
     @staticmethod
-    def with_constant_inputs(system: System, u: np.ndarray, start: State) -> NativeSystem:
+    def with_constant_inputs(system: Dynamics, u: np.ndarray, start: State) -> NativeSystem:
         """An object for a run whose inputs stay as they are: that of an ended run where it fits, else a new one."""
         redundant = redundant_rows(system, start)
         idle: list[NativeSystem] = system._idle.setdefault("native", [])
@@ -139,21 +142,6 @@ class NativeSystem:
             "jacobian": self.wrap(self._function("state_jacobian")),
             "time_derivative": self.wrap(self._function("state_time_derivative")),
         }
-
-    def inputs_at(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The inputs that acted at given times and states: constants, held samples, signals of time, callbacks."""
-        nu = self.system.nu
-        values = np.tile(self._initial[:nu], (len(t), 1))
-        for start, u in self.held:
-            values[t > start] = u
-        for i, item in enumerate(self.system.model.inputs.values()):
-            if item.symbol in self._signals:
-                known = dict(zip(self.system.equations_of_motion.p, self.parameters, strict=True))
-                values[:, i] = evaluate(self._signals[item.symbol], {**known, self.system.model.time: t})
-        if self.callbacks is not None:
-            for row, time, state in zip(values, t, x, strict=True):
-                self.callbacks.update(float(time), state, row)
-        return values
 
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""

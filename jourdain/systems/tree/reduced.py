@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.assemble import jacobian
 from ...errors import InputError, SolverError
 from ...native.function import Function
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Switch
 from ...symbolic.expr import Expr
+from ..constraints import jacobian
 from ..state import State
 from .closure import independent_columns, names_of, weights
 from .independent import Choice, IndependentSystem, lock_up
@@ -21,7 +21,7 @@ from .partition import null_space
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
-    from .system import System
+    from .system import TreeSystem
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ReducedSystem(IndependentSystem):
     """
 
     def __init__(
-        self, system: System, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
+        self, system: TreeSystem, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
         independent: Sequence[str] | None = None, criterion: str = "pivoting", repartition: bool | int = True,
         parameters: np.ndarray | None = None,
     ) -> None:  # fmt: skip
@@ -147,7 +147,7 @@ class ReducedSystem(IndependentSystem):
             names = ", ".join(names_of(s, [self.layout.v[j] for j in independent]))
             raise SolverError(
                 f"simulate '{s.model.name}': the start is a singular position (or {names} cannot be "
-                "independent there); start elsewhere or use formulation='projected'"
+                "independent there); start elsewhere or use reduction='projected'"
             )
         self._first = start.t, self._choice[: int(plan[r.NQU] + plan[r.NVU])].copy()
         self._note_position(start.t)
@@ -208,7 +208,7 @@ class ReducedSystem(IndependentSystem):
         """None: loops closed by Newton offer no exact Jacobian in independent coordinates."""
         raise InputError(
             f"simulate '{self.system.model.name}': implicit methods need exact derivatives, which loops closed by Newton do not offer in "
-            "independent coordinates; use formulation='projected' (or 'closed' where all loops have a closed form)"
+            "independent coordinates; use reduction='projected' (or 'closed' where all loops have a closed form)"
         )
 
     def _position(self) -> np.ndarray:

@@ -15,13 +15,13 @@ from ...native.function import Function
 from ..state import State
 
 if TYPE_CHECKING:
-    from .system import System
+    from ..dynamics import Dynamics
 
 #: Closed positions around the given one in which the rank is looked at.
 SAMPLES = 4
 
 
-def redundant_rows(system: System, state: State) -> list[int]:
+def redundant_rows(system: Dynamics, state: State) -> list[int]:
     """Indices of constraints that are redundant in the given closed position and around it."""
     m = len(system.equations_of_motion.rows)
     if not m:
@@ -39,7 +39,7 @@ def redundant_rows(system: System, state: State) -> list[int]:
 class _Memory:
     """The compiled constraints of a system as the kernel takes them: addresses, arguments, sizes, and what they point to."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: Dynamics) -> None:
         from ...solvers.constraints.nearby import memory_size
 
         eq = system.equations_of_motion

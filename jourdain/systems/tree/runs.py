@@ -1,262 +1,257 @@
-"""Runs in independent coordinates ("reduced", "closed"): changes of coordinates, full states between steps, exact restart."""
+"""Runs of a tree in joint coordinates: all of them with loops projected, by generalised-α, or independent ones ("reduced", "closed")."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ...errors import InputError
-from ...results.solution import Solution
-from ...solvers import STIFF
-from ...solvers.ode.events import Samples
-from ...solvers.ode.integrate import integrate
-from ...solvers.ode.trajectory import Checkpoint, Segments, Trajectory
-from ..state import State
-from .alpha import ALPHA_METHODS
+from ...solvers.ode.trajectory import Trajectory
+from ..ode_run import OdeRun
+from ..run import Outcome, Restart, Settings
+from ..state import State, split_state
+from .alpha import ALPHA_METHODS, alpha_channels, integrate_alpha
+from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
-from .independent import Choice, split_state
+from .projected import NativeSystem
 from .reduced import ReducedSystem
 
 if TYPE_CHECKING:
-    from .system import System
-
-FORMULATIONS: dict[str, Callable[..., Any]] = {"reduced": ReducedSystem, "closed": closed_native}
-#: Newton steps that close the loops between steps, from a cubic through the states at both ends.
-CLOSING = 8
+    from ..inputs import Inputs
+    from .independent import Choice, IndependentSystem
+    from .system import TreeSystem
 
 
-@dataclass(frozen=True)
-class IndependentCheckpoint(Checkpoint):
-    """The end of a run in independent coordinates: ``x`` is the full state, ``inner`` the method's memory."""
+class ProjectedRun(OdeRun):
+    """All coordinates of the tree; after each step they are put back onto the constraints."""
 
-    formulation: str = ""
-    independent: tuple[str, ...] = ()
-    inner: Checkpoint | None = field(default=None, repr=False)
-    native: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    kind = "projected"
+    system: TreeSystem
 
+    def native_side(self) -> NativeSystem:
+        """The native functions; those of an ended run are used again where inputs stay as they are."""
+        u = self.inputs.initial
+        if self.inputs.steady:
+            return NativeSystem.with_constant_inputs(self.system, u, self.start)
+        return NativeSystem(self.system, u, signals=self.inputs.signals, start=self.start)
 
-@dataclass(frozen=True)
-class FullTrajectory(Trajectory):
-    """A run whose interpolant gives full states."""
-
-    full: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
-
-    def at(self, t: ArrayLike) -> NDArray[np.float64]:
-        """The full state at any time(s) covered."""
-        if self.full is None:
-            raise InputError("trajectory: no interpolant was kept; simulate with dense=True")
-        return self.full(np.asarray(t, dtype=np.float64))
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """The native functions are kept for the next run."""
+        found = super().outcome(trajectory)
+        if self.inputs.steady and trajectory.status != "failed":
+            self.native.release()
+        return found
 
 
-def simulate_independent(
-    system: System, start: State, span: tuple[float, float], method: str, formulation: str, inputs: Mapping[str, Any],
-    choice: Mapping[str, Any], dense: bool = False, restart: Any = None, **options: Any,
-) -> Solution:  # fmt: skip
-    """Simulates in independent coordinates; ``choice`` holds independent=, criterion=, repartition= of the formulation."""
-    from ...analysis.simulate import SimulationError, solution_of, sort_inputs
+class AlphaRun(ProjectedRun):
+    """Generalised-α, HHT, Newmark and the trapezoidal rule on the differential-algebraic equations themselves."""
 
-    _check(method, formulation, choice)
-    constants, signals, controllers = sort_inputs(system, inputs)
-    run = _Run(system, span, method, formulation, {k: v for k, v in choice.items() if v is not None}, options, dense)
-    run.go(start, system.input_values(constants), signals, controllers, restart)
-    trajectory, native, last = run.trajectory(), run.native, run.runs[-1]
-    message = native.explain(last) if last.status == "failed" else last.message
-    metadata = {
-        "model": system.model.name, "method": method, "rtol": options.get("rtol"), "atol": options.get("atol"),
-        "parameters": system.parameters, "status": last.status, "message": message, "formulation": formulation,
-        "independent": list(native.independent), "switches": run.switches + native.switches, "closure": native.closure(),
-    }  # fmt: skip
-    solution = solution_of(system, trajectory.t, trajectory.x, metadata, trajectory, native.inputs_at)
-    solution.restart = run.checkpoint()
-    if last.status in ("failed", "max_steps"):
-        raise SimulationError(f"simulate '{system.model.name}': {message}", solution)
-    return solution
-
-
-def _check(method: str, formulation: str, choice: Mapping[str, Any]) -> None:
-    if formulation not in FORMULATIONS:
-        raise InputError(f"formulation '{formulation}' is not known; use 'projected', {', '.join(map(repr, FORMULATIONS))}")
-    if method in ALPHA_METHODS:
-        raise InputError(f"method '{method}' works on all coordinates with multipliers; use formulation='projected' with it")
-    given = {k for k, v in choice.items() if v is not None}
-    if formulation == "closed" and {"criterion", "repartition"} & given:
-        raise InputError("formulation='closed' chooses anew at dead points only: criterion= and repartition= are for 'reduced'")
-
-
-class _Run:
-    """One simulation: a run for each choice of coordinates of closed forms, joined in the end."""
+    kind = "generalised-α"
 
     def __init__(
-        self, system: System, span: tuple[float, float], method: str, formulation: str, chosen: dict[str, Any],
-        options: Mapping[str, Any], dense: bool,
-    ) -> None:  # fmt: skip
-        self.system, self.span, self.method, self.formulation = system, span, method, formulation
-        self.chosen, self.dense = chosen, dense
-        self.times = options.get("t_eval")
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
+    ) -> None:
+        super().__init__(system, start, span, inputs, settings)
+        self.rho = rho
+
+    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
+        """The integration; rows are (q, v, z, v̇, λ)."""
+        samples = self.inputs.samples(span, self.native.u, self.model_state)
+        control = self.control()
+        return integrate_alpha(
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), self.events(), samples, **control
+        )
+
+    def _check_method(self) -> None:
+        pass  # the system chose this kind of run by the method
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """Accelerations and multipliers are channels as the scheme found them."""
+        return replace(super().outcome(trajectory), channels=partial(alpha_channels, self.system, trajectory.x))
+
+
+class IndependentRun(OdeRun):
+    """Independent coordinates only; the others follow by closing the loops.  Closed forms are left for others near dead points."""
+
+    system: TreeSystem
+    native: IndependentSystem
+
+    def __init__(
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, chosen: Mapping[str, Any]
+    ) -> None:
+        super().__init__(system, start, span, inputs, settings)
+        self.chosen = {k: v for k, v in chosen.items() if v is not None}
+        if settings.method in ALPHA_METHODS:
+            raise InputError(
+                f"simulate '{system.model.name}': method '{settings.method}' works on all coordinates with multipliers; "
+                "use reduction='projected' with it"
+            )
         # full states between steps are found from those at the steps, which are kept then
-        self.options = {**options, "t_eval": None} if dense else dict(options)
-        self.runs: list[Trajectory] = []
-        self.choices: list[list[Choice]] = []
-        self.switches = 0
-        self.native: Any = None
+        self._inner = replace(settings, times=None, dense=True) if settings.keeps_interpolant else settings
+        self._runs: list[Trajectory] = []
+        self._choices: list[list[Choice]] = []
+        self._switches = 0
 
-    def go(self, start: State, u: np.ndarray, signals: Any, controllers: Mapping[str, Any], restart: Any) -> None:
+    def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
+        """The native functions for a choice of independent coordinates at a state."""
+        raise NotImplementedError
+
+    def control(self) -> dict[str, Any]:
+        """As for all runs, with the full state as output; times already passed are left out."""
+        s = self._inner
+        times = s.times if s.times is None or not self._runs else np.asarray(s.times)[np.asarray(s.times) > self.native.start.t]
+        found = super().control() | {"t_eval": times, "dense": s.keeps_interpolant}
+        return found | {"output": self.native.full, "output_size": self.native.n}
+
+    def model_state(self, t: float, x: np.ndarray) -> State:
+        """The full state of an independent one."""
+        return split_state(self.system, self.native.expand(t, x), t)
+
+    def go(self, restart: Restart | None = None) -> Outcome:
         """Runs to the end; a closed form that comes near a dead point is left for another one."""
-        system, held = self.system, list[tuple[float, np.ndarray]]()
-        fits = self._fits(restart)
+        self._check_method()
+        fits = restart is not None and self.fits(restart)
+        if fits:
+            assert restart is not None
+            self.resume_inputs(restart)
+        start, u = self.start, self.inputs.initial
         while True:
-            chosen = {**self.chosen, "independent": restart.independent} if fits else self.chosen
-            native = self.native = FORMULATIONS[self.formulation](system, start, u, signals, **chosen)
+            chosen = {**self.chosen, "independent": restart.memory["independent"]} if fits and restart else self.chosen
+            self.native = native = self.choose(start, chosen, u)
             if len(native.x0) == 0:
-                raise InputError(f"simulate '{system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
-            native.held = held
-            watching = "independent" not in self.chosen and hasattr(native, "branches")
-            if watching and native.margin(start.t, native.x0) > 2.0 * GOOD_MARGIN:
-                native.branches.least_margin[0] = GOOD_MARGIN
-            else:
-                watching = False
-            first: Any = restart.inner if fits and self._resume(native, restart, u) else native.x0
+                raise InputError(
+                    f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)"
+                )
+            watching = self._watch(start)
+            first: Any = restart.inner if fits and restart and self._recall(restart, u) else native.x0
             fits = False
-            samples = [native.on_full_state(c.samples(system, native, name, self.span)) for name, c in controllers.items()]
-            self.runs.append(self._integrate(native, (start.t, self.span[1]), samples, first))
-            if native.callbacks is not None and native.callbacks.error is not None:
-                raise native.callbacks.error
-            if self.dense:
-                self.choices.append(native.choices())
-            last = self.runs[-1]
+            last = self.march(first, (start.t, self.span[1]))
+            self._runs.append(last)
+            self.raise_error()
+            if self._inner.keeps_interpolant:
+                self._choices.append(native.choices())
             if not (watching and last.status == "failed" and "status -7 " in last.message and last.restart.t > start.t):
-                return
-            u = native.u[: system.nu].copy()
-            start = split_state(system, native.expand(last.restart.t, last.restart.x), last.restart.t)
-            self.switches += 1 + native.switches
+                return self.outcome(self._joined())
+            u = native.u[: self.system.nu].copy()
+            start = self.model_state(last.restart.t, last.restart.x)
+            self._switches += 1 + native.switches
 
-    def _fits(self, restart: Any) -> bool:
-        """Whether a checkpoint is one of the same kind at the start of this run."""
-        if not isinstance(restart, IndependentCheckpoint) or restart.inner is None:
+    def _watch(self, start: State) -> bool:
+        """Whether the run stops near a dead point of its closed form, to choose another one."""
+        native: Any = self.native
+        if "independent" in self.chosen or not hasattr(native, "branches") or not native.margin(start.t, native.x0) > 2.0 * GOOD_MARGIN:
             return False
-        same = (restart.formulation, restart.inner.method, restart.t) == (self.formulation, self.method, self.span[0])
-        return same and self.chosen.get("independent") in (None, restart.independent, list(restart.independent))
+        native.branches.least_margin[0] = GOOD_MARGIN
+        return True
 
-    def _resume(self, native: Any, restart: IndependentCheckpoint, u: np.ndarray) -> bool:
-        """Gives the native system the memory of the earlier run, with the inputs of this one."""
-        if not native.remember(restart.native):
+    def fits(self, restart: Restart | None) -> bool:
+        """Also the independent coordinates must be those that are asked for."""
+        if restart is None or not super().fits(restart):
+            return False
+        return self.chosen.get("independent") in (None, restart.memory["independent"], list(restart.memory["independent"]))
+
+    def _recall(self, restart: Restart, u: np.ndarray) -> bool:
+        """Gives the native side the memory of the earlier run, with the inputs of this one."""
+        native: Any = self.native
+        if not native.remember(restart.memory["native"]):
             return False
         native.u[: self.system.nu] = u
         return True
 
-    def _integrate(self, native: Any, span: tuple[float, float], samples: Sequence[Samples], first: Any) -> Trajectory:
-        """One run; times already passed are left out."""
-        options = dict(self.options)
-        if options.get("t_eval") is not None and self.runs:
-            times = np.asarray(options["t_eval"])
-            options["t_eval"] = times[times > span[0]]
-        derivatives = native.derivatives() if self.method in STIFF else {}
-        return integrate(
-            native.rhs, span, first, self.method, switch=native.switch, output=native.full, output_size=native.n, dense=self.dense,
-            events=native.events(), samples=samples, positions=native.positions, **derivatives, **options,
-        )  # fmt: skip
+    def memory(self, u: np.ndarray) -> dict[str, Any]:
+        """Also the independent coordinates and the arrays of the native side."""
+        native: Any = self.native
+        own = {name: array.copy() for name, array in native.memory().items()}
+        return super().memory(u) | {"independent": tuple(native.independent), "native": own}
 
-    def checkpoint(self) -> IndependentCheckpoint | None:
-        """The end of the run, to go on from."""
-        last, native = self.runs[-1], self.native
-        if last.status == "failed":
-            return None
-        X = native.expand(last.restart.t, last.restart.x)
-        memory = {name: array.copy() for name, array in native.memory().items()}
-        label = f"{self.method} ({self.formulation})"
-        return IndependentCheckpoint(label, last.restart.t, X, {}, self.formulation, tuple(native.independent), last.restart, memory)
+    def final(self, trajectory: Trajectory) -> Any:
+        """The model's last state."""
+        if trajectory.status == "failed":
+            return trajectory.y[-1] if len(trajectory.y) else self.start.x
+        return self.native.expand(trajectory.restart.t, trajectory.restart.x)
 
-    def trajectory(self) -> Trajectory:
-        """All runs as one trajectory of the full state."""
-        runs = self.runs
+    def explain(self, trajectory: Trajectory) -> str:
+        """What a failure means for the mechanism."""
+        native: Any = self.native
+        return str(native.explain(trajectory))
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """With the independent coordinates and how often they were changed."""
+        native: Any = self.native
+        facts = {"independent": list(native.independent), "switches": self._switches + native.switches, "closure": native.closure()}
+        found = super().outcome(trajectory)
+        restart = None if trajectory.status == "failed" else found.restart
+        return replace(found, restart=restart, about=facts)
+
+    def rows(self, trajectory: Trajectory) -> Any:
+        """Full states at the steps, or at the times asked for."""
+        full = self.between(trajectory)
+        if full is None or self.settings.times is None:
+            return trajectory.y
+        return full(self._kept(trajectory))
+
+    def _kept(self, trajectory: Trajectory) -> np.ndarray:
+        times = np.asarray(self.settings.times, dtype=float)
+        return times[times <= trajectory.restart.t]
+
+    def between(self, trajectory: Trajectory) -> BetweenSteps | None:
+        """Full states at any times."""
+        pieces = [(r.segments, c) for r, c in zip(self._runs, self._choices, strict=False) if r.segments is not None]
+        t, x = self._steps
+        return BetweenSteps(self.system, t, x, pieces) if pieces else None
+
+    def _joined(self) -> Trajectory:
+        """All runs as one trajectory of the full state; at the times asked for, if full states between steps are known."""
+        runs = self._runs
         skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
         t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "y"))
         totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}
+        self._steps = t, x
         joined = replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), segments=None)
-        pieces = [(r.segments, c) for r, c in zip(runs, self.choices, strict=False) if r.segments is not None]
-        if not pieces:
-            return joined
-        between = BetweenSteps(self.system, t, x, pieces)
-        if self.times is not None:
-            t = np.asarray(self.times, dtype=float)
-            t = t[t <= joined.t[-1]]
-            x = between(t)
-        kept = {f.name: getattr(joined, f.name) for f in fields(joined)} | {"t": t, "x": x, "y": x, "segments": pieces[-1][0]}
-        return FullTrajectory(**kept, full=between)
+        if self._inner is not self.settings and self.settings.times is not None and any(r.segments is not None for r in runs):
+            joined = replace(joined, t=self._kept(joined))
+        return joined
 
 
-class BetweenSteps:
-    """Full states at any times: the independent ones from the method's interpolant, the others by closing the loops."""
+class ReducedRun(IndependentRun):
+    """Loops closed by Newton; the independent coordinates may change in flight."""
 
-    def __init__(self, system: System, t: np.ndarray, x: np.ndarray, pieces: Sequence[tuple[Segments, list[Choice]]]) -> None:
-        self.system, self.t, self.x, self.pieces = system, t, x, pieces
+    kind = "reduced"
 
-    def __call__(self, times: np.ndarray) -> np.ndarray:
-        """Full states, one row for each time (in one more dimension than the times)."""
-        shape, t = times.shape, np.atleast_1d(times).ravel()
-        lo, hi = float(self.t[0]), float(self.t[-1])
-        slack = 1e-12 * max(abs(lo), abs(hi))
-        if t.size and (t.min() < lo - slack or t.max() > hi + slack):
-            raise InputError(f"trajectory: t from {t.min():g} to {t.max():g} s leaves [{lo:g}, {hi:g}] s")
-        X = self._guess(t)
-        for i, (segments, choices) in enumerate(self.pieces):
-            until = self.pieces[i + 1][0].start[0] if i + 1 < len(self.pieces) else np.inf
-            begins = [c[0] for c in choices]
-            here = np.flatnonzero((t < until) & ((t >= segments.start[0]) | (i == 0)))
-            if not len(here):
-                continue
-            # a choice holds from the beginning of a step
-            step = np.clip(np.searchsorted(segments.start, t[here], side="right") - 1, 0, len(segments.start) - 1)
-            which = np.clip(np.searchsorted(begins, segments.start[step], side="right") - 1, 0, None)
-            values = segments.at(t[here])
-            for k in np.unique(which):
-                rows = here[which == k]
-                X[rows] = self._closed(t[rows], X[rows], values[which == k], choices[k])
-        return X.reshape(*shape, -1)
+    def __init__(
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        independent: Sequence[str] | None = None, criterion: str | None = None, repartition: bool | int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            system, start, span, inputs, settings, {"independent": independent, "criterion": criterion, "repartition": repartition}
+        )
 
-    def _guess(self, t: np.ndarray) -> np.ndarray:
-        """Cubics through positions and velocities at both ends of a step."""
-        c, nq, nv = self.system.configuration, self.system.nq, self.system.nv
-        if len(self.t) < 2:
-            return np.repeat(self.x[:1], len(t), axis=0)
-        k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2)
-        h = self.t[k + 1] - self.t[k]
-        s = ((t - self.t[k]) / np.where(h > 0, h, 1.0))[:, None]
-        a, b = self.x[k], self.x[k + 1]
-        da, db = (h[:, None] * c.rate(r[:, :nq], r[:, nq : nq + nv]) for r in (a, b))
-        X = (1 - s) * a + s * b
-        X[:, :nq] += s * (1 - s) * ((1 - s) * (da - (b - a)[:, :nq]) - s * (db - (b - a)[:, :nq]))
-        X[:, :nq] = c.normalise(X[:, :nq])
-        return X
-
-    def _closed(self, t: np.ndarray, X: np.ndarray, x: np.ndarray, choice: Choice) -> np.ndarray:
-        """Rows with given independent values: dependent positions by Newton, then dependent velocities."""
-        s, eq = self.system, self.system.equations_of_motion
-        _, positions, velocities = choice
-        nq, nv, clock = s.nq, s.nv, t[:, None]
-        q, v = X[:, :nq].copy(), np.zeros((len(t), nv))
-        q[:, positions] = x[:, : len(positions)]
-        q = s.configuration.normalise(q)
-        v[:, velocities] = x[:, len(positions) : len(positions) + len(velocities)]
-        place = dict(zip(s.configuration._scalar_v.tolist(), s.configuration._scalar_q.tolist(), strict=True))
-        columns = [j for j in range(nv) if j in place and place[j] not in set(positions)]
-        for _ in range(CLOSING if columns and eq.holonomic else 0):
-            h, J = s.function("constraints")(clock, q)
-            step = (np.linalg.pinv(J[:, :, columns]) @ h[..., None])[..., 0]
-            q[:, [place[j] for j in columns]] -= step
-            if np.abs(step).max(initial=0.0) < 1e-13:
-                break
-        f = s.function("constraint_velocities")
-        extra = [np.zeros(n) if name != "u" else s.input_values() for name, n in list(f.inputs.items())[3:]]
-        columns = [j for j in range(nv) if j not in set(velocities)]
-        for _ in range(1 if eq.holonomic == len(eq.rows) else 2):
-            w, J = f(clock, q, v, *extra)
-            v[:, columns] -= (np.linalg.pinv(J[:, :, columns]) @ w[..., None])[..., 0]
-        return np.hstack([q, v, x[:, len(positions) + len(velocities) :]])
+    def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> ReducedSystem:
+        """Newton's method for the loops at a state."""
+        return ReducedSystem(self.system, start, u, self.inputs.signals, **chosen)
 
 
-__all__ = ["IndependentCheckpoint", "simulate_independent"]
+class ClosedRun(IndependentRun):
+    """Loops solved in closed form as far as they have one, the others by Newton."""
+
+    kind = "closed"
+
+    def __init__(
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        independent: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(system, start, span, inputs, settings, {"independent": independent})
+
+    def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
+        """Closed forms of the loops at a state."""
+        return closed_native(self.system, start, u, self.inputs.signals, **chosen)
+
+
+#: What becomes of the constraints of a tree, with the kind of run.
+REDUCTIONS: dict[str, type[OdeRun]] = {"projected": ProjectedRun, "reduced": ReducedRun, "closed": ClosedRun}
+
+__all__ = ["REDUCTIONS", "AlphaRun", "ClosedRun", "ProjectedRun", "ReducedRun"]

@@ -1,6 +1,6 @@
 """The semi-recursive formulation as a compiled system: ``model.compile(formulation="semi-recursive")``.
 
-``loops`` chooses what becomes of closed loops, ``reference`` the point that velocities refer to (see
+``reduction`` chooses what becomes of closed loops, ``point`` the point that velocities refer to (see
 :mod:`jourdain.formalisms.coordinates.semi_recursive`):
 
 * "partition": independent coordinates by full pivoting, second velocity transformation; loops closed by Newton at every evaluation;
@@ -11,25 +11,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ...formalisms.coordinates.semi_recursive import REFERENCES
 from ...native.function import Function
-from ...results.solution import Solution
 from ...solvers.constraints.reductions import REDUCTIONS, multipliers
 from ...solvers.native_function import NativeFunction, address
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.graph import Operations
-from ..formulations import Recursive, Wrenches
+from ..run import make_run
 from ..state import State
 from .closure import order_of_elimination
 from .projected import NativeSystem
 from .redundancy import redundant_rows
-from .system import System
+from .system import TreeSystem
+
+if TYPE_CHECKING:
+    from ..dynamics import Dynamics
+    from ..inputs import Inputs
+    from ..run import Run, Settings
 
 #: Ways to treat loops, with the numerical reduction of each.
 LOOPS = {"partition": "partition", "range-space": "range-space", "null-space": "qr", "augmented-lagrangian": "augmented-lagrangian"}
@@ -37,17 +41,61 @@ LOOPS = {"partition": "partition", "range-space": "range-space", "null-space": "
 TERMS = ("mass_matrix", "descriptor", "reduced_terms", "constraint_drift", "constraints", "state_derivative")
 
 
-class SemiRecursiveSystem(System):
-    """A compiled system whose terms come from the semi-recursive formulation; all analyses work on it."""
+class SemiRecursiveSystem(TreeSystem):
+    """A tree whose terms come from the semi-recursive formulation; all analyses work on it.
 
-    point: str
+    >>> from jourdain.library.suspensions import five_link_suspension
+    >>> f = five_link_suspension().compile(formulation="semi-recursive")
+    >>> len(f.unknowns), len(f.constraints), f.dof()
+    (8, 5, 3)
+    """
 
-    @staticmethod
-    def of(system: System, point: str) -> SemiRecursiveSystem:
-        """The same system with the other terms."""
-        new = object.__new__(SemiRecursiveSystem)
-        new.__dict__.update(system.copy().__dict__, point=point, form="straight")
-        return new
+    formulation = "semi-recursive"
+
+    def __init__(
+        self,
+        system: TreeSystem,
+        reduction: str = "partition",
+        point: str = "origin",
+        loops: str | None = None,
+        reference: str | None = None,
+    ) -> None:
+        self.__dict__.update(system.copy().__dict__, form="straight")
+        self._tree = system
+        reduction, point = _renamed(reduction, loops, "loops", "reduction"), _renamed(point, reference, "reference", "point")
+        if reduction not in LOOPS:
+            raise InputError(f"semi-recursive: reduction '{reduction}' is unknown; use one of {', '.join(LOOPS)}")
+        if point not in REFERENCES:
+            raise InputError(f"semi-recursive: point '{point}' is unknown; use one of {', '.join(REFERENCES)}")
+        self.reduction, self.point = reduction, point
+        self.options = {"reduction": reduction, "point": point}
+
+    @property
+    def reference(self) -> TreeSystem:
+        """The recursive system of the same model and parameters."""
+        return self._tree
+
+    @property
+    def parameter_vector(self) -> np.ndarray:
+        """Present parameter values: those of the reference."""
+        if self._tree.parameter_vector is not self._parameters:
+            self._take(self._tree.parameter_vector)
+        return self._parameters
+
+    def set_parameters(self, **changes: Any) -> None:
+        """Changes parameter values; nothing is compiled again."""
+        self._tree.set_parameters(**changes)
+
+    def copy(self, parameters: np.ndarray | None = None) -> SemiRecursiveSystem:
+        """The same system with constants, workspaces and parameters of its own."""
+        return SemiRecursiveSystem(self._tree.copy(parameters), **self.options)
+
+    @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        """Hash of the model's equations: terms of other names do not collide."""
+        return self._tree.fingerprint
+
+    # -- functions ------------------------------------------------------------------------------------------------
 
     def _named(self, name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         own = f"semi_recursive_{name}" if name in TERMS and not options else name
@@ -60,19 +108,77 @@ class SemiRecursiveSystem(System):
 
     def function(self, name: str, **options: Any) -> Function:
         """A compiled function by name."""
+        _ = self.parameter_vector  # takes over the reference's
         name, options = self._named(name, options)
         return super().function(name, **options)
 
+    def straight_line(self, state: Any) -> Function:
+        """z̈(t, x, u) of a closed state in one straight line, dependent coordinates by full pivoting at this state (42)–(50)."""
+        order = order_of_elimination(self.reference, self._state(state), None) if self.constraints else ()
+        return self.function("semi_recursive_accelerations", order=order)
 
-class _Multipliers(NativeSystem):
+    # -- what it is and computes ----------------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """One line: coordinates, equations, operations, loops, point of reference."""
+        loops = f", loops by '{self.reduction}'" if self.constraints else ""
+        return f"{super().describe()}{loops}, velocities at '{self.point}'"
+
+    def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
+        s = self._state(given)
+        M, f, J, g, _ = self.function("descriptor")(np.array([s.t]), s.x, self.input_values(inputs))
+        redundant = redundant_rows(self.reference, s)
+        kept = [i for i in range(len(J)) if i not in redundant]
+        a, lam = REDUCTIONS[LOOPS[self.reduction]](M, J[kept], f, g[kept]) if len(J) else (np.linalg.solve(M, f), np.zeros(0))
+        return s, np.asarray(a), multipliers(M, J, f, a) if redundant else np.asarray(lam)
+
+    # -- how it runs ----------------------------------------------------------------------------------------------
+
+    def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
+        """A run of the kind that ``reduction`` asks for; an open chain has nothing to reduce."""
+        from ..descriptor.runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun
+        from .multiplier_run import MultiplierRun
+        from .runs import ProjectedRun, ReducedRun
+
+        own = State(self, start.q, start.v, start.z, start.t)
+        reduction, rest = options.get("reduction", self.reduction), {n: x for n, x in options.items() if n != "reduction"}
+        if reduction in ("projected", "reduced", "closed") and "reduction" in options:
+            return super().run(own, span, inputs, settings, options)
+        if reduction not in LOOPS:
+            raise InputError(f"semi-recursive: reduction '{reduction}' is unknown; use one of {', '.join([*LOOPS, 'projected', 'closed'])}")
+        if not self.constraints:
+            return make_run(ProjectedRun, self, own, span, inputs, settings, rest)
+        if reduction == "augmented-lagrangian" or settings.method == AUGMENTED_LAGRANGIAN:
+            return make_run(
+                AugmentedLagrangianRun, self, own, span, inputs, settings, rest, dynamics=self, own=own, tangent="semi_recursive_tangents",
+                translate=lambda t, rows: rows,
+            )  # fmt: skip
+        if reduction == "partition":
+            return make_run(ReducedRun, self, own, span, inputs, settings, rest)
+        return make_run(MultiplierRun, self, own, span, inputs, settings, rest, reduction=reduction)
+
+    def evaluation(self, state: Any = None) -> tuple[NativeFunction, np.ndarray]:
+        """The native right-hand side and a state for it: with the partition from the independent coordinates, loops closed by Newton."""
+        s = self._state(state)
+        if not self.constraints or self.reduction == "augmented-lagrangian":
+            return NativeSystem(self, start=s).rhs, s.x
+        if self.reduction == "partition":
+            from .reduced import ReducedSystem
+
+            native = ReducedSystem(self, State(self, s.q, s.v, s.z, s.t))
+            return native.rhs, native.x0
+        return MultiplierSystem(self, self.reduction, s).rhs, s.x
+
+
+class MultiplierSystem(NativeSystem):
     """Right-hand side with multipliers by range space or null space."""
 
-    def __init__(self, system: SemiRecursiveSystem, loops: str, start: State) -> None:
-        self.loops = loops
-        super().__init__(system, start=start)
+    def __init__(self, system: Dynamics, reduction: str, start: State, u: np.ndarray | None = None, signals: Any = None) -> None:
+        self.reduction = reduction
+        super().__init__(system, u, start=start, signals=signals)
 
     def _constrained(self) -> NativeFunction:
-        if self.loops == "range-space":
+        if self.reduction == "range-space":
             return self.wrap(self._function("semi_recursive_range_space", redundant=tuple(self._redundant)))  # type: ignore[arg-type]
         from ...solvers.constraints.null_space import null_space_state_derivative
 
@@ -88,131 +194,12 @@ class _Multipliers(NativeSystem):
         return NativeFunction(null_space_state_derivative.address, np.array(words, dtype=np.uintp), (keep, pointers, kept, scratch))
 
 
-class SemiRecursive(Recursive):
-    """The semi-recursive formulation in the common protocol.
-
-    >>> from jourdain.library.suspensions import five_link_suspension
-    >>> f = five_link_suspension().compile(formulation="semi-recursive")
-    >>> len(f.unknowns), len(f.constraints), f.dof()
-    (8, 5, 3)
-    """
-
-    formulation = "semi-recursive"
-
-    def __init__(self, system: System, loops: str = "partition", reference: str = "origin") -> None:
-        super().__init__(system)
-        if loops not in LOOPS:
-            raise InputError(f"semi-recursive: loops='{loops}' is unknown; use one of {', '.join(LOOPS)}")
-        if reference not in REFERENCES:
-            raise InputError(f"semi-recursive: reference '{reference}' is unknown; use one of {', '.join(REFERENCES)}")
-        self.loops, self.point = loops, reference
-        self._system = SemiRecursiveSystem.of(system, reference)
-
-    @property
-    def system(self) -> SemiRecursiveSystem:
-        """The compiled system, with the reference's parameters."""
-        if not np.array_equal(self._system.parameter_vector, self.reference.parameter_vector):
-            self._system.set_parameters(**self.reference.parameters)
-        return self._system
-
-    @property
-    def operations(self) -> Operations:
-        """Operations of one evaluation of the terms (of ẋ for an open chain)."""
-        return self.system.function("descriptor" if self.constraints else "state_derivative").signature.operations
-
-    def describe(self) -> str:
-        """One line: coordinates, equations, operations, loops, reference point."""
-        loops = f", loops by '{self.loops}'" if self.constraints else ""
-        return f"{super().describe()}{loops}, velocities at '{self.point}'"
-
-    def _solved(self, state: Any) -> tuple[State, np.ndarray, np.ndarray]:
-        s = self._state(state)
-        M, f, J, g, _ = self.system.function("descriptor")(np.array([s.t]), s.x, self.reference.input_values())
-        redundant = redundant_rows(self.reference, s)
-        kept = [i for i in range(len(J)) if i not in redundant]
-        a, lam = REDUCTIONS[LOOPS[self.loops]](M, J[kept], f, g[kept]) if len(J) else (np.linalg.solve(M, f), np.zeros(0))
-        return s, a, multipliers(M, J, f, a) if redundant else lam
-
-    def reactions(self, state: Any) -> Wrenches:
-        """Force and torque on the child of each joint and the second frame of each closure."""
-        from ...formalisms.functions.tree import reaction_names
-
-        s, a, lam = self._solved(state)
-        f = self.reference.function("reactions", axes="world")
-        table = f(np.array([s.t]), s.q, s.v, a, s.z, self.reference.input_values(), lam)
-        return {name: (row[:3], row[3:]) for name, row in zip(reaction_names(self.reference.equations_of_motion), table, strict=True)}
-
-    # -- time -----------------------------------------------------------------------------------------------------
-
-    def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
-        """The native right-hand side and a state for it: with the partition from the independent coordinates, loops closed by Newton."""
-        s = self._state(state)
-        if not self.constraints:
-            return NativeSystem(self.system, start=s).rhs, s.x
-        if self.loops == "partition":
-            from .reduced import ReducedSystem
-
-            native = ReducedSystem(self.system, State(self.system, s.q, s.v, s.z, s.t))
-            return native.rhs, native.x0
-        if self.loops == "augmented-lagrangian":
-            return NativeSystem(self.system, start=s).rhs, s.x
-        return _Multipliers(self.system, self.loops, s).rhs, s.x
-
-    def straight_line(self, state: Any) -> Function:
-        """z̈(t, x, u) of a closed state in one straight line, dependent coordinates by full pivoting at this state (42)–(50)."""
-        s = self._state(state)
-        order = order_of_elimination(self.reference, s, None) if self.constraints else ()
-        return self.system.function("semi_recursive_accelerations", order=order)
-
-    def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
-        """Motion from a closed state.
-
-        Options are those of :meth:`System.simulate`; for the range and null space ``method``, ``rtol``, ``atol``, ``step``, ``times``,
-        ``outputs`` and ``projection`` (True: back onto the constraints after each step); for the augmented Lagrangian ``step`` (s),
-        ``penalty`` (how many times stiffer than inertia over a step) and ``times`` on the grid of steps.
-        """
-        from ...analysis.simulate import span_of
-
-        start = self.reference.state(state)
-        own = State(self.system, start.q, start.v, start.z, start.t)
-        if self.constraints and self.loops != "partition":
-            run = self._penalised if self.loops == "augmented-lagrangian" else self._with_multipliers
-            return run(own, span_of(self.model.name, start.t, t), **options)
-        if self.constraints:
-            options.setdefault("formulation", "reduced")
-        return self.system.simulate(own, t, **options)
-
-    def _with_multipliers(
-        self, start: State, span: tuple[float, float], method: str = "dopri5", rtol: float = 1e-8, atol: float = 1e-10,
-        step: float | None = None, times: Any = None, outputs: int | None = None, projection: bool = True,
-    ) -> Solution:  # fmt: skip
-        from ...analysis.simulate import SimulationError, instants_of, solution_of
-        from ...solvers.ode.integrate import integrate
-
-        native = _Multipliers(self.system, self.loops, start)
-        times = instants_of(self.model.name, span, times, outputs)
-        trajectory = integrate(
-            native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, positions=self.reference.nq,
-            project=native.project if projection else None, dense=False,
-        )  # fmt: skip
-        about = {"method": method, "rtol": rtol, "atol": atol, "status": trajectory.status, "message": trajectory.message}
-        solution = solution_of(self.system, trajectory.t, trajectory.x, self._about(about), trajectory)
-        if trajectory.status in ("failed", "max_steps"):
-            raise SimulationError(f"simulate '{self.model.name}': {trajectory.message}", solution)
-        return solution
-
-    def _penalised(self, start: State, span: tuple[float, float], step: float = 1e-3, penalty: float = 1e5, times: Any = None) -> Solution:
-        from ...analysis.simulate import solution_of
-        from ..descriptor.index3 import augmented_lagrangian_run
-
-        s = self.system
-        t, x = augmented_lagrangian_run(s, start, span, step, penalty, s.input_values(), times, tangent="semi_recursive_tangents")
-        about = {"method": "augmented_lagrangian", "step": step, "penalty": penalty, "status": "finished", "message": ""}
-        return solution_of(s, t, x, self._about(about))
-
-    def _about(self, more: dict[str, Any]) -> dict[str, Any]:
-        named = {"model": self.model.name, "formulation": self.formulation, "loops": self.loops, "reference": self.point}
-        return named | {"parameters": self.reference.parameters} | more
+def _renamed(value: str, older: str | None, old: str, new: str) -> str:
+    """The value of an option under its present name, or under its older one."""
+    if older is None:
+        return value
+    warnings.warn(f"semi-recursive: {old}='{older}' is now written {new}='{older}'", DeprecationWarning, stacklevel=6)
+    return older
 
 
-__all__ = ["LOOPS", "SemiRecursive", "SemiRecursiveSystem"]
+__all__ = ["LOOPS", "MultiplierSystem", "SemiRecursiveSystem"]

@@ -1,9 +1,9 @@
-"""The compiled system: one object with the dynamics as functions and every analysis as a verb."""
+"""The recursive system: joint coordinates of the model's tree, loops as constraints."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,29 +13,28 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
+from ...formalisms.functions.tree import reaction_names
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_code
+from ...solvers.native_function import NativeFunction
+from ...symbolic.expr import ZERO
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.graph import evaluate
+from ...symbolic.graph import Operations, evaluate
+from ..compiled import Wrenches
 from ..configuration import Configuration
+from ..reactions import constrained_accelerations
+from ..run import make_run
 from ..start import named_state
 from ..state import State
-from ..verbs import LinearVerbs
+from ..system import System
+from .projected import NativeSystem
+from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
-    from ...analysis.assemble import AssembledState
-    from ...analysis.continuation import Branch
-    from ...analysis.equilibrium import Equilibrium
-    from ...analysis.inverse_dynamics import ActuatorForces, StaticForces
-    from ...analysis.inverse_kinematics import Pose
-    from ...analysis.kinematics import Motion
-    from ...analysis.linearise import LinearSystem
-    from ...analysis.mobility import Mobility
-    from ...analysis.sweep import SweepResult
-    from ...analysis.symbolic_linearise import SymbolicLinearSystem
     from ...results.solution import Solution
-    from .closure import ClosureReport
+    from ..inputs import Inputs
+    from ..run import Run, Settings
     from .looped import LoopedTree
 
 
@@ -51,11 +50,10 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class System(LinearVerbs):
-    """A model made executable.
+class TreeSystem(System):
+    """A model made executable in the joint coordinates of its tree; functions are derived and compiled when first used.
 
-    Functions are derived and compiled when first used.  Arrays: ``q`` positions (nq), ``v`` velocities (nv), ``a``
-    accelerations; the state is x = (q, v, z) with the user's states z.
+    ``reduction`` says what becomes of loops in ``simulate``: "projected" (default), "reduced" or "closed".
 
     >>> import jourdain as jd
     >>> m = jd.Model("pendulum")
@@ -66,16 +64,16 @@ class System(LinearVerbs):
     array([[0.5]])
     """
 
-    def __init__(self, model: Model, form: str = "auto") -> None:
-        self.model = model
+    formulation = "recursive"
+
+    def __init__(self, model: Model, form: str = "auto", reduction: str = "projected") -> None:
+        self.model, self.reduction = model, _known_reduction(reduction)
+        self.options = {"form": form, "reduction": reduction}
         with _no_collection():
-            self.equations_of_motion = Equations(model)
+            self._equations = Equations(model)
             #: "straight" (line) or "looped" code for the dynamics of the tree.
-            self.form = choose_form(self.equations_of_motion, form)
-        tree = self.equations_of_motion.tree
-        self.configuration = Configuration(tree.coordinates)
-        self.nq, self.nv, self.nz = len(tree.q), tree.nv, len(model.states)
-        self.nu = len(model.inputs)
+            self.form = choose_form(self._equations, form)
+        self._configuration = Configuration(self._equations.tree.coordinates)
         self._parameters = model.parameter_set.values()
         self._functions: dict[Any, Function] = {}
         #: Memory of ended runs, for the next ones.
@@ -83,7 +81,41 @@ class System(LinearVerbs):
         self._symbolic: dict[Any, SymbolicFunction] = {}
         model._locked = True  # only now: a model that could not be compiled is mended and compiled again
 
-    def copy(self, parameters: np.ndarray | None = None) -> System:
+    @property
+    def reference(self) -> TreeSystem:
+        """Itself."""
+        return self
+
+    @property
+    def equations_of_motion(self) -> Equations:
+        """Symbols, tree and constraints."""
+        return self._equations
+
+    @property
+    def configuration(self) -> Configuration:
+        """Layout of positions and velocities."""
+        return self._configuration
+
+    @property
+    def parameter_vector(self) -> np.ndarray:
+        """Present parameter values in order."""
+        return self._parameters
+
+    def set_parameters(self, **changes: Any) -> None:
+        """Changes parameter values; nothing is compiled again."""
+        merged = self.parameters | changes
+        self._take(self.model.parameter_set.values(merged))
+
+    def _take(self, values: np.ndarray) -> None:
+        """Gives parameter values to everything compiled."""
+        self._parameters = values
+        for f in self._functions.values():
+            if f.signature.parameters:
+                f.set_parameters(values)
+        if "looped" in self.__dict__:
+            self.looped.set_parameters(values)
+
+    def copy(self, parameters: np.ndarray | None = None) -> TreeSystem:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
         new = object.__new__(type(self))
         values = self._parameters if parameters is None else parameters
@@ -159,11 +191,34 @@ class System(LinearVerbs):
             return self.looped.bias(q, v, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("bias"), (q, v), t, out)  # type: ignore[no-any-return]
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
-        """v̇ = M⁻¹(τ − c) of the tree (loads and loops not included)."""
+    def tree_accelerations(self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
+        """v̇ = M⁻¹(τ − c) of the bare tree: the model's loads and loops not included."""
         if self.form == "looped":
             return self.looped.accelerations(q, v, tau, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("forward_dynamics"), (q, v, tau), t, out)  # type: ignore[no-any-return]
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None, *, z: Any = None, inputs: Mapping[str, float] | None = None
+    ) -> np.ndarray:
+        """v̇ under generalised forces τ besides all loads, with all loops: M v̇ = τ + loads − c + Jᵀλ, J v̇ = g."""
+        if not self.constraints and not self._loaded:
+            return self.tree_accelerations(q, v, tau, t, out)
+        q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
+        shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
+        parts = (q, v, np.asarray(self.state().z if z is None else z, dtype=float))
+        x = np.concatenate([np.broadcast_to(a, (*shape, a.shape[-1])) for a in parts], axis=-1).reshape(-1, self.nq + self.nv + self.nz)
+        clock, u = np.full(len(x), float(t)), np.tile(self.input_values(inputs), (len(x), 1))
+        a, _ = constrained_accelerations(self, clock, x, u, np.broadcast_to(tau, (*shape, self.nv)).reshape(-1, self.nv))
+        found = a.reshape(*shape, self.nv)
+        if out is None:
+            return found
+        out[...] = found
+        return np.asarray(out)
+
+    @cached_property
+    def _loaded(self) -> bool:
+        """Whether any load acts on the tree."""
+        return any(e is not ZERO for e in self.equations_of_motion.generalised_forces)
 
     def energy(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
         """Kinetic and potential energy (gravity and springs), J."""
@@ -171,35 +226,11 @@ class System(LinearVerbs):
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         return f(np.array([t]), q, v, *(np.zeros(n) for _, n in list(f.signature.inputs)[3:]))  # type: ignore[no-any-return]
 
-    # -- states and analyses --------------------------------------------------------------------------------------
+    # -- states ---------------------------------------------------------------------------------------------------
 
     def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
         """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
         return given if isinstance(given, State) else named_state(self, given, velocities, t)
-
-    def assemble(self, fixed: Mapping[str, Any] | State | None = None, **options: Any) -> AssembledState:
-        """Closes the loops; see :func:`jourdain.analysis.assemble.assemble`."""
-        from ...analysis.assemble import assemble
-
-        return assemble(self, fixed, **options)
-
-    def assembly_modes(self, fixed: Mapping[str, Any], **options: Any) -> dict[str, State]:
-        """The different ways to close the loops with the same fixed coordinates, by name."""
-        from ...analysis.assemble import assembly_modes
-
-        return assembly_modes(self, fixed, **options)
-
-    def mobility(self, state: State | None = None) -> Mobility:
-        """Degrees of freedom, counted and by rank, redundant equations, singular positions; see :mod:`jourdain.analysis.mobility`."""
-        from ...analysis.mobility import mobility
-
-        return mobility(self, state)
-
-    def closure_report(self, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
-        """How the loops are closed, in closed form or by Newton, and why; see :func:`jourdain.systems.tree.closure.closure_report`."""
-        from .closure import closure_report
-
-        return closure_report(self, independent, state)
 
     def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
         """For closures that hold orientations: a number that is negative when the frames are turned by π."""
@@ -210,119 +241,96 @@ class System(LinearVerbs):
         values = dict(zip(eq.q, q, strict=True)) | dict(zip(eq.p, self._parameters, strict=True)) | {eq.t: t}
         return dict(zip(checks, (float(x) for x in evaluate(list(checks.values()), values)), strict=True))
 
-    def simulate(
-        self, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str = "dopri5", **options: Any
-    ) -> Solution:
-        """Motion from a state over ``t`` seconds; see :func:`jourdain.analysis.simulate.simulate`."""
-        from ...analysis.simulate import simulate
-
-        return simulate(self, x0, t, method, **options)
-
-    def sweep(self, x0: Any, t: float | Sequence[float], **options: Any) -> SweepResult:
-        """Many simulations with other parameters, states or inputs; see :func:`jourdain.analysis.sweep.sweep`."""
-        from ...analysis.sweep import sweep
-
-        return sweep(self, x0, t, **options)
-
-    def equilibrium(self, x0: Any = None, **options: Any) -> Equilibrium:
-        """Static or dynamic equilibrium near a state; see :func:`jourdain.analysis.equilibrium.equilibrium`."""
-        from ...analysis.equilibrium import equilibrium
-
-        return equilibrium(self, x0, **options)
-
-    def equilibria(self, parameter: str, span: tuple[float, float], x0: Any = None, **options: Any) -> Branch:
-        """All equilibria on a curve over a parameter; see :func:`jourdain.analysis.continuation.equilibria`."""
-        from ...analysis.continuation import equilibria
-
-        return equilibria(self, parameter, span, x0, **options)
-
-    def linearise(self, state: Any = None, **options: Any) -> LinearSystem:
-        """A, B, C, D about a state or an equilibrium; see :func:`jourdain.analysis.linearise.linearise`."""
-        from ...analysis.linearise import linearise
-
-        return linearise(self, state, **options)
-
-    def symbolic_linearisation(self, at: Mapping[str, Any] | None = None, **options: Any) -> SymbolicLinearSystem:
-        """M, G, K … as expressions; see :func:`jourdain.analysis.symbolic_linearise.symbolic_linearisation`."""
-        from ...analysis.symbolic_linearise import symbolic_linearisation
-
-        return symbolic_linearisation(self, at, **options)
-
-    def inverse_dynamics_along(self, motion: Any, actuators: Sequence[str] | None = None, **options: Any) -> ActuatorForces:
-        """Actuator forces for a motion; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`."""
-        from ...analysis.inverse_dynamics import inverse_dynamics_along
-
-        return inverse_dynamics_along(self, motion, actuators, **options)
-
-    def static_forces(self, state: Any = None, actuators: Sequence[str] | None = None, **options: Any) -> StaticForces:
-        """Forces that hold a state at rest; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
-        from ...analysis.inverse_dynamics import static_forces
-
-        return static_forces(self, state, actuators, **options)
-
-    def kinematics(self, times: Any, motion: Mapping[str, Any] | None = None, x0: Any = None, **options: Any) -> Motion:
-        """Motion of a mechanism whose drivers are given; see :func:`jourdain.analysis.kinematics.kinematics`."""
-        from ...analysis.kinematics import kinematics
-
-        return kinematics(self, times, motion, x0, **options)
-
-    def inverse_kinematics(self, targets: Mapping[str, Any], x0: Any = None, **options: Any) -> Pose:
-        """Positions that bring frames to targets; see :func:`jourdain.analysis.inverse_kinematics.inverse_kinematics`."""
-        from ...analysis.inverse_kinematics import inverse_kinematics
-
-        return inverse_kinematics(self, targets, x0, **options)
-
-    # -- parameters and inputs ------------------------------------------------------------------------------------
+    # -- what it is -----------------------------------------------------------------------------------------------
 
     @property
-    def parameter_vector(self) -> np.ndarray:
-        """Present parameter values in order."""
-        return self._parameters
+    def unknowns(self) -> list[str]:
+        """Names of the coordinates."""
+        return self.coordinate_names
 
     @property
-    def parameters(self) -> dict[str, float]:
-        """Present parameter values by name."""
-        return dict(zip(self.model.parameter_set.names, self._parameters.tolist(), strict=True))
-
-    def set_parameters(self, **changes: Any) -> None:
-        """Changes parameter values; nothing is compiled again."""
-        names = self.model.parameter_set.names
-        merged = dict(zip(names, self._parameters, strict=True)) | changes
-        self._parameters = self.model.parameter_set.values(merged)
-        for f in self._functions.values():
-            if f.signature.parameters:
-                f.set_parameters(self._parameters)
-        if self.form == "looped":
-            self.looped.set_parameters(self._parameters)
-
-    def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
-        """Inputs in order, with some replaced."""
-        known = {n: i.value for n, i in self.model.inputs.items()}
-        for name, value in (values or {}).items():
-            if name not in known:
-                raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")
-            known[name] = float(value)
-        return np.array(list(known.values()), dtype=float)
-
-    # -- information ----------------------------------------------------------------------------------------------
+    def constraints(self) -> list[str]:
+        """Names of the constraint equations."""
+        return [r.name for r in self.equations_of_motion.rows]
 
     @property
-    def coordinate_names(self) -> list[str]:
-        """Names of the positions q in order."""
-        return self.configuration.position_names
+    def operations(self) -> Operations:
+        """Operations of one evaluation."""
+        return self.function("descriptor" if self.constraints else "state_derivative").signature.operations
 
-    @property
-    def velocity_names(self) -> list[str]:
-        """Names of the velocities v in order."""
-        return self.configuration.velocity_names
+    def dof(self, state: Any = None) -> int:
+        """Degrees of freedom by the rank of the constraints."""
+        return self.nv - len(self.constraints) + len(self.redundant(state))
 
-    def equations(self, form: str = "text") -> str:
-        """The equations of motion in closed form, as "text" or "latex" (small systems)."""
-        from ...formalisms.explicit import explicit_equations
+    def redundant(self, state: Any = None) -> list[str]:
+        """Names of redundant constraints."""
+        names = self.constraints
+        return [names[i] for i in redundant_rows(self, self._state(state))] if names else []
 
-        result = explicit_equations(self.model)
-        return result.latex() if form == "latex" else result.text()
+    # -- what it computes at an instant ---------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        loops = f", {len(self.equations_of_motion.rows)} constraints" if self.equations_of_motion.rows else ""
-        return f"<System {self.model.name}: {self.nv} velocities{loops}, {len(self._parameters)} parameters>"
+    def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
+        """The state, v̇ and λ."""
+        s = self._state(given)
+        a, lam = constrained_accelerations(self, np.array([s.t]), s.x[None], self.input_values(inputs)[None])
+        return s, a[0], lam[0]
+
+    def accelerations(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> np.ndarray:
+        """v̇ at a (closed) state, with all loads and loops."""
+        if self.constraints:
+            return self._solved(state, inputs)[1]
+        s = self._state(state)
+        rates = np.zeros(self.nq + self.nv + self.nz)
+        NativeSystem(self, self.input_values(inputs)).rhs(s.t, s.x, rates)
+        return rates[self.nq : self.nq + self.nv]
+
+    def multipliers(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
+        """Constraint multipliers by row, with the sign of M v̇ = f + Jᵀλ."""
+        return dict(zip(self.constraints, self._solved(state, inputs)[2].tolist(), strict=True))
+
+    def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
+        """Force and torque (world axes) on the child of each joint and the second frame of each closure."""
+        s, a, lam = self._solved(state, inputs)
+        table = self.function("reactions", axes="world")(np.array([s.t]), s.q, s.v, a, s.z, self.input_values(inputs), lam)
+        return {name: (row[:3], row[3:]) for name, row in zip(reaction_names(self.equations_of_motion), table, strict=True)}
+
+    # -- how it runs ----------------------------------------------------------------------------------------------
+
+    def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
+        """A run of the kind that the method and ``reduction`` ask for."""
+        from .alpha import ALPHA_METHODS
+        from .runs import REDUCTIONS, AlphaRun
+
+        reduction, rest = options.get("reduction", self.reduction), {n: x for n, x in options.items() if n != "reduction"}
+        kind: type[Run] = REDUCTIONS[_known_reduction(reduction)]
+        if settings.method in ALPHA_METHODS and reduction == "projected":
+            kind = AlphaRun
+        return make_run(kind, self, start, span, inputs, settings, rest)
+
+    def drift(self, solution: Solution) -> tuple[float, float]:
+        """Largest errors of the constraints along a solution."""
+        if not self.constraints:
+            return 0.0, 0.0
+        clock = solution.t[:, None]
+        q, v = (np.column_stack([solution[n] for n in names]) for names in (self.coordinate_names, self.velocity_names))
+        h = self.function("constraints")(clock, q)[0] if self.equations_of_motion.holonomic else np.zeros((1, 0))
+        f = self.function("constraint_velocities")
+        extra = {"z": np.zeros(self.nz), "u": self.input_values()}
+        w = f(clock, q, v, *(extra[n] for n in list(f.inputs)[3:]))[0]
+        return float(np.abs(h).max(initial=0.0)), float(np.abs(w).max(initial=0.0))
+
+    def evaluation(self, state: Any = None) -> tuple[NativeFunction, np.ndarray]:
+        """The native right-hand side and a state for it."""
+        s = self._state(state)
+        return NativeSystem(self, start=s).rhs, s.x
+
+
+def _known_reduction(word: str) -> str:
+    """A word for what becomes of loops, or an error with all of them."""
+    words = ("projected", "reduced", "closed")
+    if word not in words:
+        raise InputError(f"reduction '{word}' is unknown to trees; use one of {', '.join(map(repr, words))}")
+    return word
+
+
+__all__ = ["TreeSystem"]

@@ -6,10 +6,10 @@ from scipy.linalg import null_space
 
 import jourdain as jd
 from jourdain import library
-from jourdain.analysis.assemble import jacobian
 from jourdain.formalisms.coordinates.directors import directors
 from jourdain.formalisms.coordinates.natural import natural
 from jourdain.symbolic import free_symbols
+from jourdain.systems.constraints import jacobian
 from jourdain.systems.formulations import formulate
 from jourdain.systems.state import State
 

@@ -125,9 +125,10 @@ def test_the_mixed_reading_of_accelerations_and_the_printed_sign_fail(monkeypatc
     def derivative(self, link, before):
         """d_i as the derivative of the components of b_i ż_i: Ṗ × u + P × (ω_p × u), or ω_p × u."""
         a, alpha = plain(self, link, before)
-        rate = self._relative(link)[0]
-        if link.kind == "T":
-            return before.omega.cross(rate), alpha
+        own = self._relative(link)
+        if link.sliding_axes:
+            return before.omega.cross(own.velocity), alpha
+        rate = own.omega
         P, velocity = self.kinematics.link_position(link.index), self.kinematics.link_rates(link.index)[1]
         return velocity.cross(rate) + P.cross(before.omega.cross(rate)), alpha
 

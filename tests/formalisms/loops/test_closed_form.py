@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jourdain as jd
-from jourdain.analysis.assemble import jacobian, projective
+from jourdain.analysis.assemble import projective
 from jourdain.errors import SolverError
 from jourdain.formalisms.functions.reduced import closed_form, closed_system
 from jourdain.formalisms.loops.closed_form import ClosedForm
@@ -20,6 +20,7 @@ from jourdain.library import mechanisms
 from jourdain.symbolic.derivatives import jvp
 from jourdain.symbolic.expr import ONE
 from jourdain.symbolic.graph import evaluate, substitute
+from jourdain.systems.constraints import jacobian
 from jourdain.systems.tree.closed_form import closed_native
 from jourdain.systems.tree.closure import branches, order_of_elimination, reduced_function, references
 from jourdain.systems.tree.projected import NativeSystem
@@ -321,7 +322,7 @@ def test_reasons() -> None:
     assert "'exp'" in closed_form(s.equations_of_motion, ["first.angle"]).reason
     assert closed_form(s.equations_of_motion, ["second.angle"]).complete
     with pytest.raises(ValueError, match="no closed form"):
-        s.simulate(s.assemble({}), 1.0, formulation="closed", independent=["first"])
+        s.simulate(s.assemble({}), 1.0, reduction="closed", independent=["first"])
     free = mechanisms.pendulum().compile()
     assert free.closure_report().method == "none"
 
@@ -388,7 +389,7 @@ def test_any_joint_of_the_loop_may_be_cut(cut: str) -> None:
     report = s.closure_report(state=x)
     assert report.method == "closed form" and report.independent != ["d.displacement"] and report.margin > 0.05
     assert s.closure_report(["a"], x).margin == pytest.approx(8.0 / 9.0, rel=1e-2)
-    sol = s.simulate(x, 0.5, "dop853", formulation="closed", rtol=1e-10, outputs=6)
+    sol = s.simulate(x, 0.5, "dop853", reduction="closed", rtol=1e-10, outputs=6)
     a = sol["a.angle"]
     np.testing.assert_allclose(sol.frame("piston").position[:, 0], 0.1 * np.cos(a) + np.sqrt(0.09 - 0.01 * np.sin(a) ** 2), atol=1e-14)
     np.testing.assert_allclose(np.ptp(sol["energy.total"]), 0.0, atol=1e-8)

@@ -23,10 +23,10 @@ def bounces(number, height=2.0, restitution=0.8):
 
 
 @pytest.mark.parametrize("direction", [-1, 0])
-@pytest.mark.parametrize("method", ["dopri5", "dop853", "adams", "rk4", "velocity_verlet"])
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "adams", "rk4", "velocity-verlet"])
 def test_bouncing_ball(method, direction):
     event = Event(HEIGHT, direction, action=BOUNCE, name="ground")
-    step = 0.013 if method in ("rk4", "velocity_verlet") else None
+    step = 0.013 if method in ("rk4", "velocity-verlet") else None
     end = bounces(9)[-2:].mean()
     options = {"rtol": 1e-12, "atol": 1e-12, "step": step}
     trajectory = integrate(FALL, (0, end), [2.0, 0.0], method, events=[event], **options).check()

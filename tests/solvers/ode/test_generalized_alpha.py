@@ -14,7 +14,7 @@ from jourdain.solvers.ode.generalized_alpha import coefficients
 REFERENCE = {"method": "dop853", "rtol": 1e-12, "atol": 1e-13}
 
 
-def orders(system, x0, end, names, reference, steps, method="generalized_alpha", **options):
+def orders(system, x0, end, names, reference, steps, method="generalized-alpha", **options):
     """Observed order of every channel's final error between the last two of the steps."""
     errors = []
     for h in steps:
@@ -41,7 +41,7 @@ A01 = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "rho"), [("generalized_alpha", 0.8), ("generalized_alpha", 0.0), ("hht", 0.7)])
+@pytest.mark.parametrize(("method", "rho"), [("generalized-alpha", 0.8), ("generalized-alpha", 0.0), ("hht", 0.7)])
 def test_second_order_with_multiplier_on_the_pendulum(method, rho):
     found, _ = orders(cartesian_pendulum(), {"x.displacement": -1.0}, 1.0, list(A01), A01, (0.004, 0.002), method, rho=rho)
     assert found.min() > 1.9
@@ -49,7 +49,7 @@ def test_second_order_with_multiplier_on_the_pendulum(method, rho):
 
 def test_constraints_hold_and_small_steps_stay_well_conditioned():
     s = cartesian_pendulum()
-    sol = s.simulate({"x.displacement": -1.0}, 0.02, method="generalized_alpha", step=1e-5)
+    sol = s.simulate({"x.displacement": -1.0}, 0.02, method="generalized-alpha", step=1e-5)
     assert np.abs(sol["x.displacement"] ** 2 + sol["y.displacement"] ** 2 - 1).max() < 1e-12
     assert np.abs(sol["rod.multiplier"] - 3 * 9.81 * sol["y.displacement"]).max() < 1e-3
     assert sol.statistics["rejected"] == 0
@@ -88,7 +88,7 @@ def test_newmark_with_damping_is_of_first_order():
     assert (np.abs(found - 1.0) < 0.15).all()
 
 
-@pytest.mark.parametrize(("method", "rho"), [("generalized_alpha", 0.8), ("trapezoidal", 1.0)])
+@pytest.mark.parametrize(("method", "rho"), [("generalized-alpha", 0.8), ("trapezoidal", 1.0)])
 def test_second_order_on_the_heavy_top_with_a_quaternion(method, rho):
     s = heavy_top().compile()
     x0 = s.state({}, {"pivot.orientation.omega_z": 12.0, "pivot.orientation.omega_x": 1.0})
@@ -155,8 +155,8 @@ def stiff_oscillator():
 
 
 TABLE = {  # spec of benchmark B10, loads at the generalised midpoint: u₂, u₃, v₂, a₂
-    ("generalized_alpha", 1.0): (1.3e-2, 0.12, 1.25, 707), ("generalized_alpha", 0.6): (1.2e-2, 0.15, 7.2e-2, 1.65),
-    ("generalized_alpha", 0.0): (6.0e-8, 0.56, 3.9e-2, 0.45),
+    ("generalized-alpha", 1.0): (1.3e-2, 0.12, 1.25, 707), ("generalized-alpha", 0.6): (1.2e-2, 0.15, 7.2e-2, 1.65),
+    ("generalized-alpha", 0.0): (6.0e-8, 0.56, 3.9e-2, 0.45),
 }  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def test_trapezoidal_rule_is_the_undamped_limit():
     assert window_errors(t, u, v, a) == pytest.approx([7e-5, 0.12, 1.22, 699], rel=0.05)
 
 
-@pytest.mark.parametrize("method", ["generalized_alpha", "hht", "newmark"])
+@pytest.mark.parametrize("method", ["generalized-alpha", "hht", "newmark"])
 def test_spectral_radius_at_infinity(method):
     """One step of a very stiff oscillator multiplies the slowest-decaying part by rho."""
     rho = 0.6
@@ -205,14 +205,14 @@ def test_energy_decays_with_damping_and_stays_without():
     s.joint_spring(x, stiffness=100.0)
     system = s.compile()
     kept = system.simulate({"x.displacement": 1.0}, 5.0, method="trapezoidal", step=0.05)["energy.total"]
-    lost = system.simulate({"x.displacement": 1.0}, 5.0, method="generalized_alpha", step=0.05, rho=0.2)["energy.total"]
+    lost = system.simulate({"x.displacement": 1.0}, 5.0, method="generalized-alpha", step=0.05, rho=0.2)["energy.total"]
     assert np.abs(kept / kept[0] - 1).max() < 1e-10
     assert lost[-1] < 0.9 * lost[0]
 
 
 def test_adaptive_step_follows_the_tolerance():
     s, x0, _, reference = slider_crank()
-    runs = [s.simulate(x0, 1.0, method="generalized_alpha", rtol=tol, atol=1e-2 * tol) for tol in (1e-4, 1e-6)]
+    runs = [s.simulate(x0, 1.0, method="generalized-alpha", rtol=tol, atol=1e-2 * tol) for tol in (1e-4, 1e-6)]
     errors = [abs(sol["A.angle"][-1] - reference["A.angle"]) for sol in runs]
     assert errors[0] < 1e-3
     assert errors[1] < 0.1 * errors[0]
@@ -224,7 +224,7 @@ def test_redundant_constraints_keep_the_motion():
     s = bricard().compile()
     x0 = s.assemble()
     reference = s.simulate(x0, 0.5, **REFERENCE)
-    runs = [s.simulate(x0, 0.5, method="generalized_alpha", step=h) for h in (0.01, 0.005)]
+    runs = [s.simulate(x0, 0.5, method="generalized-alpha", step=h) for h in (0.01, 0.005)]
     errors = [max(abs(r[n][-1] - reference[n][-1]) for n in s.coordinate_names) for r in runs]
     assert errors[1] < 1e-2
     assert errors[0] / errors[1] > 3.0
@@ -240,7 +240,7 @@ def test_nonholonomic_constraint_is_met_at_every_step():
     reference = s.simulate(start, 2.0, **REFERENCE)
     errors = []
     for h in (0.02, 0.01):
-        sol = s.simulate(start, 2.0, method="generalized_alpha", step=h)
+        sol = s.simulate(start, 2.0, method="generalized-alpha", step=h)
         w, _ = s.function("constraint_velocities")(
             sol.t[:, None], *(np.column_stack([sol[n] for n in ns]) for ns in (s.coordinate_names, s.velocity_names))
         )
@@ -251,7 +251,7 @@ def test_nonholonomic_constraint_is_met_at_every_step():
 
 def test_events_and_dense_output():
     ball = bouncing_ball().compile()
-    sol = ball.simulate({"height.displacement": 1.0}, 2.0, method="generalized_alpha", step=0.01)
+    sol = ball.simulate({"height.displacement": 1.0}, 2.0, method="generalized-alpha", step=0.01)
     impacts = sol.t[:-1][np.diff(sol.t) == 0]
     assert impacts == pytest.approx([0.4515236409857309, 1.1739614665629004, 1.7519117270246359], abs=1e-9)
     assert sol.at(1.0)["height.displacement"] == pytest.approx(0.468004452526036, abs=1e-9)
@@ -267,6 +267,6 @@ def test_a_step_that_does_not_converge_is_halved():
     x = m.prismatic("x", m.ground, m.body("b", mass=1.0), axis="z")
     m.force(x, lambda q, v, t: 1e6 * jd.maximum(-q, 0.0) ** 1.5)
     s = m.compile()
-    sol = s.simulate({"x.displacement": 0.5}, 1.0, method="generalized_alpha", step=0.01, rho=0.5)
+    sol = s.simulate({"x.displacement": 0.5}, 1.0, method="generalized-alpha", step=0.01, rho=0.5)
     assert sol.t[-1] == 1.0
     assert sol["x.displacement"].min() > -0.2

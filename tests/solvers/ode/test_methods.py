@@ -19,8 +19,8 @@ ORDERS = {
     "dop853": (8, 8, 10),
     "rosenbrock": (4, 4, 80),
     "radau": (5, 4, 20),
-    "semi_implicit_euler": (1, 1, 400),
-    "velocity_verlet": (2, 2, 100),
+    "semi-implicit-euler": (1, 1, 400),
+    "velocity-verlet": (2, 2, 100),
 }
 
 
@@ -89,7 +89,7 @@ def test_order_on_a_nonlinear_problem():
     rhs = native("f[0]=-2*t*x[0]**2")
     jacobian, rate = native("f[0]=-4*t*x[0]"), native("f[0]=-2*x[0]**2")
     for method, (order, _, _) in ORDERS.items():
-        if method in ("semi_implicit_euler", "velocity_verlet", "radau"):
+        if method in ("semi-implicit-euler", "velocity-verlet", "radau"):
             continue
         errors = []
         for n in (160, 320) if order < 8 else (30, 60):
@@ -228,7 +228,7 @@ def test_own_tableau():
 
 def test_symplectic_methods_keep_the_energy():
     pendulum = native("f[0]=x[1]\nf[1]=-np.sin(x[0])")
-    for method, bound in (("semi_implicit_euler", 2e-2), ("velocity_verlet", 2e-4)):
+    for method, bound in (("semi-implicit-euler", 2e-2), ("velocity-verlet", 2e-4)):
         x = integrate(pendulum, (0, 1000), [1.5, 0.0], method, step=0.02, dense=False).x
         energy = 0.5 * x[:, 1] ** 2 - np.cos(x[:, 0])
         assert abs(energy - energy[0]).max() < bound
@@ -240,7 +240,7 @@ def test_verlet_with_positions_that_are_not_integrals_of_velocity():
     rhs = native("f[0]=-x[1]*x[2]\nf[1]=x[0]*x[2]\nf[2]=-x[1]")
     pendulum = native("f[0]=x[1]\nf[1]=-np.sin(x[0])")
     exact = integrate(pendulum, (0, 5), [1.0, 0.3], "dop853", rtol=1e-12, atol=1e-12).x[-1]
-    for method, order in (("semi_implicit_euler", 1), ("velocity_verlet", 2)):
+    for method, order in (("semi-implicit-euler", 1), ("velocity-verlet", 2)):
         errors = []
         for n in (800, 1600):
             x = integrate(rhs, (0, 5), [np.cos(1), np.sin(1), 0.3], method, step=5 / n, positions=2).x[-1]

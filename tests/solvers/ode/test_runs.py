@@ -14,8 +14,8 @@ from tests.solvers.native import native
 
 PENDULUM = native("f[0]=x[1]\nf[1]=-np.sin(x[0])-0.1*x[1]")
 JACOBIAN = native("f[0]=0\nf[1]=1\nf[2]=-np.cos(x[0])\nf[3]=-0.1")
-STEPS = {"rk4": 0.05, "semi_implicit_euler": 0.01, "velocity_verlet": 0.01}
-METHODS = ("rk4", "dopri5", "dop853", "adams", "rosenbrock", "radau", "velocity_verlet")
+STEPS = {"rk4": 0.05, "semi-implicit-euler": 0.01, "velocity-verlet": 0.01}
+METHODS = ("rk4", "dopri5", "dop853", "adams", "rosenbrock", "radau", "velocity-verlet")
 
 
 def run(method, span, x0, **options):
@@ -184,7 +184,7 @@ def test_tolerance_for_each_state():
         ({"t_eval": [0.0, 2.0, 1.0]}, "turning back"),
         ({"t_eval": [0.0, 11.0]}, "leaves"),
         ({"output": PENDULUM}, "output_size"),
-        ({"method": "velocity_verlet", "x0": [1.0, 2.0, 3.0], "step": 0.1}, "positions"),
+        ({"method": "velocity-verlet", "x0": [1.0, 2.0, 3.0], "step": 0.1}, "positions"),
     ],
 )
 def test_bad_input_is_refused(options, words):

@@ -14,7 +14,8 @@ from jourdain import library
 from jourdain.analysis.simulate import Controller
 from jourdain.errors import InputError
 from jourdain.results.channel import Channel
-from jourdain.systems.descriptor.system import UnreachablePose, tree_states
+from jourdain.systems.assembled.runs import translated
+from jourdain.systems.descriptor.poses import UnreachablePose, tree_states
 
 
 def pendulum(called: bool = False, damping: float = 0.05) -> jd.Model:
@@ -162,8 +163,7 @@ def test_a_run_that_left_its_joints_is_not_lost():
     name = list(directors.model.bodies)[1]
     apart = raw.with_channels(**{f"{name}.position": Channel(raw[f"{name}.position"] + [0.3, 0.0, 0.0], "m")})
     with pytest.warns(UserWarning, match="joint 'elbow' is off by .*the solution has the bodies' poses"):
-        kept = directors._translated(start, apart)
-    assert kept[f"{name}.position"].shape == (11, 3)
+        assert translated(directors, start, apart)[f"{name}.position"].shape == (11, 3)
 
 
 # -- inverse dynamics of assembled systems ----------------------------------------------------------------------------

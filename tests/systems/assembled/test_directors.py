@@ -90,7 +90,7 @@ def test_second_order_towards_the_tree_engine_with_exact_energy(name):
 
 
 def project(system, state, v):
-    from jourdain.analysis.assemble import jacobian
+    from jourdain.systems.constraints import jacobian
 
     J = jacobian(system, state.q, 0.0)
     return v - np.linalg.pinv(J) @ (J @ v)
@@ -148,7 +148,7 @@ def test_what_the_engine_cannot_do_is_said():
 
 
 def test_reading_poses_keeps_alive_what_native_code_writes():
-    from jourdain.systems.descriptor.system import _Memory, _Reader
+    from jourdain.systems.descriptor.poses import _Memory, _Reader
 
     system = library.double_pendulum().compile()
     memory = _Memory(_Reader(system, system.state(), False), 2)

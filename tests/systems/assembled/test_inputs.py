@@ -145,8 +145,9 @@ def test_slips_in_elements_of_ones_own() -> None:
 def test_slips_in_compiling() -> None:
     with pytest.raises(InputError, match="formulation 'directors' has no option 'steps'; it takes reduction"):
         cart().compile(formulation="directors", steps=3)
-    with pytest.raises(InputError, match=r"simulate\(…, reduction='bodies'\)"):
-        cart().compile(formulation="directors", reduction="bodies")
+    with pytest.raises(InputError, match="reduction 'qr' is unknown; use one of none, projection, bodies, joints"):
+        cart().compile(formulation="directors", reduction="qr")
+    assert cart().compile(formulation="directors", reduction="bodies").simulate({}, 0.1).metadata["reduction"] == "bodies"
 
 
 def test_modes_need_all_coordinates() -> None:

@@ -79,12 +79,12 @@ def test_states_between_steps(formulation: str, method: str) -> None:
 def test_interpolant_with_wanted_times() -> None:
     s = four_bar()
     times = [0.0, 0.123, 0.4]
-    plain = s.simulate(spinning(), 0.4, formulation="reduced", times=times)
-    dense = s.simulate(spinning(), 0.4, formulation="reduced", times=times, dense=True)
+    plain = s.simulate(spinning(), 0.4, reduction="reduced", times=times)
+    dense = s.simulate(spinning(), 0.4, reduction="reduced", times=times, dense=True)
     assert plain.t.tolist() == dense.t.tolist() == times
     assert dense["crank.angle"] == pytest.approx(plain["crank.angle"], abs=1e-8)
     assert float(np.asarray(dense.at(np.array([0.2]))["crank.angle"])[0]) == pytest.approx(
-        s.simulate(spinning(), 0.2, formulation="reduced")["crank.angle"][-1], abs=1e-6
+        s.simulate(spinning(), 0.2, reduction="reduced")["crank.angle"][-1], abs=1e-6
     )
 
 
@@ -94,7 +94,7 @@ def test_rolling_between_steps() -> None:
         {"disk.x": 0.0, "disk.y": 0.0, "disk.rz": 0.0, "disk.rx": 1.4, "spin": 0.0},
         velocities={"disk.rx": 0.2, "disk.rz": 1.0, "spin": -8.0},
     )
-    sol = s.simulate(start, 1.0, formulation="reduced", rtol=1e-10, atol=1e-12)
+    sol = s.simulate(start, 1.0, reduction="reduced", rtol=1e-10, atol=1e-12)
     times = np.linspace(0, 1.0, 37)
     exact = s.simulate(start, 1.0, "dop853", rtol=1e-12, atol=1e-13, times=times)
     for n in names(s):
@@ -108,16 +108,16 @@ def test_rolling_between_steps() -> None:
 @pytest.mark.parametrize("method", ["adams", "dopri5"])
 def test_restart_goes_on_as_if_it_had_never_stopped(formulation: str, method: str) -> None:
     s = four_bar()
-    whole = s.simulate(spinning(), 1.0, method, formulation=formulation, rtol=1e-9, atol=1e-11)
-    first = s.simulate(spinning(), 0.5, method, formulation=formulation, rtol=1e-9, atol=1e-11)
-    second = s.simulate(first, 0.5, method, formulation=formulation, rtol=1e-9, atol=1e-11)
+    whole = s.simulate(spinning(), 1.0, method, reduction=formulation, rtol=1e-9, atol=1e-11)
+    first = s.simulate(spinning(), 0.5, method, reduction=formulation, rtol=1e-9, atol=1e-11)
+    second = s.simulate(first, 0.5, method, reduction=formulation, rtol=1e-9, atol=1e-11)
     assert second.t[0] == 0.5 and second.t[-1] == 1.0
     assert second["crank.angle"][-1] == pytest.approx(whole["crank.angle"][-1], abs=1e-6)
     steps = [x.statistics["steps"] for x in (whole, first, second)]
     assert steps[1] + steps[2] <= steps[0] + 8  # no start from order one or a tiny step
     other = s.simulate(first, 0.5, "dop853", rtol=1e-9, atol=1e-11)  # another formulation takes the state alone
     assert other["crank.angle"][-1] == pytest.approx(whole["crank.angle"][-1], abs=1e-6)
-    assert s.simulate(other, 0.1, formulation=formulation)["crank.angle"][0] == other["crank.angle"][-1]
+    assert s.simulate(other, 0.1, reduction=formulation)["crank.angle"][0] == other["crank.angle"][-1]
 
 
 # --- closed form beside Newton ---------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_loops_with_and_without_closed_form_in_one_model() -> None:
     options: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12, "times": times}
     expected = s.simulate(start, 2.0, "dop853", **options)
     for method in ("dopri5", "adams", "dop853"):
-        sol = s.simulate(start, 2.0, method, formulation="closed", **options)
+        sol = s.simulate(start, 2.0, method, reduction="closed", **options)
         assert set(sol.metadata["closure"]["closed form"]) == {"pin[1]", "pin[2]"}
         assert sol.metadata["closure"]["Newton"] == ["cam"]
         for n in names(s):
@@ -141,19 +141,19 @@ def test_loops_with_and_without_closed_form_in_one_model() -> None:
 def test_mixed_closure_serves_dense_output_restart_and_events() -> None:
     s = press()
     start = press_start(s)
-    first = s.simulate(start, 0.7, "adams", formulation="closed", rtol=1e-9)
-    second = s.simulate(first, 0.5, "adams", formulation="closed", rtol=1e-9)
+    first = s.simulate(start, 0.7, "adams", reduction="closed", rtol=1e-9)
+    second = s.simulate(first, 0.5, "adams", reduction="closed", rtol=1e-9)
     exact = s.simulate(start, 1.2, "dop853", rtol=1e-12, times=np.linspace(0, 1.2, 13))
     assert second["slide.displacement"][-1] == pytest.approx(exact["slide.displacement"][-1], abs=1e-6)
     found = first.at(exact.t[:7])
     assert np.asarray(found["slide.displacement"]) == pytest.approx(exact["slide.displacement"][:7], abs=1e-6)
     with pytest.raises(ValueError, match="implicit methods need exact derivatives"):
-        s.simulate(start, 0.1, "radau", formulation="closed")
+        s.simulate(start, 0.1, "radau", reduction="closed")
 
 
 def test_newton_alone_offers_no_jacobian() -> None:
-    with pytest.raises(ValueError, match="use formulation='projected'"):
-        four_bar().simulate(spinning(), 0.1, "radau", formulation="reduced")
+    with pytest.raises(ValueError, match="use reduction='projected'"):
+        four_bar().simulate(spinning(), 0.1, "radau", reduction="reduced")
 
 
 # --- callbacks -----------------------------------------------------------------------------------------------------
@@ -180,4 +180,4 @@ def test_errors_of_python_laws_are_raised() -> None:
     s = m.compile()
     start = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5})
     with pytest.raises(KeyError, match="no such gain"):
-        s.simulate(start, 0.1, formulation="reduced")
+        s.simulate(start, 0.1, reduction="reduced")

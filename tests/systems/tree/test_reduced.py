@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.analysis.reactions import constrained_accelerations
 from jourdain.library import mechanisms, nonholonomic
 from jourdain.solvers.ode.integrate import integrate
+from jourdain.systems.reactions import constrained_accelerations
 from jourdain.systems.tree.partition import normal_criterion, projective_criterion
 from jourdain.systems.tree.reduced import ReducedSystem
 
@@ -44,7 +44,7 @@ def table(s: Any, sol: Any) -> np.ndarray:
 @pytest.mark.parametrize("formulation", ["projected", "reduced", "closed"])
 def test_all_ways_give_the_same_motion(formulation: str, method: str) -> None:
     s = four_bar()
-    sol = s.simulate(spinning(), 2.0, method, outputs=41, formulation=formulation, **TIGHT)
+    sol = s.simulate(spinning(), 2.0, method, outputs=41, reduction=formulation, **TIGHT)
     np.testing.assert_allclose(table(s, sol), table(s, reference()), atol=2e-7)
     assert np.ptp(sol["energy.total"]) < 1e-7
     for name in ("loop.1.multiplier", "crank.angle_acc"):
@@ -54,7 +54,7 @@ def test_all_ways_give_the_same_motion(formulation: str, method: str) -> None:
 def test_multipliers_agree_with_the_reduced_accelerations() -> None:
     """λ from M v̇ = f + Jᵀλ with v̇ of the reduced equations equals λ of the equations with multipliers."""
     s = four_bar()
-    sol = s.simulate(spinning(), 0.5, "dop853", outputs=6, formulation="closed")
+    sol = s.simulate(spinning(), 0.5, "dop853", outputs=6, reduction="closed")
     x, t = table(s, sol), sol.t
     _, lam = constrained_accelerations(s, t, x, np.zeros((len(t), 0)))
     native = ReducedSystem(s, spinning())
@@ -76,7 +76,7 @@ def test_penalty_limit() -> None:
     """The loop held by a stiff spring instead: the difference goes down with the stiffness, to nothing."""
     s = four_bar()
     start = spinning(6.0)
-    exact = table(s, s.simulate(start, 0.3, "dop853", outputs=7, formulation="closed", **TIGHT))[:, :3]
+    exact = table(s, s.simulate(start, 0.3, "dop853", outputs=7, reduction="closed", **TIGHT))[:, :3]
     errors = []
     for stiffness in (4e4, 1.6e5):
         m = mechanisms.four_bar()
@@ -96,7 +96,7 @@ def test_andrews_squeezer() -> None:
     certain = {"beta.angle": 15.8107711951537071, "Theta.angle": -15.7563710584118395, "gamma.angle": 0.0408222401196458049,
                "epsilon.angle": 1.04808074104193787, "Omega.angle_rate": -19.2933741050320408}  # fmt: skip
     for formulation in ("closed", "reduced"):
-        sol = s.simulate(x, 0.03, "dop853", rtol=1e-12, atol=1e-13, times=[0.03], formulation=formulation)
+        sol = s.simulate(x, 0.03, "dop853", rtol=1e-12, atol=1e-13, times=[0.03], reduction=formulation)
         for name, value in certain.items():
             assert sol[name][-1] == pytest.approx(value, rel=1e-8), (formulation, name)
 
@@ -106,7 +106,7 @@ def test_governor_with_two_freedoms_and_an_input(formulation: str) -> None:
     s = mechanisms.flyball_governor().compile()
     x = s.assemble({"sleeve": -0.3}, guess={"left": 0.7, "right": 0.7}, velocities={"shaft": 10.0})
     options: dict[str, Any] = {"inputs": {"torque": lambda t: 0.5 * jd.sin(3.0 * t)}, "outputs": 21}
-    sol = s.simulate(x, 1.0, "dop853", formulation=formulation, **options, **TIGHT)
+    sol = s.simulate(x, 1.0, "dop853", reduction=formulation, **options, **TIGHT)
     np.testing.assert_allclose(table(s, sol), table(s, s.simulate(x, 1.0, "dop853", **options, **TIGHT)), atol=1e-7)
     np.testing.assert_allclose(sol["torque"], 0.5 * np.sin(3.0 * sol.t), atol=1e-15)
 
@@ -117,7 +117,7 @@ def test_governor_with_two_freedoms_and_an_input(formulation: str) -> None:
 @pytest.mark.parametrize("every", [3, 7, 20])
 def test_forced_switching_changes_nothing(every: int) -> None:
     s = four_bar()
-    options: dict[str, Any] = {"formulation": "reduced", "rtol": 1e-9, "atol": 1e-11, "outputs": 41}
+    options: dict[str, Any] = {"reduction": "reduced", "rtol": 1e-9, "atol": 1e-11, "outputs": 41}
     plain = s.simulate(spinning(), 2.0, "adams", repartition=False, **options)
     often = s.simulate(spinning(), 2.0, "adams", repartition=every, **options)
     assert plain.metadata["switches"] == 0 and often.metadata["switches"] > 0.3 * often.statistics["steps"] / every
@@ -131,7 +131,7 @@ def test_step_and_order_stay_at_a_switch() -> None:
     s = four_bar()
     sizes = {}
     for every in (False, 5):
-        sol = s.simulate(spinning(), 1.0, "adams", formulation="reduced", repartition=every, rtol=1e-9, atol=1e-11)
+        sol = s.simulate(spinning(), 1.0, "adams", reduction="reduced", repartition=every, rtol=1e-9, atol=1e-11)
         sizes[every] = np.diff(sol.t)[20:]
     assert sizes[5].min() > 0.5 * sizes[False].min()
     assert np.median(sizes[5]) > 0.9 * np.median(sizes[False])
@@ -141,14 +141,14 @@ def test_step_and_order_stay_at_a_switch() -> None:
 def test_one_step_methods_switch_as_well(method: str) -> None:
     s = four_bar()
     step = {"step": 2e-4} if method == "rk4" else TIGHT
-    sol = s.simulate(spinning(), 2.0, method, formulation="reduced", repartition=4, outputs=41, **step)
+    sol = s.simulate(spinning(), 2.0, method, reduction="reduced", repartition=4, outputs=41, **step)
     assert sol.metadata["switches"] > 5
     np.testing.assert_allclose(table(s, sol), table(s, reference()), atol=1e-6)
 
 
 def test_a_bad_choice_is_left_before_its_dead_point() -> None:
     s = four_bar()
-    sol = s.simulate(spinning(), 2.0, "adams", formulation="reduced", independent=["rocker"], outputs=41, **TIGHT)
+    sol = s.simulate(spinning(), 2.0, "adams", reduction="reduced", independent=["rocker"], outputs=41, **TIGHT)
     assert 1 <= sol.metadata["switches"] <= 3 and sol.metadata["independent"] != ["rocker.angle"]
     np.testing.assert_allclose(table(s, sol), table(s, reference()), atol=1e-7)
 
@@ -159,7 +159,7 @@ def test_closed_form_takes_other_coordinates_at_dead_points() -> None:
     x = s.assemble({"crank": 0.8}, guess={"coupler": -1.0, "rocker": 1.9})
     expected = table(s, s.simulate(x, 1.5, "dop853", outputs=16, rtol=1e-12, atol=1e-13))
     for formulation in ("closed", "reduced"):
-        sol = s.simulate(x, 1.5, "dop853", outputs=16, formulation=formulation, **TIGHT)
+        sol = s.simulate(x, 1.5, "dop853", outputs=16, reduction=formulation, **TIGHT)
         assert sol.metadata["switches"] >= 1 and len(sol.t) == 16
         np.testing.assert_allclose(table(s, sol), expected, atol=1e-6)
 
@@ -180,7 +180,7 @@ def test_projective_criterion() -> None:
 
 def test_dead_points_name_time_position_and_joint() -> None:
     s = four_bar()
-    for options in ({"formulation": "reduced", "repartition": False}, {"formulation": "closed"}):
+    for options in ({"reduction": "reduced", "repartition": False}, {"reduction": "closed"}):
         with pytest.raises(RuntimeError, match=r"dead point or lock-up at t = 0\.2.* s: '\w+\.angle' .*rocker\.angle = ") as raised:
             s.simulate(spinning(), 2.0, "adams", independent=["rocker"], **options)
         done = raised.value.solution
@@ -199,7 +199,7 @@ def test_lock_up_of_a_driven_linkage() -> None:
     reach = np.arccos((1.0 + 0.36 - 1.0) / (2 * 0.6))  # coupler and rocker in line
     for formulation in ("reduced", "closed"):
         with pytest.raises(RuntimeError, match="lock-up") as raised:
-            s.simulate(x, 2.0, formulation=formulation)
+            s.simulate(x, 2.0, reduction=formulation)
         assert raised.value.solution.t[-1] == pytest.approx(2.0 * (reach - 1.0), abs=1e-3)
 
 
@@ -213,7 +213,7 @@ def test_events_and_jumps(formulation: str) -> None:
     m.event("top", jd.sin(m.joints["rocker"].position - 2.0), direction=1, jump={crank.velocity: 0.9 * crank.velocity})
     s = m.compile()
     x = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5}, velocities={"crank": 12.0})
-    sol = s.simulate(x, 1.0, "dop853", formulation=formulation, independent=["crank"], outputs=21, **TIGHT)
+    sol = s.simulate(x, 1.0, "dop853", reduction=formulation, independent=["crank"], outputs=21, **TIGHT)
     assert sol.statistics["events"] >= 1
     v = table(s, sol)[:, s.nq :]
     w, _ = s.function("constraint_velocities")(sol.t[:, None], table(s, sol)[:, : s.nq], v)
@@ -234,7 +234,7 @@ def test_sampled_controller_sees_the_full_state(formulation: str) -> None:
     s = m.compile()
     x = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5}, velocities={"crank": 12.0})
     control = {"motor": Controller(lambda state: -0.3 * state["rocker.angle_rate"], 0.02)}
-    sol = s.simulate(x, 0.5, "dop853", formulation=formulation, inputs=control, outputs=11, **TIGHT)
+    sol = s.simulate(x, 0.5, "dop853", reduction=formulation, inputs=control, outputs=11, **TIGHT)
     expected = s.simulate(x, 0.5, "dop853", inputs=control, outputs=11, **TIGHT)
     np.testing.assert_allclose(table(s, sol), table(s, expected), atol=1e-7)
     np.testing.assert_allclose(sol["work"], expected["work"], atol=1e-7)
@@ -251,7 +251,7 @@ def test_rolling_has_more_positions_than_velocities() -> None:
     )
     expected = table(s, s.simulate(x, 1.0, "dop853", outputs=11, **TIGHT))
     for every in (True, 5):
-        sol = s.simulate(x, 1.0, "dop853", formulation="reduced", repartition=every, outputs=11, **TIGHT)
+        sol = s.simulate(x, 1.0, "dop853", reduction="reduced", repartition=every, outputs=11, **TIGHT)
         np.testing.assert_allclose(table(s, sol), expected, atol=1e-7)
 
 
@@ -259,7 +259,7 @@ def test_redundant_constraints() -> None:
     s = mechanisms.bricard().compile()
     x = s.assemble({"P1": 0.3}, guess={"P2": -0.25, "P3": 0.3, "P4": -0.25, "P5": 0.3})
     expected = table(s, s.simulate(x, 0.8, "dop853", outputs=9, **TIGHT))
-    sol = s.simulate(x, 0.8, "dop853", formulation="reduced", outputs=9, **TIGHT)
+    sol = s.simulate(x, 0.8, "dop853", reduction="reduced", outputs=9, **TIGHT)
     np.testing.assert_allclose(table(s, sol), expected, atol=1e-6)
 
 
@@ -275,14 +275,14 @@ def test_quaternions_stay_independent() -> None:
     expected = table(s, s.simulate(x, 1.0, "dop853", outputs=6, **TIGHT))
     for method in ("dop853", "adams"):
         for formulation in ("reduced", "closed"):
-            sol = s.simulate(x, 1.0, method, formulation=formulation, outputs=6, **TIGHT)
+            sol = s.simulate(x, 1.0, method, reduction=formulation, outputs=6, **TIGHT)
             np.testing.assert_allclose(table(s, sol), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("method", ["radau", "rosenbrock"])
 def test_closed_form_serves_implicit_methods(method: str) -> None:
     s = four_bar()
-    sol = s.simulate(spinning(), 0.5, method, formulation="closed", rtol=1e-9, atol=1e-11, outputs=11)
+    sol = s.simulate(spinning(), 0.5, method, reduction="closed", rtol=1e-9, atol=1e-11, outputs=11)
     np.testing.assert_allclose(table(s, sol), table(s, reference())[:11], atol=1e-5)
 
 
@@ -299,7 +299,7 @@ def test_angles_run_on_over_whole_turns_at_rare_outputs() -> None:
     s = four_bar()
     expected = s.simulate(spinning(40.0), 3.0, "dop853", times=[0.0, 3.0], rtol=1e-12)
     for formulation in ("reduced", "closed"):
-        sol = s.simulate(spinning(40.0), 3.0, "dop853", times=[0.0, 3.0], formulation=formulation, rtol=1e-11)
+        sol = s.simulate(spinning(40.0), 3.0, "dop853", times=[0.0, 3.0], reduction=formulation, rtol=1e-11)
         assert sol["coupler.angle"][-1] < -100.0
         np.testing.assert_allclose(table(s, sol), table(s, expected), atol=1e-4)
 
@@ -307,19 +307,19 @@ def test_angles_run_on_over_whole_turns_at_rare_outputs() -> None:
 def test_what_cannot_be_reduced_is_said() -> None:
     s = four_bar()
     with pytest.raises(ValueError, match="'projected', 'reduced', 'closed'"):
-        s.simulate(spinning(), 1.0, formulation="minimal")
+        s.simulate(spinning(), 1.0, reduction="minimal")
     with pytest.raises(ValueError, match="no loops"):
         p = mechanisms.pendulum().compile()
-        p.simulate({}, 1.0, formulation="reduced")
+        p.simulate({}, 1.0, reduction="reduced")
     with pytest.raises(ValueError, match="kinematics"):
         d = mechanisms.rssr(speed=5.0).compile()
-        d.simulate(d.assemble({}), 1.0, formulation="reduced")
+        d.simulate(d.assemble({}), 1.0, reduction="reduced")
     with pytest.raises(ValueError, match="cannot be the independent"):
-        s.simulate(spinning(), 1.0, formulation="reduced", independent=["crank", "rocker"])
+        s.simulate(spinning(), 1.0, reduction="reduced", independent=["crank", "rocker"])
     with pytest.raises(RuntimeError, match="singular position"):
         chain = mechanisms.n_four_bar(2).compile()
         flat = chain.state({"A0": np.pi / 2, "A1": np.pi / 2, "A2": np.pi / 2, "B0": -np.pi / 2, "B1": -np.pi / 2})
-        chain.simulate(flat, 1.0, formulation="reduced")
+        chain.simulate(flat, 1.0, reduction="reduced")
 
 
 def test_positions_are_closed_to_rounding() -> None:

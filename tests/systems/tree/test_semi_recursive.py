@@ -41,7 +41,7 @@ def five_link(rods: str = "removed"):
 @pytest.mark.parametrize("loops", LOOPS)
 def test_ways_with_loops_and_reactions_agree_with_the_recursive_formulation(loops, rods):
     s, state = five_link(rods)
-    recursive, own = formulate(s, "recursive"), formulate(s, "semi-recursive", loops=loops)
+    recursive, own = formulate(s, "recursive"), formulate(s, "semi-recursive", reduction=loops)
     expected = recursive.accelerations(state)
     np.testing.assert_allclose(own.accelerations(state), expected, atol=1e-9 * np.abs(expected).max())
     tolerance = 1e-7 if loops == "augmented-lagrangian" else 1e-9
@@ -57,7 +57,7 @@ def test_ways_with_loops_and_reactions_agree_with_the_recursive_formulation(loop
 @pytest.mark.parametrize("rods", ["removed", "bodies"])
 def test_native_right_hand_sides(loops, rods):
     s, state = five_link(rods)
-    f = formulate(s, "semi-recursive", loops=loops, reference="body")
+    f = formulate(s, "semi-recursive", reduction=loops, point="body")
     rhs, x = f.evaluation(state)
     out = np.zeros_like(x)
     assert rhs(0.0, x, out) == 0
@@ -69,7 +69,7 @@ def test_native_right_hand_sides(loops, rods):
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_second_velocity_transformation_in_one_straight_line(reference):
     s, state = five_link()
-    f = formulate(s, "semi-recursive", reference=reference)
+    f = formulate(s, "semi-recursive", point=reference)
     a = f.straight_line(state)(np.array([0.0]), state.x, s.input_values())
     expected = formulate(s, "recursive").accelerations(state)
     np.testing.assert_allclose(a, expected, atol=1e-9 * np.abs(expected).max())
@@ -82,11 +82,11 @@ def test_redundant_constraints():
     state = s.assemble(state, velocities={state.report.independent[0]: 1.0})
     expected = formulate(s, "recursive").accelerations(state)
     for loops in LOOPS:
-        f = formulate(s, "semi-recursive", loops=loops)
+        f = formulate(s, "semi-recursive", reduction=loops)
         assert f.dof(state) == 1 and len(f.redundant(state)) == 1
         np.testing.assert_allclose(f.accelerations(state), expected, atol=1e-8)
     for loops in ("range-space", "null-space"):
-        rhs, x = formulate(s, "semi-recursive", loops=loops).evaluation(state)
+        rhs, x = formulate(s, "semi-recursive", reduction=loops).evaluation(state)
         out = np.zeros_like(x)
         assert rhs(0.0, x, out) == 0
         np.testing.assert_allclose(out[s.nq :], expected, atol=1e-8)
@@ -104,8 +104,8 @@ def test_an_open_chain_and_a_wrong_word():
     np.testing.assert_allclose(f.accelerations(state), formulate(s, "recursive").accelerations(state), atol=1e-10)
     one, two = (x.simulate(state, 1.0, rtol=1e-9) for x in (f, formulate(s, "recursive")))
     assert one["elbow.angle"][-1] == pytest.approx(two["elbow.angle"][-1], abs=1e-7)
-    with pytest.raises(jd.InputError, match="loops='cut' is unknown; use one of partition"):
-        formulate(s, "semi-recursive", loops="cut")
+    with pytest.raises(jd.InputError, match="reduction 'cut' is unknown; use one of partition"):
+        formulate(s, "semi-recursive", reduction="cut")
 
 
 # --- motion ------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_an_open_chain_and_a_wrong_word():
 @pytest.mark.parametrize("loops", ["partition", "range-space", "null-space"])
 def test_trajectory_of_the_rssr(loops):
     s, state = rssr()
-    f = formulate(s, "semi-recursive", loops=loops)
+    f = formulate(s, "semi-recursive", reduction=loops)
     sol = f.simulate(state, 1.0, rtol=1e-10, atol=1e-12, times=[0.0, *TRAJECTORY])
     for k, (t, expected) in enumerate(TRAJECTORY.items(), 1):
         assert sol.t[k] == pytest.approx(t)
@@ -153,7 +153,7 @@ def test_a_four_bar_cut_at_a_revolute_joint_or_a_ball_with_redundant_rows(kind):
     state = s.assemble({"a.angle": 1.0}, guess={"b.angle": -0.5, "c.angle": 1.5}, velocities={"a.angle": 2.0})
     expected = formulate(s, "cartesian").accelerations(state)
     for loops in LOOPS:
-        np.testing.assert_allclose(formulate(s, "semi-recursive", loops=loops).accelerations(state), expected, atol=1e-9)
+        np.testing.assert_allclose(formulate(s, "semi-recursive", reduction=loops).accelerations(state), expected, atol=1e-9)
 
 
 def _turned(p):
@@ -164,14 +164,14 @@ def _turned(p):
 
 def test_multipliers_without_projection_drift():
     s, state = rssr()
-    f = formulate(s, "semi-recursive", loops="range-space")
+    f = formulate(s, "semi-recursive", reduction="range-space")
     loose, held = (f.simulate(state, 1.0, rtol=1e-6, atol=1e-8, projection=p) for p in (False, True))
     assert f.drift(loose)[0] > 1e-7 > 1e-12 > f.drift(held)[0]
 
 
 def test_augmented_lagrangian_converges_with_order_two_and_stays_on_the_constraints():
     s, state = rssr()
-    f = formulate(s, "semi-recursive", loops="augmented-lagrangian")
+    f = formulate(s, "semi-recursive", reduction="augmented-lagrangian")
     end = np.array(TRAJECTORY[0.1])
     errors = []
     for n in (200, 400, 800):
@@ -191,7 +191,7 @@ def test_frequency_of_the_parallelogram():
         for i, bar in enumerate(bars, 1):
             m.revolute(f"crank{i}", m.ground.at(0.8 * (i - 1), 0, 0), bar, axis="-y")
         m.rod("coupler", bars[0].at(0, 0, -0.5), bars[1].at(0, 0, -0.5), 0.8, mass=mass)
-        f = m.compile(formulation="semi-recursive", loops="null-space")
+        f = m.compile(formulation="semi-recursive", reduction="null-space")
         start = f.reference.assemble({"crank1.angle": 0.005}, guess={"crank2.angle": 0.005})
         sol = f.simulate(start, 2.0, rtol=1e-10, atol=1e-13, times=np.linspace(0, 2, 2001))
         x = sol["crank1.angle"]
@@ -211,6 +211,6 @@ def test_parameters_follow_the_reference():
 def test_time_and_operations():
     s, state = five_link()
     for loops in ("partition", "range-space", "null-space"):
-        f = formulate(s, "semi-recursive", loops=loops)
+        f = formulate(s, "semi-recursive", reduction=loops)
         assert 0.0 < f.time_per_evaluation(state) < 1e-2
         assert f.operations.flops > 500 and "semi-recursive: 8 coordinates, 5 constraints" in f.describe()

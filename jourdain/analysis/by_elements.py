@@ -14,28 +14,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.assemble import velocity_column
-from ...analysis.balance import coordinate_label
-from ...analysis.equilibrium import Entry, Equilibrium, starting_point
-from ...analysis.equilibrium import equilibrium as tree_equilibrium
-from ...analysis.inverse_dynamics import LEFT_OVER, Actuator, ActuatorForces, StaticForces, as_motion, find_actuators, underactuated
-from ...analysis.linearise import ORDER, Basis, LinearSystem, assembled, named_outputs, reference
-from ...analysis.residual import Point, Residual, Split, close_loops, closed_state, least_multipliers, split, temporary_parameters
-from ...errors import InputError, SolverError
-from ...formalisms.equations import Equations
-from ...formalisms.functions.drive_forces import drive_force_names
-from ...formalisms.functions.registry import derive
-from ...symbolic.expr import Expr
-from ...symbolic.graph import evaluate
-from ..descriptor.system import tree_accelerations, tree_states
-from ..state import State
-from .from_model import DirectorAssembly
-from .instant import Instant
-from .joint_coordinates import DirectorMotion, skew
+from ..errors import InputError, SolverError
+from ..formalisms.equations import Equations
+from ..formalisms.functions.drive_forces import drive_force_names
+from ..formalisms.functions.registry import derive
+from ..symbolic.expr import Expr
+from ..symbolic.graph import evaluate
+from ..systems.assembled.from_model import DirectorAssembly
+from ..systems.assembled.instant import Instant
+from ..systems.assembled.joint_coordinates import DirectorMotion, skew
+from ..systems.constraints import velocity_column
+from ..systems.descriptor.poses import tree_accelerations, tree_states
+from ..systems.state import State
+from .balance import coordinate_label
+from .equilibrium import Entry, Equilibrium, starting_point
+from .equilibrium import equilibrium as tree_equilibrium
+from .inverse_dynamics import LEFT_OVER, Actuator, ActuatorForces, StaticForces, as_motion, find_actuators, underactuated
+from .linearise import ORDER, Basis, LinearSystem, assembled, named_outputs, reference
+from .residual import Point, Residual, Split, close_loops, closed_state, least_multipliers, split, temporary_parameters
 
 if TYPE_CHECKING:
-    from ..tree.system import System
-    from .directors import Directors
+    from ..systems.assembled.directors import DirectorSystem
+    from ..systems.tree.system import TreeSystem
 
 
 @dataclass
@@ -57,10 +57,9 @@ class Place:
 class DirectorEngine:
     """The elements of a model asked at points of its tree; ``held`` inputs may be differentiated by and changed."""
 
-    def __init__(self, formulation: Directors, start: State, inputs: Mapping[str, float], held: Sequence[str] = ()) -> None:
-        formulation.system.refresh()
-        self.system: System = formulation.reference
-        self.built = DirectorAssembly(formulation.system, start, inputs, held)
+    def __init__(self, formulation: DirectorSystem, start: State, inputs: Mapping[str, float], held: Sequence[str] = ()) -> None:
+        self.system: TreeSystem = formulation.reference
+        self.built = DirectorAssembly(formulation.own, start, inputs, held)
         self.motion = DirectorMotion(self.built)
         self.equations = self.built.system.equations
         self.residual = Residual(self.system)
@@ -234,7 +233,7 @@ class DirectorResidual(Residual):
     """The equations of a tree with forces of the engine's elements: r = Xᵀ(M ẍ + f) − Jᵀλ; slopes for Newton's method are the tree's."""
 
     def __init__(
-        self, formulation: Directors, system: System, parameters: Sequence[str] = (), extra: Mapping[str, Expr] | None = None
+        self, formulation: DirectorSystem, system: TreeSystem, parameters: Sequence[str] = (), extra: Mapping[str, Expr] | None = None
     ) -> None:
         super().__init__(system, parameters, extra)
         self.formulation = formulation
@@ -267,7 +266,7 @@ class DirectorResidual(Residual):
 
 
 def linearise(
-    formulation: Directors, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
+    formulation: DirectorSystem, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
     u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
 ) -> LinearSystem:  # fmt: skip
     """The linear system about a state with mass, damping and stiffness of the engine's elements."""
@@ -285,7 +284,9 @@ def linearise(
         return assembled(residual, point, J, parts, inputs, named, engine.dynamics(point, lam, parts))
 
 
-def equilibrium(formulation: Directors, x0: Any = None, inputs: Mapping[str, float] | None = None, iterations: int = 40) -> Equilibrium:
+def equilibrium(
+    formulation: DirectorSystem, x0: Any = None, inputs: Mapping[str, float] | None = None, iterations: int = 40
+) -> Equilibrium:
     """A static equilibrium: the engine relaxes to a stable one near the state, then Newton's method makes it exact.
 
     Where drives move (centrifugal forces), Newton's method starts from the state itself.
@@ -304,16 +305,15 @@ def equilibrium(formulation: Directors, x0: Any = None, inputs: Mapping[str, flo
     return _found(formulation, engine, point, parts, steps + taken, method)
 
 
-def balance(formulation: Directors, x0: Any, **options: Any) -> Equilibrium:
+def balance(formulation: DirectorSystem, x0: Any, **options: Any) -> Equilibrium:
     """Equilibrium with exchanged variables, further equations or steady motion, by Newton's method on the engine's forces."""
     found = tree_equilibrium(formulation.reference, x0, make=partial(DirectorResidual, formulation), **options)
     return replace(found, system=formulation)
 
 
-def _relaxed(formulation: Directors, start: State, inputs: Mapping[str, float]) -> tuple[State, int]:
+def _relaxed(formulation: DirectorSystem, start: State, inputs: Mapping[str, float]) -> tuple[State, int]:
     """The stable equilibrium to which the engine's implicit steps lead, with drives held in place."""
-    formulation.system.refresh()
-    system = DirectorAssembly(formulation.system, start, inputs, frozen=True).system
+    system = DirectorAssembly(formulation.own, start, inputs, frozen=True).system
     found = system.equilibrium()
     offsets = [h.offset for h in system.handles[: len(formulation.model.bodies)]]
     p = np.array([[found.q[at : at + 3] for at in offsets]])
@@ -361,7 +361,7 @@ def _balanced(engine: DirectorEngine, point: Point, iterations: int) -> tuple[Po
     )
 
 
-def _found(formulation: Directors, engine: DirectorEngine, point: Point, parts: Split, iterations: int, method: str) -> Equilibrium:
+def _found(formulation: DirectorSystem, engine: DirectorEngine, point: Point, parts: Split, iterations: int, method: str) -> Equilibrium:
     system, c = engine.system, engine.system.configuration
     place = engine.place(point)
     lam = engine.multipliers(place)
@@ -382,7 +382,7 @@ def _found(formulation: Directors, engine: DirectorEngine, point: Point, parts: 
 
 
 def inverse_dynamics_along(
-    formulation: Directors, motion: Any, actuators: Sequence[str] | None = None, times: Any = None, x0: Any = None,
+    formulation: DirectorSystem, motion: Any, actuators: Sequence[str] | None = None, times: Any = None, x0: Any = None,
     inputs: Mapping[str, float] | None = None,
 ) -> ActuatorForces:  # fmt: skip
     """Forces of actuators along a motion, from the engine's equations at its instants."""
@@ -404,7 +404,7 @@ def inverse_dynamics_along(
 
 
 def static_forces(
-    formulation: Directors, state: Any = None, actuators: Sequence[str] | None = None, inputs: Mapping[str, float] | None = None
+    formulation: DirectorSystem, state: Any = None, actuators: Sequence[str] | None = None, inputs: Mapping[str, float] | None = None
 ) -> StaticForces:
     """Forces of actuators (every joint by default) that hold a state at rest, from the engine's equations."""
     system = formulation.reference
@@ -424,7 +424,7 @@ def static_forces(
     )  # fmt: skip
 
 
-def _engine(formulation: Directors, start: State, u: np.ndarray, items: Sequence[Actuator]) -> DirectorEngine:
+def _engine(formulation: DirectorSystem, start: State, u: np.ndarray, items: Sequence[Actuator]) -> DirectorEngine:
     numbers = dict(zip(formulation.model.inputs, u.tolist(), strict=True))
     return DirectorEngine(formulation, start, numbers, [x.name for x in items if x.is_input])
 

@@ -19,7 +19,7 @@ from ..symbolic.expr import KINDS
 from .reactions import constrained_accelerations
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from .compiled import Compiled
 
 States = Callable[[np.ndarray], np.ndarray]
 Inputs = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -30,7 +30,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 
 
-def powers(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Powers (W) dissipated and supplied at states in rows."""
     f = system.function("load_powers")
     accelerations = [constrained_accelerations(system, t, x, u)[0]] if "a" in f.inputs else []
@@ -44,7 +44,7 @@ def powers(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple
     return dissipated, supplied
 
 
-def _hermite(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
+def _hermite(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
     """States between samples by cubics with the rates of both ends."""
     a, _ = constrained_accelerations(system, t, x, u)
     *_, known = system.function("descriptor")(t[:, None], x, u)
@@ -64,7 +64,7 @@ def _cubic(s: np.ndarray, h: np.ndarray, a: np.ndarray, b: np.ndarray, da: np.nd
 
 
 def work(
-    system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Inputs,
+    system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Inputs,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Energy dissipated and supplied (J) from the first sample to each sample, jumps apart."""
     dissipated, supplied = np.zeros(len(t)), np.zeros(len(t))
@@ -84,7 +84,7 @@ def work(
 
 
 def energy_channels(
-    system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
+    system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
     inputs_at: Inputs,
 ) -> dict[str, Channel]:  # fmt: skip
     """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J)."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..formalisms.tree.power import _laws
 from ..solvers.ode.trajectory import Trajectory
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
-    from ..systems.tree.projected import NativeSystem
-    from ..systems.tree.system import System
+    from .dynamics import Dynamics
+    from .inputs import Inputs
+    from .tree.projected import NativeSystem
 
 #: How far beyond the last good state, in units of the failed look-ahead, laws are tried.
 LOOK_AHEAD = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
@@ -22,7 +22,7 @@ LOOK_AHEAD = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 BLOWN_UP = 1e30
 
 
-def explain_failure(native: NativeSystem, trajectory: Trajectory, step: float = 0.0) -> str:
+def explain_failure(native: NativeSystem, trajectory: Trajectory, inputs: Inputs, step: float = 0.0) -> str:
     """The solver's message in the words of the model, with the cause when it can be found."""
     system = native.system
     message = named(system, trajectory.message)
@@ -33,13 +33,13 @@ def explain_failure(native: NativeSystem, trajectory: Trajectory, step: float = 
         return f"{message.split(';')[0]}: the motion grew without bounds, as a stiff system does when the step is too long; use method='radau' or 'rosenbrock', or a smaller step"
     cause = singular_mass(system, t, x, native._parameters)
     if cause is None:
-        cause = bad_law(native, t, x, max(_time_of(trajectory.message, t), t + step))
+        cause = bad_law(native, inputs, t, x, max(_time_of(trajectory.message, t), t + step))
     if cause is None and "status 2" in message:
         cause = "the mechanism locks there: its constraints leave a motion without inertia"
     return f"{message}: {cause}" if cause else message
 
 
-def lock_up(system: System, t: float, x: np.ndarray) -> str:
+def lock_up(system: Dynamics, t: float, x: np.ndarray) -> str:
     """Where and in which joint the loops can no longer be closed."""
     v = x[system.nq : system.nq + system.nv]
     joint = system.velocity_names[int(np.argmax(np.abs(v)))].removesuffix("_rate")
@@ -49,7 +49,7 @@ def lock_up(system: System, t: float, x: np.ndarray) -> str:
     )
 
 
-def named(system: System, message: str) -> str:
+def named(system: Dynamics, message: str) -> str:
     """The solver's message with state numbers replaced by names."""
     names = system.coordinate_names + system.velocity_names + list(system.model.states)
     for i, name in reversed(list(enumerate(names))):
@@ -62,11 +62,11 @@ def _time_of(message: str, default: float) -> float:
     return float(found[1]) if found else default
 
 
-def bad_law(native: NativeSystem, t: float, x: np.ndarray, bad: float) -> str | None:
+def bad_law(native: NativeSystem, inputs: Inputs, t: float, x: np.ndarray, bad: float) -> str | None:
     """The first law that has no finite value near the failure, with its name, time and value."""
     system = native.system
     eq = system.equations_of_motion
-    laws = {f"law '{name}'": _laws(load) for name, load in eq.model.loads.items()}
+    laws = {f"law '{name}'": list(load.laws) for name, load in eq.model.loads.items()}
     laws |= {f"rate of state '{n}'": [s.rate] for n, s in eq.model.states.items() if s.rate is not None}
     laws |= {f"constraint '{row.name}'": [row.expression] for row in eq.rows}
     flat = eq.resolve([e for group in laws.values() for e in group])
@@ -78,7 +78,7 @@ def bad_law(native: NativeSystem, t: float, x: np.ndarray, bad: float) -> str | 
     for part in LOOK_AHEAD:
         now, state = t + part * ahead, x + part * ahead * slopes
         values = dict(zip((*eq.q, *eq.v, *eq.z), state, strict=True)) | dict(zip(eq.p, native.parameters, strict=True)) | {eq.t: now}
-        values |= dict(zip(eq.u, native.inputs_at(np.array([now]), state[None, :])[0], strict=True))
+        values |= dict(zip(eq.u, inputs.at(np.array([now]), state[None, :])[0], strict=True))
         with np.errstate(all="ignore"):
             numbers = [float(e) for e in evaluate(flat, values)]
         at = 0
@@ -91,13 +91,13 @@ def bad_law(native: NativeSystem, t: float, x: np.ndarray, bad: float) -> str | 
     return None
 
 
-def _state_text(system: System, x: np.ndarray) -> str:
+def _state_text(system: Dynamics, x: np.ndarray) -> str:
     names = system.coordinate_names + system.velocity_names + list(system.model.states)
     shown = ", ".join(f"{n} = {value:.6g}" for n, value in list(zip(names, x, strict=True))[:8])
     return shown + (", …" if len(names) > 8 else "")
 
 
-def singular_mass(system: System, t: float, x: np.ndarray, parameters: np.ndarray | None = None) -> str | None:
+def singular_mass(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndarray | None = None) -> str | None:
     """Names the joint that moves no mass, and its body, when the mass matrix (on the constraints) is singular."""
     if not system.nv:
         return None

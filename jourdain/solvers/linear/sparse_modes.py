@@ -14,14 +14,14 @@ import numpy as np
 from scipy.linalg import eig, eigh, null_space, qr
 from scipy.sparse import bmat, csc_matrix, csr_matrix, identity
 
-from ..errors import SolverError
+from ...errors import SolverError
 
 #: Eigenvalues of the inverse below this part of the largest one belong to constraints.
 NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True)
-class LinearSystem:
+class ConstrainedVibration:
     """M ẍ + C ẋ + K x + Gᵀλ = 0, G x = 0; first-order coordinates have their rates in C and no mass."""
 
     mass: csr_matrix

@@ -10,12 +10,16 @@ import numpy as np
 from ..results.channel import Channel
 
 if TYPE_CHECKING:
-    from ..systems.tree.system import System
+    from .compiled import Compiled
 
 
-def constrained_accelerations(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """v̇ and λ at every row of states: M v̇ = f + Jᵀλ, J v̇ = g; with redundant constraints the λ of least norm."""
+def constrained_accelerations(
+    system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, tau: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """v̇ and λ at every row of states: M v̇ = f + τ + Jᵀλ, J v̇ = g; with redundant constraints the λ of least norm."""
     M, f, J, g, _ = system.function("descriptor")(t[:, None], x, u)
+    if tau is not None:
+        f = f + tau
     if J.shape[1] == 0:
         return np.linalg.solve(M, f[..., None])[..., 0], np.zeros((len(t), 0))
     MJ = np.linalg.solve(M, np.swapaxes(J, 1, 2))
@@ -26,7 +30,7 @@ def constrained_accelerations(system: System, t: np.ndarray, x: np.ndarray, u: n
     return (Mf + MJ @ lam)[..., 0], lam[..., 0]
 
 
-def reactions_along(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, axes: str = "world") -> dict[str, np.ndarray]:
+def reactions_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, axes: str = "world") -> dict[str, np.ndarray]:
     """Force and torque (nt, 6) on the child of every joint, and on the second frame of every closure."""
     from ..formalisms.functions.tree import reaction_names
 
@@ -36,7 +40,7 @@ def reactions_along(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray,
     return {name: table[:, i] for i, name in enumerate(reaction_names(system.equations_of_motion))}
 
 
-def reactions_of_accelerations(system: System, t: float, x: np.ndarray, u: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
+def reactions_of_accelerations(system: Compiled, t: float, x: np.ndarray, u: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
     """Force and torque (6) on each joint's child and each closure's second frame that given accelerations v̇ ask for.
 
     The multipliers are the least ones that balance the tree: Jᵀλ = M v̇ − f.
@@ -51,7 +55,7 @@ def reactions_of_accelerations(system: System, t: float, x: np.ndarray, u: np.nd
     return {name: table[i] for i, name in enumerate(reaction_names(system.equations_of_motion))}
 
 
-def drive_forces_along(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray) -> np.ndarray:
+def drive_forces_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray) -> np.ndarray:
     """λ_c (nt, driven and locked coordinates): force or torque of every drive and lock."""
     nq, nv = system.nq, system.nv
     f = system.function("drive_forces")
@@ -63,7 +67,7 @@ def multiplier_channel(row: str) -> str:
     return f"{row.replace('[', '.').replace(']', '')}.multiplier"
 
 
-def reaction_channels(system: System, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
+def reaction_channels(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
     """Lazy channels: accelerations, multipliers, ``joint.reaction`` (force), ``joint.reaction_torque`` and ``joint.drive_force``."""
     from ..formalisms.functions.drive_forces import drive_force_names
     from ..formalisms.functions.tree import reaction_names

@@ -1,0 +1,128 @@
+"""What each sort of load does to a mechanism: the forces it puts where, what its readings stand for, its power.
+
+One group of functions for a sort, chosen by the type of the load; the equations of every formulation ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from ..model.load_sorts import FrameLoad, JointForce, LinkForce, Load
+from ..symbolic.expr import ZERO, Expr, add, div, mul, neg
+from ..symbolic.functions import sqrt
+from ..symbolic.vectors import NULL, Vector
+from .tree.kinematics import GROUND
+from .tree.links import Wrench
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+
+@singledispatch
+def act(load: Load, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    """Adds what a load does to the forces of coordinates and the wrenches on links (or bodies)."""
+    raise ModelError(f"load '{load.name}': what a {type(load).__name__} does is not known to formalisms; register it with act and power")
+
+
+@singledispatch
+def power(load: Load, eq: Equations, laws: Sequence[Expr]) -> Expr:
+    """Power (W) of a load whose law is replaced by ``laws``."""
+    raise ModelError(f"load '{load.name}': the power of a {type(load).__name__} is not known to formalisms; register it with act and power")
+
+
+@singledispatch
+def measured(load: Load, eq: Equations) -> tuple[Expr, ...]:
+    """What the load's readings stand for, in their order."""
+    return ()
+
+
+# --- forces at joints --------------------------------------------------------------------------------------------
+
+
+@act.register(JointForce)
+def _(load: JointForce, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    eq.add_joint_force(load.joint, load.coordinate, eq.resolve([load.force])[0], forces, wrenches)
+
+
+@power.register(JointForce)
+def _(load: JointForce, eq: Equations, laws: Sequence[Expr]) -> Expr:
+    return mul(*eq.resolve([laws[0], load.coordinate.v[0]]))
+
+
+# --- tensions along lines ----------------------------------------------------------------------------------------
+
+
+def _segments(load: LinkForce, eq: Equations) -> list[tuple[Vector, Expr, Vector]]:
+    """Each segment: difference of positions, its length, difference of velocities (common ancestor's axes)."""
+    k, found = eq.kinematics, []
+    for a, b in pairwise(load.points):
+        base = k.common(a, b)
+        d = k.position(b, base) - k.position(a, base)
+        w = k.velocity(b, base) - k.velocity(a, base)
+        found.append((d, sqrt(d.dot(d)), w))
+    return found
+
+
+@measured.register(LinkForce)
+def _(load: LinkForce, eq: Equations) -> tuple[Expr, ...]:
+    total, rate = ZERO, ZERO
+    for d, length, w in _segments(load, eq):
+        total = add(total, length)
+        rate = add(rate, div(d.dot(w), length))
+    return total, rate
+
+
+@act.register(LinkForce)
+def _(load: LinkForce, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    tension = eq.resolve([load.tension])[0]
+    for (a, b), (d, length, _) in zip(pairwise(load.points), _segments(load, eq), strict=True):
+        pull = d * div(tension, length)
+        base = eq.kinematics.common(a, b)
+        eq.add_wrench(a, pull, NULL, base, wrenches)
+        eq.add_wrench(b, -pull, NULL, base, wrenches)
+
+
+@power.register(LinkForce)
+def _(load: LinkForce, eq: Equations, laws: Sequence[Expr]) -> Expr:
+    return neg(mul(*eq.resolve([laws[0], load.rate])))
+
+
+# --- wrenches at frames ------------------------------------------------------------------------------------------
+
+
+@act.register(FrameLoad)
+def _(load: FrameLoad, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    k = eq.kinematics
+    force, torque = Vector(*eq.resolve(list(load.force))), Vector(*eq.resolve(list(load.torque)))
+    frames = [load.frame] + [f for f in (load.axes, load.reaction) if f is not None]
+    base = GROUND if load.axes is None else k.common(*frames)
+    if load.axes is not None:
+        R = k.rotation(load.axes, base)
+        force, torque = R @ force, R @ torque
+    eq.add_wrench(load.frame, force, torque, base, wrenches)
+    if load.reaction is not None:
+        arm = k.position(load.frame, base) - k.position(load.reaction, base)
+        eq.add_wrench(load.reaction, -force, -(torque + arm.cross(force)), base, wrenches)
+
+
+@power.register(FrameLoad)
+def _(load: FrameLoad, eq: Equations, laws: Sequence[Expr]) -> Expr:
+    k = eq.kinematics
+    values = eq.resolve(laws)
+    force, torque = Vector(*values[:3]), Vector(*values[3:])
+    if load.axes is not None:
+        R = k.rotation(load.axes)
+        force, torque = R @ force, R @ torque
+    v, w = k.velocity(load.frame), k.angular_velocity(load.frame)
+    if load.reaction is not None:
+        w_r = k.angular_velocity(load.reaction)
+        v = v - k.velocity(load.reaction) - w_r.cross(k.position(load.frame) - k.position(load.reaction))
+        w = w - w_r
+    return add(force.dot(v), torque.dot(w))
+
+
+__all__ = ["act", "measured", "power"]

@@ -1,0 +1,259 @@
+"""The compiled form of a model: names, parameters, inputs, states, functions, and the answers at one instant."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..formalisms.equations import Equations
+    from ..model.model import Model
+    from ..native.function import Function
+    from ..results.solution import Solution
+    from ..solvers.native_function import NativeFunction
+    from ..symbolic.function import SymbolicFunction
+    from ..symbolic.graph import Operations
+    from .configuration import Configuration
+    from .inputs import Inputs
+    from .run import Run, Settings
+    from .state import State
+    from .system import System
+    from .tree.system import TreeSystem
+
+#: Force and torque by joint.
+Wrenches = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+class Compiled(ABC):
+    """What every compiled system has, whatever its formulation.
+
+    Arrays: ``q`` positions (nq), ``v`` velocities (nv), ``a`` accelerations; the state is x = (q, v, z) with the user's states z.  They are
+    those of the joint coordinates of the model's tree; ``reference`` is the recursive system that speaks them natively (a tree is its own).
+    """
+
+    #: The word by which it was compiled.
+    formulation: str
+    #: The method of ``simulate`` where none is named.
+    method: ClassVar[str] = "dopri5"
+    model: Model
+    #: Options with which it was compiled.
+    options: dict[str, Any]
+
+    # -- names, sizes, parameters, inputs -------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def reference(self) -> TreeSystem:
+        """The recursive system of the same model and parameters."""
+
+    @property
+    def equations_of_motion(self) -> Equations:
+        """Symbols, tree and constraints of the model in joint coordinates."""
+        return self.reference.equations_of_motion
+
+    @property
+    def configuration(self) -> Configuration:
+        """Layout of positions and velocities."""
+        return self.reference.configuration
+
+    @property
+    def nq(self) -> int:
+        """Number of positions."""
+        return self.configuration.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.configuration.nv
+
+    @property
+    def nz(self) -> int:
+        """Number of the user's states."""
+        return len(self.model.states)
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.model.inputs)
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """Names of the positions q in order."""
+        return self.configuration.position_names
+
+    @property
+    def velocity_names(self) -> list[str]:
+        """Names of the velocities v in order."""
+        return self.configuration.velocity_names
+
+    @property
+    def parameter_vector(self) -> np.ndarray:
+        """Present parameter values in order."""
+        return self.reference.parameter_vector
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Present parameter values by name."""
+        return dict(zip(self.model.parameter_set.names, self.parameter_vector.tolist(), strict=True))
+
+    def set_parameters(self, **changes: Any) -> None:
+        """Changes parameter values; nothing is compiled again."""
+        self.reference.set_parameters(**changes)
+
+    def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
+        """Inputs in order, with some replaced."""
+        known = {n: i.value for n, i in self.model.inputs.items()}
+        for name, value in (values or {}).items():
+            if name not in known:
+                raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")
+            known[name] = float(value)
+        return np.array(list(known.values()), dtype=float)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the model's equations and the formulation: the name under which results are kept."""
+        return f"{self.reference.fingerprint} {self.formulation}"
+
+    @abstractmethod
+    def copy(self, parameters: np.ndarray | None = None) -> System:
+        """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
+
+    # -- states ---------------------------------------------------------------------------------------------------
+
+    def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
+        """A state from named positions and velocities (the rest zero); loops are not closed (see ``assemble``)."""
+        return self.reference.state(given, velocities, t)
+
+    # -- functions of the tree ------------------------------------------------------------------------------------
+
+    def symbolic(self, name: str, **options: Any) -> SymbolicFunction:
+        """The equations behind a function of the joint coordinates."""
+        return self.reference.symbolic(name, **options)
+
+    def function(self, name: str, **options: Any) -> Function:
+        """A compiled function of the joint coordinates by name: "inverse_dynamics", "mass_matrix", "frame" …"""
+        return self.reference.function(name, **options)
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
+        """φ = M a + c: generalised forces that give the accelerations (loads and loops not included)."""
+        return self.reference.inverse_dynamics(q, v, a, t, out)
+
+    def mass_matrix(self, q: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
+        """M(q) of the joint coordinates."""
+        return self.reference.mass_matrix(q, t, out)
+
+    def bias(self, q: Any, v: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
+        """c(q, v): Coriolis, centrifugal and gravity forces."""
+        return self.reference.bias(q, v, t, out)
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None, *, z: Any = None, inputs: Mapping[str, float] | None = None
+    ) -> np.ndarray:
+        """v̇ under generalised forces τ besides all loads, with all loops: M v̇ = τ + loads − c + Jᵀλ, J v̇ = g."""
+        return self.reference.forward_dynamics(q, v, tau, t, out, z=z, inputs=inputs)
+
+    def tree_accelerations(self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
+        """v̇ = M⁻¹(τ − c) of the bare tree: the model's loads and loops not included."""
+        return self.reference.tree_accelerations(q, v, tau, t, out)
+
+    def energy(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
+        """Kinetic and potential energy (gravity and springs), J."""
+        return self.reference.energy(q, v, t)
+
+    def equations(self, form: str = "text") -> str:
+        """The equations of motion in closed form, as "text" or "latex" (small systems)."""
+        from ..formalisms.explicit import explicit_equations
+
+        result = explicit_equations(self.model)
+        return result.latex() if form == "latex" else result.text()
+
+    # -- what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def unknowns(self) -> list[str]:
+        """Names of the coordinates in which the formulation computes."""
+
+    @property
+    @abstractmethod
+    def constraints(self) -> list[str]:
+        """Names of its constraint equations."""
+
+    @property
+    @abstractmethod
+    def operations(self) -> Operations:
+        """Operations of one evaluation of the equations' terms (linear algebra apart)."""
+
+    @abstractmethod
+    def dof(self, state: Any = None) -> int:
+        """Degrees of freedom by the rank of the constraints at a state (a closed one by default)."""
+
+    @abstractmethod
+    def redundant(self, state: Any = None) -> list[str]:
+        """Names of constraints that follow from the others at a state."""
+
+    def describe(self) -> str:
+        """One line: coordinates, equations, operations."""
+        return f"{self.formulation}: {len(self.unknowns)} coordinates, {len(self.constraints)} constraints, {self.operations.flops} + and ×"
+
+    # -- what it computes at an instant ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def accelerations(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> np.ndarray:
+        """v̇ at a (closed) state, with all loads and loops."""
+
+    @abstractmethod
+    def multipliers(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
+        """Constraint multipliers by row, with the sign of M ẍ = Q + Jᵀλ."""
+
+    @abstractmethod
+    def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
+        """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure."""
+
+    # -- how it runs ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
+        """One run: the kind that the method and the options ask for; see :mod:`jourdain.systems.run`."""
+
+    @abstractmethod
+    def drift(self, solution: Solution) -> tuple[float, float]:
+        """Largest position and velocity errors of the constraints along a solution of this formulation."""
+
+    @abstractmethod
+    def evaluation(self, state: Any = None) -> tuple[NativeFunction, np.ndarray]:
+        """The native right-hand side ẋ = f(t, x) with a state to call it at."""
+
+    def time_per_evaluation(self, state: Any = None) -> float:
+        """Seconds for one evaluation of ẋ = f(t, x) in native code, the smallest of several rounds."""
+        from ..solvers.ode.timing import seconds_per_call
+
+        start = self._state(state)
+        rhs, x = self.evaluation(start)
+        return seconds_per_call(rhs, start.t, x)
+
+    def _state(self, given: Any) -> State:
+        """A state, or without one a closed state (of an open tree: a random one)."""
+        if given is not None:
+            return self.state(given)
+        from .state import State
+
+        if self.equations_of_motion.rows:
+            from ..analysis.assemble import assemble
+
+            return assemble(self.reference, {})
+        rng = np.random.default_rng(0)
+        return State(self.reference, self.configuration.random(rng), rng.normal(size=self.nv), self.state().z, 0.0)
+
+    def __repr__(self) -> str:
+        loops = f", {len(self.constraints)} constraints" if self.constraints else ""
+        way = "" if self.formulation == "recursive" else f" ({self.formulation})"
+        return f"<System {self.model.name}{way}: {self.nv} velocities{loops}, {len(self.parameter_vector)} parameters>"
+
+
+__all__ = ["Compiled", "Wrenches"]

@@ -1,0 +1,155 @@
+"""Runs by the methods of :mod:`jourdain.solvers.ode` on a native right-hand side, whatever the coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..solvers import METHODS, STIFF
+from ..solvers.ode.events import Event
+from ..solvers.ode.integrate import integrate
+from .run import Outcome, Restart, Run
+from .state import State, split_state
+
+if TYPE_CHECKING:
+    from ..solvers.ode.trajectory import Trajectory
+    from .tree.projected import NativeSystem
+
+
+class OdeRun(Run):
+    """A run whose native side gives ẋ = f(t, x) in its own coordinates, and perhaps a projection, a switch of coordinates and derivatives.
+
+    Kinds say what native side they have (:meth:`native_side`), where it starts (:meth:`first`), and how its states are those of the
+    model (:meth:`model_state`, :meth:`rows`).
+    """
+
+    native: NativeSystem
+
+    def native_side(self) -> NativeSystem:
+        """The native functions of the run, with its inputs."""
+        raise NotImplementedError
+
+    def first(self) -> np.ndarray:
+        """The state from which the method starts."""
+        return self.start.x
+
+    def model_state(self, t: float, x: np.ndarray) -> State:
+        """The model's state that belongs to a state of the run."""
+        return split_state(self.system, x, t)
+
+    def rows(self, trajectory: Trajectory) -> Any:
+        """States of the model in rows, or a function that gives them."""
+        return trajectory.x
+
+    def between(self, trajectory: Trajectory) -> Callable[[np.ndarray], np.ndarray] | None:
+        """States of the model at any times, where the interpolant was kept."""
+        return trajectory.at if trajectory.segments is not None else None
+
+    def final(self, trajectory: Trajectory) -> Any:
+        """The model's last state (q, v, z), or a function that finds it."""
+        s = self.system
+        return trajectory.restart.x[: s.nq + s.nv + s.nz]
+
+    def explain(self, trajectory: Trajectory) -> str:
+        """What a failure means for the mechanism."""
+        from .diagnose import explain_failure
+
+        return explain_failure(self.native, trajectory, self.inputs, self.settings.step or 0.0)
+
+    # -- the run --------------------------------------------------------------------------------------------------
+
+    def go(self, restart: Restart | None = None) -> Outcome:
+        """Integrates to the end, or as far as it goes."""
+        resumed = self.fits(restart)
+        if resumed:
+            assert restart is not None
+            self.resume_inputs(restart)
+        self.native = self.native_side()
+        self._check_method()
+        first = self.resumed(restart) if restart is not None and resumed else self.first()
+        trajectory = self.march(first, self.span)
+        self.raise_error()
+        return self.outcome(trajectory)
+
+    def resumed(self, restart: Restart) -> Any:
+        """What the method goes on from."""
+        return self.first() if restart.inner is None else restart.inner
+
+    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
+        """The integration from a state or a checkpoint over a span."""
+        native = self.native
+        return integrate(
+            native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
+            events=self.events(), samples=self.inputs.samples(span, native.u, self.model_state), **self.derivatives(), **self.control(),
+        )  # fmt: skip
+
+    def control(self) -> dict[str, Any]:
+        """Step control and output as the methods take them."""
+        s = self.settings
+        return {
+            "rtol": s.rtol, "atol": s.atol, "step": s.step, "max_step": s.max_step, "max_steps": s.max_steps, "t_eval": s.times,
+            "dense": s.keeps_interpolant, "progress": s.progress,
+        }  # fmt: skip
+
+    def derivatives(self) -> Mapping[str, Any]:
+        """∂f/∂x and ∂f/∂t where the method needs them."""
+        return self.native.derivatives() if self.settings.method in STIFF else {}
+
+    def events(self) -> list[Event]:
+        """The model's events as the methods take them."""
+        return self.native.events()
+
+    def _check_method(self) -> None:
+        if isinstance(self.settings.method, str) and self.settings.method not in METHODS:
+            raise InputError(
+                f"simulate '{self.system.model.name}': method '{self.settings.method}' is unknown to {self.kind} runs; "
+                f"choose one of {', '.join(METHODS)}"
+            )
+
+    def raise_error(self) -> None:
+        """Raises what a callback raised while native code could not."""
+        if self.native.callbacks is not None and self.native.callbacks.error is not None:
+            raise self.native.callbacks.error
+
+    # -- what it gave ---------------------------------------------------------------------------------------------
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """The trajectory as states of the model, with what is needed to go on."""
+        message = self.explain(trajectory) if trajectory.status == "failed" else trajectory.message
+        inner = trajectory.restart
+        restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
+        return Outcome(
+            trajectory.t, self.rows(trajectory), trajectory.status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
+            restart,
+        )  # fmt: skip
+
+
+class ModelJumps:
+    """Jumps of the model's events for runs in other coordinates: to the model's state, through the jump, and back."""
+
+    def __init__(self, run: OdeRun, back: Callable[[State], np.ndarray]) -> None:
+        self.run, self.back = run, back
+
+    def events(self, found: list[Event]) -> list[Event]:
+        """Events with the actions that the model gives them."""
+        items = self.run.system.model.events
+        return [replace(e, action=self._action(e.name)) if items[e.name].jump else e for e in found]
+
+    def _action(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
+        system = self.run.system
+        f = system.function("jump", event=name)
+
+        def action(t: float, x: np.ndarray) -> np.ndarray:
+            before = self.run.model_state(t, x)
+            u = self.run.inputs.at(np.array([t]), before.x[None])[0]
+            known = {"t": np.array([t]), "x": before.x, "u": u}
+            return self.back(split_state(system, np.atleast_1d(f(*(known[n] for n in f.inputs))), t))
+
+        return action
+
+
+__all__ = ["ModelJumps", "OdeRun"]

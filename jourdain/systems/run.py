@@ -1,0 +1,174 @@
+"""One run of a system: from a state over a span of time, with inputs, events, step control, output and restart.
+
+A system chooses the kind of run (:meth:`.System.run`); :func:`jourdain.analysis.simulate.simulate` is the only front.  A kind of run says
+what it takes beyond the common options by the keywords of its constructor, and which of the common ones it honours by ``honours``; anything
+else is refused by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..errors import InputError, SolverError
+from ..results.channel import Channel
+from .solution import Between, Rows
+
+if TYPE_CHECKING:
+    from ..results.solution import Solution
+    from ..solvers.ode.trajectory import Checkpoint
+    from .inputs import Inputs
+    from .state import State
+    from .system import System
+
+
+class SimulationError(SolverError):
+    """A simulation that could not reach its end; ``solution`` holds what was done."""
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+#: Common options and what they are without being given.
+DEFAULTS: dict[str, Any] = {
+    "rtol": 1e-8, "atol": 1e-10, "step": None, "max_step": np.inf, "max_steps": 10_000_000, "times": None, "outputs": None, "dense": None,
+    "progress": False,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Method, step control and output of a run; ``given`` names the options that the user wrote."""
+
+    method: str
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    step: float | None = None
+    max_step: float = np.inf
+    max_steps: int = 10_000_000
+    #: Instants to keep; None: every step.
+    times: Any = None
+    dense: bool | None = None
+    progress: bool = False
+    given: frozenset[str] = frozenset()
+
+    @property
+    def keeps_interpolant(self) -> bool:
+        """Whether states between steps are asked for (by default when every step is kept)."""
+        return self.times is None if self.dense is None else self.dense
+
+
+@dataclass(frozen=True)
+class Restart:
+    """The end of a run: another one of the same ``kind`` and method goes on from it as if it had never stopped.
+
+    ``inner`` is what the method remembers, ``memory`` what else the run does: inputs that are held, the instant from which samples are
+    counted, and what its kind adds.
+    """
+
+    kind: str
+    method: str
+    t: float
+    #: The state (q, v, z) of the model, or a function that finds it.
+    final: np.ndarray | Callable[[], np.ndarray] = field(repr=False)
+    inner: Checkpoint | None = field(default=None, repr=False)
+    memory: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """The state (q, v, z) of the model."""
+        return self.final() if callable(self.final) else self.final
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave: times, states of the model (found when read, where that takes work), and how it ended."""
+
+    t: np.ndarray
+    states: Rows
+    #: "finished", "event", "interrupted", "max_steps", "failed" or "doubtful" (finished, but its books do not fit).
+    status: str
+    message: str = ""
+    statistics: Callable[[], Mapping[str, Any]] = dict
+    #: States at any times.
+    between: Between | None = None
+    restart: Restart | None = None
+    #: Channels of the scheme's own.
+    channels: Callable[[], Mapping[str, Channel]] | None = None
+    #: Further facts for the metadata.
+    about: Mapping[str, Any] = field(default_factory=dict)
+    #: Channels of a run whose states turn out to have no joint coordinates.
+    instead: Callable[[], Mapping[str, Channel]] | None = None
+    #: The run in the words of the engine, where these are others.
+    raw: Solution | None = None
+
+
+class Run(ABC):
+    """One run in the coordinates in which it is integrated."""
+
+    #: The word for this way to run, for messages, metadata and restarts.
+    kind: str
+    #: Which of the common options it honours.
+    honours: ClassVar[frozenset[str]] = frozenset(DEFAULTS)
+
+    def __init__(self, system: System, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings) -> None:
+        self.system, self.start, self.span, self.inputs, self.settings = system, start, span, inputs, settings
+
+    @abstractmethod
+    def go(self, restart: Restart | None = None) -> Outcome:
+        """Runs to the end, or as far as it goes; from the memory of an earlier run where that fits."""
+
+    def fits(self, restart: Restart | None) -> bool:
+        """Whether the memory of an earlier run belongs to this kind of run, method and instant."""
+        return restart is not None and (restart.kind, restart.method, restart.t) == (self.kind, self.settings.method, self.span[0])
+
+    def memory(self, u: np.ndarray) -> dict[str, Any]:
+        """What every run hands over: inputs as they are, and from when on samples are counted."""
+        begun = self.span[0] if self.inputs.begun is None else self.inputs.begun
+        return {"u": np.array(u[: self.system.nu]), "begun": begun}
+
+    def resume_inputs(self, restart: Restart) -> None:
+        """Lets sampled inputs go on as they were held."""
+        held = dict(zip(self.system.model.inputs, restart.memory["u"], strict=True))
+        self.inputs.begun = restart.memory["begun"]
+        changes = {n: float(held[n]) for n in self.inputs.controllers}
+        if changes:
+            self.inputs.history.append((self.span[0], changes))
+            places = list(self.system.model.inputs)
+            for name, value in changes.items():
+                self.inputs.initial[places.index(name)] = value
+
+
+R = TypeVar("R", bound=Run)
+
+
+@cache
+def _keywords(kind: type[Run]) -> frozenset[str]:
+    """What the constructor of a kind of run takes by name."""
+    return frozenset(n for n, p in signature(kind.__init__).parameters.items() if p.kind is Parameter.KEYWORD_ONLY)
+
+
+def make_run(
+    kind: type[R], system: System, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any],
+    **own: Any,
+) -> R:  # fmt: skip
+    """A run of a kind; options that it does not take are refused with those that it does.
+
+    ``own`` are arguments of the constructor that are not the user's.
+    """
+    if options or settings.given:
+        takes = _keywords(kind) - own.keys()
+        for name in sorted((options.keys() - takes) | (settings.given - kind.honours)):
+            there = ", ".join(["inputs", "parameters", *sorted(kind.honours), *sorted(takes)])
+            raise InputError(f"simulate '{system.model.name}': {kind.kind} runs take no option '{name}'; they take {there}")
+    return kind(system, start, span, inputs, settings, **options, **own)
+
+
+__all__ = ["DEFAULTS", "Outcome", "Restart", "Run", "Settings", "SimulationError", "make_run"]

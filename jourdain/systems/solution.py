@@ -1,0 +1,200 @@
+"""States of a model as a solution: named channels, frames, energies and reactions, computed when they are read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..results.channel import Channel
+from ..results.solution import Dense, Solution
+from .energy_balance import BOOKS, energy_channels
+from .reactions import constrained_accelerations, reaction_channels
+
+if TYPE_CHECKING:
+    from .system import System
+
+#: Rows (q, v, z) of states, or a function that gives them when they are first read.
+Rows = np.ndarray | Callable[[], np.ndarray]
+#: Inputs (one row a time) that act at given times and states.
+InputsAt = Callable[[np.ndarray, np.ndarray], np.ndarray]
+#: States (one row a time) at any times.
+Between = Callable[[np.ndarray], np.ndarray]
+#: A mapping, or a function that gives it when it is first read.
+Later = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+
+
+class NoJointCoordinates(InputError):
+    """Bodies stand where no joint coordinates put them."""
+
+
+def solution_of(
+    system: System, t: np.ndarray, rows: Rows, metadata: Later, statistics: Later | None = None, inputs_at: InputsAt | None = None,
+    between: Between | None = None, own: Callable[[], Mapping[str, Channel]] | None = None, read_inputs: bool = False,
+    instead: Callable[[], Mapping[str, Channel]] | None = None,
+) -> Solution:  # fmt: skip
+    """A solution with named channels from states in rows; the table of channels is made, and energies, poses and outputs are computed,
+    when asked for.
+
+    ``inputs_at`` gives the inputs that acted (those of the model by default), ``between`` states at any times, ``own`` further channels of the
+    way it was computed.  ``read_inputs`` reads the inputs now, because a Python function gives them that may answer otherwise later.
+    ``instead`` are the channels of a run whose states turn out to have no joint coordinates.
+    """
+    table = StateTable(system, t, rows, inputs_at)
+    if read_inputs:
+        _ = table.inputs
+
+    def channels() -> dict[str, Channel]:
+        try:
+            x = table.rows
+        except NoJointCoordinates as error:
+            if instead is None:
+                raise
+            warnings.warn(f"{error}; the solution has the bodies' poses instead of joint coordinates", stacklevel=4)
+            return dict(instead())
+        made = _state_channels(system, x)
+        for i, (name, item) in enumerate(system.model.inputs.items()):
+            made[name] = Channel(table.inputs[:, i], item.unit, "input")
+        made |= _lazy_channels(system, t, x, table.inputs)
+        made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at)
+        return made | dict(own() if own is not None else {})
+
+    return Solution(
+        t, channels, metadata, statistics, system, derivatives=lambda: _rates(system), frame_provider=FrameProvider(table),
+        dense=None if between is None else _dense(system, between, table.inputs_at),
+    )  # fmt: skip
+
+
+class StateTable:
+    """Times, states and inputs of a solution; states that are a function are found when first read."""
+
+    def __init__(self, system: System, t: np.ndarray, rows: Rows, inputs_at: InputsAt | None = None) -> None:
+        self.system, self.t, self._given = system, t, rows
+        self.inputs_at: InputsAt = inputs_at or (lambda times, rows: np.tile(system.input_values(), (len(times), 1)))
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """States (q, v, z)."""
+        s, found = self.system, self._given() if callable(self._given) else self._given
+        return found[:, : s.nq + s.nv + s.nz]
+
+    @cached_property
+    def inputs(self) -> np.ndarray:
+        """Inputs that acted."""
+        return self.inputs_at(self.t, self.rows) if self.system.nu else np.zeros((len(self.t), 0))
+
+
+def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
+    """Positions, velocities and user states."""
+    rate_units = {"rad": "rad/s", "m": "m/s", "": "rad/s"}
+    c = system.configuration
+    columns = [(name, unit, "position") for name, unit in zip(c.position_names, c.units, strict=True)]
+    units = {name: rate_units[coordinate.unit] for coordinate in c.coordinates for name in coordinate.velocity_names}
+    columns += [(name, units[name], "velocity") for name in c.velocity_names]
+    columns += [(name, state.unit, "user state") for name, state in system.model.states.items()]
+    return {name: Channel(x[:, i], unit, kind) for i, (name, unit, kind) in enumerate(columns)}
+
+
+def _rates(system: System) -> dict[str, str]:
+    """Names of positions whose derivative is a velocity, with that velocity's."""
+    return {c.names[0]: c.velocity_names[0] for c in system.configuration.coordinates if not c.is_quaternion}
+
+
+def _dense(system: System, between: Between, inputs_at: InputsAt) -> Dense:
+    """Every channel at any times from the method's interpolant."""
+
+    def dense(times: np.ndarray) -> Mapping[str, np.ndarray]:
+        order = np.argsort(times, kind="stable")
+        x = between(times[order])
+        x[:, : system.nq] = system.configuration.normalise(x[:, : system.nq])
+        return DenseSample(solution_of(system, times[order], x, {}, inputs_at=inputs_at), np.argsort(order))
+
+    return dense
+
+
+class DenseSample(Mapping[str, np.ndarray]):
+    """Channels at given times, computed when read; iteration gives those of the state only."""
+
+    def __init__(self, solution: Solution, order: np.ndarray) -> None:
+        self._solution, self._order = solution, order
+        c, model = solution.system.configuration, solution.system.model
+        self._states = [*c.position_names, *c.velocity_names, *model.states, *model.inputs]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.asarray(self._solution[name])[self._order]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._solution and name not in BOOKS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+
+def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, Channel]:
+    nq, nv = system.nq, system.nv
+    q, v = x[:, :nq], x[:, nq : nq + nv]
+    cache: dict[str, np.ndarray] = {}
+
+    def energy(index: int) -> Any:
+        def compute() -> np.ndarray:
+            if "energy" not in cache:
+                f = system.function("energy")
+                extra = {"z": x[:, nq + nv :], "u": inputs}
+                cache["energy"] = f(t[:, None], q, v, *(extra[n] for n in list(f.inputs)[3:]))
+            e = cache["energy"]
+            return e[:, index] if index < 2 else e[:, 0] + e[:, 1]
+
+        return compute
+
+    channels = {
+        "energy.kinetic": Channel(energy(0), "J", "kinetic energy"),
+        "energy.potential": Channel(energy(1), "J", "potential energy of gravity and springs"),
+        "energy.total": Channel(energy(2), "J", "kinetic and potential energy"),
+    }
+
+    def output(index: int) -> Any:
+        def compute() -> np.ndarray:
+            if "outputs" not in cache:
+                f = system.function("outputs")
+                accelerations = [constrained_accelerations(system, t, x, inputs)[0]] if "a" in f.inputs else []
+                cache["outputs"] = f(t[:, None], x, inputs, *accelerations)
+            return cache["outputs"][:, index]
+
+        return compute
+
+    for i, item in enumerate(system.model.outputs.values()):
+        channels[item.name] = Channel(output(i), item.unit, "output")
+    return channels | reaction_channels(system, t, x, inputs)
+
+
+class FrameProvider:
+    """Motion of any frame along a solution, computed when asked for."""
+
+    def __init__(self, table: StateTable) -> None:
+        self.table = table
+
+    def __call__(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Position, rotation, velocity and angular velocity of a frame at all times."""
+        s, rows = self.table.system, self.table.rows
+        f = s.function("frame", path=path)
+        extra = {"t": self.table.t[:, None], "z": rows[:, s.nq + s.nv :], "u": self.table.inputs}
+        arrays = [rows[:, : s.nq], rows[:, s.nq : s.nq + s.nv], np.zeros(s.nv)]
+        p, R, velocity, *_ = f(*arrays, *(extra[n] for n in list(f.inputs)[3:]))
+        return p, R, velocity[:, :3], velocity[:, 3:]
+
+    def rebind(self, solution: Solution) -> FrameProvider:
+        """The same for another table of states (after resampling)."""
+        s = self.table.system
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        rows = np.column_stack([solution[n] for n in names]) if names else np.zeros((len(solution.t), 0))
+        return FrameProvider(StateTable(s, solution.t, rows, self.table.inputs_at))
+
+
+__all__ = ["Between", "FrameProvider", "InputsAt", "NoJointCoordinates", "Rows", "StateTable", "solution_of"]

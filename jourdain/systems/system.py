@@ -1,0 +1,329 @@
+"""The compiled system: what ``compile()`` returns, whatever the formulation, with every analysis as a verb."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ..errors import InputError
+from .compiled import Compiled
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..analysis.assemble import AssembledState
+    from ..analysis.continuation import Branch
+    from ..analysis.equilibrium import Equilibrium
+    from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
+    from ..analysis.inverse_kinematics import Pose
+    from ..analysis.kinematics import Motion
+    from ..analysis.linearise import LinearSystem
+    from ..analysis.mobility import Mobility
+    from ..analysis.modal import FrequencyResponse, Modes, RootLocus
+    from ..analysis.sweep import Outputs, SweepResult
+    from ..analysis.symbolic_linearise import SymbolicLinearSystem
+    from ..results.solution import Solution
+    from ..results.store import Store
+    from ..symbolic.expr import Expr
+    from .assembled.from_model import JointElements
+    from .inputs import Controller
+    from .state import State
+    from .tree.closure import ClosureReport
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def verb(method: Callable[P, R]) -> Callable[P, R]:
+    """A verb that refuses options it does not know, by name and with those that it knows."""
+    parameters = signature(method).parameters.values()
+    known = {p.name for p in parameters}
+    open_ended = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+    options = [p.name for p in parameters if p.name != "self"]
+
+    @wraps(method)
+    def asked(*args: P.args, **given: P.kwargs) -> R:
+        if not open_ended and not given.keys() <= known:
+            name = next(n for n in given if n not in known)
+            system: Any = args[0]
+            raise InputError(f"{method.__name__} '{system.model.name}': there is no option '{name}'; there are {', '.join(options)}")
+        return method(*args, **given)
+
+    return asked
+
+
+class System(Compiled):
+    """A model made executable, in any formulation: states, functions and parameters (:class:`.Compiled`), and what one can ask of them.
+
+    Each verb is a file of :mod:`jourdain.analysis`.  States and results are in the joint coordinates of the model, whatever the
+    coordinates in which a formulation computes.
+    """
+
+    # -- motion in time -------------------------------------------------------------------------------------------
+
+    @verb
+    def simulate(
+        self,
+        x0: State | Solution | Mapping[str, Any] | None,
+        t: float | Sequence[float],
+        method: str | None = None,
+        *,
+        inputs: Mapping[str, float | Callable[..., Any] | tuple[Any, Any] | Controller] | None = None,
+        parameters: np.ndarray | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        max_steps: int | None = None,
+        times: Any = None,
+        outputs: int | None = None,
+        dense: bool | None = None,
+        progress: bool | None = None,
+        reduction: str | None = None,
+        independent: Sequence[str] | None = None,
+        criterion: str | None = None,
+        repartition: bool | int | None = None,
+        rho: float | None = None,
+        projection: bool | None = None,
+        stabilisation: str | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
+        penalty: float | None = None,
+        tolerance: float | None = None,
+        adaptive: bool | None = None,
+        every: int | None = None,
+        max_iterations: int | None = None,
+        linear_solver: str | None = None,
+        elements: JointElements | None = None,
+        formulation: str | None = None,
+    ) -> Solution:
+        """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
+
+        Start and inputs, in every formulation:
+
+        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None.
+        inputs: values of the model's inputs by name: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a
+            sampled :class:`jourdain.Controller`.
+        parameters: a vector in the order of ``parameter_vector`` that replaces the system's for this run.
+
+        Method and steps:
+
+        method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
+            "radau", "rosenbrock"; on the differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal";
+            in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
+            "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
+        rtol, atol: relative and absolute error allowed in a step (1e-8, 1e-10; directors: 1e-5, 1e-7 with ``adaptive``).
+        step: size (s) of fixed steps, or of the first one of methods that adapt it (directors: 0.01).
+        max_step, max_steps: the largest step (s), so that no short pulse of an input is stepped over, and how many.
+
+        Output:
+
+        times: instants (s) to keep; outputs: that many equal ones; without both every step is kept.
+        dense: keeps the method's interpolant for ``solution.at`` (default: when every step is kept).
+        progress: shows a bar.
+
+        What becomes of constraints (see the formulation's ``compile`` option of the same name, which sets the default):
+
+        reduction: trees: "projected" (all coordinates, put back onto the constraints after each step), "reduced" (independent coordinates,
+            loops closed by Newton), "closed" (loops in closed form as far as they have one); semi-recursive: "partition", "range-space",
+            "null-space", "augmented-lagrangian"; directors: "none", "projection", "bodies", "joints".
+        independent, criterion, repartition: "reduced": names of the coordinates to integrate, else how they are chosen ("pivoting",
+            "projective") and whether they may change in flight (a number forces a change after so many steps).
+        projection: range and null space: whether positions and velocities are put back onto the constraints after each step (True).
+        stabilisation, alpha, beta: descriptors: "projection", "baumgarte" (adds −2αḣ − β²h to the accelerations of the constraints, α and β in
+            1/s, equal by default) or "none".
+        penalty: augmented Lagrangian: how many times stiffer than inertia over a step the constraints are (1e5).
+
+        Coefficients and numerics of implicit schemes:
+
+        rho: spectral radius at infinite frequency of generalised-α (0.8; 1: no numerical damping).
+        alpha, beta, gamma: of "hht" and "newmark" in directors.
+        tolerance, max_iterations: of Newton's method in a step; adaptive: lets the steps follow their error; every: keeps every n-th step;
+            linear_solver: "own" or "library"; elements: laws with an exact balance on hinges and sliders, by joint (directors).
+
+        formulation: the older word for ``reduction`` of trees.
+
+        A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.  An option that the formulation or the
+        method cannot honour is refused.
+        """
+        from ..analysis.simulate import simulate
+
+        given = {n: x for n, x in locals().items() if x is not None and n not in ("self", "x0", "t", "method", "simulate")}
+        if "formulation" in given:
+            word = given.pop("formulation")
+            warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
+            given.setdefault("reduction", word)
+        return simulate(self, x0, t, method, **given)
+
+    @verb
+    def sweep(
+        self, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
+        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
+        **options: Any,
+    ) -> SweepResult:  # fmt: skip
+        """Many simulations with other parameters, states or inputs; further options are those of :meth:`simulate`.
+
+        See :func:`jourdain.analysis.sweep.sweep`.
+        """
+        from ..analysis.sweep import sweep
+
+        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, **options)
+
+    @verb
+    def kinematics(
+        self, times: Any, motion: Mapping[str, Any] | None = None, x0: State | Mapping[str, Any] | None = None,
+        guess: Mapping[str, Any] | None = None,
+    ) -> Motion:  # fmt: skip
+        """Motion of a mechanism whose drivers are given, in joint coordinates; see :func:`jourdain.analysis.kinematics.kinematics`."""
+        from ..analysis.kinematics import kinematics
+
+        return kinematics(self.reference, times, motion, x0, guess)
+
+    # -- positions ------------------------------------------------------------------------------------------------
+
+    @verb
+    def assemble(
+        self, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
+        velocities: Mapping[str, Any] | None = None, preferred: Sequence[str] = (), weights: Mapping[str, float] | None = None, t: float = 0.0,
+        initial: Mapping[str, Any] | None = None, **options: Any,
+    ) -> AssembledState:  # fmt: skip
+        """Closes the loops; see :func:`jourdain.analysis.assemble.assemble`."""
+        from ..analysis.assemble import assemble
+
+        return assemble(self.reference, fixed, guess, velocities, preferred, weights, t, initial, **options)
+
+    @verb
+    def assembly_modes(self, fixed: Mapping[str, Any], **options: Any) -> dict[str, State]:
+        """The different ways to close the loops with the same fixed coordinates, by name."""
+        from ..analysis.assemble import assembly_modes
+
+        return assembly_modes(self.reference, fixed, **options)
+
+    @verb
+    def mobility(self, state: State | None = None) -> Mobility:
+        """Degrees of freedom, counted and by rank, redundant equations, singular positions; see :mod:`jourdain.analysis.mobility`."""
+        from ..analysis.mobility import mobility
+
+        return mobility(self.reference, state)
+
+    @verb
+    def closure_report(self, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
+        """How the loops are closed, in closed form or by Newton, and why; see :func:`jourdain.systems.tree.closure.closure_report`."""
+        from .tree.closure import closure_report
+
+        return closure_report(self.reference, independent, state)
+
+    @verb
+    def inverse_kinematics(
+        self, targets: Mapping[str, Any], x0: State | Mapping[str, Any] | None = None, fixed: Mapping[str, Any] | None = None,
+        limits: bool | Mapping[str, tuple[float, float]] = True, starts: int = 10, tolerance: float = 1e-9, seed: int = 0, iterations: int = 200,
+    ) -> Pose:  # fmt: skip
+        """Positions that bring frames to targets; see :func:`jourdain.analysis.inverse_kinematics.inverse_kinematics`."""
+        from ..analysis.inverse_kinematics import inverse_kinematics
+
+        return inverse_kinematics(self.reference, targets, x0, fixed, limits, starts, tolerance, seed, iterations)
+
+    # -- forces and equilibrium -----------------------------------------------------------------------------------
+
+    @verb
+    def equilibrium(
+        self, x0: State | Mapping[str, Any] | None = None, unknowns: Sequence[str] | None = None,
+        exchange: Mapping[str, str] | None = None, equations: Mapping[str, Expr] | Sequence[Expr] | None = None, kind: str = "static",
+        extra: Sequence[str] = (), inputs: Mapping[str, float] | None = None, accelerations: Mapping[str, Any] | None = None,
+        steady: Sequence[str] | None = None, continuation: str | tuple[str, float] | None = "gravity", iterations: int = 80,
+    ) -> Equilibrium:  # fmt: skip
+        """Static or dynamic equilibrium near a state; see :func:`jourdain.analysis.equilibrium.equilibrium`."""
+        from ..analysis.equilibrium import equilibrium
+
+        return equilibrium(
+            self, x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady, continuation, iterations
+        )  # fmt: skip
+
+    @verb
+    def equilibria(
+        self, parameter: str, span: tuple[float, float], x0: State | Mapping[str, Any] | None = None, step: float | None = None,
+        points: int = 400, exchange: Mapping[str, str] | None = None, equations: Mapping[str, Expr] | Sequence[Expr] | None = None,
+        kind: str = "static", inputs: Mapping[str, float] | None = None, unknowns: Sequence[str] | None = None,
+    ) -> Branch:  # fmt: skip
+        """All equilibria on a curve over a parameter; see :func:`jourdain.analysis.continuation.equilibria`."""
+        from ..analysis.continuation import equilibria
+
+        return equilibria(self.reference, parameter, span, x0, step, points, exchange, equations, kind, inputs, unknowns)
+
+    @verb
+    def inverse_dynamics_along(
+        self, motion: Any, actuators: Sequence[str] | None = None, times: Any = None, x0: Any = None,
+        inputs: Mapping[str, float] | None = None,
+    ) -> ActuatorForces:  # fmt: skip
+        """Actuator forces for a motion; see :func:`jourdain.analysis.inverse_dynamics.inverse_dynamics_along`."""
+        from ..analysis.inverse_dynamics import inverse_dynamics_along
+
+        return inverse_dynamics_along(self, motion, actuators, times, x0, inputs)
+
+    @verb
+    def static_forces(
+        self, state: State | Mapping[str, Any] | None = None, actuators: Sequence[str] | None = None,
+        inputs: Mapping[str, float] | None = None,
+    ) -> StaticForces:  # fmt: skip
+        """Forces that hold a state at rest; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
+        from ..analysis.inverse_dynamics import static_forces
+
+        return static_forces(self, state, actuators, inputs)
+
+    # -- small motions --------------------------------------------------------------------------------------------
+
+    @verb
+    def linearise(
+        self, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
+        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+    ) -> LinearSystem:  # fmt: skip
+        """A, B, C, D about a state or an equilibrium; see :func:`jourdain.analysis.linearise.linearise`."""
+        from ..analysis.linearise import linearise
+
+        return linearise(self, state, inputs, outputs, u, preferred)
+
+    @verb
+    def symbolic_linearisation(
+        self, at: Mapping[str, Any] | None = None, state: Any = None, preferred: Sequence[str] = (),
+        outputs: Mapping[str, Expr] | None = None, motion: bool = False,
+    ) -> SymbolicLinearSystem:  # fmt: skip
+        """M, G, K … as expressions; see :func:`jourdain.analysis.symbolic_linearise.symbolic_linearisation`."""
+        from ..analysis.symbolic_linearise import symbolic_linearisation
+
+        return symbolic_linearisation(self.reference, at, state, preferred, outputs, motion)
+
+    @verb
+    def modal(
+        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()
+    ) -> Modes:  # fmt: skip
+        """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`."""
+        from ..analysis.modal import modal
+
+        return modal(self, state, u, preferred)
+
+    @verb
+    def frequency_response(
+        self, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None
+    ) -> FrequencyResponse:  # fmt: skip
+        """Response of an output to a harmonic input; see :func:`jourdain.analysis.modal.frequency_response`."""
+        from ..analysis.modal import frequency_response
+
+        return frequency_response(self, input, output, frequencies, state, u)
+
+    @verb
+    def root_locus(
+        self, parameter: str, values: Any, state: Any = None, rebalance: bool = True, u: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> RootLocus:  # fmt: skip
+        """Eigenvalues over a parameter; further options are those of :meth:`equilibrium`; see :func:`jourdain.analysis.modal.root_locus`."""
+        from ..analysis.modal import root_locus
+
+        return root_locus(self, parameter, values, state, rebalance, u, **options)
+
+
+__all__ = ["System", "verb"]

@@ -1,0 +1,227 @@
+"""Every formulation × reduction × kind of input, event, output, restart and option: the numbers of the default, or a refusal by name."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain.errors import InputError
+from jourdain.results.solution import Solution
+
+#: Fixed steps of the schemes that have them, and how near these come.
+STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class Way:
+    """A formulation with its options, options of its runs, and how near its numbers are to those of the default."""
+
+    formulation: str
+    compiled: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    near: float = 2e-6
+
+    def __str__(self) -> str:
+        words = [self.formulation, *self.compiled.values(), *(x for x in self.run.values() if isinstance(x, str))]
+        return " ".join(map(str, words))
+
+
+FIXED = {"step": STEP}
+WAYS = [
+    Way("recursive"), Way("recursive", {"reduction": "reduced"}), Way("recursive", {"reduction": "closed"}),
+    Way("recursive", {}, {"method": "generalized-alpha", **FIXED}, 2e-4),
+    Way("recursive", {}, {"method": "radau"}),
+    Way("semi-recursive"), Way("semi-recursive", {"reduction": "range-space"}), Way("semi-recursive", {"reduction": "null-space"}),
+    Way("semi-recursive", {"reduction": "augmented-lagrangian"}, FIXED, 2e-4),
+    Way("cartesian"), Way("cartesian", {"rotation": "rotation-vector"}), Way("cartesian", {"reduction": "qr"}),
+    Way("cartesian", {}, {"stabilisation": "baumgarte"}, 2e-5), Way("cartesian", {}, {"method": "augmented-lagrangian", **FIXED}, 2e-4),
+    Way("natural"), Way("directors", {}, FIXED, 2e-4), Way("directors", {"reduction": "bodies"}, FIXED, 2e-4),
+    Way("directors", {"reduction": "joints"}, FIXED, 2e-4), Way("directors", {}, {"method": "generalized-alpha", **FIXED}, 2e-4),
+]  # fmt: skip
+
+
+def four_bar(event: str = "", called: bool = False) -> jd.Model:
+    """A crank, a coupler and a rocker with a motor on the crank, damping, a spring and a parameter; perhaps with an event or a callback."""
+    m = jd.Model("four-bar", gravity=(0, 0, -9.81))
+    weight = m.parameter("weight", 1.0)
+    crank = m.body("crank", mass=weight, com=(0.1, 0, 0), inertia=(0.002, 0.01, 0.01))
+    coupler = m.body("coupler", mass=1.5, com=(0.25, 0, 0), inertia=(0.002, 0.05, 0.05))
+    rocker = m.body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=(0.002, 0.03, 0.03))
+    hinge = m.revolute("crank", m.ground, crank, axis="-y", damping=0.05)
+    m.revolute("coupler", crank.at(0.2, 0, 0), coupler, axis="-y")
+    m.revolute("rocker", m.ground.at(0.5, 0, 0), rocker, axis="-y")
+    m.revolute("closing", coupler.at(0.5, 0, 0), rocker.at(0.4, 0, 0), axis="-y")
+    motor = m.callback("motor", lambda angle: -2.0 * angle, [hinge.position]) if called else m.input("motor", 0.5)
+    m.force(hinge, motor)
+    if event == "terminal":
+        m.event("limit", hinge.position - 1.0, terminal=True)
+    elif event == "recorded":
+        m.event("limit", hinge.position - 1.0)
+    elif event == "jump":
+        m.event("brake", hinge.position - 1.0, direction=1, jump={hinge.velocity: 0.5 * hinge.velocity})
+    return m
+
+
+def start(s: jd.System) -> Any:
+    return s.assemble({"crank.angle": 0.8}, guess={"coupler.angle": -0.5, "rocker.angle": 1.8}, velocities={"crank.angle_rate": 3.0})
+
+
+@functools.cache
+def compiled(way: Way | None, event: str = "", called: bool = False) -> jd.System:
+    model = four_bar(event, called)
+    return model.compile() if way is None else model.compile(formulation=way.formulation, **way.compiled)
+
+
+Way.__hash__ = lambda self: hash(str(self))  # type: ignore[method-assign,assignment]
+
+
+# -- cases: a run of a system with some options ------------------------------------------------------------------------
+
+
+def plain(s: jd.System, **run: Any) -> Solution:
+    return s.simulate(start(s), 0.3, **run)
+
+
+def with_inputs(given: Callable[[], Any]) -> Callable[..., Solution]:
+    return lambda s, **run: s.simulate(start(s), 0.3, inputs={"motor": given()}, **run)
+
+
+def with_options(**options: Any) -> Callable[..., Solution]:
+    return lambda s, **run: s.simulate(start(s), 0.3, **{**run, **options})
+
+
+def restarted(s: jd.System, **run: Any) -> Solution:
+    return s.simulate(s.simulate(start(s), 0.1, **run), (0.1, 0.3), **run)
+
+
+def other_parameters(s: jd.System, **run: Any) -> Solution:
+    return s.simulate(start(s), 0.3, parameters=np.where(np.array(s.model.parameter_set.names) == "weight", 2.0, s.parameter_vector), **run)
+
+
+def changed_parameters(s: jd.System, **run: Any) -> Solution:
+    own = s.copy()
+    own.set_parameters(weight=2.0)
+    return own.simulate(start(own), 0.3, **run)
+
+
+CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
+    "plain": (plain, "", False),
+    "number": (with_inputs(lambda: 1.0), "", False),
+    "signal": (with_inputs(lambda: lambda t: 2.0 * jd.sin(20.0 * t)), "", False),
+    "table": (with_inputs(lambda: ([0.0, 0.1, 0.3], [0.0, 2.0, 1.0])), "", False),
+    "controller": (with_inputs(lambda: jd.Controller(lambda x: -0.3 * x["crank.angle_rate"], 0.05)), "", False),
+    "callback": (plain, "", True),
+    "terminal event": (plain, "terminal", False),
+    "recorded event": (plain, "recorded", False),
+    "jump": (plain, "jump", False),
+    "times": (with_options(times=[0.0, 0.05, 0.1, 0.3]), "", False),
+    "outputs": (with_options(outputs=4), "", False),
+    "restart": (restarted, "", False),
+    "parameters": (other_parameters, "", False),
+    "set_parameters": (changed_parameters, "", False),
+    "max_step": (with_options(max_step=0.01), "", False),
+    "tolerances": (with_options(rtol=1e-9, atol=1e-11), "", False),
+    "no interpolant": (with_options(dense=False), "", False),
+}  # fmt: skip
+
+#: What a way cannot do and refuses.
+REFUSED = {
+    "callback": ("recursive generalized-alpha", "augmented-lagrangian", "directors joints"),
+    "signal": ("augmented-lagrangian",), "table": ("augmented-lagrangian",), "controller": ("augmented-lagrangian",),
+    "terminal event": ("augmented-lagrangian",), "recorded event": ("augmented-lagrangian",), "jump": ("augmented-lagrangian",),
+    "max_step": ("augmented-lagrangian", "directors"), "tolerances": ("augmented-lagrangian", "directors"),
+    "no interpolant": ("augmented-lagrangian", "directors"),
+}  # fmt: skip
+
+
+def refused(way: Way, case: str) -> bool:
+    return any(word in str(way) for word in REFUSED.get(case, ()))
+
+
+@functools.cache
+def expected(case: str) -> Solution:
+    run, event, called = CASES[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return run(compiled(None, event, called), **({} if case == "tolerances" else {"rtol": 1e-9, "atol": 1e-11}))
+
+
+@pytest.mark.filterwarnings("ignore:model 'four-bar'")
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_same_numbers_or_a_refusal(way: Way, case: str) -> None:
+    run, event, called = CASES[case]
+    system = compiled(way, event, called)
+    if refused(way, case):
+        with pytest.raises(InputError) as told:
+            run(system, **way.run)
+        assert len(str(told.value)) > 30, "a refusal says what can be done instead"
+        return
+    found, exact = run(system, **way.run), expected(case)
+    near = way.near if (str(way), case) != ("directors generalized-alpha", "callback") else 1e-2  # of first order: values of mid-steps
+    assert found.metadata["status"] == exact.metadata["status"]
+    assert found.t[-1] == pytest.approx(exact.t[-1], abs=10 * near)
+    sides = {"crank.angle": 1.0, "crank.angle_rate": 10.0, "rocker.angle": 1.0, "motor": 10.0, "energy.supplied": 3.0, "energy.total": 3.0}
+    for name, scale in sides.items():
+        assert found[name][-1] == pytest.approx(exact[name][-1], abs=scale * near), name
+    # multipliers and reactions follow from inputs, too
+    scale = 300.0 * near
+    assert found["coupler.reaction"][-1] == pytest.approx(exact["coupler.reaction"][-1], abs=max(scale, 1e-3))
+    assert found["crank.reaction_torque"][-1] == pytest.approx(exact["crank.reaction_torque"][-1], abs=max(scale, 1e-3))
+    if case in ("times", "outputs"):
+        assert found.t == pytest.approx(exact.t, abs=1e-12)
+        assert found["crank.angle"] == pytest.approx(exact["crank.angle"], abs=2 * near)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [("simulate", ({}, 0.1)), ("equilibrium", ()), ("linearise", ()), ("modal", ()), ("kinematics", ([0.0],)), ("static_forces", ()),
+     ("inverse_dynamics_along", ({},)), ("mobility", ()), ("equilibria", ("weight", (1.0, 2.0)))],
+)  # fmt: skip
+def test_unknown_options_are_refused_with_those_there_are(way: Way, verb: str, arguments: tuple[Any, ...]) -> None:
+    system = compiled(way)
+    with pytest.raises(InputError, match=rf"{verb} 'four-bar': there is no option 'tolerence'; there are .*"):
+        getattr(system, verb)(*arguments, tolerence=1e-3)
+
+
+#: Options of some runs only, with a value.
+PARTICULAR = {
+    "rho": 0.5, "penalty": 1e4, "stabilisation": "none", "adaptive": True, "every": 2, "projection": False, "independent": ["crank.angle"],
+    "criterion": "projective", "repartition": False, "linear_solver": "own", "elements": {}, "tolerance": 1e-10, "max_iterations": 10,
+    "dense": True, "max_step": 0.1, "max_steps": 10_000, "alpha": 10.0, "gamma": 0.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", PARTICULAR)
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_an_option_acts_or_is_refused(way: Way, option: str) -> None:
+    system = compiled(way)
+    try:
+        sol = system.simulate(start(system), 0.02, **{**way.run, option: PARTICULAR[option]})
+    except InputError as error:
+        assert option in str(error) or "stabilisation" in str(error) or "scheme" in str(error) or "method" in str(error), str(error)
+    else:
+        assert sol.metadata["status"] == "finished"
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_answers_at_an_instant_take_inputs(way: Way) -> None:
+    s, reference = compiled(way), compiled(None)
+    x = start(s)
+    for motor in (0.0, 2.0):
+        u = {"motor": motor}
+        np.testing.assert_allclose(s.accelerations(x, u), reference.accelerations(x, u), atol=1e-8)
+        for name in ("crank", "coupler", "closing"):
+            np.testing.assert_allclose(s.reactions(x, u)[name][0], reference.reactions(x, u)[name][0], atol=1e-7)
+    assert s.mass_matrix(x.q) == pytest.approx(reference.mass_matrix(x.q), abs=1e-12)
+    assert s.energy(x.q, x.v) == pytest.approx(reference.energy(x.q, x.v), abs=1e-12)
+    assert set(s.multipliers(x)) == set(s.constraints)
+    assert isinstance(s, jd.System) and s.dof(x) == 1
