@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import InputError
-from ..model import Model
-from .xml_reader import Element
+from ...errors import InputError
+from ...model import Model
+from ..xml_reader import Element
 
 
 @dataclass(frozen=True)

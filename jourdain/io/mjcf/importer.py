@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import JourdainError
-from ..model import Body, Model
-from .mjcf_geoms import Geoms
-from .mjcf_keyframes import keyframes, start_at
-from .mjcf_reader import Defaults, Settings, check_supported, choice, expand_includes
-from .mjcf_unread import Unread
-from .notes import tell
-from .placement import Inertial, Pose, from_axis_angle, together, z_to
-from .xml_reader import Element, read_xml
+from ...errors import JourdainError
+from ...model import Body, Model
+from ..notes import tell
+from ..placement import Inertial, Pose, from_axis_angle, together, z_to
+from ..xml_reader import Element, read_xml
+from .geoms import Geoms
+from .keyframes import keyframes, start_at
+from .rules import Defaults, Settings, check_supported, choice, expand_includes
+from .unread import Unread
 
 #: Elements that make bodies by rules of their own.
 GENERATORS = ("composite", "flexcomp", "replicate", "attach", "plugin")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .mjcf_reader import ORIENTATIONS
-from .xml_reader import Element, listed
+from ..xml_reader import Element, listed
+from .rules import ORIENTATIONS
 
 #: Sections that are read, or that say nothing about the mechanics of the tree.
 READ = ("compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "keyframe")
