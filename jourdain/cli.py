@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -203,7 +204,7 @@ def info(options: argparse.Namespace) -> None:
     """``jourdain info``."""
     from rich.console import Console
 
-    model = load(options)
+    model = load(options, said=False)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(model.describe())
     for note in model.notes:
@@ -387,11 +388,17 @@ def demo(options: argparse.Namespace) -> None:
 # --- parts -------------------------------------------------------------------------------------------------------
 
 
-def load(options: argparse.Namespace) -> Model:
-    """The model named on the command line."""
+def load(options: argparse.Namespace, said: bool = True) -> Model:
+    """The model named on the command line; what was left out of its file is said on standard error, or left to the caller."""
     from .io.model_reference import load_model
+    from .io.notes import LeftOut
 
-    return load_model(options.model, options.base, options.parameters, options.variant)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeftOut)
+        model = load_model(options.model, options.base, options.parameters, options.variant)
+    for note in model.notes if said else ():
+        print(f"note: {note}", file=sys.stderr)
+    return model
 
 
 def motion(options: argparse.Namespace) -> Any:

@@ -4,8 +4,8 @@
 # JOURDAIN_TEST_TOOLS=skip leaves the system alone.
 set -u
 
-# command:Debian package
-TOOLS="gcc:gcc gfortran:gfortran octave:octave povray:povray chromium:chromium"
+# command:Debian package. Julia is not among them: Debian has no package of it, and the test that runs it is skipped where it is missing.
+TOOLS="gcc:gcc gfortran:gfortran rustc:rustc octave:octave pdflatex:texlive-latex-base povray:povray chromium:chromium"
 
 missing=
 for tool in $TOOLS; do

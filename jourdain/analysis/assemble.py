@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..model.values import number
 from ..systems.constraints import jacobian, velocity_column
+from ..systems.start import Initial, initial_values, user_states
 from ..systems.state import State
 from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
 
@@ -61,26 +61,37 @@ class AssembledState(State):
 def assemble(
     system: System, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
     velocities: Mapping[str, Any] | None = None, preferred: Sequence[str] = (), weights: Mapping[str, float] | None = None,
-    t: float = 0.0,
+    t: float = 0.0, initial: Mapping[str, Any] | None = None,
 ) -> AssembledState:  # fmt: skip
-    """Closes the loops from a guess with some coordinates held, then finds velocities that keep them closed."""
+    """Closes the loops from a guess with some coordinates held, then finds velocities that keep them closed.
+
+    ``initial`` values (those of the model unless given) are kept where the loops can then be closed; otherwise they say where to begin,
+    as ``guess`` does, which goes before them.
+    """
     c = system.configuration
     held = fixed.x if isinstance(fixed, State) else None
-    start = guess.q if isinstance(guess, State) else c.pack(guess or {})
+    own = initial_values(system, initial)
+    near = guess.q if isinstance(guess, State) else c.pack(guess or {}, c.pack(own.positions))
     if held is not None:
-        start, fixed = fixed.q, {}  # type: ignore[union-attr]
+        near, fixed = fixed.q, {}  # type: ignore[union-attr]
     rates, fixed = _split_rates(system, fixed or {})  # type: ignore[arg-type]
-    q = c.pack(fixed, start)
     columns = [velocity_column(system, n) for n in fixed]
-    scale = _scale(system, weights)
-    q, residual, iterations = _close_near(system, q, columns, scale, t)
-    v = assemble_velocities(system, q, {**rates, **dict(velocities or {})}, t)
+    kept = [] if held is not None or isinstance(guess, State) else _kept_columns(system, own, [*fixed, *(guess or {})])
+    q, residual, iterations = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, weights), t)
+    v = _velocities(system, q, {**rates, **dict(velocities or {})}, own.rates, t)
     J = jacobian(system, q, t)
     wanted = [velocity_column(system, n) for n in preferred]
     parts = partition(J, preferred=sorted({*columns, *wanted}))
     _verify_choice(system, parts, preferred)
-    z = np.array([number(s.initial, n) for n, s in system.model.states.items()], dtype=float)
-    return AssembledState(system, q, v, z, t, report(system, parts, residual, iterations))
+    return AssembledState(system, q, v, user_states(system, own.states), t, report(system, parts, residual, iterations))
+
+
+def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> list[int]:
+    """Velocity columns of initial positions that nothing else is said about; a quaternion and the model's guesses say where to begin only."""
+    c = system.configuration
+    told = {c.index(n) for n in (*given, *system.model.guesses)}
+    turned = {k for iq, _ in c.quaternions for k in range(iq, iq + 4)}
+    return [velocity_column(system, n) for n in initial.positions if c.index(n) not in told | turned]
 
 
 def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -98,8 +109,21 @@ def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
     return scale
 
 
-def _close_near(system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float) -> tuple[np.ndarray, float, int]:
-    """Closes from the guess, else from places around it, always the same ones; the first failure is the one to tell."""
+def _close_near(
+    system: System, q: np.ndarray, held: Sequence[int], kept: Sequence[int], scale: np.ndarray, t: float
+) -> tuple[np.ndarray, float, int]:
+    """Closes from the guess with all kept columns, else without, else from places around it, always the same ones.
+
+    The first failure without kept columns is the one to tell.
+    """
+    if kept:
+        try:
+            closed, residual, iterations = close_positions(system, q, [*held, *kept], scale, t)
+            _check_flips(system, closed, t)
+        except SolverError:
+            pass
+        else:
+            return closed, residual, iterations
     free = np.ones(system.nv)
     free[list(held)] = 0.0
     directions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(NUDGES), system.nv)) * free
@@ -188,10 +212,22 @@ def _check_flips(system: System, q: np.ndarray, t: float) -> None:
             )
 
 
-def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any], t: float) -> np.ndarray:
-    """Velocities that meet the constraints, given ones held, the rest as small as possible."""
+def _velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any], initial: Mapping[str, Any], t: float) -> np.ndarray:
+    """Velocities with the wanted ones held, and the initial ones too if the constraints allow it, otherwise near those."""
+    held = {_rate_name(system, n) for n in wanted}
+    more = {n: x for n, x in initial.items() if n not in held}
+    try:
+        return assemble_velocities(system, q, {**wanted, **more}, t)
+    except SolverError:
+        if not more:
+            raise
+    return assemble_velocities(system, q, wanted, t, system.configuration.pack_velocities(more))
+
+
+def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any], t: float, near: np.ndarray | None = None) -> np.ndarray:
+    """Velocities that meet the constraints, given ones held, the rest as near as possible to ``near`` or to zero."""
     c = system.configuration
-    v = c.pack_velocities({_rate_name(system, n): x for n, x in wanted.items()})
+    v = c.pack_velocities({_rate_name(system, n): x for n, x in wanted.items()}, near)
     if not system.equations_of_motion.rows:
         return v
     held = [c.index(_rate_name(system, n), c.velocity_names, "velocity") for n in wanted]
@@ -255,7 +291,7 @@ def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, se
         if all(_distance(system, q, other) > 1e-6 for other in found):
             found.append(q)
     found.sort(key=lambda q: np.round(q, 6).tolist())
-    z = np.array([s.initial for s in system.model.states.values()], dtype=float)
+    z = user_states(system, initial_values(system).states)
     return {_letter(i): State(system, q, np.zeros(system.nv), z, t) for i, q in enumerate(found)}
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
 from ..errors import InputError, JourdainError
 from ..native.function import thread_count
+from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
 
 if TYPE_CHECKING:
@@ -104,7 +106,8 @@ def sweep(
     for each run (``x0`` serves when it is not given); ``inputs``: as for :meth:`System.simulate`, or a list of such mappings.
     ``outputs``: channel names (their final values) or functions of the solution, as a list or by name; the final state by default.
     A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done.  With ``store`` (a
-    :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there.
+    :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there: runs whose model, parameters,
+    start, inputs, options and output functions are the same, functions by what they do (:mod:`jourdain.results.identity`).
 
     >>> from jourdain.library.mechanisms import pendulum
     >>> s = pendulum().compile()
@@ -120,7 +123,7 @@ def sweep(
         raise InputError(f"sweep '{system.model.name}': threads = {threads} must be at least 1")
     method = system.method if method is None else method
     runner = _Runner(system, t, method, options, readers, count)
-    kept = _Kept(store, system, jobs, (t, method, options, list(readers)))
+    kept = _Kept(store, system, jobs, t, method, {"options": options, "outputs": readers})
     results: dict[int, dict[str, Any] | str] = dict(kept.found)
     begun = time.perf_counter()
     with _bar(progress, len(jobs), len(results)) as tick:
@@ -288,15 +291,15 @@ def _table(system: System, jobs: list[_Job], names: list[str], outputs: list[str
 class _Kept:
     """Finished runs in a store, found again by model, parameters and settings."""
 
-    def __init__(self, store: Store | None, system: System, jobs: list[_Job], settings: Any) -> None:
+    def __init__(self, store: Store | None, system: System, jobs: list[_Job], t: Any, method: str, settings: dict[str, Any]) -> None:
         self.store, self.found = store, {}  # type: ignore[var-annotated]
         if store is None:
             return
         values = dict(zip(system.model.parameter_set.names, system.parameter_vector.tolist(), strict=True))
         text = f'name = "{system.model.name}"\nfingerprint = "{system.fingerprint}"\n'
         self.designs = store.add_designs(store.add_model(system.model.name, text), [values | job.parameters for job in jobs])
-        self.keys = [_key(system, job, settings) for job in jobs]
-        self.method, self.end = settings[1], float(np.ravel(settings[0])[-1])
+        self.keys = _keys(system, jobs, {"t": t, "method": method, **settings})
+        self.method, self.end = method, float(np.ravel(t)[-1])
         done: dict[tuple[int, str], int] = {}
         for run in store.query("status = 'done'"):
             done[run.design, str(run.metadata.get("sweep", ""))] = run.id
@@ -317,12 +320,28 @@ class _Kept:
             run.finish("failed", {"error": result})
 
 
-def _key(system: System, job: _Job, settings: Any) -> str:
-    """Hash of all that decides a run's outcome besides model and parameters; functions count by their names."""
+def _keys(system: System, jobs: list[_Job], settings: dict[str, Any]) -> list[str]:
+    """For each run a hash of all that decides its outcome besides equations and parameters.
+
+    A run with something that cannot be identified gets a key of its own: it is kept, and never taken for another.
+    """
+    model = system.model
+    common = {
+        **settings, "formulation": (system.formulation, system.options), "defaults": system.input_values(),
+        "events": [(e.name, e.direction, e.terminal) for e in model.events.values()],
+        "callbacks": {name: c.function for name, c in model.callbacks.items()},
+    }  # fmt: skip
+    try:
+        shared = identity(common)
+        return [identity((shared, *_start(system, job), job.inputs)) for job in jobs]
+    except UnidentifiedError as error:
+        warnings.warn(f"sweep '{model.name}': its runs are kept but not found again ({error})", stacklevel=4)
+        return [uuid4().hex for _ in jobs]
+
+
+def _start(system: System, job: _Job) -> tuple[np.ndarray, float]:
     state = system.state(job.initial) if not isinstance(job.initial, Solution) else job.initial.final_state()
-    inputs = {n: getattr(v, "__qualname__", repr(v)) for n, v in job.inputs.items()}
-    text = repr((state.x.tolist(), state.t, sorted(inputs.items()), settings))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return state.x, state.t
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from ..errors import InputError, JourdainError
 from ..model.model import Model
 from ..model.units import quantity
 from ..model.values import number
+from ..systems.start import initial_values
 from .model_names import ModelNames
 from .model_reader import is_quantity
 
@@ -244,43 +245,17 @@ def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
         item = model.inputs[name]
         given = values.pop(name)
         item.value = quantity(given, item.unit or None) if isinstance(given, str) else number(given, f"input '{name}'")
-    imported = {i.coordinate: i.value for i in model.imported.get("initial", [])}
-    return system, initial_state(system, {**imported, **model.initial}, values)
+    return system, initial_state(system, model.initial, values)
 
 
 def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str, Any]) -> State:
-    """A state from the model's initial values and others that go before them.
-
-    Where there are loops, the values in ``held`` are kept; initial positions are kept as well if the loops can then be closed,
-    otherwise they say where to begin.
-    """
-    c = system.configuration
-    given = {_full(system, n): x for n, x in initial.items()} | {_full(system, n): x for n, x in held.items()}
+    """A state from initial values and others that go before them; where there are loops, those in ``held`` are kept."""
     if not system.equations_of_motion.rows:
-        return system.state(given)
-    states = {n: given.pop(n) for n in list(given) if n in system.model.states}
-    rates = {n: x for n, x in given.items() if n in c.velocity_names}
-    positions = {n: x for n, x in given.items() if n not in rates}
-    guesses = {_full(system, n) for n in system.model.guesses}
-    turned = [n for n in positions if ".orientation." in n or n in guesses]  # parts of a quaternion cannot be held one by one
-    loose = {n: positions[n] for n in turned}
-    fixed = {n: x for n, x in positions.items() if n not in loose}
-    try:
-        found = system.assemble(fixed, guess=loose, velocities=rates)
-    except JourdainError:
-        kept_names = {_full(system, n) for n in held}
-        if kept_names >= set(fixed):
-            raise
-        found = system.assemble({n: x for n, x in fixed.items() if n in kept_names}, guess=positions, velocities=rates)
-    return found.with_values(z=system.state(states).z) if states else found
-
-
-def _full(system: System, name: str) -> str:
-    """The full name of a coordinate, velocity or state; a joint's name is enough where it has one coordinate."""
-    c = system.configuration
-    if name in system.model.states or name in c.velocity_names:
-        return name
-    return c.position_names[c.index(name)]
+        return system.state({**initial, **held})
+    given = initial_values(system, held)
+    turned = {n: x for n, x in given.positions.items() if ".orientation." in n}  # parts of a quaternion cannot be held one by one
+    fixed = {n: x for n, x in given.positions.items() if n not in turned}
+    return system.assemble(fixed, guess=turned, velocities=given.rates, initial={**initial, **given.states})
 
 
 def _end(result: Any) -> Any:

@@ -12,8 +12,9 @@ from ..errors import InputError, JourdainError
 from ..model import Body, Frame, Joint, Model
 from ..model.shapes import box, capsule, cylinder, sphere
 from .drawings import MeshFile, MeshFinder, Packages, hex_colour, placed
+from .notes import tell
 from .placement import Inertial, Pose, clean, from_rpy, z_to
-from .xml_reader import LARGEST, Element, read_xml
+from .xml_reader import LARGEST, Element, listed, read_xml
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -63,8 +64,8 @@ def read_urdf(
     a link behind a fixed joint becomes a frame ``body.link`` of the body before it, which takes over its mass and
     shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://``
     addresses: {name: folder}, or a function of the address; without it the folders around the file and
-    ROS_PACKAGE_PATH are searched. What could not be taken over (missing meshes or inertias) is said in
-    ``model.notes``; limits of force and speed are in ``model.imported["effort_limits"]``.
+    ROS_PACKAGE_PATH are searched. What is not taken over (collision shapes, transmissions, missing meshes or inertias …)
+    is said by name in ``model.notes`` and by one warning; limits of force and speed are in ``model.imported["effort_limits"]``.
 
     >>> text = '''<robot name="pendulum"><link name="base"/>
     ...   <link name="bob"><inertial><mass value="2"/><origin xyz="0 0 -1"/>
@@ -81,7 +82,9 @@ def read_urdf(
         raise InputError(f"base = {base!r} is unknown; use 'fixed' or 'free'")
     root, path = read_xml(source, expected=("robot",))
     finder = MeshFinder(None if path is None else path.parent, packages) if meshes else None
-    return _Importer(root, name, base, merge_fixed, mimic, finder).model
+    model = _Importer(root, name, base, merge_fixed, mimic, finder).model
+    tell(model, left_out(root))
+    return model
 
 
 class _Importer:
@@ -278,6 +281,37 @@ class _Importer:
             self.model.notes.append(f"links whose inertia no distribution of mass can have: {', '.join(odd)}")
         if self.limits:
             self.model.imported["effort_limits"] = list(self.limits)
+
+
+#: Children of elements that are read.
+READ = {
+    "robot": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+}
+#: Children of joints that are read for the kinds with one freedom alone.
+OF_ONE_FREEDOM = ("limit", "dynamics", "mimic")
+
+
+def left_out(robot: Element) -> list[str]:
+    """What a file says and the model does not hold: elements by name, one line for each kind of thing."""
+    notes = []
+    solid = [link.get("name") or "" for link in robot.all("link") if link.first("collision") is not None]
+    if solid:
+        notes.append(f"collision shapes are not taken over, so nothing touches: links {', '.join(solid)}")
+    others = [e for e in robot.children if e.tag not in READ["robot"]]
+    for tag in dict.fromkeys(e.tag for e in others):
+        notes.append(f"<{tag}> is not taken over: {listed(e for e in others if e.tag == tag)}")
+    owners: dict[tuple[str, str], list[str]] = {}
+    for element in robot.all("link", "joint"):
+        for child in element.children:
+            of_one = element.get("type") in ("revolute", "continuous", "prismatic") or child.tag not in OF_ONE_FREEDOM
+            if child.tag not in READ[element.tag] or not (of_one or element.get("type") == "fixed"):
+                owners.setdefault((element.tag, child.tag), []).append(element.get("name") or "")
+            elif child.tag == "dynamics":
+                for name in set(child.attributes) - {"damping", "friction"}:
+                    owners.setdefault((element.tag, f"dynamics {name}"), []).append(element.get("name") or "")
+    return notes + [f"<{what}> of {tag}s is not taken over: {', '.join(dict.fromkeys(names))}" for (tag, what), names in owners.items()]
 
 
 # ---- reading elements ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -111,9 +111,26 @@ class Element:
         """File and line."""
         return f"{self.source}, line {self.line}"
 
+    @property
+    def called(self) -> str:
+        """The element in a list of several: its tag with its name, or with what it acts on, or with its line."""
+        for key in _NAMING:
+            if self.attributes.get(key):
+                return f"{self.tag} '{_short(self.attributes[key])}'"
+        return f"{self.tag} in line {self.line}"
+
     def error(self, message: str) -> InputError:
         """An error that names the place and the element."""
         return InputError(f"{self.place}: {self.label}: {message}")
+
+
+#: Attributes by which an element is known, the first that is there.
+_NAMING = ("name", "joint", "joint1", "tendon", "body", "body1", "geom1", "site", "reference", "objname", "class")
+
+
+def listed(elements: Iterable[Element]) -> str:
+    """Elements by name, each once: "motor 'hip', general 'knee'"."""
+    return ", ".join(dict.fromkeys(e.called for e in elements))
 
 
 def plain_float(word: str) -> float:
@@ -230,4 +247,4 @@ class _Builder:
         )
 
 
-__all__ = ["LARGEST", "MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "plain_float", "read_xml"]
+__all__ = ["LARGEST", "MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "listed", "plain_float", "read_xml"]

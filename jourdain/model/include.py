@@ -288,9 +288,10 @@ class Copy:
             m.event(self.name(event.name), self.expr(event.guard), event.direction, event.terminal, jump)
         for name, e in other.expressions.items():
             m.expressions[self.name(name)] = self.expr(e)
-        signs = {s.name: sign for s, sign in self.signs.items() if sign < 0}
+        opposite = {s.name for s, sign in self.signs.items() if sign < 0}
+        only = {j.name: j.coordinates[0].names[0] for j in other.joints.values() if len(j.coordinates) == 1}  # the joint's name is enough
         for name, start in other.initial.items():
-            m.initial[self.name(name)] = -quantity(start) if name in signs else start
+            m.initial[self.name(name)] = -quantity(start) if only.get(name, name) in opposite else start
         m.keep += [self.name(name) for name in other.keep]
         m.guesses += [self.name(name) for name in other.guesses]
         m.unphysical += [self.name(name) for name in other.unphysical]

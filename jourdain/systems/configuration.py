@@ -42,10 +42,16 @@ class Configuration:
         return q
 
     def pack(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
-        """q from named values (with units if written as text); names not given keep the base's value."""
+        """q from named values (with units if written as text); names not given keep the base's value.
+
+        A quaternion is one value: where an entry of it is given, the others are those of no rotation.
+        """
         q = self.neutral() if base is None else self._array(base, self.nq, "q").copy()
-        for name, value in values.items():
-            i = self.index(name)
+        named = {self.index(name): (name, value) for name, value in values.items()}
+        for i, _ in self.quaternions:
+            if any(k in named for k in range(i, i + 4)):
+                q[i : i + 4] = 1.0, 0.0, 0.0, 0.0
+        for i, (name, value) in named.items():
             q[i] = number(value, f"coordinate '{name}'", self.units[i] or None)
         return self.normalise(q)
 

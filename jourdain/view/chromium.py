@@ -46,16 +46,24 @@ def find_chromium() -> str | None:
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
-class Browser:
-    """One headless browser with one page; use it in a `with` statement."""
+#: A look at the page for a condition every so many ms of the page's own time.
+LOOK = 20
 
-    def __init__(self, size: tuple[int, int] = (1280, 720), timeout: float = 60.0) -> None:
+
+class Browser:
+    """One headless browser with one page; use it in a `with` statement.
+
+    Nothing here waits for a clock: conditions are looked for in turns of the page's own event loop, which come as slowly as a busy machine
+    lets them. ``timeout`` (s) is how long Chromium may be silent, and how long a condition may take where nothing else is running.
+    """
+
+    def __init__(self, size: tuple[int, int] = (1280, 720), timeout: float = 120.0) -> None:
         executable = find_chromium()
         if executable is None:
             raise SolverError("no Chromium found; install the package 'chromium' or set JOURDAIN_CHROMIUM")
         self.timeout = timeout
         self.messages: list[str] = []
-        self._count = 0
+        self._count = self._loads = 0
         self._folder = tempfile.TemporaryDirectory(prefix="jourdain-view-", ignore_cleanup_errors=True)
         flags = [*FLAGS[:-1], f"--user-data-dir={self._folder.name}", f"--window-size={size[0]},{size[1]}", FLAGS[-1]]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -72,10 +80,13 @@ class Browser:
             raise
 
     def _page_address(self) -> str:
-        """The page's WebSocket address, from the port that Chromium writes into its profile folder."""
+        """The page's WebSocket address, from the port that Chromium writes into its profile folder; it starts while that folder grows."""
         file = Path(self._folder.name) / "DevToolsActivePort"
-        end = time.monotonic() + self.timeout
+        size, end = 0, time.monotonic() + self.timeout
         while time.monotonic() < end:
+            grown = sum(len(files) for _, _, files in os.walk(self._folder.name))
+            if grown != size:
+                size, end = grown, time.monotonic() + self.timeout
             if self._process.poll() is not None:
                 raise SolverError(f"Chromium ended at once (code {self._process.returncode}); try it by hand")
             lines = file.read_text().split() if file.exists() else []
@@ -86,25 +97,31 @@ class Browser:
                 if pages:
                     return str(pages[0]["webSocketDebuggerUrl"])
             time.sleep(0.05)
-        raise SolverError(f"Chromium did not answer within {self.timeout:g} s")
+        raise SolverError(f"Chromium did not start: it has done nothing for {self.timeout:g} s")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send one DevTools command and return its result; console errors that arrive meanwhile go to `messages`."""
         self._count += 1
         self._socket.send(json.dumps({"id": self._count, "method": method, "params": parameters}))
-        while True:
-            reply = json.loads(self._socket.receive())
-            if reply.get("id") == self._count:
-                break
+        while (reply := self._receive(method)).get("id") != self._count:
             self._notice(reply)
         if "error" in reply:
             raise SolverError(f"Chromium, {method}: {reply['error'].get('message')}")
         result: dict[str, Any] = reply["result"]
         return result
 
+    def _receive(self, what: str) -> dict[str, Any]:
+        try:
+            message: dict[str, Any] = json.loads(self._socket.receive())
+        except TimeoutError:
+            raise SolverError(f"Chromium, {what}: no answer, and nothing else, for {self.timeout:g} s") from None
+        return message
+
     def _notice(self, event: dict[str, Any]) -> None:
         data = event.get("params", {})
-        if event.get("method") == "Runtime.exceptionThrown":
+        if event.get("method") == "Page.loadEventFired":
+            self._loads += 1
+        elif event.get("method") == "Runtime.exceptionThrown":
             details = data["exceptionDetails"]
             self.messages.append(details.get("exception", {}).get("description") or details["text"])
         elif event.get("method") == "Runtime.consoleAPICalled" and data["type"] in ("error", "warning", "assert"):
@@ -116,9 +133,16 @@ class Browser:
         """Set the page's size in px and the device pixels per px."""
         self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=ratio, mobile=False)
 
+    def go(self, url: str) -> None:
+        """Go to a page and wait until it is loaded."""
+        before = self._loads
+        self.call("Page.navigate", url=url)
+        while self._loads == before:
+            self._notice(self._receive(url[:80]))
+
     def open(self, url: str) -> None:
         """Go to a page with a viewer and wait until it is ready."""
-        self.call("Page.navigate", url=url)
+        self.go(url)
         self.wait("window.jourdain !== undefined || document.querySelector('#loading.failed') !== null")
         if not self.evaluate("window.jourdain !== undefined"):
             raise SolverError(f"viewer page: {self.evaluate('document.querySelector(`#loading span`).textContent')}")
@@ -132,13 +156,13 @@ class Browser:
             raise SolverError(f"viewer page: {text}")
         return reply["result"].get("value")
 
-    def wait(self, expression: str, timeout: float | None = None) -> None:
+    def wait(self, expression: str) -> None:
         """Wait until a JavaScript expression is true."""
-        end = time.monotonic() + (timeout or self.timeout)
-        while not self.evaluate(expression):
-            if time.monotonic() > end:
-                raise SolverError(f"viewer page: '{expression}' did not become true in time; {self.messages[-3:]}")
-            time.sleep(0.05)
+        look = f"new Promise((done, failed) => setTimeout(() => {{ try {{ done(Boolean({expression})) }} catch (e) {{ failed(e) }} }}, {LOOK}))"
+        for _ in range(int(1000 * self.timeout / LOOK)):
+            if self.evaluate(look):
+                return
+        raise SolverError(f"viewer page: '{expression}' did not become true; {self.messages[-3:]}")
 
     def key(self, key: str) -> None:
         """Press and release a key such as " " or "ArrowRight"."""

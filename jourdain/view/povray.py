@@ -22,6 +22,13 @@ from jourdain.view.shape import Shape
 from jourdain.view.still import arrows, links, traces
 
 ASPECT = 16 / 9
+#: A rotation about any axis. POV-Ray's include files have one, but they need not be installed where POV-Ray is.
+_TURNED = """#macro Turned(Axis, Angle)
+  #local X = vaxis_rotate(x, Axis, Angle);
+  #local Y = vaxis_rotate(y, Axis, Angle);
+  #local Z = vaxis_rotate(z, Axis, Angle);
+  matrix <X.x, X.y, X.z, Y.x, Y.y, Y.z, Z.x, Z.y, Z.z, 0, 0, 0>
+#end"""
 
 
 def povray_scene(scene: Scene, t: float, camera: Camera | None = None, aspect: float = ASPECT) -> str:
@@ -60,7 +67,7 @@ def save_povray(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     (target / "motion.inc").write_text(_motion(scene, moments), encoding="utf-8")
-    parts = ['#include "transforms.inc"', '#include "motion.inc"', _surroundings(scene, camera, size[0] / size[1])]
+    parts = ['#include "motion.inc"', _surroundings(scene, camera, size[0] / size[1]), _TURNED]
     parts.append("#declare Frame = frame_number;")
     for k, body in enumerate(scene.bodies):
         name = _name(k, body)
@@ -68,7 +75,7 @@ def save_povray(
         if body.shapes:
             row = f"{name}_Motion[Frame]"
             axis, place = (f"<{row}[{i}], {row}[{i + 1}], {row}[{i + 2}]>" for i in (3, 0))
-            parts.append(f"object {{ {name} Axis_Rotate_Trans({axis}, {row}[6]) translate {place} }}")
+            parts.append(f"object {{ {name} Turned({axis}, {row}[6]) translate {place} }}")
     parts.append("#switch (Frame)")
     for frame, t in enumerate(moments):
         parts.append("\n".join([f"#case ({frame})", *_lines(scene, float(t)), "#break"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -103,21 +104,121 @@ def test_bad_requests_name_what_is_wrong(swing):
         _ = swing.sweep({}, 0.1)["speed"]
 
 
+def runs_of(store):
+    """How many runs were made: what is found in the store is not written again."""
+    return len(store.query("status = 'done'"))
+
+
 def test_a_store_lets_a_sweep_go_on(swing, tmp_path):
     store = jd.Store(tmp_path / "sweep.db")
-    calls = []
 
     def angle(sol):
-        calls.append(1)
         return sol["hinge.angle"][-1]
 
     request = {"outputs": [angle], "store": store, "threads": 1}
     first = swing.sweep({"hinge.angle": 1.0}, 1.0, parameters={"length": [0.5, 1.0]}, **request)
     again = swing.sweep({"hinge.angle": 1.0}, 1.0, parameters={"length": [0.5, 1.0, 2.0]}, **request)
-    assert len(calls) == 3  # two were there already
+    assert runs_of(store) == 3  # two were there already
     assert again["angle"][:2].tolist() == first["angle"].tolist()
     swing.sweep({"hinge.angle": 0.9}, 1.0, parameters={"length": [0.5]}, **request)
-    assert len(calls) == 4  # another start is another run
+    assert runs_of(store) == 4  # another start is another run
+
+
+class Peak:
+    """An output with a setting of its own."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def of(self, sol):
+        return self.factor * np.max(sol["hinge.angle"])
+
+    __call__ = of
+
+
+def scaled(factor):
+    return lambda sol: factor * sol["hinge.angle"][-1]
+
+
+def by_default(factor):
+    return lambda sol, factor=factor: factor * sol["hinge.angle"][-1]
+
+
+def times(factor, sol):
+    return factor * sol["hinge.angle"][-1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [scaled, by_default, lambda f: partial(times, f), lambda f: Peak(f).of, Peak, lambda f: scaled(np.array(f))],
+    ids=["closure", "default", "partial", "method", "object", "array"],
+)
+def test_outputs_of_one_name_are_told_apart(swing, tmp_path, make):
+    """Two functions under one name, in one store: each gets its own results, and finds them again."""
+    store = jd.Store(tmp_path / "sweep.db")
+    for _ in range(2):
+        for factor in (1.0, 2.0, 5.0):
+            r = swing.sweep({"hinge.angle": 1.0}, 0.2, outputs={"y": make(factor)}, store=store, threads=1)
+            own = swing.sweep({"hinge.angle": 1.0}, 0.2, outputs={"y": make(factor)}, threads=1)
+            assert r["y"].tolist() == own["y"].tolist()
+    assert runs_of(store) == 3
+
+
+def test_lambdas_are_told_apart(swing, tmp_path):
+    store = jd.Store(tmp_path / "sweep.db")
+    request = {"store": store, "threads": 1}
+    a = swing.sweep({"hinge.angle": 1.0}, 0.2, outputs=[lambda sol: sol["hinge.angle"][-1]], **request)
+    b = swing.sweep({"hinge.angle": 1.0}, 0.2, outputs=[lambda sol: sol["hinge.angle_rate"][-1]], **request)
+    assert a["<lambda>"][0] != b["<lambda>"][0] and runs_of(store) == 2
+
+
+def pushed(law=None):
+    m = jd.Model("pushed", gravity=(0, 0, 0))
+    x = m.prismatic("x", m.ground, m.body("b", mass=1.0), axis="x")
+    f = m.input("f", 1.0)
+    m.force(x, f if law is None else m.callback("law", law, [x.position]))
+    return m
+
+
+def test_inputs_options_and_defaults_are_told_apart(tmp_path):
+    store = jd.Store(tmp_path / "sweep.db")
+    s = pushed().compile()
+    t = np.linspace(0.0, 1.0, 3001)
+    late = np.where(np.arange(3001) > 1500, 3.0, 2.0)  # the middle of a long array is not in its text
+    signals = [lambda t: 6 * t, lambda t: 12 * t, (t, 2.0 + 0.0 * t), (t, late), 2.0]
+    expected = [s.simulate({}, 1.0, inputs={"f": u})["x.displacement"][-1] for u in signals]
+    for _ in range(2):
+        for u, x in zip(signals, expected, strict=True):
+            r = s.sweep({}, 1.0, inputs={"f": u}, outputs=["x.displacement"], store=store, threads=1)
+            assert r["x.displacement"][0] == pytest.approx(x, rel=1e-12)
+    assert runs_of(store) == 5
+    assert s.sweep({}, 1.0, outputs=["x.displacement"], store=store)["x.displacement"][0] == pytest.approx(0.5)
+    s.model.inputs["f"].value = 4.0
+    assert s.sweep({}, 1.0, outputs=["x.displacement"], store=store)["x.displacement"][0] == pytest.approx(2.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*run in Python at every evaluation")
+def test_callbacks_of_the_model_are_told_apart(tmp_path):
+    store = jd.Store(tmp_path / "sweep.db")
+    found = [
+        pushed(law).compile().sweep({}, 1.0, outputs=["x.displacement"], store=store, threads=1)["x.displacement"][0]
+        for law in (lambda x: 2.0, lambda x: 4.0, lambda x: 2.0)
+    ]
+    assert found == pytest.approx([1.0, 2.0, 1.0], rel=1e-9) and runs_of(store) == 2
+
+
+def test_what_cannot_be_identified_is_run_again(swing, tmp_path):
+    store = jd.Store(tmp_path / "sweep.db")
+    lock = threading.Lock()
+
+    def angle(sol):
+        with lock:
+            return sol["hinge.angle"][-1]
+
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="its runs are kept but not found again .*lock"):
+            swing.sweep({"hinge.angle": 1.0}, 0.2, outputs=[angle], store=store, threads=1)
+    assert runs_of(store) == 2
 
 
 def test_interruption_returns_the_rows_done(swing):

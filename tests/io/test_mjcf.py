@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import jourdain as jd
 from jourdain import InputError, JourdainError, Model
 from jourdain.io import read_mjcf
+from jourdain.io.notes import LeftOut
+from jourdain.systems.state import state_of
 from tests.reference import ReferenceTree
 
 MODELS = {
@@ -167,14 +171,71 @@ def test_joint_constants() -> None:
     assert model.name == "arm"
 
 
-def test_reference_position_is_kept() -> None:
-    initial = {i.coordinate: i.value for i in read_mjcf(MODELS["free"]).imported["initial"]}
-    assert initial["base:free.z"] == 1.0
-    assert initial["base:free.orientation.e1"] == pytest.approx(np.sin(np.pi / 12))
-    assert initial["f2.orientation.e0"] == 1.0
-    initial = {i.coordinate: i.value for i in read_mjcf(MODELS["several joints"]).imported["initial"]}
-    assert initial["x.displacement"] == 0.3
-    assert initial["h1.angle"] == pytest.approx(np.deg2rad(40))
+def test_the_drawn_position_is_the_start() -> None:
+    start = read_mjcf(MODELS["free"]).compile().state()
+    assert start["base:free.z"] == 1.0 and start["f2.orientation.e0"] == 1.0
+    assert start["base:free.orientation.e1"] == pytest.approx(np.sin(np.pi / 12), rel=1e-14)
+    start = read_mjcf(MODELS["several joints"]).compile().state()
+    assert start["x.displacement"] == 0.3 and start["h1.angle"] == pytest.approx(np.deg2rad(40), rel=1e-15)
+    turned = read_mjcf(MODELS["free"].replace('euler="30 0 0"', 'quat="0 0 3 0"')).compile().state()
+    np.testing.assert_array_equal(turned.q[3:7], [0, 0, 1, 0])  # half a turn: its scalar is zero
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", MODELS)
+def test_the_start_is_mujocos(name: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    mj = mujoco.MjModel.from_xml_string(MODELS[name])
+    start = state_of(read_mjcf(MODELS[name]).compile().simulate({}, 1e-9, outputs=2), 0)
+    expected = np.array(mj.qpos0)
+    for k in range(mj.njnt):  # a quaternion and its opposite are one rotation
+        at, kind = mj.jnt_qposadr[k], mj.jnt_type[k]
+        if kind <= 1:
+            e = slice(at + 3, at + 7) if kind == 0 else slice(at, at + 4)
+            expected[e] *= np.sign(expected[e] @ start.q[e])
+    np.testing.assert_allclose(start.q, expected, atol=1e-15)
+    assert not start.v.any()
+
+
+KEYS = """<mujoco model="keys"><worldbody><body name="base" pos="0 0 1"><freejoint name="fly"/><geom size="0.2" pos="0.1 0 0"/>
+    <body name="arm" pos="0.3 0 0"><joint name="turn" ref="20"/><geom size="0.1" pos="0.3 0 0"/>
+      <body name="tip" pos="0.5 0 0"><joint name="ball" type="ball"/><geom size="0.1" pos="0.2 0 0"/></body></body></body></worldbody>
+  <keyframe><key name="home" qpos="1 2 3  0 3 4 0  0.5  0 0 -2 0" qvel="0.1 0.2 0.3  -0.4 0.5 0.6  0.7  0.8 -0.9 1.0"/>
+    <key qpos="0 0 0  1 0 0 0  0.1  1 0 0 0" time="2" ctrl=""/></keyframe></mujoco>"""
+
+
+@pytest.mark.peers
+def test_keyframes_are_mujocos() -> None:
+    """Poses and velocities of all bodies in the state of a keyframe."""
+    mujoco = pytest.importorskip("mujoco")
+    mj = mujoco.MjModel.from_xml_string(KEYS)
+    data = mujoco.MjData(mj)
+    mujoco.mj_resetDataKeyframe(mj, data, 0)
+    mujoco.mj_forward(mj, data)
+    model = read_mjcf(KEYS, keyframe="home")
+    tree, state = ReferenceTree(model), model.compile().state()
+    twist = np.zeros(6)
+    for i in range(1, mj.nbody):
+        name = mujoco.mj_id2name(mj, mujoco.mjtObj.mjOBJ_BODY, i)
+        R, p = tree.frame_pose(name, state.q)
+        np.testing.assert_allclose(p, data.xpos[i], atol=1e-14)
+        np.testing.assert_allclose(R.ravel(), data.xmat[i], atol=1e-14)
+        mujoco.mj_objectVelocity(mj, data, mujoco.mjtObj.mjOBJ_XBODY, i, twist, 0)
+        _, _, velocity, *_ = state.system.function("frame", path=name)(state.q, state.v, np.zeros(state.system.nv))
+        np.testing.assert_allclose(velocity, [*twist[3:], *twist[:3]], atol=1e-13)
+
+
+def test_keyframes_are_named_and_chosen() -> None:
+    model = read_mjcf(KEYS)
+    assert [k.name for k in model.imported["keyframes"]] == ["home", "key1"] and "home, key1" in model.notes[-1]
+    assert model.initial["fly.z"] == 1.0
+    assert read_mjcf(KEYS, keyframe="key1").notes[-1] == "time of keyframe 'key1' is not taken over"
+    with pytest.raises(InputError, match="there is no keyframe 'hom'; the file has home, key1"):
+        read_mjcf(KEYS, keyframe="hom")
+    with pytest.raises(InputError, match=r'line 4.*qpos="1 2 3.*" has 13 numbers; 12 are needed'):
+        read_mjcf(KEYS.replace("0.5  0 0 -2 0", "0.5  0.5 0 0 -2 0"), keyframe="home")
+    again = jd.loads_model(jd.dumps_model(read_mjcf(KEYS, keyframe="home")))
+    np.testing.assert_array_equal(again.compile().state().x, read_mjcf(KEYS, keyframe="home").compile().state().x)
 
 
 def test_shapes_are_drawn_and_have_no_mass() -> None:
@@ -207,15 +268,76 @@ def test_included_files(tmp_path: Path) -> None:
         read_mjcf(main)
 
 
-def test_what_is_left_out_is_said() -> None:
-    model = read_mjcf(
-        '<mujoco><worldbody><body name="b" gravcomp="1"><joint type="ball" damping="1"/><geom size="1"/></body>'
-        "</worldbody>"
-        '<equality><joint joint1="x"/></equality><actuator/></mujoco>'
-    )
-    text = " ".join(model.notes)
-    for words in ("gravity compensation", "damping of a ball joint", "<equality>", "<actuator>"):
-        assert words in text
+LEFT_OUT = """<mujoco model="robot"><compiler alignfree="true"/><option density="1.2" timestep="0.01"><flag limit="disable"/></option>
+  <worldbody><geom name="floor" type="plane" size="1 1 1"/><light/><camera name="c"/>
+    <body name="b" pos="0 0 1" gravcomp="1"><freejoint align="false" name="fly"/><geom name="ball" size="0.1" fluidshape="ellipsoid"/>
+      <body name="leg"><joint name="hip" range="-20 20" springdamper="1 1"/><geom size="0.1"/>
+        <body name="foot"><joint name="ankle" type="ball" damping="1"/><geom size="0.1"/><novelty/></body></body></body></worldbody>
+  <equality><connect name="loop" body1="b" body2="foot" anchor="0 0 0"/><joint joint1="hip"/></equality>
+  <tendon><fixed name="string"><joint joint="hip" coef="1"/></fixed></tendon>
+  <actuator><motor name="drive" joint="hip"/><position joint="hip"/></actuator><sensor><gyro name="imu" site="s"/></sensor>
+  <contact><pair geom1="floor" geom2="ball"/><exclude body1="b" body2="foot"/></contact></mujoco>"""
+
+
+def test_what_is_left_out_is_said_by_name() -> None:
+    with pytest.warns(LeftOut, match="model 'robot'") as caught:
+        model = read_mjcf(LEFT_OUT)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert sorted(model.notes) == sorted([
+        "body 'b': its gravity compensation is not taken over",
+        "joint 'ankle': damping of a ball joint is not taken over",
+        "the section <equality> is not taken over: connect 'loop', joint 'hip'",
+        "the section <tendon> is not taken over: fixed 'string'",
+        "the section <actuator> is not taken over: motor 'drive', position 'hip'",
+        "the section <sensor> is not taken over: gyro 'imu'",
+        "the section <contact> is not taken over: pair 'floor', exclude 'b'",
+        "contacts are not taken over; these geoms touch nothing here: floor, ball, one of body 'leg', one of body 'foot'",
+        "limits are kept (joint.limits), but nothing stops a motion there unless m.stop is used: hip",
+        "<option> density: forces of the medium are not taken over",
+        "<flag> limit: what it switches off acts here",
+        "fluidshape of <geom> is not taken over: ball",
+        "springdamper of <joint> is not taken over: hip",
+        "alignfree of <compiler> is not taken over: text, line 1",
+        "elements of bodies that are not taken over: novelty in line 5",
+        "geoms that are not drawn: floor (plane)",
+    ])  # fmt: skip
+
+
+def test_nothing_left_out_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_mjcf(MODELS["pendulum"]).notes == []
+        assert read_mjcf(MODELS["no gravity"]).notes == []
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("seed", range(12))
+def test_geoms_that_may_touch_are_mujocos(seed: int) -> None:
+    """Random trees with all geoms in one place: those in MuJoCo's contacts are those in the note."""
+    mujoco = pytest.importorskip("mujoco")
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 6))
+    inside: list[str] = ["" for _ in range(count)]
+    geoms = [f'<geom name="g{k}" size="0.1" contype="{rng.integers(0, 4)}" conaffinity="{rng.integers(0, 4)}"/>' for k in range(count)]
+    for k in reversed(range(count)):
+        joint = rng.choice(["", "<joint/>"])
+        text = f'<body name="b{k}">{joint}{geoms[k]}{inside[k]}</body>'
+        parent = int(rng.integers(-1, k)) if k else -1
+        if parent < 0:
+            inside.append(text)
+        else:
+            inside[parent] += text
+    exclude = f'<contact><exclude body1="b0" body2="b{count - 1}"/></contact>' if rng.integers(2) and count > 2 else ""
+    flags = '<option><flag contact="disable"/></option>' if seed == 3 else ""
+    world = f'<geom name="w" size="0.1" conaffinity="{rng.integers(0, 4)}"/>{"".join(inside[count:])}'
+    text = f"<mujoco>{flags}<worldbody>{world}</worldbody>{exclude}</mujoco>"
+    mj = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, data)
+    names = [mujoco.mj_id2name(mj, mujoco.mjtObj.mjOBJ_GEOM, i) for i in range(mj.ngeom)]
+    expected = {names[g] for contact in data.contact for g in contact.geom}
+    (note,) = [n for n in read_mjcf(text).notes if n.startswith("contacts")] or ["here: "]
+    assert set(note.split("here: ")[1].split(", ")) - {""} == expected
 
 
 @pytest.mark.parametrize(

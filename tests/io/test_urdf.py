@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from jourdain import InputError, JourdainError
 from jourdain.io import read_urdf
+from jourdain.io.notes import LeftOut
 from tests.reference import ReferenceTree, rotation_about
 
 INERTIAL = (
@@ -276,3 +278,37 @@ def test_line_numbers_are_right() -> None:
 def test_a_link_called_ground() -> None:
     model = read_urdf('<robot name="r"><link name="ground"/></robot>')
     assert list(model.bodies) == ["ground_link"] and "ground_link" in model.notes[0]
+
+
+# ---- what is left out ---------------------------------------------------------------------------------------
+
+
+def test_what_is_left_out_is_said_by_name() -> None:
+    solid = INERTIAL + '<collision><geometry><sphere radius="1"/></geometry></collision>'
+    text = robot(
+        joint("j", "revolute", "a", "b", '<limit lower="-1" upper="1" effort="1" velocity="1"/><safety_controller k_velocity="1"/>'
+              '<dynamics damping="1" spring_stiffness="3"/>'),
+        joint("fly", "floating", "b", "c", '<dynamics damping="1"/><mimic joint="j" multiplier="2"/>'),
+        '<transmission name="gear"/><gazebo reference="a"/><gazebo/><material name="red"/><sensor name="eye"/>',
+        links="abc",
+    ).replace(INERTIAL, solid, 2).replace(INERTIAL, INERTIAL + "<sensor/>")  # fmt: skip
+    with pytest.warns(LeftOut, match="model 'r'") as caught:
+        model = read_urdf(text)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert model.notes == [
+        "collision shapes are not taken over, so nothing touches: links a, b",
+        "<transmission> is not taken over: transmission 'gear'",
+        "<gazebo> is not taken over: gazebo 'a', gazebo in line 7",
+        "<sensor> is not taken over: sensor 'eye'",
+        "<sensor> of links is not taken over: a, b, c",
+        "<safety_controller> of joints is not taken over: j",
+        "<dynamics spring_stiffness> of joints is not taken over: j",
+        "<dynamics> of joints is not taken over: fly",
+        "<mimic> of joints is not taken over: fly",
+    ]
+
+
+def test_nothing_left_out_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_urdf(CHAIN).notes == []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import random
 import re
 import subprocess
 
 import numpy as np
 import pytest
+from numpy.polynomial import polynomial
 
 import jourdain.symbolic as S
 from jourdain.errors import InputError
@@ -335,6 +337,79 @@ def test_julia(tmp_path, tool):
             lines.append("end")
     (tmp_path / "main.jl").write_text("\n".join(lines))
     split_output(fs, run(julia, "--startup-file=no", "main.jl", cwd=tmp_path))
+
+
+class FromOne:
+    """An array whose indices start at one."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array, dtype=float)
+
+    def _at(self, key):
+        key = key if isinstance(key, tuple) else (key,)
+        assert all(k >= 1 for k in key)
+        return tuple(k - 1 for k in key)
+
+    def __getitem__(self, key):
+        return float(self.array[self._at(key)])
+
+    def __setitem__(self, key, value):
+        self.array[self._at(key)] = value
+
+
+def python_of(julia: str) -> str:
+    """An expression of Julia as one of Python: c ? a : b stands in parentheses of its own."""
+    open_groups = [""]
+    for letter in julia:
+        if letter == "(":
+            open_groups.append("")
+        elif letter == ")":
+            inner = open_groups.pop()
+            choice = re.fullmatch(r"(.*) \? (.*) : (.*)", inner, re.DOTALL)
+            inner = f"{choice[2]} if {choice[1]} else {choice[3]}" if choice else inner
+            open_groups[-1] += f"({inner})"
+        else:
+            open_groups[-1] += letter
+    (text,) = open_groups
+    return re.sub(r"!(?!=)", " not ", text.replace("&&", "and").replace("||", "or"))
+
+
+def julia_table(table, orders, *at):
+    """The piecewise cubic polynomials that Julia's jd_table evaluates, by NumPy."""
+    grids = [np.array(table[n]) for n in "xy"[: len(at)]]
+    cells, offsets = [], []
+    for grid, x, order in zip(grids, at, orders):
+        inside = np.clip(x, grid[0], grid[-1]) if table["hold"] else x
+        if inside != x and order:
+            return 0.0
+        cells.append(int(np.clip(np.searchsorted(grid, inside, "right") - 1, 0, len(grid) - 2)))
+        offsets.append(inside - grid[cells[-1]])
+    c = np.array(table["c"]).reshape(*(len(g) - 1 for g in grids), *(4 for _ in grids))[tuple(cells)]
+    for order, s in zip(reversed(orders), reversed(offsets)):
+        c = polynomial.polyval(s, polynomial.polyder(np.moveaxis(c, -1, 0), order))
+    return float(c)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_julia_read_as_python(name):
+    """The numbers of Julia's straight lines and tables without Julia, which Debian does not have."""
+    f = FUNCTIONS[name]
+    text = re.sub(r"#.*", "", print_function(f, "julia"))
+    space = {n: getattr(math, n) for n in ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor")}
+    space |= {f"jd_{n}": getattr(math, n) for n in ("sqrt", "log", "asin", "acos", "pow")}
+    space |= {"atan": lambda y, x=1.0: math.atan2(y, x), "sign": lambda x: float(np.sign(x)), "jd_table": julia_table}
+    for table, content in re.findall(r"const (\w+) = \((.*?)\n\)", text, re.DOTALL):
+        space[table] = eval(f"dict({content})", {"true": True, "false": False})
+    head, body = re.search(rf"function {f.name}!\(([\w, ]+)\)\n(.*?)\n    return", text, re.DOTALL).groups()
+    lines = [python_of(line.strip()) for line in body.splitlines() if line.strip() and "fill!" not in line]
+    results = [np.zeros((len(r.expressions), STATES)) for r in f.outputs]
+    for k in range(STATES):
+        made = [FromOne(np.zeros(r.shape or (1,))) for r in f.outputs]
+        given = [FromOne(a[:, k]) for a in states(f)]
+        exec("\n".join(lines), space | dict(zip(head.split(", "), [*made, *given], strict=True)))
+        for result, array in zip(results, made):
+            result[:, k] = array.array.ravel()
+    compare(f, results)
 
 
 def test_julia_text():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jourdain.errors import SolverError
 from jourdain.view import Body, Inline, Point, Run, Scene, Track
 from jourdain.view.chromium import Browser
 from jourdain.view.rotation import matrix_from_quaternion, product, quaternion_from_vector
@@ -224,10 +225,24 @@ def test_live_motion_arrives(browser: Browser) -> None:
     assert browser.messages == []
 
 
+def test_a_busy_page_gets_the_turns_it_needs(browser: Browser, show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that has the processor for moments only, as on a busy machine: what comes late by the clock is awaited, what never comes is not."""
+    show(Scene("nothing"))
+    monkeypatch.setattr(browser, "timeout", 0.5)  # 25 looks
+    slow = "const end = performance.now() + 100; while (performance.now() < end); window.turns = (window.turns || 0) + 1;"
+    browser.evaluate(f"window.slow = setInterval(() => {{ {slow} }}, 1) && 0")
+    browser.wait("window.turns >= 8")  # 0.8 s at least
+    browser.evaluate("clearInterval(window.slow)")
+    with pytest.raises(SolverError, match="'1 > 2' did not become true"):
+        browser.wait("1 > 2")
+    with pytest.raises(SolverError, match="nothing is not defined"):
+        browser.wait("nothing.here")
+
+
 def test_the_notebook_frame_shows_the_page(browser: Browser, scene: Scene, tmp_path: Path) -> None:
     path = tmp_path / "notebook.html"
     path.write_text("<!doctype html><meta charset=utf-8>" + Inline(scene)._repr_html_(), encoding="utf-8")
-    browser.call("Page.navigate", url=path.as_uri())
+    browser.go(path.as_uri())
     browser.wait("document.querySelector('iframe')?.contentWindow?.jourdain !== undefined")
     place = browser.evaluate("document.querySelector('iframe').contentWindow.jourdain.pose('block').position")
     assert np.allclose(place, scene.pose("block", 0.0)[0], atol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,12 @@ from jourdain.view.chromium import find_chromium
 from jourdain.view.picture import save_movie, save_picture
 
 Image = pytest.importorskip("PIL.Image")
-with_browser = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+
+
+def with_browser(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that draws by Chromium."""
+    missing = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+    return pytest.mark.browser(missing(test))
 
 
 def pixels(path: Path) -> np.ndarray:

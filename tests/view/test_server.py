@@ -17,7 +17,7 @@ from jourdain.view.server import serve
 def fetch(url: str, headers: dict[str, str] | None = None) -> bytes:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers=headers or {})
-    with opener.open(request, timeout=10) as reply:
+    with opener.open(request, timeout=120) as reply:
         data: bytes = reply.read()
     return data
 

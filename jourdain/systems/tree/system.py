@@ -16,7 +16,6 @@ from ...formalisms.functions.registry import choose_form, derive
 from ...formalisms.functions.tree import reaction_names
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
-from ...model.values import number
 from ...native.function import Function, cached_code
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
@@ -26,6 +25,7 @@ from ..compiled import Wrenches
 from ..configuration import Configuration
 from ..reactions import constrained_accelerations
 from ..run import make_run
+from ..start import named_state
 from ..state import State
 from ..system import System
 from .projected import NativeSystem
@@ -232,17 +232,8 @@ class TreeSystem(System):
     # -- states ---------------------------------------------------------------------------------------------------
 
     def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
-        """A state from named positions and velocities (the rest zero); loops are not closed (see :meth:`assemble`)."""
-        if isinstance(given, State):
-            return given
-        if given is not None and not isinstance(given, Mapping):
-            raise InputError(f"'{self.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
-        values = dict(given or {})
-        c = self.configuration
-        rates = {n: values.pop(n) for n in list(values) if n in c.velocity_names} | dict(velocities or {})
-        own = {n: values.pop(n) for n in list(values) if n in self.model.states}
-        z = [number(own.get(n, item.initial), f"state '{n}'") for n, item in self.model.states.items()]
-        return State(self, c.pack(values), c.pack_velocities(rates), np.array(z, dtype=float), t)
+        """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
+        return given if isinstance(given, State) else named_state(self, given, velocities, t)
 
     def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
         """For closures that hold orientations: a number that is negative when the frames are turned by π."""

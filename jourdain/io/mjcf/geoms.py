@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import JourdainError
-from ..model.shapes import box, capsule, cylinder, mesh, polyhedron_properties, sphere
-from .drawings import hex_colour, placed
-from .mjcf_reader import Defaults, Settings, choice, inside
-from .placement import Inertial, Pose, z_to
-from .xml_reader import Element
+from ...errors import JourdainError
+from ...model.shapes import box, capsule, cylinder, mesh, polyhedron_properties, sphere
+from ..drawings import hex_colour, placed
+from ..placement import Inertial, Pose, z_to
+from ..xml_reader import Element
+from .rules import Defaults, Settings, choice, inside
 
 #: How many of the numbers in size a geom type needs; half lengths and radii in m.
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}

@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import JourdainError
-from ..model import Body, Joint, Model
-from ..symbolic.expr import as_expr
-from .mjcf_geoms import Geoms
-from .mjcf_reader import Defaults, Settings, check_supported, choice, expand_includes
-from .placement import Inertial, Pose, together, z_to
-from .xml_reader import Element, read_xml
+from ...errors import JourdainError
+from ...model import Body, Model
+from ..notes import tell
+from ..placement import Inertial, Pose, from_axis_angle, together, z_to
+from ..xml_reader import Element, read_xml
+from .geoms import Geoms
+from .keyframes import keyframes, start_at
+from .rules import Defaults, Settings, check_supported, choice, expand_includes
+from .unread import Unread
 
 #: Elements that make bodies by rules of their own.
 GENERATORS = ("composite", "flexcomp", "replicate", "attach", "plugin")
-#: Sections that say nothing about the mechanics of the tree.
-SILENT = ("compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "keyframe")
 
 
-@dataclass(frozen=True)
-class InitialValue:
-    """``imported["initial"]``: a coordinate in the reference position of the file (m, rad, or a quaternion's entry)."""
-
-    coordinate: str
-    value: float
-
-
-def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: bool = True) -> Model:
+def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: bool = True, keyframe: str | None = None) -> Model:
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
     Bodies, joints (several in one body are separated by massless bodies ``body:joint``), inertias (given or from
     geoms), default classes, compiler settings, included files, limits, damping, armature (as rotor inertia), friction
     loss, springs and gravity are taken over; geoms become shapes and sites named frames. Coordinates are MuJoCo's
-    qpos: a free joint is at its place in the world, a joint with ``ref`` is there in the drawn position. The reference
-    position is in ``model.imported["initial"]``; what is not taken over is said in ``model.notes``.
+    qpos: a free joint is at its place in the world, a joint with ``ref`` is there in the drawn position. This position is
+    the model's start (``model.initial``), or the keyframe with the name ``keyframe``; all keyframes are in
+    ``model.imported["keyframes"]``. What is not taken over (contacts, actuators, tendons, sensors, equality constraints …)
+    is said by name in ``model.notes`` and by one warning; cameras, lights and settings of MuJoCo's integrator are passed over.
 
     >>> text = '''<mujoco><worldbody><body name="bob"><joint name="hinge" axis="0 1 0"/>
     ...   <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>'''
@@ -53,7 +47,13 @@ def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: b
     model = Model(name or root.get("model") or "mujoco", gravity=_gravity(root))
     defaults = Defaults.of(root)
     geoms = Geoms(root, settings, defaults, None if path is None else path.resolve().parent, model.notes)
-    _Importer(model, root, settings, defaults, geoms, shapes).run()
+    left_out = _Importer(model, root, settings, defaults, geoms, shapes).run()
+    model.imported["keyframes"] = frames = keyframes(root, model)
+    if keyframe is not None:
+        left_out += start_at(model, frames, keyframe)
+    elif frames:
+        left_out.append(f"keyframes are not the start unless read_mjcf(…, keyframe=name) says so: {', '.join(k.name for k in frames)}")
+    tell(model, left_out)
     return model
 
 
@@ -83,21 +83,19 @@ class _Importer:
         self.defaults = defaults
         self.geoms = geoms
         self.shapes = shapes
-        self.initial: list[InitialValue] = []
+        self.unread = Unread(root)
         self.masses: dict[str, Inertial] = {}
         self.counts: dict[str, int] = {}
         self.connections: list[tuple[Element, Body, Body, Pose, list[_Content]]] = []
 
-    def run(self) -> None:
-        """Bodies, then masses, then joints: names of joints may not be taken by bodies between them."""
+    def run(self) -> list[str]:
+        """Bodies, then masses, then joints: names of joints may not be taken by bodies between them; gives what is left out."""
         for world in self.root.all("worldbody"):
             self._body(_Content(world, Pose.identity(), world.get("childclass")), None)
         self._add_masses()
         for element, parent, body, pose, joints in self.connections:
             self._connect(element, parent, body, pose, joints)
-        self.model.imported["initial"] = list(self.initial)
-        for tag in dict.fromkeys(e.tag for e in self.root.children if e.tag not in SILENT):
-            self.model.notes.append(f"the section <{tag}> is not taken over")
+        return self.unread.notes()
 
     # ---- bodies ---------------------------------------------------------------------------------------------
 
@@ -114,6 +112,7 @@ class _Importer:
             if element.number("gravcomp", 0.0):
                 self.model.notes.append(f"body '{body.name}': its gravity compensation is not taken over")
             joints = [c for c in contents if c.element.tag in ("joint", "freejoint")]
+            self.unread.body(element, body.name, parent.name, bool(joints))
             self.connections.append((element, parent, body, given.frame @ self.settings.pose(element), joints))
         self._furnish(element, body, contents)
         for content in contents:
@@ -124,6 +123,7 @@ class _Importer:
         """The children of a body, those of <frame> elements moved into it."""
         for child in element.children:
             check_supported(child, GENERATORS)
+            self.unread.child(child)
             if child.tag == "frame":
                 inner = frame @ self.settings.pose(child)
                 yield from self._contents(child, inner, child.get("childclass") or childclass)
@@ -142,6 +142,7 @@ class _Importer:
                     if str(error).startswith(f"{geom.source}, line"):
                         raise
                     raise geom.error(str(error)) from None
+                self.unread.geom(geom, body.name, shape is not None or not self.shapes)
                 parts += [] if inertial is None else [inertial]
                 body.shapes += [] if shape is None else [shape]
             elif content.element.tag == "site" and content.element.get("name"):
@@ -236,27 +237,25 @@ class _Importer:
         position = frame.p + frame.R @ e.numbers("pos", 3, (0, 0, 0))
         anchor = at @ Pose(np.eye(3), position)
         x, y, z = (float(c) for c in position)
-        parent, child = before.at(*anchor.position, rotation=anchor.matrix), after.at(x, y, z)
+        child = after.at(x, y, z)
         if kind == "ball":
             for attribute in ("armature", "damping", "stiffness", "frictionloss"):
                 if attribute in e.attributes and np.any(e.numbers(attribute)):
                     self.model.notes.append(f"joint '{name}': {attribute} of a ball joint is not taken over")
-            self.model.spherical(name, parent, child)
-            self.initial.append(InitialValue(f"{name}.orientation.e0", 1.0))
+            self.model.spherical(name, before.at(*anchor.position, rotation=anchor.matrix), child)
+            self.unread.joint(e, name, self._limited(e))
             return
         axis = frame.R @ e.numbers("axis", 3, (0, 0, 1))
         turn = kind == "hinge"
         scale = self.settings.angle if turn else float
         options = self._options(e, scale)
+        ref = scale(e.number("ref", 0.0))
+        anchor = anchor @ _back(turn, axis, ref)
         make = self.model.revolute if turn else self.model.prismatic
-        joint = make(name, parent, child, axis=tuple(axis.tolist()), **options)
-        self._shift(joint, scale(e.number("ref", 0.0)))
-
-    def _shift(self, joint: Joint, ref: float) -> None:
-        """Lets a coordinate be ``ref`` in the drawn position."""
+        joint = make(name, before.at(*anchor.position, rotation=anchor.matrix), child, axis=tuple(axis.tolist()), **options)
+        self.unread.joint(e, name, "limits" in options)
         if ref:
-            joint.motions = (replace(joint.motions[0], offset=as_expr(-ref)),)
-            self.initial.append(InitialValue(joint.coordinates[0].names[0], ref))
+            self.model.initial[joint.coordinates[0].names[0]] = ref
 
     def _options(self, e: Element, scale: Any) -> dict[str, Any]:
         options: dict[str, Any] = {}
@@ -274,18 +273,22 @@ class _Importer:
                     options[option] = float(values[0])
         if "stiffness" in options:
             options["rest"] = scale(e.number("springref", 0.0))
-        limited = choice(e, "limited", ("true", "false", "auto"), "auto")
-        if limited == "true" or (limited == "auto" and "range" in e.attributes and self.settings.autolimits):
+        if self._limited(e):
             low, high = e.numbers("range", 2)
             options["limits"] = (scale(float(low)), scale(float(high)))
         return options
+
+    def _limited(self, e: Element) -> bool:
+        limited = choice(e, "limited", ("true", "false", "auto"), "auto")
+        return limited == "true" or (limited == "auto" and "range" in e.attributes and self.settings.autolimits)
 
     def _free(self, e: Element, body: Body, pose: Pose) -> None:
         name = self._joint_name(e, body, "free")
         self.model.free(name, self.model.ground, body)
         values = dict(zip("xyz", pose.position, strict=True))
         values |= {f"orientation.e{i}": x for i, x in enumerate(_quaternion(pose.R))}
-        self.initial += [InitialValue(f"{name}.{c}", float(x)) for c, x in values.items() if x]
+        self.model.initial |= {f"{name}.{c}": float(x) for c, x in values.items()}
+        self.unread.joint(e, name)
         for attribute in ("armature", "damping", "stiffness", "frictionloss"):
             if attribute in e.attributes and np.any(e.numbers(attribute)):
                 self.model.notes.append(f"joint '{name}': {attribute} of a free joint is not taken over")
@@ -315,6 +318,14 @@ class _Importer:
                 return fresh
 
 
+def _back(turn: bool, axis: np.ndarray, ref: float) -> Pose:
+    """The motion by −ref: behind it, a coordinate is ``ref`` in the drawn position."""
+    length = float(np.linalg.norm(axis))
+    if not ref or length < 1e-12:  # an axis without direction is refused where the joint is made
+        return Pose.identity()
+    return Pose(from_axis_angle(axis, -ref), np.zeros(3)) if turn else Pose(np.eye(3), -ref / length * axis)
+
+
 def _quaternion(R: np.ndarray) -> np.ndarray:
     """The unit quaternion (scalar first, e0 ≥ 0) of a rotation: the eigenvector of K for the eigenvalue 1."""
     x, y, z = R.T
@@ -330,4 +341,4 @@ def _quaternion(R: np.ndarray) -> np.ndarray:
     return e
 
 
-__all__ = ["InitialValue", "read_mjcf"]
+__all__ = ["read_mjcf"]

@@ -1,0 +1,80 @@
+"""Where a model starts: its initial values (``model.initial``), under those that a user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.values import number
+from .state import State
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+@dataclass(frozen=True)
+class Initial:
+    """Values by name, sorted into positions, velocities and the user's states; positions have their full names."""
+
+    positions: dict[str, Any]
+    rates: dict[str, Any]
+    states: dict[str, Any]
+
+
+def initial_values(system: System, given: Mapping[str, Any] | None = None) -> Initial:
+    """Values by name (those of the model if none are given), sorted.
+
+    A velocity is known by its own name; a joint's name is enough for a position where the joint has one coordinate.
+    """
+    own = given is None
+    values = system.model.initial if own else dict(given or {})
+    c, states = system.configuration, system.model.states
+    found = Initial({}, {}, {})
+    for name, x in values.items():
+        if name in states:
+            found.states[name] = x
+        elif name in c.velocity_names:
+            found.rates[name] = x
+        else:
+            try:
+                found.positions[c.position_names[c.index(name)]] = x
+            except InputError as error:
+                reason = _not_free(system, name) or str(error)
+                raise InputError(f"initial values of '{system.model.name}': {reason}" if own else reason) from None
+    return found
+
+
+def _not_free(system: System, name: str) -> str:
+    """Why a coordinate of the model is none of the system: its joint is prescribed, or closes a loop."""
+    for joint in system.model.joints.values():
+        for c in joint.coordinates:
+            if name in (joint.name, *c.names, *c.velocity_names):
+                why = (
+                    f"is {c.nature}" if c.motion is not None else "closes a loop and follows from the others (unless it is given cut=False)"
+                )
+                return f"'{name}' has no value of its own: the joint '{joint.name}' {why}; leave it out"
+    return ""
+
+
+def named_state(system: System, given: Mapping[str, Any] | None, velocities: Mapping[str, Any] | None, t: float) -> State:
+    """A state from named values; what is not named is as the model's initial values say, otherwise zero."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"'{system.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
+    c = system.configuration
+    start, changed = initial_values(system), initial_values(system, given or {})
+    q = c.pack(changed.positions, c.pack(start.positions))
+    v = c.pack_velocities({**changed.rates, **(velocities or {})}, c.pack_velocities(start.rates))
+    return State(system, q, v, user_states(system, start.states | changed.states), t)
+
+
+def user_states(system: System, values: Mapping[str, Any]) -> np.ndarray:
+    """The user's states z, with some replaced by name."""
+    states = system.model.states
+    return np.array([number(values.get(n, item.initial), f"state '{n}'") for n, item in states.items()], dtype=float)
+
+
+__all__ = ["Initial", "initial_values", "named_state", "user_states"]
