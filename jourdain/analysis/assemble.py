@@ -87,9 +87,9 @@ def assemble(
 
 
 def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> list[int]:
-    """Velocity columns of initial positions that nothing else is said about; a quaternion says where to begin only."""
+    """Velocity columns of initial positions that nothing else is said about; guesses and quaternions only say where to begin."""
     c = system.configuration
-    told = {c.index(n) for n in given}
+    told = {c.index(n) for n in (*given, *system.model.guesses)}
     turned = {k for iq, _ in c.quaternions for k in range(iq, iq + 4)}
     return [velocity_column(system, n) for n in initial.positions if c.index(n) not in told | turned]
 

@@ -156,7 +156,9 @@ def _count(system: System, equations: dict[str, int]) -> int:
     others = (
         len(eq.rows) - sum(r.name.startswith(tuple(f"{c.name}[" for c in eq.closures)) for r in eq.rows) if eq.closures else len(eq.rows)
     )
-    return system.nv - sum(equations[c.kind] for c in eq.closures) - others
+    partly = [f"{c.name}[" for c in eq.closures if c.ignore]
+    others += sum(r.name.startswith(tuple(partly)) for r in eq.rows)
+    return system.nv - sum(equations[c.kind] for c in eq.closures if not c.ignore) - others
 
 
 def _is_planar(system: System, here: State) -> bool:

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..errors import ModelError
+import numpy as np
+
+from ..errors import InputError, JourdainError, ModelError
 from ..model.bodies import Frame
 from ..model.constraints import Closure, Equation
 from ..model.joints import Coordinate, Joint
@@ -18,7 +20,7 @@ from ..model.sensors import Sensor
 from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import HALF, KINDS, ONE, PARAMETER, ZERO, Expr, add, mul, neg, sub
 from ..symbolic.functions import minimum, tanh
-from ..symbolic.graph import count, substitute, topological
+from ..symbolic.graph import count, evaluate, free_symbols, substitute, topological
 from ..symbolic.vectors import NULL, Vector
 from .loads import act, measured
 from .loops.closure_rates import ClosureRates
@@ -29,15 +31,21 @@ from .tree.tree import Tree, prescribed_rates
 
 #: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
 FRICTION_SPEED = 1e-3
+#: A constraint that no motion changes holds if it is below this.
+HOLDS = 1e-12
 
 
 @dataclass(frozen=True)
 class Row:
-    """One scalar constraint: its name, the expression, and whether it constrains velocities only."""
+    """One scalar constraint: its name, the expression, and whether it constrains velocities only.
+
+    ``velocity`` is what stands for ḣ, where it is simpler and the same on the constraint (None: ḣ itself).
+    """
 
     name: str
     expression: Expr
     nonholonomic: bool
+    velocity: Expr | None = None
 
 
 class Equations:
@@ -240,20 +248,43 @@ class Equations:
         found: list[Row] = []
         for closure in self.closures:
             for i, part in enumerate(closure_rows(self.kinematics, closure)):
-                self._add_row(found, f"{closure.name}[{i + 1}]", part.h, False)
+                self._add_row(found, f"{closure.name}[{i + 1}]", part.h, False, part.velocity)
         for item in self.model.constraints.values():
             if isinstance(item, Equation):
                 self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
 
-    def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool) -> None:
-        if e is ZERO or (e.is_number and abs(float(e)) < 1e-12):
+    def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool, velocity: Expr | None = None) -> None:
+        if e is ZERO or (e.is_number and abs(float(e)) < HOLDS):
             return
         if e.is_number:
             raise ModelError(f"constraint '{name}' cannot be met: it reads {float(e):g} = 0 whatever the position")
         if not e.deps & ~PARAMETER:
-            raise ModelError(f"constraint '{name}' depends on parameters alone: {e} = 0; no motion can meet it")
-        found.append(Row(name, e, nonholonomic))
+            self._check_condition(name, e, self.model.parameter_set.values(), ModelError)
+            self.conditions[name] = e
+            return
+        found.append(Row(name, e, nonholonomic, velocity))
+
+    @cached_property
+    def conditions(self) -> dict[str, Expr]:
+        """Rows that depend on parameters alone, by name, found with the others: no motion can meet them, the values must."""
+        return {}
+
+    def check_parameters(self, values: Sequence[float] | np.ndarray) -> None:
+        """Raises an error if the parameters contradict a constraint that depends on nothing else."""
+        self.rows  # noqa: B018 - finds the conditions
+        for name, e in self.conditions.items():
+            self._check_condition(name, e, values, InputError)
+
+    def _check_condition(self, name: str, e: Expr, values: Sequence[float] | np.ndarray, error: type[JourdainError]) -> None:
+        residual = float(evaluate([e], dict(zip(self.p, values, strict=True)))[0])
+        if abs(residual) >= HOLDS:
+            involved = set(free_symbols([e]))
+            used = ", ".join(f"{p} = {x:g}" for p, x in zip(self.p, values, strict=True) if p in involved)
+            raise error(
+                f"constraint '{name}' depends on parameters alone and cannot be met: it reads {residual:g} = 0 with {used}; "
+                "give values with which it holds"
+            )
 
     @cached_property
     def orientation_checks(self) -> dict[str, Expr]:
@@ -274,9 +305,8 @@ class Equations:
     @cached_property
     def constraint_velocities(self) -> list[Expr]:
         """J v + ∂h/∂t for holonomic rows, w itself for nonholonomic ones."""
-        h = [r.expression for r in self.rows]
-        n = self.holonomic
-        return jvp(h[:n], self.flow) + h[n:]
+        rates = iter(jvp([r.expression for r in self.rows if not r.nonholonomic and r.velocity is None], self.flow))
+        return [r.expression if r.nonholonomic else next(rates) if r.velocity is None else r.velocity for r in self.rows]
 
     @cached_property
     def constraint_jacobian(self) -> dict[tuple[int, int], Expr]:

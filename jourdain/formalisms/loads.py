@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from ..errors import ModelError
 from ..model.load_sorts import FrameLoad, JointForce, LinkForce, Load
-from ..symbolic.expr import ZERO, Expr, add, div, mul, neg
+from ..symbolic.expr import ONE, ZERO, Expr, add, div, mul, neg
 from ..symbolic.functions import sqrt
+from ..symbolic.graph import evaluate
 from ..symbolic.vectors import NULL, Vector
-from .tree.kinematics import GROUND
+from .tree.kinematics import GROUND, Kinematics
 from .tree.links import Wrench
+from .tree.tree import Tree
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -56,34 +60,69 @@ def _(load: JointForce, eq: Equations, laws: Sequence[Expr]) -> Expr:
 # --- tensions along lines ----------------------------------------------------------------------------------------
 
 
-def _segments(load: LinkForce, eq: Equations) -> list[tuple[Vector, Expr, Vector]]:
-    """Each segment: difference of positions, its length, difference of velocities (common ancestor's axes)."""
+class Segment(NamedTuple):
+    """A straight piece of a link: its direction d/size, its length and the difference of velocities, in the axes of a common ancestor."""
+
+    base: int
+    d: Vector
+    size: Expr
+    length: Expr
+    velocity: Vector
+
+
+def _segments(load: LinkForce, eq: Equations) -> list[Segment]:
+    """The straight pieces of a link."""
     k, found = eq.kinematics, []
     for a, b in pairwise(load.points):
-        base = k.common(a, b)
+        base = k.common(a, b) if load.axes is None else k.common(a, b, load.axes)
         d = k.position(b, base) - k.position(a, base)
         w = k.velocity(b, base) - k.velocity(a, base)
-        found.append((d, sqrt(d.dot(d)), w))
+        if load.along is None or load.axes is None:
+            length = sqrt(d.dot(d))
+            found.append(Segment(base, d, length, length, w))
+        else:  # d is along n, so that the turning of n adds nothing to the rate
+            _check_along(load, eq)
+            n = k.rotation(load.axes, base) @ load.along
+            found.append(Segment(base, n, ONE, n.dot(d), w))
     return found
+
+
+def _check_along(load: LinkForce, eq: Equations) -> None:
+    """Raises an error if the two points of a link can lie apart across its direction, at any of some random positions."""
+    tree = eq.tree if isinstance(eq.tree, Tree) else Tree(eq.model)
+    k = Kinematics(tree)
+    assert load.axes is not None and load.along is not None
+    a, b = load.points
+    base = k.common(a, b, load.axes)
+    across = (k.position(b, base) - k.position(a, base)).cross(k.rotation(load.axes, base) @ load.along)
+    if across.is_zero:
+        return
+    known = dict(zip(eq.model.parameter_set.symbols, eq.model.parameter_set.values(), strict=True))
+    places = np.random.default_rng(0).uniform(-1.0, 1.0, (4, len(tree.q)))
+    distance = max(np.abs(evaluate(list(across), {**known, eq.model.time: 0.0, **dict(zip(tree.q, q, strict=True))})).max() for q in places)
+    if distance > 1e-9:
+        raise ModelError(
+            f"link '{load.name}': its points can lie {distance:g} m apart across the direction along= of '{load.axes.path}'; "
+            "leave along= and axes= out for a length without sign"
+        )
 
 
 @measured.register(LinkForce)
 def _(load: LinkForce, eq: Equations) -> tuple[Expr, ...]:
     total, rate = ZERO, ZERO
-    for d, length, w in _segments(load, eq):
-        total = add(total, length)
-        rate = add(rate, div(d.dot(w), length))
+    for segment in _segments(load, eq):
+        total = add(total, segment.length)
+        rate = add(rate, div(segment.d.dot(segment.velocity), segment.size))
     return total, rate
 
 
 @act.register(LinkForce)
 def _(load: LinkForce, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
     tension = eq.resolve([load.tension])[0]
-    for (a, b), (d, length, _) in zip(pairwise(load.points), _segments(load, eq), strict=True):
-        pull = d * div(tension, length)
-        base = eq.kinematics.common(a, b)
-        eq.add_wrench(a, pull, NULL, base, wrenches)
-        eq.add_wrench(b, -pull, NULL, base, wrenches)
+    for (a, b), segment in zip(pairwise(load.points), _segments(load, eq), strict=True):
+        pull = segment.d * div(tension, segment.size)
+        eq.add_wrench(a, pull, NULL, segment.base, wrenches)
+        eq.add_wrench(b, -pull, NULL, segment.base, wrenches)
 
 
 @power.register(LinkForce)

@@ -91,6 +91,8 @@ def _link(reader: ModelReader, name: str, item: Table) -> None:
     zero = reader.expression(0.0)
     load = LinkForce(name, tuple(frames), length, rate, zero, zero, item.get("style", kind))
     model.loads[name] = load
+    if "along" in item:
+        model._along(load, reader.axis(item["along"]), reader.frame(item["axes"]) if "axes" in item else None)
     load.tension = _law(reader, item["tension"], local)
     load.potential = _law(reader, item.get("potential", 0.0), local)
 
@@ -196,7 +198,10 @@ def _(load: LinkForce, writer: ModelWriter) -> dict[str, Any]:
         item["style"] = load.kind
     if known:
         return item | writer.constants(known)
-    return _with_potential(item | {"tension": writer.value(load.tension)}, load, writer)
+    item["tension"] = writer.value(load.tension)
+    if load.along is not None and load.axes is not None:
+        item |= {"along": writer.vector(load.along), "axes": writer.frame(load.axes)}
+    return _with_potential(item, load, writer)
 
 
 @load_table.register(FrameLoad)
@@ -236,6 +241,7 @@ def add_constraint(reader: ModelReader, name: str, item: Table) -> None:
         if "axes" in item:
             options["axes"] = tuple(reader.axis(e) for e in item["axes"])
         options |= {k: reader.value(item[k]) for k in ("length", "mass", "centre", "inertia") if k in item}
+        options |= {k: item[k] for k in ("convention", "ignore") if k in item}
         model.close(name, reader.frame(item["a"]), reader.frame(item["b"]), kind, **options)
 
 

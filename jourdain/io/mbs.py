@@ -15,7 +15,10 @@ from ..errors import InputError, JourdainError
 from ..model import Body, Frame, Joint, Model
 from .mbs_connect import connect
 from .mbs_data import Cut, Drawing, ForcePoint, JointData, Link, SensorPoint, UserModel, UserParameter, UserVariable
+from .mbs_notes import left_out, unread
 from .mbs_writer import write_mbs
+from .notes import tell
+from .unphysical import accept_unphysical
 from .xml_reader import Element, read_xml
 
 AXES = {"1": "x", "2": "y", "3": "z"}
@@ -31,16 +34,23 @@ def read_mbs(source: str | os.PathLike[str], parameters: str = "numbers", driven
     folded into the equations. ``driven`` says what a driven joint does: "locked" at its initial value, or "free" (as in
     ROBOTRAN's mass matrix, which has a row for every joint). Points become named frames, cuts close loops. The laws of
     links and external forces are programs in ROBOTRAN: here each becomes inputs to be given or replaced by a law,
-    ``link.tension`` (N, positive when it pulls), ``force.fx … force.tz`` (world axes). The records of loops, links, points
-    of forces and sensors, user models, initial values and drawings are in ``model.imported`` under "cuts", "links",
-    "forces", "sensors", "user_models", "user_variables", "joints", "drawings" (:mod:`jourdain.io.mbs_data`).
+    ``link.tension`` (N, positive when it pulls), ``force.fx … force.tz`` (world axes). Loops have ROBOTRAN's equations and
+    multipliers (``convention="robotran"`` of :meth:`Model.close`), links along one axis its signed distance. Initial values
+    are in ``model.initial``: where loops are closed, those of independent joints are kept, dependent ones say where to begin
+    (``model.guesses``). The records of loops, links, points of forces and sensors, user models, joints and drawings are in
+    ``model.imported`` under "cuts", "links", "forces", "sensors", "user_models", "user_variables", "joints", "drawings"
+    (:mod:`jourdain.io.mbs_data`). What the model does not hold (elements not understood, the project's programs beside the
+    file, mass properties that no body can have and that are taken as they stand …) is said by name in ``model.notes`` and by
+    one warning.
     """
     if parameters not in ("symbolic", "numbers"):
         raise InputError(f"parameters = {parameters!r} is unknown; use 'symbolic' or 'numbers'")
     if driven not in ("locked", "free"):
         raise InputError(f"driven = {driven!r} is unknown; use 'locked' or 'free'")
-    root, _ = read_xml(source, expected=("mbsDescR7",))
-    return _Importer(root, name, parameters == "symbolic", driven == "locked").model
+    root, path = read_xml(source, expected=("mbsDescR7",))
+    model = _Importer(root, name, parameters == "symbolic", driven == "locked").model
+    tell(model, [*unread(root), *left_out(model, path), *accept_unphysical(model)])
+    return model
 
 
 class _Importer:
@@ -67,19 +77,7 @@ class _Importer:
         self._connections(root)
         connect(self.model)
         self._user(root)
-        known = {
-            "mbsname",
-            "mbsyspad_version",
-            "base",
-            "bodytree",
-            "cuts",
-            "links",
-            "user_models",
-            "user_variables",
-            "x3D",
-        }
-        for other in sorted({e.tag for e in root.children} - known):
-            self.model.notes.append(f"the element <{other}> is not read")
+        self._start()
 
     # ---- bodies ---------------------------------------------------------------------------------------------
 
@@ -133,9 +131,23 @@ class _Importer:
         joint = make(name, parent, child, axis=AXES[kind[1]])
         if nature == "driven" and self.locked:
             self.model.lock(joint, q0)
-            if v0 or a0:
-                self.model.notes.append(f"joint '{name}' is driven: it is held at {q0:g}; give its motion with model.drive")
         return joint
+
+    def _start(self) -> None:
+        """Initial values: where loops are closed, independent joints keep theirs (zero too) and dependent ones begin there."""
+        records, loops = self.imported["joints"], bool(self.imported["cuts"])
+        moving = any(r.v0 for r in records)
+        for record in records:
+            (c,) = self.model.joints[record.name].coordinates
+            if c.motion is not None:
+                continue
+            kept = loops and record.nature != "dependent"
+            if record.q0 or kept:
+                self.model.initial[c.names[0]] = record.q0
+            if record.v0 or (kept and moving):
+                self.model.initial[c.velocity_names[0]] = record.v0
+            if loops and not kept and record.q0:
+                self.model.guesses.append(c.names[0])
 
     def _mass(self, element: Element, body: Body) -> None:
         mass = self._value(f"{body.name}.m", _number(element, "mass"), "kg")
@@ -224,7 +236,9 @@ class _Importer:
             if parts["size"] is not None:
                 size |= dict(zip("xyz", _triple(parts["size"], 0.0)))
             name, url = ("" if e is None else e.content() for e in (parts["name"], parts["url"]))
-            self.imported["drawings"].append(Drawing(name, body.name, item.tag, pose[0], pose[1], pose[2], size, url))
+            colours = {e.tag: _colour(e) for e in item.children if e.get("R") is not None}
+            surface = {tag: e.value() for tag in ("shininess", "transparency") if (e := item.first(tag)) is not None}
+            self.imported["drawings"].append(Drawing(name, body.name, item.tag, pose[0], pose[1], pose[2], size, url, colours, surface))
 
 
 # ---- reading elements ---------------------------------------------------------------------------------------
@@ -253,6 +267,11 @@ def _triple(element: Element | None, default: float) -> tuple[float, float, floa
         return (default, default, default)
     x, y, z = (default if (e := element.first(c)) is None else e.value() for c in "xyz")
     return x, y, z
+
+
+def _colour(element: Element) -> tuple[float, float, float]:
+    r, g, b = (element.number(c, 0.0) for c in "RGB")
+    return r, g, b
 
 
 def _user_parameter(element: Element) -> UserParameter:

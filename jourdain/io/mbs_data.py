@@ -104,7 +104,10 @@ class UserVariable:
 
 @dataclass(frozen=True)
 class Drawing:
-    """``imported["drawings"]``: a shape as the file draws it on a body; lengths in m, angles in rad as written."""
+    """``imported["drawings"]``: a shape as the file draws it on a body; lengths in m, angles in rad as written.
+
+    ``colours`` are red, green, blue (0 to 255) by use (color, specularColor), ``surface`` shininess and transparency.
+    """
 
     name: str
     body: str
@@ -114,6 +117,8 @@ class Drawing:
     scale: tuple[float, float, float]
     size: dict[str, float] = field(default_factory=dict)
     url: str = ""
+    colours: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    surface: dict[str, float] = field(default_factory=dict)
 
 
 __all__ = [

@@ -12,9 +12,11 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model import Body, Frame, Joint, Model, Motion
+from ..model.constraints import Closure, Equation
 from ..model.topology import Branch
+from ..model.units import quantity
 from ..symbolic.graph import evaluate
-from .mbs_data import Cut, JointData
+from .mbs_data import Cut, Drawing, JointData
 from .placement import Inertial, Pose, about, clean
 
 #: How far a joint axis may be off a coordinate axis and still be taken for it.
@@ -50,9 +52,10 @@ def write_mbs(model: Model, path: str | os.PathLike[str]) -> list[str]:
     """Writes a model as a ROBOTRAN file with the present values of its parameters.
 
     Bodies are turned into ROBOTRAN's aligned frames; a joint axis that is then not a coordinate axis gets locked
-    joints before it (manual, section 2.4.3), and a fixed joint is a locked T1. Cuts, links, sensors, force points and
-    user models that came from a ROBOTRAN file (``model.imported``) are written too. What the format cannot say is
-    returned in words; quaternions, mimic joints and screws are errors.
+    joints before it (manual, section 2.4.3), and a fixed joint is a locked T1. Closures at balls, rods and bodies and
+    initial values are written, and links, sensors, force points, user models and drawings that came from a ROBOTRAN file
+    (``model.imported``). What the format cannot say is returned in words; quaternions, mimic joints, screws and loops closed
+    by other joints are errors.
     """
     writer = _Writer(model)
     Path(path).write_text(writer.text(), encoding="utf-8")
@@ -77,9 +80,19 @@ class _Writer:
         for node in self.nodes.values():
             for name, frame in node.body.frames.items():
                 node.points[name] = (node.pose.inverse @ self._pose(frame)).p
-        self.cuts = [self._cut(joint) for joint in topology.cuts]
-        if model.imported.get("drawings") or any(b.shapes for b in model.all_bodies):
-            self.lost.append("the shapes of the bodies")
+        self.cuts = [self._cut(f"joint '{j.name}'", j.name, j.kind, j.parent, j.child) for j in topology.cuts]
+        known = {cut.name for cut in model.imported.get("cuts", [])}
+        for c in model.constraints.values():
+            if isinstance(c, Closure) and c.name not in known:
+                length = None if c.kind != "rod" else float(self._numbers([c.data])[0])
+                self.cuts.append(self._cut(f"closure '{c.name}'", c.name, c.kind, c.a, c.b, length, c.ignore))
+        self._say_lost()
+        self.drawings: dict[str, list[Drawing]] = {}
+        for drawing in model.imported.get("drawings", []):
+            self.drawings.setdefault(drawing.body, []).append(drawing)
+        undrawn = [b.name for b in model.all_bodies if b.shapes]
+        if undrawn:
+            self.lost.append(f"the shapes of the bodies {', '.join(undrawn)}")
 
     # ---- numbers --------------------------------------------------------------------------------------------
 
@@ -185,9 +198,14 @@ class _Writer:
                 self.lost.append(f"the motion of joint '{name}' (its value at t = 0 is written)")
             v0, a0 = (record.v0, record.a0) if record is not None else (0.0, 0.0)
             return _Item(name, kind, "driven", start, v0, a0, record is not None and record.actuated)
+        q0, v0 = self._initial(coordinate.names[0]), self._initial(coordinate.velocity_names[0])
         if record is not None:
-            return _Item(name, kind, record.nature, record.q0, record.v0, record.a0, record.actuated)
-        return _Item(name, kind)
+            return _Item(name, kind, record.nature, q0, v0, record.a0, record.actuated)
+        return _Item(name, kind, "independent", q0, v0)
+
+    def _initial(self, name: str) -> float:
+        given = self.model.initial.get(name, 0.0)
+        return float(quantity(given) if isinstance(given, str) else given)
 
     def _drive(self, joint: Joint) -> None:
         drive = joint.drive
@@ -197,20 +215,36 @@ class _Writer:
         if joint.limits != (None, None):
             self.lost.append(f"the limits of joint '{joint.name}'")
 
-    def _cut(self, joint: Joint) -> Cut:
-        kind = {"spherical": "ball", "fixed": "solid"}.get(joint.kind)
-        if kind is None:
-            raise ModelError(f"joint '{joint.name}': ROBOTRAN cuts loops at balls, rods and bodies, not at a {joint.kind} joint")
+    def _say_lost(self) -> None:
+        """Parts of the model that the format has no words for, by name; those that came from a ROBOTRAN file are written."""
+        m, imported = self.model, self.model.imported
+        known = {r.name for kind in ("links", "forces", "sensors") for r in imported.get(kind, [])}
+        read = {i.name for n in known if n in m.loads for i in m.inputs.values() if i.name.startswith(f"{n}.")}
+        parts: dict[str, list[str]] = {
+            "constraint": [n for n, c in m.constraints.items() if isinstance(c, Equation)],
+            "load": [n for n in m.loads if n not in known],
+            "sensor": [n for n in m.sensors if n not in known],
+            "input": [n for n in m.inputs if n not in read],
+            "state": list(m.states), "output": list(m.outputs), "event": list(m.events),
+        }  # fmt: skip
+        self.lost += [f"the {kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in parts.items() if names]
+
+    def _cut(
+        self, what: str, name: str, kind: str, first: Frame, second: Frame, length: float | None = None, ignore: tuple[str, ...] = ()
+    ) -> Cut:
+        known = {"ball": "ball", "spherical": "ball", "rod": "rod", "body": "solid", "fixed": "solid"}.get(kind)
+        if known is None:
+            raise ModelError(f"{what}: ROBOTRAN cuts loops at balls, rods and bodies, not at a {kind} joint")
         paths = []
-        for frame in (joint.parent, joint.child):
+        for frame in (first, second):
             node = self.nodes[frame.body.name]
             position = (node.pose.inverse @ self._pose(frame)).p
-            if kind == "solid" and np.abs((node.pose.inverse @ self._pose(frame)).R - np.eye(3)).max() > ALIGNED:
-                raise ModelError(f"joint '{joint.name}': a body cut of ROBOTRAN needs frames aligned with their bodies")
+            if known == "solid" and np.abs((node.pose.inverse @ self._pose(frame)).R - np.eye(3)).max() > ALIGNED:
+                raise ModelError(f"{what}: a body cut of ROBOTRAN needs frames aligned with their bodies")
             named = frame.name is not None and frame.name in frame.body.frames
-            point = frame.name if named else "" if not position.any() else self._new_point(node, f"{joint.name}_cut", position)
+            point = frame.name if named else "" if not position.any() else self._new_point(node, f"{name}_cut", position)
             paths.append(f"{frame.body.name}.{point}" if point else frame.body.name)
-        return Cut(joint.name, kind, paths[0], paths[1])
+        return Cut(name, known, paths[0], paths[1], length, ignore)
 
     # ---- text -----------------------------------------------------------------------------------------------
 
@@ -227,6 +261,7 @@ class _Writer:
                 with out.block("gravity"):
                     out.coordinates(self._numbers(model.gravity))
                 self._write_points(out, self.nodes["ground"])
+                self._write_drawings(out, "ground")
             with out.block("bodytree"):
                 for name, node in with_points.items():
                     if name != "ground":
@@ -272,6 +307,28 @@ class _Writer:
                     if inertial.inertia[i, j]:
                         out.item(f"I{'xyz'[i]}{'xyz'[j]}", inertial.inertia[i, j])
             self._write_points(out, node)
+            self._write_drawings(out, node.body.name)
+
+    def _write_drawings(self, out: _Text, body: str) -> None:
+        if body not in self.drawings:
+            return
+        with out.block("graphics"), out.block("x3D"), out.block("x3D_shapes"):
+            for d in self.drawings[body]:
+                with out.block(d.kind):
+                    out.item("name", d.name)
+                    for tag, xyz in (("position", d.position), ("scale", d.scale), ("rotation", d.rotation)):
+                        out.triple(tag, xyz)
+                    for tag, (r, g, b) in d.colours.items():
+                        out.line(f'<{tag} R="{r:g}" G="{g:g}" B="{b:g}"/>')
+                    for tag, x in d.surface.items():
+                        out.item(tag, x)
+                    for tag in ("radius", "height"):
+                        if tag in d.size:
+                            out.item(tag, d.size[tag])
+                    if "x" in d.size:
+                        out.triple("size", [d.size[c] for c in "xyz"])
+                    if d.url:
+                        out.item("url", d.url)
 
     def _write_points(self, out: _Text, node: _Node) -> None:
         for name, position in node.points.items():
@@ -356,8 +413,11 @@ class _Text:
         self.line(f"<{tag}>{text}</{tag}>")
 
     def coordinates(self, position: Any) -> None:
-        with self.block("coordinates"):
-            for c, x in zip("xyz", position):
+        self.triple("coordinates", position)
+
+    def triple(self, tag: str, xyz: Any) -> None:
+        with self.block(tag):
+            for c, x in zip("xyz", xyz):
                 self.item(c, float(x))
 
     def block(self, tag: str) -> _Block:

@@ -22,7 +22,7 @@ from .toml_writer import key_text, pair_text, table_text
 #: Beyond so many changes a text is written anew.
 MOST_CHANGES = 400
 #: Keys of a file that stand before its tables.
-_LISTS = ("keep", "notes")
+_LISTS = ("keep", "notes", "unphysical", "guesses")
 
 #: Reads a model from its text, the folder of the files it names, and a variant.
 Read = Callable[[str, Path | None, str | None], Model]

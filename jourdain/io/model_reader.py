@@ -86,8 +86,8 @@ class ModelReader:
         for name in self.names.texts:
             with self.at(("expressions", name), f"expression '{name}'"):
                 self.names.find(name, "expression")
-        model.notes += data.get("notes", [])
-        model.keep += data.get("keep", [])
+        for key in ("notes", "keep", "unphysical", "guesses"):
+            getattr(model, key).extend(data.get(key, []))
         model.initial |= data.get("initial", {})
         model.analyses = {n: dict(item) for n, item in data.get("analyses", {}).items()}
         return model

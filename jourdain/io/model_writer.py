@@ -104,7 +104,8 @@ class ModelWriter:
         gravity, standard = self._gravity()
         parameters = {p.name: self._parameter(p) for p in m.parameter_set if p.name not in standard}
         document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": m.name, "gravity": gravity}
-        document |= {"notes": list(m.notes), "keep": list(m.keep), "parameters": parameters, "tables": {}, "expressions": {}}
+        document |= {k: list(getattr(m, k)) for k in ("notes", "keep", "unphysical", "guesses")}
+        document |= {"parameters": parameters, "tables": {}, "expressions": {}}
         document["inputs"] = {i.name: _short({"value": float(i.value), "unit": i.unit}, "value") for i in m.inputs.values()}
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
@@ -333,7 +334,10 @@ class ModelWriter:
             found["axis"] = self.axis(options["axis"])
         if "axes" in options:
             found["axes"] = [self.axis(e) for e in options["axes"]]
-        return found | {k: self.value(options[k]) for k in ("length", "mass", "centre", "inertia") if k in options}
+        found |= {k: self.value(options[k]) for k in ("length", "mass", "centre", "inertia") if k in options}
+        if "ignore" in options:
+            found["ignore"] = list(options["ignore"])
+        return found | {k: options[k] for k in ("convention",) if k in options}
 
     def _event(self, event: Any) -> dict[str, Any]:
         item: dict[str, Any] = {"guard": self.value(event.guard)}

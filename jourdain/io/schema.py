@@ -56,6 +56,10 @@ def _closure(*optional: str) -> Kind:
     return Kind(("a", "b"), optional)
 
 
+#: What a closure with ROBOTRAN's equations says besides.
+_ROBOTRAN = ("convention", "ignore")
+
+
 _BODY = {
     "mass": ("value", "mass in kg"),
     "com": ("vector", "centre of mass in m, in the body's frame"),
@@ -174,11 +178,12 @@ SECTIONS: dict[str, Section] = {
         "tension": ("value", "tension in N of self.length and self.rate, positive when it pulls: " + _LAW),
         "potential": ("value", "potential energy in J, for the energy balance"),
         "style": ("text", "how the link is drawn and named"),
+        "along": ("axis", "the one axis of the frame `axes` along which two points of a link move: its length is then signed"),
         "points": ("points", "two or more frames"),
         "a": ("frame", "first frame"),
         "b": ("frame", "second frame"),
         "frame": ("frame", "frame at whose origin the force acts"),
-        "axes": ("frame", "frame along whose axes the components are (default: the world's)"),
+        "axes": ("frame", "frame along whose axes the components (default: the world's) or the direction `along` are"),
         "reaction": ("frame", "frame that feels the opposite"),
         "stiffness": ("value6", "stiffness in N/m or N m/rad; six of a bushing"),
         "damping": ("value6", "damping in N s/m or N m s/rad; six of a bushing"),
@@ -205,7 +210,7 @@ SECTIONS: dict[str, Section] = {
         "friction": Kind(("joint", "coulomb"), ("viscous", "static", "stribeck", "smoothing")),
         "lugre": Kind(("joint", "coulomb", "static", "stribeck", "stiffness"), ("damping", "viscous")),
         "stop": Kind(("joint",), ("lower", "upper", "stiffness", "damping")),
-        "link": Kind(("points", "tension"), ("potential", "style")),
+        "link": Kind(("points", "tension"), ("potential", "style", "along", "axes")),
         "spring": Kind(("points",), ("stiffness", "length", "damping", "preload", "tension", "potential")),
         "damper": Kind(("points",), ("damping", "tension", "potential")),
         "rope": Kind(("points",), ("stiffness", "length", "damping", "tension", "potential")),
@@ -224,6 +229,8 @@ SECTIONS: dict[str, Section] = {
         "mass": ("value", "mass of the rod in kg"),
         "centre": ("value", "place of the rod's centre of mass as a fraction of its length"),
         "inertia": ("value", "transverse moment of inertia of the rod about its centre of mass in kg m²"),
+        "convention": ("text", "whose equations and multipliers a ball, body or rod has: jourdain or robotran"),
+        "ignore": ("texts", "directions x, y, z of the common ancestor in which a ball or body of ROBOTRAN is not held"),
         "expression": ("value", "what is zero: " + _LAW),
         "first": ("text", "driving joint"),
         "second": ("text", "driven joint"),
@@ -231,8 +238,8 @@ SECTIONS: dict[str, Section] = {
         "phase": ("value", "offset of the driven joint"),
         "points": ("points", "points the rope runs over"),
     }, ("kind",), {
-        **{k: _closure() for k in ("ball", "body", "spherical", "fixed")},
-        "rod": Kind(("a", "b", "length"), ("mass", "centre", "inertia")),
+        **{k: _closure(*_ROBOTRAN) for k in ("ball", "body")}, "spherical": _closure(), "fixed": _closure(),
+        "rod": Kind(("a", "b", "length"), ("mass", "centre", "inertia", "convention")),
         **{k: _closure("axis") for k in ("revolute", "prismatic", "cylindrical", "planar", "parallel")},
         "universal": _closure("axes"),
         "equation": Kind(("expression",)), "nonholonomic": Kind(("expression",)),
@@ -266,6 +273,8 @@ TOP: dict[str, tuple[str, str]] = {
     "gravity": ("vector", "acceleration of gravity in m/s² (default: 0, 0, -9.81)"),
     "notes": ("texts", "remarks"),
     "keep": ("texts", "channels to keep in results; all where none is named"),
+    "unphysical": ("texts", "bodies whose mass properties no body can have, taken as they stand"),
+    "guesses": ("texts", "initial values that only say where to begin when loops are closed"),
     "creation": ("creation", "order in which symbols were made; it fixes the order of operands and may be deleted"),
     "ground": ("ground", "shapes and frames of the ground"),
     "initial": ("quantities", "initial coordinates, velocities and states by name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Closures by name; a joint that closes a loop has its own kind.
 CLOSURES = ("ball", "body", "rod", "spherical", "fixed", "revolute", "prismatic", "cylindrical", "universal", "planar", "parallel")
+
+#: Whose equations a closure has: see :func:`jourdain.formalisms.loops.loop_closure.closure_rows`.
+CONVENTIONS = ("jourdain", "robotran")
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class Closure:
     options: dict[str, Any] = field(default_factory=dict, compare=False)
     #: inertia of a rod with mass at its ends, None for a massless one and other closures
     inertia: RodInertia | None = None
+    #: whose equations: "jourdain" (the second frame seen from the first) or "robotran" (the first seen from the second)
+    convention: str = "jourdain"
+    #: directions x, y, z of the common ancestor in which the points need not coincide ("robotran" alone)
+    ignore: tuple[str, ...] = ()
 
 
 @dataclass
@@ -87,11 +94,14 @@ class ConstraintMethods:
 
     def close(
         self, name: str, a: Body | Frame, b: Body | Frame, kind: str = "ball", axis: Any = "z", axes: Any = ("x", "y"), length: Any = None,
-        mass: Any = None, centre: Any = None, inertia: Any = None,
+        mass: Any = None, centre: Any = None, inertia: Any = None, convention: str = "jourdain", ignore: Sequence[str] = (),
     ) -> Closure:  # fmt: skip
         """Closes a loop between two frames as a joint of the given kind would: "ball" (3 equations; 2 in a plane),
         "body" (6), "rod" of a ``length`` (1), "revolute" (5), "prismatic" (5), "cylindrical" (4), "universal" (4), "planar" (3),
         "parallel" (2).  A rod may have a ``mass`` (see :meth:`rod`).
+
+        ``convention="robotran"`` writes the equations of a ball, body or rod as ROBOTRAN does, with the sign, scale and axes its
+        multipliers have; ``ignore`` names directions "x", "y", "z" of the common ancestor in which such a ball or body is not held.
         """
         self._unlocked(f"closure '{name}'")
         self._new_name(name, "constraint", self.constraints)
@@ -118,7 +128,10 @@ class ConstraintMethods:
         elif mass is not None:
             raise ModelError(f"{what}: only a rod has a mass=; give the mass to a body")
         matter = _rod_inertia(what, data, mass, centre, inertia) if kind == "rod" else None
-        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data, options, matter)
+        if convention != "jourdain" or ignore:
+            _check_convention(what, kind, convention, ignore)
+            options |= {"convention": convention} | ({"ignore": tuple(ignore)} if ignore else {})
+        item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data, options, matter, convention, tuple(ignore))
         if item.a.body is item.b.body:
             raise ModelError(f"{what} connects the body '{item.a.body.name}' with itself")
         self.constraints[name] = item
@@ -202,6 +215,18 @@ class ConstraintMethods:
     def rope_length(self, link: LinkForce, length: Any) -> Equation:
         """Holds the length of a link constant (or a function of time)."""
         return self.constraint(f"{link.name}.constant_length", link.length - value(length, link.name))
+
+
+def _check_convention(what: str, kind: str, convention: str, ignore: Sequence[str]) -> None:
+    if convention not in CONVENTIONS:
+        raise ModelError(f"{what}: convention '{convention}' is unknown; use one of {', '.join(CONVENTIONS)}")
+    if convention == "robotran" and kind not in ("ball", "body", "rod"):
+        raise ModelError(f"{what}: ROBOTRAN has no cut of kind '{kind}'; use 'ball', 'body' or 'rod', or leave convention= out")
+    if ignore and (convention != "robotran" or kind == "rod"):
+        raise ModelError(f"{what}: ignore={tuple(ignore)!r} is for a ball or body of convention='robotran'")
+    for axis in ignore:
+        if axis not in ("x", "y", "z"):
+            raise ModelError(f"{what}: ignore names the direction '{axis}'; use 'x', 'y', 'z'")
 
 
 def _rod_inertia(what: str, length: Expr, mass: Any, centre: Any, inertia: Any) -> RodInertia | None:

@@ -148,3 +148,5 @@ def _constraint(item: Any) -> Iterator[Any]:
             yield part if part is not None else "none"
     if item.inertia is not None:
         yield from ("rod's inertia", item.inertia.at_a, item.inertia.coupling, item.inertia.at_b)
+    if item.convention != "jourdain":
+        yield from (item.convention, *item.ignore)

@@ -293,6 +293,8 @@ class Copy:
         for name, start in other.initial.items():
             m.initial[self.name(name)] = -quantity(start) if only.get(name, name) in opposite else start
         m.keep += [self.name(name) for name in other.keep]
+        m.guesses += [self.name(name) for name in other.guesses]
+        m.unphysical += [self.name(name) for name in other.unphysical]
         m.notes += [f"{self.prefix}: {note}" for note in other.notes]
 
 

@@ -130,6 +130,9 @@ class LinkForce(Load):
     kind: str = "link"
     #: Constants of a law of a known kind, as given.
     given: dict[str, Any] = field(default_factory=dict, compare=False)
+    #: The one direction, in the axes of a frame, along which the two points move against each other: the length is then signed.
+    along: Vector | None = None
+    axes: Frame | None = None
 
     @classmethod
     def symbols(cls, name: str) -> tuple[Expr, Expr]:
@@ -160,14 +163,17 @@ class LinkForce(Load):
     @property
     def signature(self) -> tuple[Expr | Frame | Coordinate | str | None, ...]:
         """Points, readings, tension."""
-        return *self.points, self.length, self.rate, self.tension
+        direction = () if self.along is None else (*self.along, self.axes)
+        return *self.points, self.length, self.rate, self.tension, *direction
 
     def copied(self, copy: Copy, name: str) -> LinkForce:
         """Between the copies of its points."""
         points = tuple(copy.frame(p) for p in self.points)
         given = {k: copy.any(e) for k, e in self.given.items()}
         length, rate = copy.new[self.length], copy.new[self.rate]
-        return LinkForce(name, points, length, rate, copy.expr(self.tension), copy.expr(self.potential), self.kind, given)
+        along = None if self.along is None else copy.mirror.vector(copy.vector(self.along))
+        axes = None if self.axes is None else copy.frame(self.axes)
+        return LinkForce(name, points, length, rate, copy.expr(self.tension), copy.expr(self.potential), self.kind, given, along, axes)
 
 
 @dataclass

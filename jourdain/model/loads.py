@@ -14,7 +14,7 @@ from .bodies import Body, Frame
 from .joints import Joint
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
 from .sensors import Sensor
-from .values import number, value, vector
+from .values import number, unit_axis, value, vector
 
 if TYPE_CHECKING:
     from .parameters import Parameters
@@ -173,10 +173,14 @@ class LoadMethods:
 
     # -- links between points -------------------------------------------------------------------------------------
 
-    def link(self, name: str, *points: Body | Frame, law: Law | Any, kind: str = "link") -> LinkForce:
+    def link(
+        self, name: str, *points: Body | Frame, law: Law | Any, kind: str = "link", along: Any = None, axes: Body | Frame | None = None
+    ) -> LinkForce:
         """A tension between two points, or along a line over further points (pulleys, via points).
 
-        ``law(z, rate, t)`` gives the tension (N, positive when it pulls) from the length z (m) and its rate.
+        ``law(z, rate, t)`` gives the tension (N, positive when it pulls) from the length z (m) and its rate. Two points that move against
+        each other along one axis of a frame alone, say ``along="z", axes=frame``, have as z the signed displacement of the second one:
+        it may pass through zero, where a length has no direction.
         """
         self._load_name(name, name)
         if len(points) < 2:
@@ -185,8 +189,17 @@ class LoadMethods:
         z, rate = LinkForce.symbols(name)
         given = law(z, rate, self.time) if callable(law) else law
         load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'"), kind=kind)
+        if along is not None:
+            self._along(load, along, axes)
         self.loads[name] = load
         return load
+
+    def _along(self, load: LinkForce, axis: Any, axes: Body | Frame | None) -> None:
+        """Gives a link the direction in which its length is counted."""
+        what = f"link '{load.name}'"
+        if len(load.points) != 2 or axes is None:
+            raise ModelError(f"{what}: along={axis!r} is for two points and needs axes=, the frame that has this axis")
+        load.along, load.axes = unit_axis(axis, what), self._frame(axes, what)
 
     def spring(
         self, name: str, a: Body | Frame, b: Body | Frame, stiffness: Any, length: Any, damping: Any = 0.0, preload: Any = 0.0

@@ -63,6 +63,10 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         self.expressions: dict[str, Expr] = {}
         #: Initial coordinates, velocities and states by name: SI numbers or text with a unit.
         self.initial: dict[str, Any] = {}
+        #: Names in ``initial`` whose values only say where to begin when loops are closed (dependent coordinates of a foreign file).
+        self.guesses: list[str] = []
+        #: Bodies whose mass properties no body can have, taken from a foreign file as they stand: they are not checked.
+        self.unphysical: list[str] = []
         #: Analyses to run, by name: the verb under "verb" and its options.
         self.analyses: dict[str, dict[str, Any]] = {}
         #: Channels to keep in results; empty for all.
@@ -229,6 +233,9 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
             raise ModelError(
                 f"joint '{joint.name}': a quaternion cannot be prescribed by a function; use an orientation sequence such as 'xyz'"
             )
+        for name in (*c.names, *c.velocity_names):  # what is prescribed starts where its motion says
+            self.initial.pop(name, None)
+            self.guesses = [n for n in self.guesses if n != name]
         return c
 
     # -- whole model ----------------------------------------------------------------------------------------------
@@ -239,14 +246,25 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         return spanning_tree(self)
 
     def check(self) -> None:
-        """Physical checks of every body with the present parameter values."""
+        """Physical checks of every body with the present parameter values (those in ``unphysical`` apart)."""
+        for name, error in self.mass_faults().items():
+            if name not in self.unphysical:
+                raise error
+
+    def mass_faults(self) -> dict[str, ModelError]:
+        """Bodies whose mass properties are impossible with the present parameter values, and what is wrong."""
         items = list(self.bodies.values())
         flat = [e for b in items for e in (b.mass, *b.moment, *b.inertia.entries)]
         self._check_parameters(items)
         numbers = np.array([float(x) for x in self._parameters.evaluate(flat)]).reshape(-1, 10)
+        found: dict[str, ModelError] = {}
         for body, row in zip(items, numbers, strict=True):
             xx, yy, zz, xy, xz, yz = row[4:]
-            check_mass_properties(body.name, row[0], row[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+            try:
+                check_mass_properties(body.name, row[0], row[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+            except ModelError as error:
+                found[body.name] = error
+        return found
 
     def _check_parameters(self, bodies: Iterable[Body]) -> None:
         own = set(self._parameters.symbols)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
@@ -29,6 +30,21 @@ class Topology:
 
     branches: tuple[Branch, ...]
     cuts: tuple[Joint, ...]
+
+    @cached_property
+    def _parents(self) -> dict[str, Body]:
+        return {b.body.name: (b.joint.child if b.reverse else b.joint.parent).body for b in self.branches}
+
+    def _chain(self, body: Body) -> list[Body]:
+        """From the ground to a body."""
+        chain = [body]
+        while chain[-1].name in self._parents:
+            chain.append(self._parents[chain[-1].name])
+        return chain[::-1]
+
+    def common(self, a: Body, b: Body) -> Body:
+        """The youngest body on the way to both."""
+        return [x for x, y in zip(self._chain(a), self._chain(b), strict=False) if x is y][-1]
 
 
 def spanning_tree(model: Model) -> Topology:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jourdain import JourdainError, Model, ModelError
+from jourdain import JourdainError, Model, ModelError, load_model
 from jourdain.io import read_mbs, write_mbs
+from jourdain.io.analyses import starting
 from jourdain.io.mbs_data import Cut, ForcePoint, JointData, Link, SensorPoint, UserVariable
+from jourdain.io.notes import LeftOut
+from tests.io.mbs_files import between, body, joint, mbs, point
 from tests.reference import ReferenceTree
 
 DATA = Path(__file__).parent.parent / "data" / "robotran"
@@ -141,7 +144,114 @@ def test_loops_links_and_natures() -> None:
     assert [j.nature for j in imported["joints"]] == ["independent", "dependent", "driven", "dependent"]
     assert imported["joints"][1].actuated and imported["joints"][0].v0 == 20.0
     assert all(model.frame(p) for c in imported["cuts"] for p in (c.first, c.second))
-    assert model.notes == ["the element <novelty> is not read"]
+    assert model.notes[0] == "the element <novelty> is not read"
+
+
+NOTED = CAR.replace(
+    "<nature>dependent</nature><actuated/>", "<nature>dependent</nature><actuated/><extforce name='push'/><symbols><q/></symbols>"
+)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "the element <extforce> is not read: 'push' of joint 'pitch'",
+        "the element <novelty> is not read",
+        "forces of links are programs in ROBOTRAN; here they are inputs, zero until given: 'spring', 'bush'",
+        "external forces are programs in ROBOTRAN; here they are inputs, zero until given: 'F1'",
+        "driven joints are held at their initial values; give their motions with model.drive: 'swing'",
+        "initial accelerations are not taken over, they follow from the forces: 'x'",
+        "user models are records in model.imported alone: 'tyre'",
+        "user variables are records in model.imported alone: 'u'",
+    ],
+)
+def test_what_is_left_out_is_said_by_name(note: str) -> None:
+    assert note in read_mbs(NOTED).notes
+
+
+def test_it_is_said_by_one_warning() -> None:
+    with pytest.warns(LeftOut, match="the element <novelty> is not read") as caught:
+        model = read_mbs(NOTED)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert not any("symbols" in note for note in model.notes)  # an empty table says nothing
+
+
+PROGRAM = """
+# h[1] = mbs_data.q[1]
+def user_cons_hJ(h, Jac, mbs_data, tsim):
+    \"\"\"h[1] = 0\"\"\"
+{}
+    return
+"""
+
+
+@pytest.mark.parametrize(
+    "name, empty, written",
+    [
+        ("user_cons_hJ.py", PROGRAM.format(""), PROGRAM.format("    h[1] = mbs_data.q[1]\n")),
+        (
+            "user_cons_hJ.c",
+            '#include "math.h"\nvoid user_cons_hJ(double *h, double **Jac, MbsData *mbs_data, double tsim)\n{\n/* h[1] = 0; */ // h\n}\n',
+            "void user_cons_hJ(double *h)\n{\n  h[1] = q[1];\n}\n",
+        ),
+        (
+            "user_cons_hJ.m",
+            "function [h,Jac] = user_cons_hJ(mbs_data,tsim)\n% h(1) = 0\nglobal MBS_user\nh = zeros(Nuc,1);\nreturn\n",
+            "function [h,Jac] = user_cons_hJ(mbs_data,tsim)\nh(1) = q(1);\n",
+        ),
+    ],
+)
+def test_programs_of_the_project_are_named(name: str, empty: str, written: str, tmp_path: Path) -> None:
+    (tmp_path / "dataR").mkdir()
+    (tmp_path / "userfctR").mkdir()
+    (tmp_path / "dataR" / "car.mbs").write_text(CAR)
+    for text, expected in ((empty, 0), (written, 1)):
+        (tmp_path / "userfctR" / name).write_text(text)
+        notes = read_mbs(tmp_path / "dataR" / "car.mbs").notes
+        assert sum(f"the program {name} is not read: constraints" in note for note in notes) == expected
+
+
+def test_impossible_inertias_are_taken_as_they_stand(tmp_path: Path) -> None:
+    text = CAR.replace("<Ixx>1</Ixx><Iyy>1</Iyy><Izz>1</Izz>", "<Iyy>1</Iyy>")
+    model = read_mbs(text)
+    (note,) = [n for n in model.notes if "mass properties" in n]
+    assert "'arm'" in note and "triangle inequality" in note
+    model.save(tmp_path / "car.toml")
+    outer = Model("outer")
+    outer.include(model, "part")
+    for m in (model, load_model(tmp_path / "car.toml"), outer):
+        m.check()
+        assert m.compile().nv == 3
+    model.unphysical.clear()
+    with pytest.raises(ModelError, match="body 'arm': principal inertias"):
+        model.check()
+
+
+def test_the_start_is_that_of_the_file() -> None:
+    open_chain = CAR[: CAR.index("<cuts>")] + CAR[CAR.index("<links>") :]
+    model = read_mbs(open_chain)
+    assert model.initial == {"x.displacement": 1.0, "x.displacement_rate": 20.0} and model.guesses == []
+    _, start = starting(model, {})
+    assert (start["x.displacement"], start["x.displacement_rate"]) == (1.0, 20.0)
+    other = read_mbs(open_chain)
+    other.drive(other.joints["x"], lambda t: 1.0 + 20.0 * t)
+    assert other.initial == {}
+    assert starting(other, {})[1].q.tolist() == [0.0, 0.0]
+
+
+def test_independent_joints_keep_their_start_and_dependent_ones_begin_there() -> None:
+    bar = body("a", ("base", "origin"), [joint("ja", "R2", q0=0.4, v0=2.0)], [point("tip", (0.5, 0.0, 0.0))])
+    rocker = body("b", ("base", "right"), [joint("jb", "R2", "dependent", q0=1.9)], [point("tip", (0.5, 0.0, 0.0))])
+    text = mbs(
+        "bars", [point("right", (1.2, 0.0, 0.0))], [bar, rocker], between("rod", "rod", ("a", "tip"), ("b", "tip"), "<length>0.6</length>")
+    )
+    model = read_mbs(text)
+    assert model.initial == {"ja.angle": 0.4, "ja.angle_rate": 2.0, "jb.angle": 1.9} and model.guesses == ["jb.angle"]
+    _, start = starting(model, {})
+    assert (start["ja.angle"], start["ja.angle_rate"]) == (0.4, 2.0)
+    tips = [np.array([x + 0.5 * np.cos(q), -0.5 * np.sin(q)]) for x, q in ((0.0, 0.4), (1.2, start["jb.angle"]))]
+    assert np.linalg.norm(tips[1] - tips[0]) == pytest.approx(0.6, abs=1e-10)
+    assert 0.0 < abs(start["jb.angle"] - 1.9) < 0.5
 
 
 def test_driven_joints_are_locked_or_free(rng: np.random.Generator) -> None:
@@ -174,6 +284,27 @@ def test_written_file_reads_back(source: Any, tmp_path: Path, rng: np.random.Gen
     for kind in ("joints", "cuts", "links", "forces", "sensors", "user_models", "user_variables"):
         assert sorted(copy.imported[kind], key=repr) == sorted(model.imported[kind], key=repr)
     same_dynamics(model, copy, rng)
+
+
+def test_drawings_are_written(tmp_path: Path) -> None:
+    xyz = "<x>{}</x><y>{}</y><z>{}</z>"
+    pose = (
+        f"<position>{xyz.format(0.1, 0.2, 0.3)}</position><scale>{xyz.format(1, 2, 1)}</scale><rotation>{xyz.format(0, 0.5, 0)}</rotation>"
+    )
+    look = '<color R="10" G="20" B="255"/><specularColor R="1" G="2" B="3"/><shininess>250</shininess><transparency>0.5</transparency>'
+    shapes = (
+        f"<box><name>hull</name>{pose}{look}<size>{xyz.format(3, 1, 0.5)}</size></box>"
+        f"<cylinder><name>axle</name>{pose}<radius>0.2</radius><height>1.5</height></cylinder>"
+        "<inline><name>mesh</name><url>PRJPATH/animationR/a.wrl</url></inline>"
+    )
+    graphics = f"<graphics><x3D><x3D_shapes>{shapes}</x3D_shapes></x3D></graphics>"
+    model = read_mbs(CAR.replace("<mass>5</mass>", f"<mass>5</mass>{graphics}").replace("</gravity>", f"</gravity>{graphics}"))
+    drawings = model.imported["drawings"]
+    assert [(d.body, d.kind) for d in drawings] == [(b, k) for b in ("ground", "arm") for k in ("box", "cylinder", "inline")]
+    assert drawings[0].colours == {"color": (10.0, 20.0, 255.0), "specularColor": (1.0, 2.0, 3.0)}
+    assert drawings[0].surface == {"shininess": 250.0, "transparency": 0.5}
+    assert write_mbs(model, tmp_path / "m.mbs") == []
+    assert read_mbs(tmp_path / "m.mbs").imported["drawings"] == drawings
 
 
 def skewed() -> Model:
@@ -214,6 +345,35 @@ def test_ball_cut_of_a_model_is_written(tmp_path: Path) -> None:
     assert [float(x) for x in copy.frame("b.close_cut").position] == [1.0, 0.0, 0.0]
 
 
+def test_closures_and_starts_of_a_model_are_written_and_the_rest_is_named(tmp_path: Path, rng: np.random.Generator) -> None:
+    m = Model("loops")
+    a, b, c = (m.body(n, mass=1.0, inertia=(1, 1, 1), com=(0.1, 0.2, 0.0)) for n in "abc")
+    m.revolute("j1", m.ground, a, axis="y")
+    m.revolute("j2", a.at(1, 0, 0), b, axis="z")
+    m.revolute("j3", m.ground.at(0, 2, 0), c, axis="x")
+    m.close("ball", b.at(1, 0, 0), m.ground.at(1, 0.5, 0), "ball")
+    m.close("rod", b.at(0, 1, 0), c.at(0, 0, 1), "rod", length=1.7)
+    m.close("weld", a.at(1, 0, 1), c, "body", convention="robotran", ignore=["y"])
+    m.initial |= {"j1.angle": "30 deg", "j2.angle_rate": 2.0}
+    m.spring("spring", a, c, 100.0, 1.0)
+    m.sensor("eye", b)
+    m.constraint("gear", m.joints["j1"].position - 2.0 * m.joints["j3"].position)
+    u = m.input("u")
+    m.output("twice", 2.0 * u)
+    lost = write_mbs(m, tmp_path / "m.mbs")
+    assert lost == ["the constraint gear", "the load spring", "the sensor eye", "the input u", "the output twice"]
+    copy = read_mbs(tmp_path / "m.mbs")
+    assert [(k.name, k.kind, k.length, k.ignore) for k in copy.imported["cuts"]] == [
+        ("ball", "ball", None, ()), ("rod", "rod", 1.7, ()), ("weld", "solid", None, ("y",)),
+    ]  # fmt: skip
+    assert {n: x for n, x in copy.initial.items() if x} == {"j1.angle": pytest.approx(np.pi / 6), "j2.angle_rate": 2.0}
+    q = rng.normal(size=3)
+    ours, theirs = (s.compile().function("constraints")(np.zeros(1), q)[0] for s in (m, copy))
+    np.testing.assert_allclose(theirs[:3], -ours[:3], atol=1e-14)
+    np.testing.assert_allclose(theirs[3], 1.7 * ours[3], atol=1e-14)
+    np.testing.assert_allclose(theirs[4:], ours[4:-1], atol=1e-14)
+
+
 def test_what_robotran_cannot_say_is_an_error(tmp_path: Path) -> None:
     m = Model("ball")
     m.spherical("s", m.ground, m.body("a", mass=1.0))
@@ -250,3 +410,11 @@ def test_circle_of_parents_is_reported() -> None:
     text = CAR.replace(form.format("base", "origin"), form.format("arm", "B"))
     with pytest.raises(JourdainError, match="not connected to the ground"):
         assert read_mbs(text).topology
+
+
+def test_a_hinge_that_an_impossible_inertia_leaves_without_inertia_is_named() -> None:
+    """The file's Iyy alone compiles, but the arm's last joint turns about z: nothing resists it."""
+    open_chain = CAR[: CAR.index("<cuts>")] + CAR[CAR.index("<links>") :]
+    system = read_mbs(open_chain.replace("<Ixx>1</Ixx><Iyy>1</Iyy><Izz>1</Izz>", "<Iyy>1</Iyy>")).compile()
+    with pytest.raises(ModelError, match="mass matrix is singular: 'roll.angle' meets no inertia"):
+        system.simulate(system.state({}), 0.1)

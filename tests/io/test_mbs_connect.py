@@ -43,7 +43,7 @@ def declared() -> jd.Model:
     bars = [m.body(n, mass=1.0, com=(0.25, 0, 0), inertia=(0.01, 0.02, 0.02)) for n in "ab"]
     m.revolute("ja", m.ground, bars[0], axis="y")
     m.revolute("jb", m.ground.at(1.2, 0, 0), bars[1], axis="y")
-    m.rod("bar", bars[0].at(0.5, 0, 0), bars[1].at(0.5, 0, 0), length=0.6)
+    m.close("bar", bars[0].at(0.5, 0, 0), bars[1].at(0.5, 0, 0), "rod", length=0.6, convention="robotran")
     m.link("spring", m.ground.at(0.3, 0, 1.0), bars[0].at(0.5, 0, 0), law=m.input("spring.tension"))
     w = [m.input(f"push.{c}") for c in ("fx", "fy", "fz", "tx", "ty", "tz")]
     m.load("push", bars[0].at(0.5, 0, 0), force=w[:3], torque=w[3:])
@@ -68,4 +68,4 @@ def test_ignored_directions_of_a_cut_are_left_out() -> None:
         "<length>0.6</length></rod>", "<ignore><y/><z/></ignore></ball>"
     )
     system = jd.read_mbs(text).compile()
-    assert [r.name for r in system.equations_of_motion.rows] == ["bar.x"]
+    assert [r.name for r in system.equations_of_motion.rows] == ["bar[1]"]

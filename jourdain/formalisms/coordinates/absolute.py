@@ -19,6 +19,7 @@ from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
 from ...model.joints import Coordinate, Drive, Joint, Motion
 from ...model.model import Model
+from ...model.topology import Topology
 from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, neg, sub, symbol
 from ...symbolic.functions import cos, sin
@@ -82,6 +83,11 @@ class AbsoluteKinematics:
         missing = [b.name for b in model.bodies.values() if b.name not in self.poses]
         if missing:
             raise ModelError(f"body '{missing[0]}' has no pose; give one for each of {', '.join(model.bodies)}")
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Which bodies hang on which."""
+        return self.model.topology
 
     def pose(self, frame: Frame | Body) -> BodyPose:
         """Pose of the body that carries a frame."""

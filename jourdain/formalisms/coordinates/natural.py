@@ -335,7 +335,7 @@ class NaturalCoordinates:
 
 def _declared(model: Model) -> list[Declared]:
     closures = [cut_joint_closure(j) for j in model.joints.values() if j.kind in _KEPT]
-    closures += [c for c in model.constraints.values() if isinstance(c, Closure)]
+    closures += [c for c in model.constraints.values() if isinstance(c, Closure) and not c.ignore]
     return [Declared(c.name, c.kind, c.a, c.b, c.data if isinstance(c.data, Vector) else None) for c in closures]
 
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ...model.bodies import Frame
 from ...model.constraints import Closure
-from ...symbolic.expr import ONE, TWO, Expr, add, div, mul
+from ...symbolic.expr import HALF, ONE, TWO, Expr, add, div, mul
 from ...symbolic.vectors import AXES, NULL, Vector
 from ..tree.kinematics import Kinematics
 from ..tree.links import Freedom, Map
-from .loop_closure import perpendiculars
+from .loop_closure import ancestor_axes, perpendiculars
 
 #: Φ_z of one row by column, and Φ̇_z ż.
 Rates = tuple[dict[int, Expr], Expr]
@@ -41,6 +41,8 @@ class ClosureRates:
     def rows(self) -> list[Rates]:
         """Φ_z and Φ̇_z ż of all rows."""
         kind, data, a = self.closure.kind, self.closure.data, self.closure.a
+        if self.closure.convention == "robotran":
+            return self._robotran()
         gap = _difference(self._point(self.closure.b), self._point(a))
         if kind == "rod":  # (38), scaled so that the multiplier is the force along the rod
             jacobian, rate = _product(gap, gap)
@@ -63,6 +65,34 @@ class ClosureRates:
             return [_product(self._vector(a, e), gap) for e in (u, w)] + aligned
         return aligned if kind == "parallel" else coincident + aligned
 
+    def _robotran(self) -> list[Rates]:
+        """In the order of :func:`jourdain.formalisms.loops.loop_closure.robotran_rows`."""
+        a, b = self.closure.a, self.closure.b
+        gap = _difference(self._point(a), self._point(b))
+        if self.closure.kind == "rod":
+            jacobian, rate = _product(gap, gap)
+            return [({j: mul(HALF, e) for j, e in jacobian.items()}, mul(HALF, rate))]
+        axes = [Moving(e, NULL, NULL, {}) for e in ancestor_axes(self.kinematics, self.base, self.closure)]
+        rows = [_product(e, gap) for c, e in zip("xyz", axes, strict=True) if c not in self.closure.ignore]
+        if self.closure.kind == "body":
+            spin = _difference(self._spin(a), self._spin(b))
+            rows += [({j: e.x.dot(s) for j, s in spin.slopes.items()}, e.x.dot(spin.rate)) for e in axes]
+        return rows
+
+    def _spin(self, frame: Frame) -> Moving:
+        """Angular velocity, its rate, and what unit joint velocities add to it."""
+        k, base = self.kinematics, self.base
+        slopes: dict[int, Vector] = {}
+        i = k.place(frame).link
+        while i != base:
+            link = k.tree.links[i]
+            for f in link.freedoms:
+                turning = f.velocities(self._scaled(i, f), NULL)[1]
+                if not turning.is_zero:
+                    slopes[f.index] = slopes.get(f.index, NULL) + turning
+            i = link.parent
+        return Moving(k.angular_velocity(frame, base), k.angular_acceleration(frame, base, acceleration=False), NULL, slopes)
+
     def _point(self, frame: Frame) -> Moving:
         k, base = self.kinematics, self.base
         place = k.place(frame)
@@ -81,15 +111,7 @@ class ClosureRates:
         k, base = self.kinematics, self.base
         u = k.rotation(frame, base) @ own
         w, alpha = k.angular_velocity(frame, base), k.angular_acceleration(frame, base, acceleration=False)
-        slopes: dict[int, Vector] = {}
-        i = k.place(frame).link
-        while i != base:
-            link = k.tree.links[i]
-            for f in link.freedoms:
-                turning = f.velocities(self._scaled(i, f), NULL)[1]
-                if not turning.is_zero:
-                    slopes[f.index] = slopes.get(f.index, NULL) + turning.cross(u)
-            i = link.parent
+        slopes = {j: w.cross(u) for j, w in self._spin(frame).slopes.items()}
         return Moving(u, w.cross(u), alpha.cross(u) + w.cross(w.cross(u)), slopes)
 
     def _scaled(self, link: int, freedom: Freedom) -> Map:

@@ -45,21 +45,54 @@ class RelativePose:
 
 
 class RowParts(NamedTuple):
-    """One scalar equation of a closure with the force and torque on the second frame that a unit multiplier means."""
+    """One scalar equation of a closure with the force and torque on the second frame that a unit multiplier means.
+
+    ``velocity`` is what vanishes with ḣ on the constraint and is simpler than it (None: ḣ itself).
+    """
 
     h: Expr
     force: Vector
     torque: Vector
+    velocity: Expr | None = None
 
 
 def closure_rows(kinematics: Kinematics, closure: Closure) -> list[RowParts]:
-    """All rows of a closure (those that hold by themselves included), in the common ancestor's axes."""
+    """All rows of a closure (those that hold by themselves included), in the common ancestor's axes.
+
+    They are products of the second frame's position and axes with the first's, or ROBOTRAN's if the closure's convention says so.
+    """
     pose = RelativePose(kinematics, closure.a, closure.b)
+    if closure.convention == "robotran":
+        return robotran_rows(kinematics, pose, closure)
     if closure.kind == "rod":
         # scaled so that the multiplier is the force along the rod
         length = closure.data
         return [RowParts(mul(HALF, (pose.d.dot(pose.d) - length * length) / length), pose.d * (1.0 / length), NULL)]
     return joint_rows(pose, closure.kind, closure.data)
+
+
+def robotran_rows(kinematics: Kinematics, pose: RelativePose, closure: Closure) -> list[RowParts]:
+    """Rows of the program ROBOTRAN (Modeling Multibody Systems with ROBOTRAN, 2024, section 3.2.3, and the code it generates).
+
+    With E the axes of the youngest common ancestor body: ball E^T(x_1 − x_2); rod ½(|x_1 − x_2|² − l²); body those of a ball and
+    (A B^T)_32, (A B^T)_13, (A B^T)_21, the small rotation of the first frame against the second, whose rate is taken as E^T(ω_1 − ω_2).
+    So λ is the force and torque of the second body on the first, that of a rod the compressive force divided by the length.
+    """
+    if closure.kind == "rod":
+        return [RowParts(mul(HALF, pose.d.dot(pose.d) - closure.data * closure.data), pose.d, NULL)]
+    E = ancestor_axes(kinematics, pose.base, closure)
+    rows = [_along(pose, -e) for c, e in zip("xyz", E, strict=True) if c not in closure.ignore]
+    if closure.kind == "body":
+        spin = kinematics.angular_velocity(closure.a, pose.base) - kinematics.angular_velocity(closure.b, pose.base)
+        A, B = ([R.T @ e for e in E] for R in (pose.A, pose.B))
+        rows += [RowParts(A[(k + 2) % 3].dot(B[(k + 1) % 3]), NULL, -e, e.dot(spin)) for k, e in enumerate(E)]
+    return rows
+
+
+def ancestor_axes(kinematics: Kinematics, base: int, closure: Closure) -> tuple[Vector, ...]:
+    """Axes of the youngest common ancestor body of both frames, in the axes of the base."""
+    R = kinematics.rotation(kinematics.topology.common(closure.a.body, closure.b.body), base)
+    return AXES if R.is_identity else tuple(R.column(i) for i in range(3))
 
 
 def joint_rows(pose: RelativePose, kind: str, data: object) -> list[RowParts]:
@@ -138,4 +171,7 @@ def measured_coordinate(kinematics: Kinematics, joint: Joint) -> tuple[Expr, Vec
     )
 
 
-__all__ = ["RelativePose", "RowParts", "closure_rows", "cut_joint_closure", "joint_rows", "measured_coordinate", "perpendiculars"]
+__all__ = [
+    "RelativePose", "RowParts", "ancestor_axes", "closure_rows", "cut_joint_closure", "joint_rows", "measured_coordinate", "perpendiculars",
+    "robotran_rows",
+]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -111,7 +111,7 @@ class _LoadsOnBodies(Equations):
         if not self._positive:
             return rows  # type: ignore[no-any-return]
         simple = substitute([r.expression for r in rows], self._positive)
-        return [Row(r.name, e, r.nonholonomic) for r, e in zip(rows, simple, strict=True)]
+        return [replace(r, expression=e) for r, e in zip(rows, simple, strict=True)]
 
     def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         super().add_wrench(frame, force, torque, base, wrenches)

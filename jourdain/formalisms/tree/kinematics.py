@@ -7,7 +7,10 @@ their youngest common ancestor, where trivial equations vanish).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from ...model.bodies import Body, Frame
+from ...model.topology import Topology
 from ...symbolic.expr import ONE, TWO, ZERO, Expr
 from ...symbolic.vectors import IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
 from .links import STILL, Freedom, Link, LinkMotion, Map
@@ -27,6 +30,11 @@ class Kinematics:
         self._positions: dict[tuple[int, int], Vector] = {}
         self._rates: dict[tuple[int, int], tuple[Vector, Vector]] = {}
         self._accelerations: dict[tuple[int, int, bool], LinkMotion] = {}
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Which bodies hang on which."""
+        return self.tree.model.topology
 
     # -- links ----------------------------------------------------------------------------------------------------
 

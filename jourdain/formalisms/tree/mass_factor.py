@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...errors import ModelError
 from ...symbolic.expr import ONE, ZERO, Expr, div, mul, sub
 from .composite_body import mass_matrix
 from .links import Wrench
@@ -46,4 +47,11 @@ def accelerations_by_factor(tree: Tree, forces: Sequence[Expr], external: Mappin
     """v̇ = M⁻¹(τ − c) through the factored mass matrix."""
     bias = inverse_dynamics(tree, external, acceleration=False)
     right = [sub(f, c) for f, c in zip(forces, bias, strict=True)]
-    return SparseFactor(mass_matrix(tree)).solve(right)
+    M = mass_matrix(tree)
+    for c in tree.coordinates:
+        i = tree._velocity_index[id(c)]
+        if M[i][i] is ZERO:
+            raise ModelError(
+                f"the mass matrix is singular: '{c.names[0]}' meets no inertia; give the body it moves inertia about its axis, or lock it"
+            )
+    return SparseFactor(M).solve(right)

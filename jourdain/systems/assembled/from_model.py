@@ -372,7 +372,7 @@ class DirectorAssembly:
         for item in self.model.constraints.values():
             if isinstance(item, Equation):
                 self._rows(item.name, [Row("multiplier", self.eq.resolve([item.expression])[0], item.nonholonomic)])
-            elif item.kind in PAIRS:
+            elif item.kind in PAIRS and not item.ignore:
                 self._pair(item.name, item)
             else:
                 self._rows(item.name, [Row(f"row{i + 1}", r.h, False) for i, r in enumerate(closure_rows(self.eq.kinematics, item))])
@@ -466,6 +466,8 @@ class DirectorAssembly:
 
     def _spring(self, load: LinkForce) -> bool:
         """A linear spring and damper between two points, keeping energy balance and momenta exactly."""
+        if load.along is not None:  # its length is signed
+            return False
         a, b = load.points
         carriers, blocks, places = (self._carrier(a.body), self._carrier(b.body)), self._attached(a, b), self._places(a, b)
         values = {k: self._number(load.given.get(k, ZERO)) for k in ("stiffness", "length", "damping", "preload")}

@@ -103,8 +103,9 @@ class TreeSystem(System):
 
     def set_parameters(self, **changes: Any) -> None:
         """Changes parameter values; nothing is compiled again."""
-        merged = self.parameters | changes
-        self._take(self.model.parameter_set.values(merged))
+        values = self.model.parameter_set.values(self.parameters | changes)
+        self.equations_of_motion.check_parameters(values)
+        self._take(values)
 
     def _take(self, values: np.ndarray) -> None:
         """Gives parameter values to everything compiled."""
@@ -121,6 +122,8 @@ class TreeSystem(System):
         values = self._parameters if parameters is None else parameters
         if np.shape(values) != self._parameters.shape:
             raise InputError(f"'{self.model.name}': {np.size(values)} values are given for its {len(self._parameters)} parameters")
+        if parameters is not None:
+            self.equations_of_motion.check_parameters(values)
         new.__dict__.update(self.__dict__, _functions={}, _idle={}, _parameters=np.array(values, dtype=float))
         return new
 
