@@ -140,6 +140,18 @@ def test_independent_initial_values_are_kept_and_the_rest_is_closed() -> None:
     np.testing.assert_allclose(found.x, state.x, rtol=1e-10, atol=1e-10)
 
 
+def test_guesses_of_the_model_are_not_kept() -> None:
+    """The first coordinate is kept although the guesses of the others do not fit."""
+    m, state = closed_four_bar()
+    s = state.system
+    first, *others = s.coordinate_names
+    m.initial = {first: 0.7, f"{first}_rate": 3.0} | {n: float(state[n]) + 0.05 for n in others}
+    m.guesses = list(others)
+    np.testing.assert_allclose(s.assemble().x, state.x, rtol=1e-10, atol=1e-10)
+    m.guesses = []
+    assert abs(s.assemble()[first] - 0.7) > 1e-3
+
+
 def test_initial_values_that_do_not_fit_are_the_guess() -> None:
     m, state = closed_four_bar()
     s = state.system
