@@ -346,7 +346,7 @@ class DescriptorFormulation(FormulatedSystem):
     formulation.
     """
 
-    def __init__(self, reference: System, formulation: str, make: Any, reduction: str = "kkt", **options: Any) -> None:
+    def __init__(self, reference: System, formulation: str, make: Any, reduction: str = "partition", **options: Any) -> None:
         from ..solvers.constraints.reductions import reduction as known
 
         super().__init__(reference)
@@ -357,7 +357,7 @@ class DescriptorFormulation(FormulatedSystem):
         self._reduce = known(reduction)
         self.descriptor: Descriptor = make(reference.model, **options)
         self._key = " ".join([self.descriptor.name, *(f"{k}={v}" for k, v in sorted(options.items()))])
-        self.system = DescriptorSystem(reference, self.descriptor, self._key)
+        self.system = DescriptorSystem(reference, self.descriptor, self._key, reduction=reduction)
         self._last: tuple[State, State, np.ndarray, np.ndarray] | None = None
 
     @property
@@ -453,7 +453,7 @@ class DescriptorFormulation(FormulatedSystem):
     def evaluation(self, state: Any) -> tuple[NativeFunction, np.ndarray]:
         """The native right-hand side and a state for it."""
         own = self._own(self._state(state))
-        return NativeSystem(self.system, start=own).rhs, own.x  # type: ignore[arg-type]
+        return self.system.native(own).rhs, own.x
 
 
 __all__ = ["FORMULATIONS", "DescriptorFormulation", "FormulatedSystem", "Recursive", "formulate"]

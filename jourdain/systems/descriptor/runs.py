@@ -12,9 +12,9 @@ from ...analysis.simulate import SimulationError, instants_of, solution_of, sort
 from ...errors import InputError
 from ...results.solution import Solution
 from ...solvers import METHODS
-from ...solvers.ode.integrate import integrate
 from ..state import State
-from ..tree.projected import NativeSystem
+from ..tree.alpha import ALPHA_METHODS
+from .methods import integrate_native
 from .system import DescriptorSystem, tree_states
 
 #: α = β of Baumgarte's stabilisation (1/s) where none are given.
@@ -27,7 +27,7 @@ def simulate_descriptor(
     system: DescriptorSystem, formulation: str, start: State, t: float | Sequence[float], method: str = "dopri5", rtol: float = 1e-8,
     atol: float = 1e-10, step: float | None = None, times: Any = None, outputs: int | None = None, stabilisation: str = "projection",
     alpha: float = BAUMGARTE, beta: float | None = None, penalty: float = 1e5, inputs: Mapping[str, Any] | None = None,
-    max_steps: int = 10_000_000, progress: bool = False,
+    max_steps: int = 10_000_000, progress: bool = False, rho: float = 0.8,
 ) -> Solution:  # fmt: skip
     """Motion from a state of the reference system over ``t`` seconds (or from t[0] to t[1]), as a solution of the reference system.
 
@@ -38,8 +38,8 @@ def simulate_descriptor(
     """
     if stabilisation not in STABILISATIONS:
         raise InputError(f"stabilisation '{stabilisation}' is unknown; use one of {', '.join(STABILISATIONS)}")
-    if method not in (*METHODS, AUGMENTED_LAGRANGIAN):
-        raise InputError(f"method '{method}' is unknown; choose one of {', '.join([*METHODS, AUGMENTED_LAGRANGIAN])}")
+    if method not in (*METHODS, *ALPHA_METHODS, AUGMENTED_LAGRANGIAN):
+        raise InputError(f"method '{method}' is unknown; choose one of {', '.join([*METHODS, *ALPHA_METHODS, AUGMENTED_LAGRANGIAN])}")
     span = span_of(system.model.name, start.t, t)
     jumps = [e.name for e in system.model.events.values() if e.jump]
     if jumps:
@@ -57,6 +57,7 @@ def simulate_descriptor(
         "formulation": formulation,
         "method": method,
         "stabilisation": stabilisation,
+        "reduction": system.reduction,
         "rtol": rtol,
         "atol": atol,
     }
@@ -68,26 +69,25 @@ def simulate_descriptor(
         grid, rows = augmented_lagrangian_run(system, own, span, step, penalty, u, times, charts=[c[0] for c in system.descriptor.charts])
         return wrap(system, start, grid, rows, about)
     if stabilisation == "baumgarte":
-        system = DescriptorSystem(system.reference, system.descriptor, system._key, (alpha, alpha if beta is None else beta))
-    native = NativeSystem(system, u, signals=signals, start=own)  # type: ignore[arg-type]
+        system = system.stabilised(alpha, alpha if beta is None else beta)
+    native = system.native(own, u, signals)
     options: dict[str, Any] = {"rtol": rtol, "atol": atol, "step": step, "progress": progress, "max_steps": max_steps}
     options["dense"] = times is not None
     if system.descriptor.charts:
         from ...solvers.constraints.rotation_chart import exchange
 
         options["switch"] = exchange([chart[0] for chart in system.descriptor.charts], system.nq)
-    project = native.project if stabilisation == "projection" else None
-    trajectory = integrate(native.rhs, span, own.x, method, project=project, positions=system.nq, events=native.events(), **options)
+    trajectory = integrate_native(native, span, own.x, method, stabilisation, rho, events=native.events(), **options)
     if native.callbacks is not None and native.callbacks.error is not None:
         raise native.callbacks.error
     about |= {"status": trajectory.status, "message": trajectory.message}
     if times is None:
-        solution = wrap(system, start, trajectory.t, trajectory.x, about)
+        solution = wrap(system, start, trajectory.t, trajectory.x[:, : native.n], about)
     else:  # turns of joints are counted from step to step, whatever the output
         wanted = np.asarray(times, dtype=float)
         wanted = wanted[wanted <= trajectory.t[-1]]
         grid = np.union1d(trajectory.t, wanted)
-        solution = wrap(system, start, grid, trajectory.at(grid), about, np.searchsorted(grid, wanted))
+        solution = wrap(system, start, grid, trajectory.at(grid)[:, : native.n], about, np.searchsorted(grid, wanted))
     if trajectory.status in ("failed", "max_steps"):
         raise SimulationError(f"simulate '{system.model.name}' in {formulation} coordinates: {trajectory.message}", solution)
     return solution

@@ -20,14 +20,16 @@ from ...errors import InputError
 from ...formalisms.coordinates.semi_recursive import REFERENCES
 from ...native.function import Function
 from ...results.solution import Solution
+from ...solvers import STIFF
 from ...solvers.constraints.reductions import REDUCTIONS, multipliers
-from ...solvers.native_function import NativeFunction, address
+from ...solvers.native_function import NativeFunction
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations
 from ..formulations import Recursive, Wrenches
 from ..state import State
 from .closure import order_of_elimination
 from .projected import NativeSystem
+from .reduced_by import ReducedBy
 from .redundancy import redundant_rows
 from .system import System
 
@@ -64,28 +66,16 @@ class SemiRecursiveSystem(System):
         return super().function(name, **options)
 
 
-class _Multipliers(NativeSystem):
+class _Multipliers(ReducedBy):
     """Right-hand side with multipliers by range space or null space."""
 
     def __init__(self, system: SemiRecursiveSystem, loops: str, start: State) -> None:
-        self.loops = loops
-        super().__init__(system, start=start)
+        super().__init__(LOOPS[loops], system, start=start)
 
     def _constrained(self) -> NativeFunction:
-        if self.loops == "range-space":
+        if self.reduction == "range-space":
             return self.wrap(self._function("semi_recursive_range_space", redundant=tuple(self._redundant)))  # type: ignore[arg-type]
-        from ...solvers.constraints.null_space import null_space_state_derivative
-
-        s, f = self.system, self._function("descriptor")
-        keep: list[object] = [f, self.u]
-        pointers = self._pointers(f, 2, keep)
-        pointers[2] = address(self.u)
-        rows = len(s.equations_of_motion.rows)
-        kept = np.array([i for i in range(rows) if i not in self._redundant], dtype=np.int64)
-        m = len(kept)
-        scratch = np.zeros(m * s.nv + (s.nv - m) ** 2 + 1)
-        words = [0, 0, 0, s.nq, s.nv, s.nz, address(kept), m, rows, f.address, address(pointers), address(scratch)]
-        return NativeFunction(null_space_state_derivative.address, np.array(words, dtype=np.uintp), (keep, pointers, kept, scratch))
+        return super()._constrained()
 
 
 class SemiRecursive(Recursive):
@@ -191,9 +181,10 @@ class SemiRecursive(Recursive):
 
         native = _Multipliers(self.system, self.loops, start)
         times = instants_of(self.model.name, span, times, outputs)
+        derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
         trajectory = integrate(
             native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, positions=self.reference.nq,
-            project=native.project if projection else None, dense=False,
+            project=native.project if projection else None, dense=False, **derivatives,
         )  # fmt: skip
         about = {"method": method, "rtol": rtol, "atol": atol, "status": trajectory.status, "message": trajectory.message}
         solution = solution_of(self.system, trajectory.t, trajectory.x, self._about(about), trajectory)
