@@ -91,52 +91,34 @@ def factor_block(J: Any, n: int, plan: Any, at: int, lu: Any, permutation: Any) 
 
 
 @jit
-def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: int, Z: Any) -> None:
-    """Listed rows of Z for a block's dependent velocities: −U⁻¹W."""
+def _dependent_rows(plan: Any, at: int, helper: Any, store: int, lu: Any, room: int, g: Any, Z: Any, a0: Any) -> None:
+    """Listed rows of Z and entries of a0 for a block's dependent velocities: −U⁻¹W and U⁻¹L⁻¹g."""
     n = plan[NV]
     rows = plan[at]
     columns = plan[at + 1 + rows]
     rank = helper[store]
     loose = columns - rank
-    first = at + 2 + rows
-    turn = store + 1 + rows
+    order, first = store + 1, at + 2 + rows
+    turn = order + rows
+    for i in range(rank):
+        right = g[plan[at + 1 + helper[order + i]]]
+        for k in range(i):
+            right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
+        a0[plan[first + helper[turn + i]]] = right
     for i in range(rank - 1, -1, -1):
         dependent = plan[first + helper[turn + i]]
         for j in range(loose):
             Z[dependent * n + j] = -lu[room + i * columns + rank + j]
+        right = a0[dependent]
         for k in range(i + 1, rank):
             other, factor = plan[first + helper[turn + k]], lu[room + i * columns + k]
             for j in range(loose):
                 Z[dependent * n + j] -= factor * Z[other * n + j]
+            right -= factor * a0[other]
         inverse = 1.0 / lu[room + i * columns + i]
         for j in range(loose):
             Z[dependent * n + j] *= inverse
-
-
-@jit
-def particular(g: Any, plan: Any, helper: Any, lu: Any, a0: Any) -> None:
-    """A solution a₀ of J a = g with the factors of :func:`eliminate`: dependent velocities U⁻¹L⁻¹g, independent ones zero."""
-    for j in range(plan[NV]):
-        a0[j] = 0.0
-    at, store, room = HEAD, plan[NV], 0
-    for _ in range(plan[BLOCKS]):
-        rows = plan[at]
-        columns = plan[at + 1 + rows]
-        rank = helper[store]
-        order, first = store + 1, at + 2 + rows
-        turn = order + rows
-        for i in range(rank):
-            right = g[plan[at + 1 + helper[order + i]]]
-            for k in range(i):
-                right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
-            a0[plan[first + helper[turn + i]]] = right
-        for i in range(rank - 1, -1, -1):
-            dependent = plan[first + helper[turn + i]]
-            right = a0[dependent]
-            for k in range(i + 1, rank):
-                right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
-            a0[dependent] = right / lu[room + i * columns + i]
-        at, store, room = first + columns, store + 1 + rows + columns, room + rows * columns
+        a0[dependent] = right * inverse
 
 
 @jit
@@ -177,6 +159,7 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
     count, members = begin + n, begin + 2 * n
     used = members
     for j in range(n):
+        a0[j] = 0.0
         if helper[j] >= 0:
             helper[begin + j], helper[count + j], helper[used] = used, 1, helper[j]
             Z[j * n] = 1.0
@@ -192,21 +175,48 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
         for j in range(rank, columns):
             helper[used] = helper[plan[at + 2 + rows + helper[store + 1 + rows + j]]]
             used += 1
-        _dependent_rows(plan, at, helper, store, lu, room, Z)
+        _dependent_rows(plan, at, helper, store, lu, room, g, Z, a0)
         at, store, room = at + 2 + rows + columns, store + 1 + rows + columns, room + rows * columns
-    particular(g, plan, helper, lu, a0)
     return free
 
 
 @jit
-def reduced_mass(Mass: Any, Z: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any) -> None:
-    """ZᵀM and the lower triangle of ZᵀM Z by lists: whole rows of M are added up first, then the columns of ZᵀM."""
+def particular(g: Any, plan: Any, helper: Any, lu: Any, a0: Any) -> None:
+    """a₀ for another g with the factors of :func:`eliminate`: dependent velocities U⁻¹L⁻¹g, independent ones zero."""
+    for j in range(plan[NV]):
+        a0[j] = 0.0
+    at, store, room = HEAD, plan[NV], 0
+    for _ in range(plan[BLOCKS]):
+        rows = plan[at]
+        columns = plan[at + 1 + rows]
+        rank = helper[store]
+        order, first = store + 1, at + 2 + rows
+        turn = order + rows
+        for i in range(rank):
+            right = g[plan[at + 1 + helper[order + i]]]
+            for k in range(i):
+                right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
+            a0[plan[first + helper[turn + i]]] = right
+        for i in range(rank - 1, -1, -1):
+            dependent = plan[first + helper[turn + i]]
+            right = a0[dependent]
+            for k in range(i + 1, rank):
+                right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
+            a0[dependent] = right / lu[room + i * columns + i]
+        at, store, room = first + columns, store + 1 + rows + columns, room + rows * columns
+
+
+@jit
+def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any) -> None:
+    """ZᵀM Z and, behind it, Zᵀ(f − M a₀): whole rows of M are added up first, then the columns of ZᵀM."""
     n = plan[NV]
     begin = plan[LENGTH] - 3 * n
     count = begin + n
+    right = reduced[free * free :]
     for j in range(n):
         u = helper[j]
         if u >= 0:
+            right[u] = f[j]
             for k in range(n):
                 ZM[u * n + k] = Mass[j * n + k]
     for j in range(n):
@@ -214,6 +224,7 @@ def reduced_mass(Mass: Any, Z: Any, plan: Any, helper: Any, free: int, ZM: Any, 
             members = helper[begin + j]
             for i in range(helper[count + j]):
                 u, z = helper[members + i], Z[j * n + i]
+                right[u] += z * f[j]
                 for k in range(n):
                     ZM[u * n + k] += z * Mass[j * n + k]
     for j in range(n):
@@ -223,7 +234,9 @@ def reduced_mass(Mass: Any, Z: Any, plan: Any, helper: Any, free: int, ZM: Any, 
                 reduced[u * free + w] = ZM[u * n + j]
     for j in range(n):
         if helper[j] < 0:
-            members = helper[begin + j]
+            members, a = helper[begin + j], a0[j]
+            for u in range(free):
+                right[u] -= ZM[u * n + j] * a
             for i in range(helper[count + j]):
                 w, z = helper[members + i], Z[j * n + i]
                 for u in range(w, free):
@@ -231,22 +244,15 @@ def reduced_mass(Mass: Any, Z: Any, plan: Any, helper: Any, free: int, ZM: Any, 
 
 
 @jit
-def solve_reduced(f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> None:
-    """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with the Cholesky factor of ZᵀM Z in ``reduced``; f and a may be the same array."""
+def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> int:
+    """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
     n = plan[NV]
     begin = plan[LENGTH] - 3 * n
     count = begin + n
     right = reduced[free * free :]
-    for j in range(n):
-        if helper[j] >= 0:
-            right[helper[j]] = f[j]
-    for j in range(n):
-        if helper[j] < 0:
-            members = helper[begin + j]
-            for i in range(helper[count + j]):
-                right[helper[members + i]] += Z[j * n + i] * f[j]
-            for u in range(free):
-                right[u] -= ZM[u * n + j] * a0[j]
+    _reduce(Mass, f, Z, a0, plan, helper, free, ZM, reduced)
+    if cholesky(reduced, free) != 0:
+        return 1
     cholesky_solve(reduced, free, right)
     for i in range(n):
         total = a0[i]
@@ -254,16 +260,32 @@ def solve_reduced(f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM
         for k in range(helper[count + i]):
             total += Z[i * n + k] * right[helper[members + k]]
         a[i] = total
+    return 0
 
 
 @jit
-def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> int:
-    """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
-    reduced_mass(Mass, Z, plan, helper, free, ZM, reduced)
-    if cholesky(reduced, free) != 0:
-        return 1
-    solve_reduced(f, Z, a0, plan, helper, free, ZM, reduced, a)
-    return 0
+def solve_again(f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> None:
+    """Another right-hand side f, a₀ with the factors that :func:`listed_accelerations` left in ZM and ``reduced``; f and a may be one array."""
+    n = plan[NV]
+    begin = plan[LENGTH] - 3 * n
+    count = begin + n
+    right = reduced[free * free :]
+    for u in range(free):
+        total = 0.0
+        for j in range(n):
+            total -= ZM[u * n + j] * a0[j]
+        right[u] = total
+    for j in range(n):
+        members, force = helper[begin + j], f[j]
+        for i in range(helper[count + j]):
+            right[helper[members + i]] += Z[j * n + i] * force
+    cholesky_solve(reduced, free, right)
+    for i in range(n):
+        total = a0[i]
+        members = helper[begin + i]
+        for k in range(helper[count + i]):
+            total += Z[i * n + k] * right[helper[members + k]]
+        a[i] = total
 
 
 @jit

@@ -28,9 +28,9 @@ from .elimination import (
     SCRATCH,
     M,
     eliminate,
+    listed_accelerations,
     particular,
-    reduced_mass,
-    solve_reduced,
+    solve_again,
 )
 
 # Arguments after t, x and the result: plan, scratch, integers, pointers of descriptor and tangent, address of the tangent, what by.
@@ -156,10 +156,8 @@ def _prepare(args: Any, x: int, plan: Any, helper: Any) -> int:
     if _drop(J, g, plan, gram[m * m :]) != 0:
         return -2
     free = eliminate(J, g, plan, helper, lu, Z, a0)
-    reduced_mass(Mass, Z, plan, helper, free, ZM, reduced)
-    if cholesky(reduced, free) != 0:
+    if listed_accelerations(Mass, f, Z, a0, plan, helper, free, ZM, reduced, a) != 0:
         return -2
-    solve_reduced(f, Z, a0, plan, helper, free, ZM, reduced, a)
     _multipliers(Mass, f, J, a, n, m, gram, change, right, lam)
     _drop_again(lam, plan, gram[m * m :])
     tangent = words(args[TANGENT], 11)
@@ -191,7 +189,7 @@ def _change(args: Any, plan: Any, helper: Any, free: int) -> int:
         right[i] = -dg[i]
     _drop_again(right, plan, gram[m * m :])
     particular(right, plan, helper, lu, a0)
-    solve_reduced(change, Z, a0, plan, helper, free, ZM, reduced, change)
+    solve_again(change, Z, a0, plan, helper, free, ZM, reduced, change)
     return 0
 
 

@@ -1,7 +1,8 @@
 """Accelerations of constrained systems by a reduction chosen by name, in native code: M a = f + Jᵀλ, J a = g.
 
 The formulas are those of :mod:`~jourdain.solvers.constraints.reductions`; "partition" is :mod:`~jourdain.solvers.constraints.elimination`.
-Rows of J must be independent.  All ways give the same accelerations up to rounding, the penalty up to 1/α.
+Where rows are redundant, what their combinations say is taken out smoothly, and as many rows as are independent are chosen at each
+evaluation.  All ways give the same accelerations up to rounding, the penalty up to 1/α.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from ...native.call import call, doubles, integers, words
 from ...native.kernel import jit, kernel
 from ..linear.dense import cholesky, cholesky_solve, lu_factor, lu_solve
+from ..linear.redundant import drop_redundant
 from .elimination import store_rates
 from .null_space import orthonormal_solution
 
@@ -27,13 +29,13 @@ PENALTY_FACTOR, AUGMENTATION, ITERATIONS = 1e8, 1e3, 100
 #: Sweeps of Jacobi rotations over the rows of J, which end when no pair is less orthogonal than this.
 SWEEPS, ORTHOGONAL = 30, 1e-15
 
-# Arguments after t, x, ẋ: sizes, the rows kept with their number and that of all, address and pointers of the descriptor function, memory.
-NQ, NV, NZ, KEPT, ROWS, ALL_ROWS, FUNCTION, POINTERS, WORK, INTEGERS, WAY, ARGUMENTS = range(3, 15)
+# Arguments after t, x, ẋ: sizes, the list of rows and how many are independent, address and pointers of the descriptor function, memory.
+NQ, NV, NZ, LIST, RANK, FUNCTION, POINTERS, WORK, INTEGERS, WAY, ARGUMENTS = range(3, 14)
 
 
-def work_size(n: int, m: int) -> int:
+def work_size(n: int, rows: int) -> int:
     """Doubles that any of the reductions works with."""
-    return 2 * (n + m) * (n + m) + 3 * (n + m) + 2 * n * n
+    return 2 * (n + rows) * (n + rows) + 3 * (n + rows) + 2 * n * n
 
 
 @jit
@@ -346,24 +348,52 @@ def solution(way: int, M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any
     return orthonormal_solution(M, f, J, g, m, n, work[: m * n], work[m * n :], a)
 
 
+@jit
+def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> int:
+    """The m best independent rows brought to the front, after what the others repeat is taken out (Gram–Schmidt with pivoting)."""
+    rows = listed[0]
+    if drop_redundant(J, g, n, listed, 0, rows - m, work) != 0:
+        return 2
+    for i in range(rows * n):
+        work[i] = J[i]
+    for k in range(m):
+        best, p = -1.0, k
+        for i in range(k, rows):
+            norm = 0.0
+            for j in range(n):
+                norm += work[i * n + j] * work[i * n + j]
+            if norm > best:
+                best, p = norm, i
+        if not best > 0.0:
+            return 2
+        g[k], g[p] = g[p], g[k]
+        for j in range(n):
+            J[k * n + j], J[p * n + j] = J[p * n + j], J[k * n + j]
+            work[k * n + j], work[p * n + j] = work[p * n + j], work[k * n + j]
+        for i in range(k + 1, rows):
+            dot = 0.0
+            for j in range(n):
+                dot += work[i * n + j] * work[k * n + j]
+            for j in range(n):
+                work[i * n + j] -= dot / best * work[k * n + j]
+    return 0
+
+
 @kernel
 def reduced_state_derivative(args: int) -> int:
     """ẋ of a constrained system by one of the ways."""
     s = words(args, ARGUMENTS)
-    nq, n, nz, m, rows = s[NQ], s[NV], s[NZ], s[ROWS], s[ALL_ROWS]
+    nq, n, nz, m = s[NQ], s[NV], s[NZ], s[RANK]
+    rows = integers(s[LIST], 1)[0]
     pointers = words(s[POINTERS], 10)
     pointers[0], pointers[1] = s[0], s[1]
     if call(s[FUNCTION], s[POINTERS]) != 0:
         return -1
     M, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
     J, g, rates = doubles(pointers[5], rows * n), doubles(pointers[6], rows), doubles(pointers[7], nq + nz)
-    kept = integers(s[KEPT], m)
-    for k in range(m):
-        if kept[k] != k:
-            g[k] = g[kept[k]]
-            for j in range(n):
-                J[k * n + j] = J[kept[k] * n + j]
-    xdot, work = doubles(s[2], nq + n + nz), doubles(s[WORK], 2 * (n + m) * (n + m) + 3 * (n + m) + 2 * n * n)
+    xdot, work = doubles(s[2], nq + n + nz), doubles(s[WORK], 2 * (n + rows) * (n + rows) + 3 * (n + rows) + 2 * n * n)
+    if m < rows and independent_rows(J, g, integers(s[LIST], rows + 1), m, n, work) != 0:
+        return 2
     if solution(s[WAY], M, f, J, g, m, n, work, integers(s[INTEGERS], n + m), xdot[nq : nq + n]) != 0:
         return 2
     store_rates(rates, nq, n, nz, xdot)

@@ -18,7 +18,7 @@ NATIVE_REDUCTIONS = ("partition", *WAYS)
 class ReducedBy(NativeSystem):
     """The right-hand side by a named reduction of M a = f + Jᵀλ, J a = g; projection, events and derivatives are those of the system.
 
-    Rows that are redundant at the start are left out; "partition" alone passes singular positions.
+    As many rows count as redundant as at the start; "partition" alone passes singular positions.
     """
 
     def __init__(self, reduction: str, system: Any, *args: Any, **options: Any) -> None:
@@ -38,12 +38,11 @@ class ReducedBy(NativeSystem):
         pointers = self._pointers(f, 2, keep)
         pointers[2] = address(self.u)
         rows = len(s.equations_of_motion.rows)
-        kept = np.array([i for i in range(rows) if i not in self._redundant], dtype=np.int64)
-        m = len(kept)
-        work, pivots = np.zeros(work_size(s.nv, m)), np.zeros(s.nv + m, dtype=np.int64)
-        sizes = [0, 0, 0, s.nq, s.nv, s.nz]
-        words = [*sizes, address(kept), m, rows, f.address, address(pointers), address(work), address(pivots), WAYS[self.reduction]]
-        keep += [pointers, kept, work, pivots]
+        listed, m = np.array([rows, *range(rows)], dtype=np.int64), rows - len(self._redundant)
+        work, pivots = np.zeros(work_size(s.nv, rows)), np.zeros(s.nv + m, dtype=np.int64)
+        memory = map(address, (pointers, work, pivots))
+        words = [0, 0, 0, s.nq, s.nv, s.nz, address(listed), m, f.address, *memory, WAYS[self.reduction]]
+        keep += [pointers, listed, work, pivots]
         return NativeFunction(reduced_state_derivative.address, np.array(words, dtype=np.uintp), tuple(keep))
 
 

@@ -73,8 +73,8 @@ class _Multipliers(ReducedBy):
         super().__init__(LOOPS[loops], system, start=start)
 
     def _constrained(self) -> NativeFunction:
-        if self.reduction == "range-space":
-            return self.wrap(self._function("semi_recursive_range_space", redundant=tuple(self._redundant)))  # type: ignore[arg-type]
+        if self.reduction == "range-space" and not self._redundant:  # rows left out for good may be the ones needed later
+            return self.wrap(self._function("semi_recursive_range_space"))
         return super()._constrained()
 
 
