@@ -62,7 +62,7 @@ class DescriptorSystem:
     @property
     def massless(self) -> np.ndarray:
         """Which coordinates have no row in the mass matrix: joint coordinates kept among x, vectors of bodies without extent."""
-        return ~self.descriptor.mass_pattern.any(axis=1)
+        return np.logical_not(self.descriptor.mass_pattern.any(axis=1))
 
     @property
     def parameter_vector(self) -> np.ndarray:
