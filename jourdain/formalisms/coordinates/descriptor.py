@@ -203,7 +203,7 @@ class Descriptor:
         return tangent_function(self.equations, self._implicit_terms())
 
     def _acceleration_tangent(self, alpha: float = 0.0, beta: float = 0.0) -> SymbolicFunction:
-        """Change of r, of what J ẍ − g must vanish, and of ẋ and ż along a direction."""
+        """Change of r, of J ẍ − g (α, β as for :meth:`_descriptor`), and of ẋ and ż along a direction."""
         terms = self._implicit_terms()
         stabilised, plain = self._constraint_accelerations(alpha, beta), self.equations.constraint_accelerations
         terms["g"] = [add(e, sub(a, b)) for e, a, b in zip(terms["g"], stabilised, plain, strict=True)]

@@ -57,7 +57,6 @@ def simulate_descriptor(
         "formulation": formulation,
         "method": method,
         "stabilisation": stabilisation,
-        "reduction": system.reduction,
         "rtol": rtol,
         "atol": atol,
     }
@@ -81,6 +80,7 @@ def simulate_descriptor(
     if native.callbacks is not None and native.callbacks.error is not None:
         raise native.callbacks.error
     about |= {"status": trajectory.status, "message": trajectory.message}
+    about |= {} if method in ALPHA_METHODS else {"reduction": system.reduction}  # they solve for multipliers themselves
     if times is None:
         solution = wrap(system, start, trajectory.t, trajectory.x[:, : native.n], about)
     else:  # turns of joints are counted from step to step, whatever the output

@@ -36,13 +36,9 @@ class DescriptorSystem:
     form = "straight"
 
     def __init__(
-        self,
-        reference: System,
-        descriptor: Descriptor,
-        key: str,
-        stabilisation: tuple[float, float] | None = None,
+        self, reference: System, descriptor: Descriptor, key: str, stabilisation: tuple[float, float] | None = None,
         reduction: str = "partition",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.reference, self.descriptor = reference, descriptor
         self.model = reference.model
         self.equations_of_motion: Any = descriptor.equations
@@ -62,7 +58,7 @@ class DescriptorSystem:
     @property
     def massless(self) -> np.ndarray:
         """Which coordinates have no row in the mass matrix: joint coordinates kept among x, vectors of bodies without extent."""
-        return np.logical_not(self.descriptor.mass_pattern.any(axis=1))
+        return np.asarray(~self.descriptor.mass_pattern.any(axis=1))
 
     @property
     def parameter_vector(self) -> np.ndarray:
