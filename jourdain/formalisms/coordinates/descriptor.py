@@ -21,7 +21,10 @@ from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
 from ...symbolic.vectors import Vector
 from ..equations import Equations, Row
+from ..functions.linearisation import constrained_terms
 from ..functions.registry import assemble, builder, derive, jacobian_result, matrix_result, vector_result
+from ..functions.residual import acceleration_tangent_function, equations_function, tangent_function
+from ..functions.state_jacobian import jacobian_function, time_derivative_function
 from ..functions.tree import multiplier_symbols
 from ..tree.rods import rods_with_mass
 from .absolute import AbsoluteEquations, BodyPose, MixedCoordinates
@@ -121,7 +124,9 @@ class Descriptor:
         """A named function of the formulation; beyond its own those of the model that need no tree (guards, outputs …)."""
         own: dict[str, Callable[..., SymbolicFunction]] = {
             "descriptor": self._descriptor, "bodies": self._bodies, "transmitted": self._transmitted, "sparse_terms": self._sparse_terms,
-            "tangent": self._tangent, "state_derivative": self._state_derivative,
+            "tangent": self._tangent, "state_derivative": self._state_derivative, "state_jacobian": self._state_jacobian,
+            "state_time_derivative": self._state_time_derivative, "implicit_equations": self._implicit_equations,
+            "implicit_tangent": self._implicit_tangent, "acceleration_tangent": self._acceleration_tangent,
         }  # fmt: skip
         if name in own:
             return own[name](**options)
@@ -136,25 +141,30 @@ class Descriptor:
             table[i][j] = e
         return table
 
-    def _right(self) -> Result:
-        return vector_result("g", [neg(e) for e in self.equations.constraint_accelerations])
+    def _right(self, alpha: float = 0.0, beta: float = 0.0) -> Result:
+        """g of J ẍ = g: −J̇ẋ − …, with Baumgarte's terms −2αḣ − β²h (−αw of velocity constraints)."""
+        return vector_result("g", [neg(e) for e in self._constraint_accelerations(alpha, beta)])
 
-    def _descriptor(self, alpha: float = 0.0, beta: float = 0.0) -> SymbolicFunction:
-        """M, f, J, g and the rates ẋ, ż as the constrained solvers take them; α, β of Baumgarte's stabilisation change g."""
+    def _constraint_accelerations(self, alpha: float, beta: float) -> list[Expr]:
         eq = self.equations
-        right = list(self._right().expressions)
+        found = list(eq.constraint_accelerations)
         if alpha or beta:
             velocities = eq.constraint_velocities
             for i, row in enumerate(eq.rows):
                 error = velocities[i] * alpha if row.nonholonomic else velocities[i] * (2.0 * alpha) + row.expression * beta**2
-                right[i] = sub(right[i], error)
+                found[i] = add(found[i], error)
+        return found
+
+    def _descriptor(self, alpha: float = 0.0, beta: float = 0.0) -> SymbolicFunction:
+        """M, f, J, g and the rates ẋ, ż as the constrained solvers take them; α, β of Baumgarte's stabilisation change g."""
+        eq = self.equations
         results = [
-            matrix_result("M", self._dense_mass(), len(self.x)), vector_result("f", self.force), jacobian_result(eq), vector_result("g", right),
+            matrix_result("M", self._dense_mass(), len(self.x)), vector_result("f", self.force), jacobian_result(eq), self._right(alpha, beta),
             vector_result("rates", [*eq.position_rates, *eq.state_rates]),
         ]  # fmt: skip
         return assemble(eq, "descriptor", "t x u", results)
 
-    def _state_derivative(self) -> SymbolicFunction:
+    def _state_rates(self) -> list[Expr]:
         """ẋ, ẍ and ż of a system without constraints, block by block of the mass matrix."""
         from scipy.sparse.csgraph import connected_components
 
@@ -168,7 +178,36 @@ class Descriptor:
             M = [[self.mass.get((i, j), ZERO) for j in own] for i in own]
             for i, row in zip(own, solve_dense(M, [[self.force[i]] for i in own]), strict=True):
                 a[i] = row[0]
-        return assemble(eq, "state_derivative", "t x", [vector_result("xdot", [*eq.position_rates, *a, *eq.state_rates])], optional="u")
+        return [*eq.position_rates, *a, *eq.state_rates]
+
+    def _state_derivative(self) -> SymbolicFunction:
+        return assemble(self.equations, "state_derivative", "t x", [vector_result("xdot", self._state_rates())], optional="u")
+
+    def _state_jacobian(self) -> SymbolicFunction:
+        return jacobian_function(self.equations, self._state_rates())
+
+    def _state_time_derivative(self) -> SymbolicFunction:
+        return time_derivative_function(self.equations, self._state_rates())
+
+    def _implicit_terms(self) -> dict[str, list[Expr]]:
+        """r = M ẍ − Q − Jᵀλ, h, w, g = J ẍ + J̇ẋ + … and f = ż as implicit methods take them."""
+        balance = [neg(e) for e in self.force]
+        for (i, j), e in self.mass.items():
+            balance[i] = add(balance[i], mul(e, self.equations.a[j]))
+        return constrained_terms(self.equations, balance, multiplier_symbols(self.equations))
+
+    def _implicit_equations(self) -> SymbolicFunction:
+        return equations_function(self.equations, self._implicit_terms())
+
+    def _implicit_tangent(self) -> SymbolicFunction:
+        return tangent_function(self.equations, self._implicit_terms())
+
+    def _acceleration_tangent(self, alpha: float = 0.0, beta: float = 0.0) -> SymbolicFunction:
+        """Change of r, of J ẍ − g (α, β as for :meth:`_descriptor`), and of ẋ and ż along a direction."""
+        terms = self._implicit_terms()
+        stabilised, plain = self._constraint_accelerations(alpha, beta), self.equations.constraint_accelerations
+        terms["g"] = [add(e, sub(a, b)) for e, a, b in zip(terms["g"], stabilised, plain, strict=True)]
+        return acceleration_tangent_function(self.equations, terms)
 
     def _sparse_terms(self) -> SymbolicFunction:
         """Non-zero entries of M and J (row by row), f and g."""

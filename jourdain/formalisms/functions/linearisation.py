@@ -28,19 +28,18 @@ DIRECTION = ("dq", "dv", "da", "dz", "du", "dl", "dp")
 def implicit_terms(eq: Equations, lam: Sequence[Expr]) -> dict[str, list[Expr]]:
     """All equations of the model as residuals, with the multipliers as given symbols."""
     phi = inverse_dynamics(eq.tree, eq.wrenches)
-    r = [sub(a, b) for a, b in zip(phi, eq.joint_forces, strict=True)]
-    g = list(eq.constraint_accelerations)
+    balance = [sub(a, b) for a, b in zip(phi, eq.joint_forces, strict=True)]
+    return constrained_terms(eq, balance, lam) | {"y": eq.resolve([o.expression for o in eq.model.outputs.values()])}
+
+
+def constrained_terms(eq: Equations, balance: Sequence[Expr], lam: Sequence[Expr]) -> dict[str, list[Expr]]:
+    """Residuals of equations in any coordinates, from ``balance`` = M v̇ + c − Q without the constraints' forces."""
+    r, g = list(balance), list(eq.constraint_accelerations)
     for (i, j), e in eq.constraint_jacobian.items():
         r[j] = sub(r[j], mul(e, lam[i]))
         g[i] = add(g[i], mul(e, eq.a[j]))
-    return {
-        "r": r,
-        "h": [row.expression for row in eq.rows[: eq.holonomic]],
-        "w": list(eq.constraint_velocities),
-        "g": g,
-        "f": list(eq.state_rates),
-        "y": eq.resolve([o.expression for o in eq.model.outputs.values()]),
-    }
+    h = [row.expression for row in eq.rows[: eq.holonomic]]
+    return {"r": r, "h": h, "w": list(eq.constraint_velocities), "g": g, "f": list(eq.state_rates)}
 
 
 def multiplier_symbols(eq: Equations) -> tuple[Expr, ...]:
@@ -139,6 +138,7 @@ __all__ = [
     "DIRECTION",
     "POINT",
     "changes",
+    "constrained_terms",
     "expressions",
     "expressions_tangent",
     "frame_pose",

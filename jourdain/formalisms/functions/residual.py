@@ -19,8 +19,11 @@ from .linearisation import implicit_terms
 from .registry import assemble, builder, jacobian_result, vector_result
 from .tree import multiplier_symbols
 
+#: Residuals by name (see :func:`.linearisation.constrained_terms`).
+Terms = Mapping[str, Sequence[Expr]]
 
-def _constraints(eq: Equations, terms: Mapping[str, Sequence[Expr]]) -> list[Expr]:
+
+def _constraints(eq: Equations, terms: Terms) -> list[Expr]:
     """Holonomic constraints at position level, then nonholonomic ones at velocity level."""
     return [*terms["h"], *terms["w"][eq.holonomic :]]
 
@@ -45,7 +48,7 @@ def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
     return arguments, {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), eq.t: dt}
 
 
-def _changes(eq: Equations, name: str, terms: Mapping[str, Sequence[Expr]]) -> SymbolicFunction:
+def _changes(eq: Equations, name: str, terms: Terms) -> SymbolicFunction:
     """The directional derivatives of several arrays in one sweep."""
     arguments, direction = _directions(eq)
     flat = jvp([e for term in terms.values() for e in term], direction)
@@ -57,10 +60,8 @@ def _changes(eq: Equations, name: str, terms: Mapping[str, Sequence[Expr]]) -> S
     return SymbolicFunction(name, (*point[:5], *arguments, *point[5:]), tuple(results), title=eq.model.name)
 
 
-@builder
-def implicit_equations(eq: Equations) -> SymbolicFunction:
-    """r, e, f and the constraint Jacobian J at (t, x, v̇, λ): what a scheme on the differential-algebraic equations needs."""
-    terms = implicit_terms(eq, multiplier_symbols(eq))
+def equations_function(eq: Equations, terms: Terms) -> SymbolicFunction:
+    """r, e, f and the constraint Jacobian J at (t, x, v̇, λ), from the terms of equations in any coordinates."""
     results = (
         vector_result("r", terms["r"], "M a + c - Q - J^T lambda"), vector_result("e", _constraints(eq, terms), "constraints"),
         vector_result("f", terms["f"], "rates of the user states"), jacobian_result(eq),
@@ -68,18 +69,46 @@ def implicit_equations(eq: Equations) -> SymbolicFunction:
     return SymbolicFunction("implicit_equations", _point(eq), results, title=eq.model.name)
 
 
+def tangent_function(eq: Equations, terms: Terms) -> SymbolicFunction:
+    """Change of r, e and f along a direction."""
+    return _changes(eq, "implicit_tangent", {"r": terms["r"], "e": _constraints(eq, terms), "f": terms["f"]})
+
+
+def acceleration_tangent_function(eq: Equations, terms: Terms) -> SymbolicFunction:
+    """Change of r, g, q̇ and ż along a direction."""
+    return _changes(eq, "acceleration_tangent", {"r": terms["r"], "g": terms["g"], "rates": [*eq.position_rates, *terms["f"]]})
+
+
+def _terms(eq: Equations) -> Terms:
+    return implicit_terms(eq, multiplier_symbols(eq))
+
+
+@builder
+def implicit_equations(eq: Equations) -> SymbolicFunction:
+    """r, e, f and the constraint Jacobian J at (t, x, v̇, λ): what a scheme on the differential-algebraic equations needs."""
+    return equations_function(eq, _terms(eq))
+
+
 @builder
 def implicit_tangent(eq: Equations) -> SymbolicFunction:
     """Change of r, e and f along a direction (δx, δv̇, δt) at constant λ."""
-    terms = implicit_terms(eq, multiplier_symbols(eq))
-    return _changes(eq, "implicit_tangent", {"r": terms["r"], "e": _constraints(eq, terms), "f": terms["f"]})
+    return tangent_function(eq, _terms(eq))
 
 
 @builder
 def acceleration_tangent(eq: Equations) -> SymbolicFunction:
     """Change of r, of the constraints' acceleration g = J v̇ + J̇v + … and of q̇ and ż along a direction (δx, δv̇, δt)."""
-    terms = implicit_terms(eq, multiplier_symbols(eq))
-    return _changes(eq, "acceleration_tangent", {"r": terms["r"], "g": terms["g"], "rates": [*eq.position_rates, *terms["f"]]})
+    return acceleration_tangent_function(eq, _terms(eq))
 
 
-__all__ = ["acceleration_tangent", "implicit_equations", "implicit_tangent"]
+@builder
+def constraint_tangent(eq: Equations) -> SymbolicFunction:
+    """Change of the holonomic constraints h and of all velocity constraints w along a direction (δx, δv̇, δt)."""
+    terms = _terms(eq)
+    return _changes(eq, "constraint_tangent", {"h": terms["h"], "w": terms["w"]})
+
+
+__all__ = [
+    "acceleration_tangent", "acceleration_tangent_function", "constraint_tangent", "equations_function", "implicit_equations",
+    "implicit_tangent", "tangent_function",
+]  # fmt: skip

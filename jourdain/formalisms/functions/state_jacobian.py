@@ -22,20 +22,30 @@ def _state(eq: Equations) -> Sequence[Expr]:
     return (*eq.q, *eq.v, *eq.z)
 
 
+def jacobian_function(eq: Equations, rates: Sequence[Expr]) -> SymbolicFunction:
+    """∂ẋ/∂x, row by row, of given rates of the state x = (q, v, z)."""
+    x = _state(eq)
+    table = [[ZERO] * len(x) for _ in x]
+    for (i, j), e in sparse_jacobian(rates, x).items():
+        table[i][j] = e
+    return assemble(eq, "state_jacobian", "t x", [matrix_result("dxdot", table, len(x))], optional="u")
+
+
+def time_derivative_function(eq: Equations, rates: Sequence[Expr]) -> SymbolicFunction:
+    """∂ẋ/∂t of given rates at a constant state."""
+    return assemble(eq, "state_time_derivative", "t x", [vector_result("dxdot", jvp(rates, {eq.t: ONE}))], optional="u")
+
+
 @builder
 def state_jacobian(eq: Equations) -> SymbolicFunction:
     """∂ẋ/∂x, row by row; x = (q, v, z)."""
-    x = _state(eq)
-    table = [[ZERO] * len(x) for _ in x]
-    for (i, j), e in sparse_jacobian(_state_rates(eq), x).items():
-        table[i][j] = e
-    return assemble(eq, "state_jacobian", "t x", [matrix_result("dxdot", table, len(x))], optional="u")
+    return jacobian_function(eq, _state_rates(eq))
 
 
 @builder
 def state_time_derivative(eq: Equations) -> SymbolicFunction:
     """∂ẋ/∂t at a constant state."""
-    return assemble(eq, "state_time_derivative", "t x", [vector_result("dxdot", jvp(_state_rates(eq), {eq.t: ONE}))], optional="u")
+    return time_derivative_function(eq, _state_rates(eq))
 
 
-__all__ = ["state_jacobian", "state_time_derivative"]
+__all__ = ["jacobian_function", "state_jacobian", "state_time_derivative", "time_derivative_function"]

@@ -150,8 +150,8 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
     """The null space of J by lists, and a particular solution a0 of J a = g; returns how many velocities are free.
 
     From ``lists = plan[LENGTH] − 3 nv`` on, ``helper`` receives for each velocity where its list begins and how long it is, then the lists:
-    numbers of the independent velocities on which it depends.  Entry k of row j of Z is ``Z[j nv + k]``.  ``helper[:nv]`` and the
-    factors of the blocks are as for :func:`null_space`.
+    numbers of the independent velocities on which it depends.  Entry k of row j of Z is ``Z[j nv + k]``.  ``helper[j]`` becomes −1 for a
+    dependent velocity, else its number among the independent ones; behind come the rank and the permutation of each block.
     """
     n = plan[NV]
     free = _factor_blocks(J, plan, helper, lu)
@@ -181,29 +181,29 @@ def eliminate(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) 
 
 
 @jit
-def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any) -> int:
-    """Basis Z (nv × free, row by row) of the null space of J and a particular solution a0 of J a = g.
-
-    ``helper[j]`` becomes −1 for a dependent velocity, else its number among the independent ones; then come the rank
-    and the permutation of each block.  Returns how many velocities are free.
-    """
-    n = plan[NV]
-    free = eliminate(J, g, plan, helper, lu, Z, a0)
-    begin = plan[LENGTH] - 3 * n
-    for j in range(n):  # in place: row j of the full matrix ends before row j + 1 of the lists begins
-        independent = helper[j] >= 0
-        length, members = helper[begin + n + j], helper[begin + j]
-        if not independent:
-            for k in range(length):
-                lu[k] = Z[j * n + k]
-        for k in range(free):
-            Z[j * free + k] = 0.0
-        if independent:
-            Z[j * free + helper[j]] = 1.0
-        else:
-            for k in range(length):
-                Z[j * free + helper[members + k]] = lu[k]
-    return free
+def particular(g: Any, plan: Any, helper: Any, lu: Any, a0: Any) -> None:
+    """a₀ for another g with the factors of :func:`eliminate`: dependent velocities U⁻¹L⁻¹g, independent ones zero."""
+    for j in range(plan[NV]):
+        a0[j] = 0.0
+    at, store, room = HEAD, plan[NV], 0
+    for _ in range(plan[BLOCKS]):
+        rows = plan[at]
+        columns = plan[at + 1 + rows]
+        rank = helper[store]
+        order, first = store + 1, at + 2 + rows
+        turn = order + rows
+        for i in range(rank):
+            right = g[plan[at + 1 + helper[order + i]]]
+            for k in range(i):
+                right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
+            a0[plan[first + helper[turn + i]]] = right
+        for i in range(rank - 1, -1, -1):
+            dependent = plan[first + helper[turn + i]]
+            right = a0[dependent]
+            for k in range(i + 1, rank):
+                right -= lu[room + i * columns + k] * a0[plan[first + helper[turn + k]]]
+            a0[dependent] = right / lu[room + i * columns + i]
+        at, store, room = first + columns, store + 1 + rows + columns, room + rows * columns
 
 
 @jit
@@ -261,6 +261,31 @@ def listed_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: 
             total += Z[i * n + k] * right[helper[members + k]]
         a[i] = total
     return 0
+
+
+@jit
+def solve_again(f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any, a: Any) -> None:
+    """Another right-hand side f, a₀ with the factors that :func:`listed_accelerations` left in ZM and ``reduced``; f and a may be one array."""
+    n = plan[NV]
+    begin = plan[LENGTH] - 3 * n
+    count = begin + n
+    right = reduced[free * free :]
+    for u in range(free):
+        total = 0.0
+        for j in range(n):
+            total -= ZM[u * n + j] * a0[j]
+        right[u] = total
+    for j in range(n):
+        members, force = helper[begin + j], f[j]
+        for i in range(helper[count + j]):
+            right[helper[members + i]] += Z[j * n + i] * force
+    cholesky_solve(reduced, free, right)
+    for i in range(n):
+        total = a0[i]
+        members = helper[begin + i]
+        for k in range(helper[count + i]):
+            total += Z[i * n + k] * right[helper[members + k]]
+        a[i] = total
 
 
 @jit

@@ -9,10 +9,8 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from ...native.call import call, doubles, words
-from ...native.kernel import jit, kernel
+from ...native.kernel import jit
 from ..linear.dense import cholesky, cholesky_solve
-from .elimination import store_rates
 
 
 @jit
@@ -72,30 +70,4 @@ def orthonormal_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, V: Any,
     return 0
 
 
-@kernel
-def null_space_state_derivative(args: int) -> int:
-    """ẋ of a constrained system: args = t, x, ẋ, nq, nv, nz, rows kept, their number, all rows, address and pointers of the
-    descriptor function, scratch."""
-    a = words(args, 12)
-    nq, n, nz, m, rows = a[3], a[4], a[5], a[7], a[8]
-    pointers = words(a[10], 10)
-    pointers[0], pointers[1] = a[0], a[1]
-    if call(a[9], a[10]) != 0:
-        return -1
-    M, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
-    J, g, rates = doubles(pointers[5], rows * n), doubles(pointers[6], rows), doubles(pointers[7], nq + nz)
-    kept = words(a[6], m)
-    for k in range(m):
-        if kept[k] != k:
-            g[k] = g[kept[k]]
-            for j in range(n):
-                J[k * n + j] = J[kept[k] * n + j]
-    scratch = doubles(a[11], m * n + (n - m) * (n - m) + 1)
-    xdot = doubles(a[2], nq + n + nz)
-    if orthonormal_solution(M, f, J, g, m, n, scratch[: m * n], scratch[m * n :], xdot[nq : nq + n]) != 0:
-        return 2
-    store_rates(rates, nq, n, nz, xdot)
-    return 0
-
-
-__all__ = ["null_space_state_derivative", "orthonormal_solution"]
+__all__ = ["orthonormal_solution"]

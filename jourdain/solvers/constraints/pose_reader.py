@@ -127,11 +127,11 @@ def read_samples(
             largest = 0.0
             for j in range(n):
                 largest = max(largest, abs(step[j]))
-            if largest < EXACT:
-                break
             for j in range(n):
-                step[j] *= -min(1.0, LONGEST / largest)
+                step[j] *= -min(1.0, LONGEST / max(largest, EXACT))
             displace(found.q, step, nq, n, quaternions, quaternions.size // 2)
+            if largest < EXACT:  # what is left is of the square of this step
+                break
         if not missed < enough:
             return k
         for b in range(bodies):

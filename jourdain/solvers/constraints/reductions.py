@@ -7,7 +7,8 @@
   to the tangent space (projective criterion, Blajer and Schiehlen 1994);
 * penalty and augmented Lagrangian of index 1 (Bayo, García de Jalón and Serna 1988).
 
-Redundant rows are found by :func:`independent_rows` and must be left out first; all ways then give the same accelerations.
+Redundant rows are found by :func:`independent_rows` and must be left out first; all ways then give the same accelerations.  Runs take their
+native forms (:mod:`~jourdain.solvers.constraints.native_reductions`), which all but the sparse and the projective one have.
 Multipliers have the sign of M a = f + Jᵀλ.  M need only be positive definite on the null space of J.
 
 >>> import numpy as np
@@ -164,20 +165,18 @@ def full_pivoting(J: Array, allowed: Array | None = None) -> list[int]:
     """Columns that hold the pivots of Gauss elimination with full pivoting, in the order they are taken."""
     A = np.array(J, dtype=float)
     A /= np.where((norm := np.linalg.norm(A, axis=1)) > 0, norm, 1.0)[:, None]
-    m, n = A.shape
-    free = np.ones(n, dtype=bool) if allowed is None else allowed.copy()
-    rows = list(range(m))
-    dependent: list[int] = []
-    while rows:
-        block = np.abs(A[rows][:, free])
+    columns = np.arange(A.shape[1]) if allowed is None else np.flatnonzero(allowed)
+    A, m = A[:, columns], len(A)
+    for k in range(m):
+        block = np.abs(A[k:, k:])
         if block.size == 0 or block.max() < RANK_TOLERANCE:
-            raise SolverError(f"the constraints have rank {len(dependent)} of {m}; leave out redundant rows or another position is needed")
-        i, j = np.unravel_index(int(np.argmax(block)), block.shape)
-        row, column = rows.pop(int(i)), int(np.flatnonzero(free)[j])
-        free[column] = False
-        dependent.append(column)
-        A[rows] -= np.outer(A[rows, column] / A[row, column], A[row])
-    return dependent
+            raise SolverError(f"the constraints have rank {k} of {m}; leave out redundant rows or another position is needed")
+        i, j = divmod(int(np.argmax(block)), block.shape[1])
+        A[[k, k + i]] = A[[k + i, k]]
+        A[:, [k, k + j]] = A[:, [k + j, k]]
+        columns[[k, k + j]] = columns[[k + j, k]]
+        A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k] / A[k, k], A[k, k + 1 :])
+    return [int(j) for j in columns[:m]]
 
 
 def _partitioned(J: Array, g: Array, dependent: list[int]) -> Basis:
@@ -291,10 +290,14 @@ def multipliers(M: Array, J: Array, f: Array, a: Array) -> Array:
     """λ from known accelerations: Jᵀλ = M a − f in the sense of least squares (of least norm where J has redundant rows)."""
     if len(J) == 0:
         return np.zeros(0)
+    from scipy.linalg import solve_triangular
+
     scale = 1.0 / np.where((norm := np.linalg.norm(J, axis=1)) > 0, norm, 1.0)
-    if np.linalg.matrix_rank(J, tol=RANK_TOLERANCE * float(norm.max(initial=1.0))) < len(J):
+    Q, U = np.linalg.qr((J * scale[:, None]).T)
+    size = np.abs(np.diag(U))
+    if len(J) > J.shape[1] or size.min() <= RANK_TOLERANCE * size.max():
         return np.asarray(np.linalg.lstsq(J.T, M @ a - f, rcond=RANK_TOLERANCE)[0])
-    return np.asarray(scale * np.linalg.lstsq((J * scale[:, None]).T, M @ a - f, rcond=None)[0])
+    return np.asarray(scale * solve_triangular(U, Q.T @ (M @ a - f)))
 
 
 # --- penalty -----------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ ACCURACY = 1e-8
 COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
 
 # Arguments of the residual: time, state, –, plan, pointers of the equations and of the tangent, quaternions.
-PLAN, EQUATIONS, TANGENT, QUATERNIONS, ARGUMENTS = range(3, 8)
+PLAN, EQUATIONS, TANGENT, QUATERNIONS, MASSLESS, ARGUMENTS = range(3, 9)
 # Entries of the plan.
 NQ, NV, NZ, M, HOLONOMIC, TURNS, EQUATIONS_ADDRESS, TANGENT_ADDRESS, OFFSETS = range(9)
 # Constants: order (for the first step), the scheme, compliance of constraints, whether the step adapts.
@@ -243,22 +243,23 @@ def _assemble(frame: Any, plan: Any, turns: Any, h: float) -> int:
         dx[nq + nv + j] = 0.0
         matrix[(nv + j) * size + nv + j] += (1.0 - c[ALPHA_M]) / (1.0 - c[ALPHA_F])
     J, soft = doubles(words(args[EQUATIONS], 9)[8], m * nv), _array(frame, plan, SOFT)
+    massless = integers(args[MASSLESS], nv)
     for k in range(m):
         column = nv + nz + k
         for i in range(size):
             matrix[i * size + column] = 0.0
         for i in range(nv):
             matrix[i * size + column] = -J[k * nv + i]
-        soft[k] = matrix[column * size + column] = _compliance(J, matrix, k, nv, size, c[EPSILON])
+        soft[k] = matrix[column * size + column] = _compliance(J, matrix, massless, k, nv, size, c[EPSILON])
     return status
 
 
 @hot
-def _compliance(J: Any, matrix: Any, k: int, nv: int, size: int, epsilon: float) -> float:
-    """A small part of (J M⁻¹ Jᵀ)ₖₖ."""
+def _compliance(J: Any, matrix: Any, massless: Any, k: int, nv: int, size: int, epsilon: float) -> float:
+    """A small part of (J M⁻¹ Jᵀ)ₖₖ, velocities without mass left out."""
     total = 0.0
     for i in range(nv):
-        if matrix[i * size + i] != 0.0:
+        if matrix[i * size + i] != 0.0 and massless[i] == 0:
             total += J[k * nv + i] * J[k * nv + i] / abs(matrix[i * size + i])
     return epsilon * total
 

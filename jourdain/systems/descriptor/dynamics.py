@@ -18,24 +18,30 @@ from ..state import State
 from .poses import body_motion, tree_states
 
 if TYPE_CHECKING:
+    from ...symbolic.expr import Expr
+    from ..tree.reduced_by import ReducedBy
     from ..tree.system import TreeSystem
 
 
 class DescriptorDynamics:
     """Compiled functions of a descriptor; ``reference`` is the recursive system of the same model.
 
-    ``stabilisation`` (α, β) adds Baumgarte's terms −2αḣ − β²h to the right-hand side of the constraints.
+    ``stabilisation`` (α, β) adds Baumgarte's terms −2αḣ − β²h to the right-hand side of the constraints; ``reduction`` names the way to
+    accelerations in runs.
     """
 
     form = "straight"
 
-    def __init__(self, reference: TreeSystem, descriptor: Descriptor, key: str, stabilisation: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self, reference: TreeSystem, descriptor: Descriptor, key: str, stabilisation: tuple[float, float] | None = None,
+        reduction: str = "partition",
+    ) -> None:  # fmt: skip
         self.reference, self.descriptor = reference, descriptor
         self.model = reference.model
         self.equations_of_motion: Any = descriptor.equations
         self.nq = self.nv = len(descriptor.x)
         self.nz, self.nu = reference.nz, reference.nu
-        self.stabilisation = stabilisation
+        self.stabilisation, self.reduction = stabilisation, reduction
         eq = descriptor.equations
         self.configuration = Configuration([
             Coordinate((label,), (f"{label}_rate",), "", (x,), (xd,), (xdd,))
@@ -68,12 +74,32 @@ class DescriptorDynamics:
 
     def stabilised(self, alpha: float, beta: float) -> DescriptorDynamics:
         """The same with Baumgarte's terms."""
-        return DescriptorDynamics(self.reference, self.descriptor, self._key, (alpha, beta))
+        return DescriptorDynamics(self.reference, self.descriptor, self._key, (alpha, beta), self.reduction)
+
+    @property
+    def massless(self) -> np.ndarray:
+        """Which coordinates have no row in the mass matrix: joint coordinates kept among x, vectors of bodies without extent."""
+        return np.asarray(~self.descriptor.mass_pattern.any(axis=1))
+
+    def native(
+        self, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None, reduction: str | None = None
+    ) -> ReducedBy:
+        """The native right-hand side, projection and derivatives for a run from one of its states."""
+        from ..tree.reduced_by import ReducedBy
+
+        return ReducedBy(reduction or self.reduction, self, u, signals=signals, start=start)
 
     # -- functions ------------------------------------------------------------------------------------------------
 
+    def _options(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of a function, with α and β where it holds the accelerations of the constraints."""
+        if name in ("descriptor", "acceleration_tangent") and self.stabilisation is not None and not options:
+            return dict(zip(("alpha", "beta"), self.stabilisation, strict=True))
+        return options
+
     def symbolic(self, name: str, **options: Any) -> SymbolicFunction:
         """The equations behind a function."""
+        options = self._options(name, options)
         key = (name, *sorted(options.items()))
         if key not in self._symbolic:
             self._symbolic[key] = self.descriptor.symbolic(name, **options)
@@ -83,9 +109,7 @@ class DescriptorDynamics:
         """A compiled function by name, with the present parameter values."""
         if self._made_for is not self.parameter_vector:
             self._refresh()
-        if name == "descriptor" and self.stabilisation is not None and not options:
-            alpha, beta = self.stabilisation
-            options = {"alpha": alpha, "beta": beta}
+        options = self._options(name, options)
         key = (name, *sorted(options.items()))
         found = self._functions.get(key)
         if found is None:

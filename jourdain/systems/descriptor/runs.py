@@ -15,6 +15,7 @@ from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import ModelJumps, OdeRun
 from ..run import Outcome, Run, Settings
 from ..state import State
+from ..tree.alpha import integrate_alpha
 from ..tree.projected import NativeSystem
 from .dynamics import DescriptorDynamics
 
@@ -36,7 +37,7 @@ class DescriptorRun(OdeRun):
 
     def __init__(
         self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
-        stabilisation: str = "projection", alpha: float | None = None, beta: float | None = None,
+        stabilisation: str = "projection", alpha: float | None = None, beta: float | None = None, reduction: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
         if stabilisation not in STABILISATIONS:
@@ -44,7 +45,7 @@ class DescriptorRun(OdeRun):
         if stabilisation != "baumgarte" and not (alpha is None and beta is None):
             raise InputError(f"alpha and beta belong to stabilisation='baumgarte', not to '{stabilisation}'; leave them out")
         self.kind = f"{system.formulation} ({stabilisation})"
-        self.stabilisation = stabilisation
+        self.stabilisation, self.reduction = stabilisation, reduction or system.reduction
         self.dynamics: DescriptorDynamics = system.own
         if stabilisation == "baumgarte":
             first = BAUMGARTE if alpha is None else alpha
@@ -54,7 +55,7 @@ class DescriptorRun(OdeRun):
 
     def native_side(self) -> NativeSystem:
         """The native functions of the descriptor."""
-        native = NativeSystem(self.dynamics, self.inputs.initial, signals=self.inputs.signals, start=self.own)
+        native = self.dynamics.native(self.own, self.inputs.initial, self.inputs.signals, self.reduction)
         if self.stabilisation != "projection":
             native.project = None
         native.switch = self._exchange()
@@ -104,7 +105,8 @@ class DescriptorRun(OdeRun):
         kept = trajectory.t if times is None else _covered(np.asarray(times, dtype=float), trajectory)
         own = trajectory.x if times is None else trajectory.at(kept)
         found = super().outcome(trajectory)
-        return replace(found, t=kept, channels=lambda: self.system.own.channels(own))
+        about = {"stabilisation": self.stabilisation, "reduction": self.reduction}
+        return replace(found, t=kept, channels=lambda: self.system.own.channels(own), about=about)
 
     def rows(self, trajectory: Trajectory) -> Callable[[], np.ndarray]:
         """Joint coordinates from the bodies' poses, by continuation along all steps."""
@@ -132,6 +134,37 @@ class DescriptorRun(OdeRun):
         from ..diagnose import named
 
         return f"in {self.system.formulation} coordinates: {named(self.dynamics, trajectory.message)}"
+
+
+class DescriptorAlphaRun(DescriptorRun):
+    """Generalised-α, HHT, Newmark and the trapezoidal rule on the equations of the descriptor with their multipliers."""
+
+    kind = "generalised-α"
+
+    def __init__(
+        self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
+    ) -> None:
+        super().__init__(system, start, span, inputs, settings)
+        if system.descriptor.charts:
+            raise InputError(
+                f"simulate '{system.model.name}': method '{settings.method}' keeps accelerations of the coordinates, which jump where rotation "
+                "vectors are exchanged; compile with rotation='euler-parameters', or use 'radau'"
+            )
+        self.rho = rho
+
+    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
+        """The integration; rows are (x, ẋ, z, ẍ, λ)."""
+        samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control()
+        return integrate_alpha(
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), self.events(), samples, **control
+        )
+
+    def _check_method(self) -> None:
+        pass  # the system chose this kind of run by the method
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """It solves for the multipliers itself and uses no reduction."""
+        return replace(super().outcome(trajectory), about={})
 
 
 def _covered(times: np.ndarray, trajectory: Trajectory) -> np.ndarray:
@@ -169,4 +202,4 @@ class AugmentedLagrangianRun(Run):
         return Outcome(t, self.translate(t, rows), "finished", channels=channels, about=about)
 
 
-__all__ = ["AUGMENTED_LAGRANGIAN", "STABILISATIONS", "AugmentedLagrangianRun", "DescriptorRun"]
+__all__ = ["AUGMENTED_LAGRANGIAN", "STABILISATIONS", "AugmentedLagrangianRun", "DescriptorAlphaRun", "DescriptorRun"]

@@ -18,7 +18,6 @@ from ..compiled import Wrenches
 from ..run import make_run
 from ..state import State
 from ..system import System
-from ..tree.projected import NativeSystem
 from .dynamics import DescriptorDynamics
 from .poses import tree_accelerations
 
@@ -36,7 +35,7 @@ class DescriptorSystem(System):
     """
 
     def __init__(
-        self, reference: TreeSystem, formulation: str, make: Callable[..., Descriptor], reduction: str = "kkt", **options: Any
+        self, reference: TreeSystem, formulation: str, make: Callable[..., Descriptor], reduction: str = "partition", **options: Any
     ) -> None:
         takes = list(signature(make).parameters)[1:]
         for name in set(options) - set(takes):
@@ -46,7 +45,7 @@ class DescriptorSystem(System):
         self._reduce = _known(reduction)
         self.descriptor: Descriptor = make(reference.model, **options)
         key = " ".join([self.descriptor.name, *(f"{k}={v}" for k, v in sorted(options.items()))])
-        self.own = DescriptorDynamics(reference, self.descriptor, key)
+        self.own = DescriptorDynamics(reference, self.descriptor, key, reduction=reduction)
         self._last: tuple[Any, tuple[State, State, np.ndarray, np.ndarray]] | None = None
 
     @property
@@ -145,8 +144,9 @@ class DescriptorSystem(System):
     # -- how it runs ----------------------------------------------------------------------------------------------
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
-        """A run in x: index 1, or the augmented Lagrangian of index 3."""
-        from .runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun, DescriptorRun
+        """A run in x: index 1, generalised-α, or the augmented Lagrangian of index 3."""
+        from ..tree.alpha import ALPHA_METHODS
+        from .runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun, DescriptorAlphaRun, DescriptorRun
 
         if settings.method == AUGMENTED_LAGRANGIAN:
             own = self.own.state_of(start)
@@ -154,7 +154,8 @@ class DescriptorSystem(System):
                 AugmentedLagrangianRun, self, start, span, inputs, settings, options, dynamics=self.own, own=own, tangent="tangent",
                 translate=lambda t, rows: lambda: self.own.joint_rows(start, t, rows),
             )  # fmt: skip
-        return make_run(DescriptorRun, self, start, span, inputs, settings, options)
+        kind = DescriptorAlphaRun if settings.method in ALPHA_METHODS else DescriptorRun
+        return make_run(kind, self, start, span, inputs, settings, options)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest |h| and largest velocity residual of the constraints along a solution of this formulation."""
@@ -170,7 +171,7 @@ class DescriptorSystem(System):
     def evaluation(self, state: Any = None) -> tuple[NativeFunction, np.ndarray]:
         """The native right-hand side and a state for it."""
         own = self._own(state)
-        return NativeSystem(self.own, start=own).rhs, own.x
+        return self.own.native(own).rhs, own.x
 
 
 #: The reduction of that name, or an error with all of them.

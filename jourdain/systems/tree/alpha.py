@@ -20,6 +20,7 @@ from ..reactions import multiplier_channel
 
 if TYPE_CHECKING:
     from .projected import NativeSystem
+    from .reduced import ReducedSystem
     from .system import TreeSystem
 
 #: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.generalized_alpha`).
@@ -140,25 +141,63 @@ def _residual(native: NativeSystem) -> tuple[np.ndarray, NativeFunction]:
     keep: list[object] = [plan, native]
     first, second = _pointers(native, equations, keep), _pointers(native, tangent, keep)
     pairs = np.array([i for pair in turns for i in pair] + [0], dtype=np.int64)
-    args = np.array([0, 0, 0, plan.ctypes.data, first.ctypes.data, second.ctypes.data, pairs.ctypes.data], dtype=np.uintp)
-    keep += [first, second, pairs]
+    massless = np.array(getattr(system, "massless", np.zeros(max(1, system.nv))), dtype=np.int64)
+    args = np.array([0, 0, 0, *(a.ctypes.data for a in (plan, first, second, pairs, massless))], dtype=np.uintp)
+    keep += [first, second, pairs, massless]
     return plan, NativeFunction(equations.address, args, tuple(keep))
 
 
 def constrained_derivatives(native: NativeSystem) -> dict[str, NativeFunction]:
     """∂ẋ/∂x and ∂ẋ/∂t of a system with constraints for Rosenbrock and Radau methods."""
+    from ...solvers.constraints import jacobian as cj
+
+    keep: list[object] = [native]
+    return _derivatives(cj.state_derivatives.address, _at_the_state(native, keep), [], keep)
+
+
+def independent_derivatives(native: ReducedSystem) -> dict[str, NativeFunction]:
+    """∂ẋ_u/∂x_u and ∂ẋ_u/∂t in independent coordinates, whichever they are at the moment."""
+    from ...solvers.constraints import jacobian as cj
+
+    system, layout = native.system, native.layout
+    keep: list[object] = [native]
+    places = _at_the_state(native, keep)
+    closing = native._function("constraint_tangent")
+    pointers = _pointers(native, closing, keep)
+    doubles, integers = cj.independent_room(keep[1])
+    expansion, X = native.full.args.copy(), np.zeros(native.n)
+    c = system.configuration
+    position_of = np.full(system.nv, -1, dtype=np.int64)
+    position_of[c._scalar_v] = c._scalar_q
+    table = np.concatenate([layout.q, layout.v, np.zeros(system.nv - len(layout.v)), position_of]).astype(np.int64)
+    work, ints = np.zeros(doubles), np.zeros(integers, dtype=np.int64)
+    more = [
+        native.full.address, expansion.ctypes.data, X.ctypes.data, closing.address, pointers.ctypes.data, native._choice.ctypes.data,
+        table.ctypes.data, len(layout.q), *native.sizes, work.ctypes.data, ints.ctypes.data,
+    ]  # fmt: skip
+    keep += [pointers, expansion, X, table, work, ints]
+    return _derivatives(cj.independent_derivatives.address, places, more, keep)
+
+
+def _at_the_state(native: NativeSystem, keep: list[object]) -> list[int]:
+    """Where the kernels find the plan, memory and functions of the whole state; ``keep`` receives them, the plan first."""
     from ...solvers.constraints import elimination as c
     from ...solvers.constraints import jacobian as cj
 
     descriptor, tangent = native._function("descriptor"), native._function("acceleration_tangent")
     plan = native._plan()
     plan[c.ADDRESS_DESCRIPTOR] = descriptor.address
-    keep: list[object] = [plan, native]
+    keep.append(plan)
     first, second = _pointers(native, descriptor, keep), _pointers(native, tangent, keep)
     scratch = np.zeros(cj.scratch_size(plan))
     helper = np.zeros(plan[c.LENGTH] + native.system.nv + 8, dtype=np.int64)
-    places = [plan.ctypes.data, scratch.ctypes.data, helper.ctypes.data, first.ctypes.data, second.ctypes.data, tangent.address]
     keep += [first, second, scratch, helper]
-    by_state, by_time = (np.array([0, 0, 0, *places, by], dtype=np.uintp) for by in (cj.BY_STATE, cj.BY_TIME))
-    address = cj.state_derivatives.address
+    return [*(a.ctypes.data for a in (plan, scratch, helper, first, second)), tangent.address]
+
+
+def _derivatives(address: int, places: list[int], more: list[int], keep: list[object]) -> dict[str, NativeFunction]:
+    """The two derivatives as one kernel gives them."""
+    from ...solvers.constraints import jacobian as cj
+
+    by_state, by_time = (np.array([0, 0, 0, *places, by, *more], dtype=np.uintp) for by in (cj.BY_STATE, cj.BY_TIME))
     return {"jacobian": NativeFunction(address, by_state, tuple(keep)), "time_derivative": NativeFunction(address, by_time, tuple(keep))}

@@ -204,12 +204,19 @@ class ReducedSystem(IndependentSystem):
         self._memory_space[0] = 0.0
         self._note_position(t)
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many positions and how many velocities are independent."""
+        from ...solvers.constraints import reduced as r
+
+        return int(self.plan[r.NQU]), int(self.plan[r.NVU])
+
     def derivatives(self) -> dict[str, NativeFunction]:
-        """None: loops closed by Newton offer no exact Jacobian in independent coordinates."""
-        raise InputError(
-            f"simulate '{self.system.model.name}': implicit methods need exact derivatives, which loops closed by Newton do not offer in "
-            "independent coordinates; use reduction='projected' (or 'closed' where all loops have a closed form)"
-        )
+        """∂ẋ/∂x and ∂ẋ/∂t of the independent state by the chain rule."""
+        from .alpha import independent_derivatives
+
+        self._redundant = redundant_rows(self.system, self.start)
+        return independent_derivatives(self)
 
     def _position(self) -> np.ndarray:
         """All positions of the last closed place."""

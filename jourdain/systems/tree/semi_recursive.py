@@ -21,17 +21,17 @@ from ...errors import InputError
 from ...formalisms.coordinates.semi_recursive import REFERENCES
 from ...native.function import Function
 from ...solvers.constraints.reductions import REDUCTIONS, multipliers
-from ...solvers.native_function import NativeFunction, address
+from ...solvers.native_function import NativeFunction
 from ...symbolic.function import SymbolicFunction
 from ..run import make_run
 from ..state import State
 from .closure import order_of_elimination
 from .projected import NativeSystem
+from .reduced_by import ReducedBy
 from .redundancy import redundant_rows
 from .system import TreeSystem
 
 if TYPE_CHECKING:
-    from ..dynamics import Dynamics
     from ..inputs import Inputs
     from ..run import Run, Settings
 
@@ -138,7 +138,7 @@ class SemiRecursiveSystem(TreeSystem):
         """A run of the kind that ``reduction`` asks for; an open chain has nothing to reduce."""
         from ..descriptor.runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun
         from .multiplier_run import MultiplierRun
-        from .runs import ProjectedRun, ReducedRun
+        from .runs import ReducedRun
 
         own = State(self, start.q, start.v, start.z, start.t)
         reduction, rest = options.get("reduction", self.reduction), {n: x for n, x in options.items() if n != "reduction"}
@@ -147,7 +147,7 @@ class SemiRecursiveSystem(TreeSystem):
         if reduction not in LOOPS:
             raise InputError(f"semi-recursive: reduction '{reduction}' is unknown; use one of {', '.join([*LOOPS, 'projected', 'closed'])}")
         if not self.constraints:
-            return make_run(ProjectedRun, self, own, span, inputs, settings, rest)
+            return super().run(own, span, inputs, settings, {**rest, "reduction": "projected"})
         if reduction == "augmented-lagrangian" or settings.method == AUGMENTED_LAGRANGIAN:
             return make_run(
                 AugmentedLagrangianRun, self, own, span, inputs, settings, rest, dynamics=self, own=own, tangent="semi_recursive_tangents",
@@ -170,28 +170,16 @@ class SemiRecursiveSystem(TreeSystem):
         return MultiplierSystem(self, self.reduction, s).rhs, s.x
 
 
-class MultiplierSystem(NativeSystem):
+class MultiplierSystem(ReducedBy):
     """Right-hand side with multipliers by range space or null space."""
 
-    def __init__(self, system: Dynamics, reduction: str, start: State, u: np.ndarray | None = None, signals: Any = None) -> None:
-        self.reduction = reduction
-        super().__init__(system, u, start=start, signals=signals)
+    def __init__(self, system: SemiRecursiveSystem, reduction: str, start: State, u: np.ndarray | None = None, signals: Any = None) -> None:
+        super().__init__(LOOPS[reduction], system, u, signals=signals, start=start)
 
     def _constrained(self) -> NativeFunction:
-        if self.reduction == "range-space":
-            return self.wrap(self._function("semi_recursive_range_space", redundant=tuple(self._redundant)))  # type: ignore[arg-type]
-        from ...solvers.constraints.null_space import null_space_state_derivative
-
-        s, f = self.system, self._function("descriptor")
-        keep: list[object] = [f, self.u]
-        pointers = self._pointers(f, 2, keep)
-        pointers[2] = address(self.u)
-        rows = len(s.equations_of_motion.rows)
-        kept = np.array([i for i in range(rows) if i not in self._redundant], dtype=np.int64)
-        m = len(kept)
-        scratch = np.zeros(m * s.nv + (s.nv - m) ** 2 + 1)
-        words = [0, 0, 0, s.nq, s.nv, s.nz, address(kept), m, rows, f.address, address(pointers), address(scratch)]
-        return NativeFunction(null_space_state_derivative.address, np.array(words, dtype=np.uintp), (keep, pointers, kept, scratch))
+        if self.reduction == "range-space" and not self._redundant:  # rows left out for good may be the ones needed later
+            return self.wrap(self._function("semi_recursive_range_space"))
+        return super()._constrained()
 
 
 def _renamed(value: str, older: str | None, old: str, new: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jourdain.solvers.constraints import elimination as c
 
-eliminate, null_space = c.eliminate, c.null_space
+eliminate, particular = c.eliminate, c.particular
 listed_accelerations, reduced_accelerations = c.listed_accelerations, c.reduced_accelerations
 least_norm_by_blocks = c.least_norm_by_blocks
 
@@ -71,16 +71,20 @@ def test_full_null_space_and_lists_say_the_same(given_system):
     m, n = J.shape
     plan = c.make_plan(n, n, 0, m, 0, J != 0)
     helper, lu, Z, a0, MZ, reduced = arrays(plan, n)
-    free = null_space(J.ravel(), g, plan, helper, lu, Z, a0)
-    basis = Z[: n * free].reshape(n, free)
+    free = eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
+    basis, begin = np.zeros((n, free)), int(plan[c.LENGTH]) - 3 * n
+    for j in range(n):
+        members = helper[helper[begin + j] :][: helper[begin + n + j]]
+        basis[j, members] = Z[j * n : j * n + len(members)]
     scale = 1.0 + np.abs(basis).max(initial=0.0)
     assert np.abs(J @ basis).max(initial=0.0) < 1e-12 * scale * n
     assert np.abs(J @ a0 - g).max() < 1e-11 * (1.0 + np.abs(a0).max()) * n
     independent = np.flatnonzero(helper[:n] >= 0)
     np.testing.assert_array_equal(basis[independent], np.eye(free))
-    a, b = np.zeros(n), np.zeros(n)
-    assert reduced_accelerations(M.ravel(), f, Z, a0, n, free, MZ, reduced, a) == 0
-    eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
+    a, b, again = np.zeros(n), np.zeros(n), np.zeros(n)
+    particular(-2.0 * g, plan, helper, lu, again)
+    np.testing.assert_allclose(again, -2.0 * a0, rtol=1e-12, atol=1e-13 * scale)
+    assert reduced_accelerations(M.ravel(), f, basis.ravel(), a0, n, free, MZ, reduced, a) == 0
     assert listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, b) == 0
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * scale)
 

@@ -1,0 +1,403 @@
+"""Accelerations of constrained systems by a reduction chosen by name, in native code: M a = f + Jᵀλ, J a = g.
+
+The formulas are those of :mod:`~jourdain.solvers.constraints.reductions`; "partition" is :mod:`~jourdain.solvers.constraints.elimination`.
+Where rows are redundant, what their combinations say is taken out smoothly, and as many rows as are independent are chosen at each
+evaluation.  All ways give the same accelerations up to rounding, the penalty up to 1/α.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+from typing import Any
+
+from ...native.call import call, doubles, integers, words
+from ...native.kernel import jit, kernel
+from ..linear.dense import cholesky, cholesky_solve, lu_factor, lu_solve
+from ..linear.redundant import drop_redundant
+from .elimination import store_rates
+from .null_space import orthonormal_solution
+
+KKT, RANGE_SPACE, QR, SVD, GRAM_SCHMIDT, AUGMENTED_LAGRANGIAN, PENALTY = range(7)
+#: Ways by the names of :data:`~jourdain.solvers.constraints.reductions.REDUCTIONS`.
+WAYS = {
+    "kkt": KKT, "range-space": RANGE_SPACE, "qr": QR, "svd": SVD, "gram-schmidt": GRAM_SCHMIDT,
+    "augmented-lagrangian": AUGMENTED_LAGRANGIAN, "penalty": PENALTY,
+}  # fmt: skip
+
+#: α of the penalty and of the augmented Lagrangian, and the most iterations of the latter.
+PENALTY_FACTOR, AUGMENTATION, ITERATIONS = 1e8, 1e3, 100
+#: Sweeps of Jacobi rotations over the rows of J, which end when no pair is less orthogonal than this.
+SWEEPS, ORTHOGONAL = 30, 1e-15
+
+# Arguments after t, x, ẋ: sizes, the list of rows and how many are independent, address and pointers of the descriptor function, memory.
+NQ, NV, NZ, LIST, RANK, FUNCTION, POINTERS, WORK, INTEGERS, WAY, ARGUMENTS = range(3, 14)
+
+
+def work_size(n: int, rows: int) -> int:
+    """Doubles that any of the reductions works with."""
+    return 2 * (n + rows) * (n + rows) + 3 * (n + rows) + 2 * n * n
+
+
+@jit
+def mass_size(M: Any, n: int) -> float:
+    """Geometric mean of the positive entries on the diagonal."""
+    total, count = 0.0, 0
+    for i in range(n):
+        if M[i * n + i] > 0.0:
+            total += log(M[i * n + i])
+            count += 1
+    return exp(total / count) if count > 0 else 1.0
+
+
+@jit
+def _scale_rows(J: Any, g: Any, m: int, n: int, size: float) -> None:
+    """Rows of J, with g, brought to a length."""
+    for i in range(m):
+        norm = 0.0
+        for j in range(n):
+            norm += J[i * n + j] * J[i * n + j]
+        scale = size / sqrt(norm) if norm > 0.0 else size
+        g[i] *= scale
+        for j in range(n):
+            J[i * n + j] *= scale
+
+
+@jit
+def _add_square(A: Any, J: Any, m: int, n: int, factor: float) -> None:
+    """A + factor JᵀJ."""
+    for i in range(m):
+        for j in range(n):
+            part = factor * J[i * n + j]
+            if part != 0.0:
+                for k in range(n):
+                    A[j * n + k] += part * J[i * n + k]
+
+
+@jit
+def kkt_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any, pivots: Any, a: Any) -> int:
+    """The augmented system by elimination with row exchanges, refined once."""
+    size = n + m
+    K, factors, rest = work[: size * size], work[size * size : 2 * size * size], work[2 * size * size :]
+    solution, defect = rest[:size], rest[size : 2 * size]
+    _scale_rows(J, g, m, n, mass_size(M, n))
+    for i in range(n):
+        solution[i] = f[i]
+        for j in range(n):
+            K[i * size + j] = M[i * n + j]
+        for k in range(m):
+            K[i * size + n + k], K[(n + k) * size + i] = -J[k * n + i], J[k * n + i]
+    for k in range(m):
+        solution[n + k] = g[k]
+        for i in range(m):
+            K[(n + k) * size + n + i] = 0.0
+    for i in range(size * size):
+        factors[i] = K[i]
+    if lu_factor(factors, size, pivots) != 0:
+        return 2
+    lu_solve(factors, size, pivots, solution)
+    for i in range(size):
+        total = f[i] if i < n else g[i - n]
+        for j in range(size):
+            total -= K[i * size + j] * solution[j]
+        defect[i] = total
+    lu_solve(factors, size, pivots, defect)
+    for i in range(n):
+        a[i] = solution[i] + defect[i]
+    return 0
+
+
+@jit
+def range_space_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any, pivots: Any, a: Any) -> int:
+    """(J M⁻¹Jᵀ) λ = g − J M⁻¹f; a singular M becomes M + JᵀJ (scaled), which changes nothing in the solution."""
+    factor, inner, schur = work[: n * n], work[n * n : n * n + m * n], work[n * n + m * n :]
+    lam = schur[m * m :]
+    size = mass_size(M, n)
+    _scale_rows(J, g, m, n, size)
+    for i in range(n * n):
+        factor[i] = M[i]
+    singular = cholesky(factor, n) != 0
+    if not singular:
+        least, most = factor[0], factor[0]
+        for i in range(n):
+            least, most = min(least, factor[i * n + i]), max(most, factor[i * n + i])
+        singular = least < 1e-7 * most
+    if singular:
+        for i in range(n * n):
+            factor[i] = M[i]
+        _add_square(factor, J, m, n, 1.0 / size)
+        for i in range(m):
+            for j in range(n):
+                f[j] += J[i * n + j] * g[i] / size
+        if cholesky(factor, n) != 0:
+            return 2
+    for j in range(n):
+        a[j] = f[j]
+    cholesky_solve(factor, n, a)
+    for i in range(m):
+        lam[i] = g[i]
+        for j in range(n):
+            inner[i * n + j] = J[i * n + j]
+            lam[i] -= J[i * n + j] * a[j]
+        cholesky_solve(factor, n, inner[i * n : (i + 1) * n])
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(n):
+                total += J[k * n + j] * inner[i * n + j]
+            schur[i * m + k] = total
+    if cholesky(schur, m) != 0:
+        return 2
+    for _ in range(2):  # the second time for what rounding left of the constraints
+        cholesky_solve(schur, m, lam)
+        for i in range(m):
+            for j in range(n):
+                a[j] += inner[i * n + j] * lam[i]
+        for i in range(m):
+            lam[i] = g[i]
+            for j in range(n):
+                lam[i] -= J[i * n + j] * a[j]
+    return 0
+
+
+@jit
+def diagonalise_rows(J: Any, g: Any, m: int, n: int) -> None:
+    """Rows of J made orthogonal by Jacobi rotations, applied to g too: J = U Σ Vᵀ becomes Σ Vᵀ (Hestenes 1958)."""
+    for _ in range(SWEEPS):
+        worst = 0.0
+        for p in range(m):
+            for q in range(p + 1, m):
+                pp, qq, pq = 0.0, 0.0, 0.0
+                for j in range(n):
+                    pp += J[p * n + j] * J[p * n + j]
+                    qq += J[q * n + j] * J[q * n + j]
+                    pq += J[p * n + j] * J[q * n + j]
+                size = sqrt(pp * qq)
+                if abs(pq) > ORTHOGONAL * size:
+                    worst = max(worst, abs(pq) / size)
+                    zeta = 0.5 * (qq - pp) / pq
+                    t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + sqrt(1.0 + zeta * zeta))
+                    c = 1.0 / sqrt(1.0 + t * t)
+                    s = c * t
+                    g[p], g[q] = c * g[p] - s * g[q], s * g[p] + c * g[q]
+                    for j in range(n):
+                        J[p * n + j], J[q * n + j] = c * J[p * n + j] - s * J[q * n + j], s * J[p * n + j] + c * J[q * n + j]
+        if not worst > 0.0:
+            return
+
+
+@jit
+def _orthonormalise(B: Any, g: Any, k: int, m: int, n: int) -> float:
+    """Row k of B made orthogonal to the rows before (twice is enough) and of length one, with its right-hand side; its length before."""
+    for _ in range(2):
+        for i in range(k):
+            dot = 0.0
+            for j in range(n):
+                dot += B[i * n + j] * B[k * n + j]
+            for j in range(n):
+                B[k * n + j] -= dot * B[i * n + j]
+            if k < m:
+                g[k] -= dot * g[i]
+    norm = 0.0
+    for j in range(n):
+        norm += B[k * n + j] * B[k * n + j]
+    norm = sqrt(norm)
+    if norm > 0.0:
+        for j in range(n):
+            B[k * n + j] /= norm
+        if k < m:
+            g[k] /= norm
+    return norm
+
+
+@jit
+def gram_schmidt_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any, a: Any) -> int:
+    """Orthonormal rows of J continued by the unit vectors farthest from them: a = Bᵀg + Z ȧ with ZᵀM Z ȧ = Zᵀ(f − M Bᵀg)."""
+    B, rest, free = work[: n * n], work[n * n :], n - m
+    MZ, reduced = rest[: n * n], rest[n * n :]
+    right = reduced[free * free :]
+    for i in range(m * n):
+        B[i] = J[i]
+    for j in range(n):
+        a[j] = 0.0
+    for k in range(n):
+        if k >= m:
+            best, unit = -1.0, 0
+            for j in range(n):
+                left = 1.0
+                for i in range(k):
+                    left -= B[i * n + j] * B[i * n + j]
+                if left > best:
+                    best, unit = left, j
+            for j in range(n):
+                B[k * n + j] = 1.0 if j == unit else 0.0
+        if not _orthonormalise(B, g, k, m, n) > 0.0:
+            return 2
+        if k < m:
+            for j in range(n):
+                a[j] += B[k * n + j] * g[k]
+    for k in range(free):
+        z = B[(m + k) * n : (m + k + 1) * n]
+        right[k] = 0.0
+        for i in range(n):
+            total, rest_i = 0.0, f[i]
+            for j in range(n):
+                total += M[i * n + j] * z[j]
+                rest_i -= M[i * n + j] * a[j]
+            MZ[k * n + i] = total
+            right[k] += z[i] * rest_i
+        for l in range(k + 1):
+            total = 0.0
+            for i in range(n):
+                total += B[(m + l) * n + i] * MZ[k * n + i]
+            reduced[k * free + l] = total
+    if cholesky(reduced, free) != 0:
+        return 2
+    cholesky_solve(reduced, free, right)
+    for k in range(free):
+        for j in range(n):
+            a[j] += B[(m + k) * n + j] * right[k]
+    return 0
+
+
+@jit
+def _weigh_rows(M: Any, J: Any, g: Any, m: int, n: int, A: Any, line: Any) -> int:
+    """Rows scaled by the roots of the masses that they feel, so that one α serves heavy and light bodies alike."""
+    _scale_rows(J, g, m, n, sqrt(mass_size(M, n)))
+    for i in range(n * n):
+        A[i] = M[i]
+    _add_square(A, J, m, n, 1.0)
+    if cholesky(A, n) != 0:
+        return 2
+    for i in range(m):
+        felt = 0.0
+        for j in range(n):
+            line[j] = J[i * n + j]
+        cholesky_solve(A, n, line)
+        for j in range(n):
+            felt += J[i * n + j] * line[j]
+        scale = 1.0 / sqrt(min(max(felt, 1e-12), 1.0))
+        g[i] *= scale
+        for j in range(n):
+            J[i * n + j] *= scale
+    return 0
+
+
+@jit
+def penalty_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, alpha: float, rounds: int, work: Any, a: Any) -> int:
+    """(M + αJᵀJ) a = f + Jᵀ(λ + αg), λ ← λ + α(g − J a) for at most so many rounds: one is the penalty, more the augmented Lagrangian."""
+    A, factor, rest = work[: n * n], work[n * n : 2 * n * n], work[2 * n * n :]
+    lam, line = rest[:m], rest[m : m + n]
+    if _weigh_rows(M, J, g, m, n, factor, line) != 0:
+        return 2
+    for i in range(n * n):
+        A[i] = M[i]
+    _add_square(A, J, m, n, alpha)
+    for i in range(n * n):
+        factor[i] = A[i]
+    if cholesky(factor, n) != 0:
+        return 2
+    for i in range(m):
+        lam[i] = 0.0
+    size = 1.0
+    for i in range(m):
+        size = max(size, 1.0 + abs(g[i]))
+    best, without_gain = 1e300, 0
+    for _ in range(rounds):
+        for j in range(n):
+            a[j] = 0.0
+        for _ in range(2):  # the second time for what rounding left
+            for j in range(n):
+                line[j] = f[j]
+                for k in range(n):
+                    line[j] -= A[j * n + k] * a[k]
+            for i in range(m):
+                for j in range(n):
+                    line[j] += J[i * n + j] * (lam[i] + alpha * g[i])
+            cholesky_solve(factor, n, line)
+            for j in range(n):
+                a[j] += line[j]
+        worst = 0.0
+        for i in range(m):
+            miss = g[i]
+            for j in range(n):
+                miss -= J[i * n + j] * a[j]
+            lam[i] += alpha * miss
+            worst += miss * miss
+        worst = sqrt(worst)
+        without_gain = 0 if worst < 0.9 * best else without_gain + 1
+        best = min(best, worst)
+        if worst <= 1e-14 * size or without_gain == 5:
+            return 0
+    return 0
+
+
+@jit
+def solution(way: int, M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any, pivots: Any, a: Any) -> int:
+    """a by one of the ways; M, f, J and g may be overwritten.  0 when the solution exists."""
+    if way == KKT:
+        return kkt_solution(M, f, J, g, m, n, work, pivots, a)
+    if way == RANGE_SPACE:
+        return range_space_solution(M, f, J, g, m, n, work, pivots, a)
+    if way == GRAM_SCHMIDT:
+        return gram_schmidt_solution(M, f, J, g, m, n, work, a)
+    if way == PENALTY:
+        return penalty_solution(M, f, J, g, m, n, PENALTY_FACTOR, 1, work, a)
+    if way == AUGMENTED_LAGRANGIAN:
+        return penalty_solution(M, f, J, g, m, n, AUGMENTATION, ITERATIONS, work, a)
+    if way == SVD:
+        diagonalise_rows(J, g, m, n)
+    return orthonormal_solution(M, f, J, g, m, n, work[: m * n], work[m * n :], a)
+
+
+@jit
+def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> int:
+    """The m best independent rows brought to the front, after what the others repeat is taken out (Gram–Schmidt with pivoting)."""
+    rows = listed[0]
+    if drop_redundant(J, g, n, listed, 0, rows - m, work) != 0:
+        return 2
+    for i in range(rows * n):
+        work[i] = J[i]
+    for k in range(m):
+        best, p = -1.0, k
+        for i in range(k, rows):
+            norm = 0.0
+            for j in range(n):
+                norm += work[i * n + j] * work[i * n + j]
+            if norm > best:
+                best, p = norm, i
+        if not best > 0.0:
+            return 2
+        g[k], g[p] = g[p], g[k]
+        for j in range(n):
+            J[k * n + j], J[p * n + j] = J[p * n + j], J[k * n + j]
+            work[k * n + j], work[p * n + j] = work[p * n + j], work[k * n + j]
+        for i in range(k + 1, rows):
+            dot = 0.0
+            for j in range(n):
+                dot += work[i * n + j] * work[k * n + j]
+            for j in range(n):
+                work[i * n + j] -= dot / best * work[k * n + j]
+    return 0
+
+
+@kernel
+def reduced_state_derivative(args: int) -> int:
+    """ẋ of a constrained system by one of the ways."""
+    s = words(args, ARGUMENTS)
+    nq, n, nz, m = s[NQ], s[NV], s[NZ], s[RANK]
+    rows = integers(s[LIST], 1)[0]
+    pointers = words(s[POINTERS], 10)
+    pointers[0], pointers[1] = s[0], s[1]
+    if call(s[FUNCTION], s[POINTERS]) != 0:
+        return -1
+    M, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
+    J, g, rates = doubles(pointers[5], rows * n), doubles(pointers[6], rows), doubles(pointers[7], nq + nz)
+    xdot, work = doubles(s[2], nq + n + nz), doubles(s[WORK], 2 * (n + rows) * (n + rows) + 3 * (n + rows) + 2 * n * n)
+    if m < rows and independent_rows(J, g, integers(s[LIST], rows + 1), m, n, work) != 0:
+        return 2
+    if solution(s[WAY], M, f, J, g, m, n, work, integers(s[INTEGERS], n + m), xdot[nq : nq + n]) != 0:
+        return 2
+    store_rates(rates, nq, n, nz, xdot)
+    return 0
+
+
+__all__ = ["WAYS", "reduced_state_derivative", "solution", "work_size"]
