@@ -173,9 +173,9 @@ class Library:
         # the execution engine takes ownership of its target machine
         return llvm.Target.from_triple(host()[0]).create_target_machine(reloc="pic", codemodel="small")
 
-    def __del__(self) -> None:
+    def __del__(self, finalizing: Any = sys.is_finalizing) -> None:  # at the very end `sys` is gone
         engine = self.__dict__.pop("_engine", None)
-        if engine is not None and not sys.is_finalizing():
+        if engine is not None and not finalizing():
             with _lock:
                 engine.close()
 

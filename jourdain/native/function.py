@@ -298,7 +298,7 @@ class Function:
             strides.append(0 if common else flat.shape[-1])
         buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
         strides += [int(np.prod(shape)) for _, shape in self.signature.outputs]
-        self.batch.run(arrays + buffers, strides, n, self.constants.copy())
+        self.batch.run(arrays + buffers, strides, n, self.batch.constants(self.parameters, self.constants))
         for r, b in zip(results, buffers, strict=True):
             if r is not b:
                 r[...] = b
@@ -307,7 +307,7 @@ class Function:
     def batch(self) -> _Batch:
         """The SIMD variant, compiled when first asked for."""
         if self._batch is None:
-            self._batch = _Batch(self.symbolic)
+            self._batch = _Batch(self.symbolic, self._texts[1])
         return self._batch
 
     # -- information ----------------------------------------------------------------------------------------------
@@ -342,7 +342,12 @@ class Function:
     @property
     def ir(self) -> str:
         """LLVM IR of the function."""
-        return zlib.decompress(self._code.ir).split(b"\0")[0].decode()
+        return self._texts[0]
+
+    @property
+    def _texts(self) -> list[str]:
+        """IR of the function and of its prepare stage."""
+        return [t.decode() for t in zlib.decompress(self._code.ir).split(b"\0")]
 
     def source(self, language: str = "c") -> str:
         """Source code in another language (c, python, matlab, julia, fortran, jax, latex)."""
@@ -408,10 +413,20 @@ def _restore(signature: str, ir: bytes, parameters: Any, symbolic: SymbolicFunct
 
 
 class _Batch:
-    """The SIMD variant of a function with its driver over blocks of states."""
+    """The SIMD variant of a function with its driver over blocks of states.
 
-    def __init__(self, f: SymbolicFunction) -> None:
+    ``prepared`` is the IR of the prepare stage that the function's constants come from.  The equations may have been derived anew since (the
+    code found in the cache); they are the same, but may want their constants in another order, and then have a prepare stage of their own.
+    """
+
+    def __init__(self, f: SymbolicFunction, prepared: str) -> None:
         self.lanes = engine.lanes()
+        stage = prepare_ir(f)
+        self._own: tuple[engine.Library, Any, int, int] | None = None
+        if stage.text != prepared:
+            library = engine.Library([engine.compile_ir(stage.text)])
+            call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(library.address(entry_name(f.name) + "_prepare"))
+            self._own = library, call, stage.constants, stage.workspace
         module = main_ir(f, self.lanes)
         text = module.text + batch_ir(f, self.lanes)
         self._library = engine.Library([engine.compile_ir(text)])
@@ -423,6 +438,16 @@ class _Batch:
         self.scratch = (inputs + outputs + module.workspace) * self.lanes
         self.arrays = len([a for a in f.inputs if not is_parameters(a.symbols)]) + len(f.outputs)
         self.operations = f.operations().flops
+
+    def constants(self, parameters: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """The constants as this variant wants them, from parameters; ``known`` are those of the function."""
+        if self._own is None:
+            return known.copy()
+        _, call, size, scratch = self._own
+        arrays = [np.array(parameters), np.zeros(max(1, size)), np.zeros(max(1, scratch))]
+        args = np.array([a.ctypes.data for a in arrays], dtype=np.uintp)
+        call(args.ctypes.data)
+        return arrays[1]
 
     def run(self, arrays: list[np.ndarray], strides: list[int], n: int, constants: np.ndarray, threads: int | None = None) -> None:
         """Runs n states, on several threads when there is enough work."""
