@@ -17,8 +17,9 @@ from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
 from ..systems.state import State
 from ..systems.tree.partition import null_space
-from ..systems.tree.redundancy import redundant_rows
+from ..systems.tree.redundancy import redundant_names, redundant_rows
 from .assemble import close_positions, jacobian
+from .reactions import indeterminate
 
 if TYPE_CHECKING:
     from ..systems.tree.system import System
@@ -63,11 +64,14 @@ class Mobility:
     generic_freedoms: int
     position_freedoms: int
     independent: tuple[str, ...]
-    #: equations that follow from the others wherever the mechanism goes, and the joints or closures that they belong to
+    #: equations that follow from the others wherever the mechanism goes (those that hold by themselves included), and the joints or closures
+    #: that they belong to
     redundant: tuple[str, ...]
     overconstrained: tuple[str, ...]
     #: ratio of the smallest to the largest singular value of the independent equations: zero in a singular position
     condition: float
+    #: joints and closures whose reactions in this state rigid bodies do not determine
+    indeterminate: tuple[str, ...] = ()
 
     @property
     def is_singular(self) -> bool:
@@ -92,9 +96,9 @@ class Mobility:
         elif self.equations and self.condition < SMALL_VALUE:
             lines.append(f"  close to a singular position (condition {self.condition:.1e})")
         if self.redundant:
-            lines.append(
-                f"  redundant equations: {', '.join(self.redundant)}; reactions of {', '.join(self.overconstrained)} are not unique"
-            )
+            lines.append(f"  redundant equations: {', '.join(self.redundant)}")
+        if self.indeterminate:
+            lines.append(f"  reactions of {', '.join(self.indeterminate)} are not unique")
         return "\n".join(lines)
 
 
@@ -103,15 +107,15 @@ def mobility(system: System, state: State | None = None) -> Mobility:
     eq = system.equations_of_motion
     here = state if state is not None else system.assemble({})
     J = jacobian(system, here.q, here.t)
-    redundant = redundant_rows(system, here) if len(J) else []
-    names = [eq.rows[i].name for i in redundant]
+    redundant, names = redundant_rows(system, here), redundant_names(system, here)
     kept = [i for i in range(len(J)) if i not in redundant]
     values = np.linalg.svd(J[kept], compute_uv=False) if kept else np.ones(1)
     return Mobility(
-        eq.model.name, len(eq.model.bodies), len(eq.model.joints), system.nv, len(eq.rows), _count(system, SPATIAL),
+        eq.model.name, len(eq.model.bodies), len(eq.model.joints), system.nv, len(eq.rows) + len(eq.idle_rows), _count(system, SPATIAL),
         _count(system, PLANAR) if _is_planar(system, here) else None, _freedoms(J), _generic_freedoms(system, here, J),
         _freedoms(J[: eq.holonomic]), tuple(system.velocity_names[j].removesuffix("_rate") for j in _independent(J)), tuple(names),
         tuple(dict.fromkeys(n.split("[")[0] for n in names)), float(values.min() / values.max()),
+        tuple(indeterminate(system, here)),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from ..systems.tree.projected import NativeSystem
 from .assemble import check_closed
 from .diagnose import explain_failure
 from .energy_balance import BOOKS, energy_channels
-from .reactions import constrained_accelerations, reaction_channels
+from .reactions import constrained_accelerations, reaction_channels, with_redundant
 
 if TYPE_CHECKING:
     from ..systems.tree.system import System
@@ -211,7 +211,7 @@ def solution_of(
         return made | (alpha_channels(system, x) if x.shape[1] > rows.shape[1] else {})
 
     return Solution(
-        t, channels, metadata, lambda: _statistics(trajectory), system, derivatives=lambda: _rates(system),
+        t, channels, with_redundant(system, t, rows, metadata), lambda: _statistics(trajectory), system, derivatives=lambda: _rates(system),
         frame_provider=FrameProvider(system, t, rows[:, :nq], rows[:, nq : nq + nv]),
         dense=None if states is None else _dense(system, states, acting),
     )  # fmt: skip

@@ -16,16 +16,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.assemble import check_closed
-from ..analysis.reactions import constrained_accelerations, reactions_along
+from ..analysis.reactions import (
+    Wrenches,
+    constrained_accelerations,
+    indeterminate,
+    reactions_at,
+    reactions_of_accelerations,
+    share_reactions,
+)
 from ..errors import InputError
 from ..formalisms.coordinates.descriptor import Descriptor
 from ..results.solution import Solution
-from ..solvers.constraints.reductions import multipliers
+from ..solvers.constraints.reductions import independent_rows, multipliers
 from ..solvers.native_function import NativeFunction
 from ..symbolic.graph import Operations
 from .descriptor.system import DescriptorSystem, tree_accelerations
 from .state import State
 from .tree.projected import NativeSystem
+from .tree.redundancy import redundant_names, redundant_rows
 from .tree.system import System
 from .verbs import LinearVerbs
 
@@ -50,8 +58,6 @@ FORMULATIONS: dict[str, str] = {
     "directors": "jourdain.systems.assembled.directors:Directors",
     "semi-recursive": "jourdain.systems.tree.semi_recursive:SemiRecursive",
 }
-
-Wrenches = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def formulate(model: Model | System, formulation: str, **options: Any) -> FormulatedSystem:
@@ -113,6 +119,10 @@ class FormulatedSystem(LinearVerbs, ABC):
         """Names of constraints that follow from the others at a state."""
         return []
 
+    def indeterminate(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> list[str]:
+        """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.analysis.reactions.indeterminate`."""
+        return indeterminate(self.reference, self._state(state), self.reference.input_values(inputs))
+
     def describe(self) -> str:
         """One line: coordinates, equations, operations."""
         return f"{self.formulation}: {len(self.unknowns)} coordinates, {len(self.constraints)} constraints, {self.operations.flops} + and ×"
@@ -120,16 +130,19 @@ class FormulatedSystem(LinearVerbs, ABC):
     # -- what it computes -----------------------------------------------------------------------------------------
 
     @abstractmethod
-    def accelerations(self, state: Any) -> np.ndarray:
-        """v̇ of the reference tree at one of its (closed) states."""
+    def accelerations(self, state: Any, inputs: Mapping[str, float] | None = None) -> np.ndarray:
+        """v̇ of the reference tree at one of its (closed) states, with inputs by name (the model's own values otherwise)."""
 
     @abstractmethod
-    def multipliers(self, state: Any) -> dict[str, float]:
-        """Constraint multipliers by row, with the sign of M ẍ = Q + Jᵀλ."""
+    def multipliers(self, state: Any, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
+        """Constraint multipliers by row, with the sign of M ẍ = Q + Jᵀλ (of least norm where rows are redundant)."""
 
     @abstractmethod
-    def reactions(self, state: Any) -> Wrenches:
-        """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure."""
+    def reactions(self, state: Any, inputs: Mapping[str, float] | None = None) -> Wrenches:
+        """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure.
+
+        Where constraints are redundant the share of least norm (:mod:`jourdain.systems.tree.self_stress`); :meth:`indeterminate` names the joints.
+        """
 
     @abstractmethod
     def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
@@ -287,34 +300,28 @@ class Recursive(FormulatedSystem):
 
     def dof(self, state: Any = None) -> int:
         """Degrees of freedom by the rank of the constraints."""
-        return self.reference.nv - len(self.constraints) + len(self.redundant(state))
+        return self.reference.nv - len(self.constraints) + len(redundant_rows(self.reference, self._state(state)))
 
     def redundant(self, state: Any = None) -> list[str]:
-        """Names of redundant constraints."""
-        from .tree.redundancy import redundant_rows
+        """Names of redundant constraints, those that hold by themselves (and are no rows) included."""
+        return redundant_names(self.reference, self._state(state))
 
-        if not self.constraints:
-            return []
-        return [self.constraints[i] for i in redundant_rows(self.reference, self._state(state))]
-
-    def _solved(self, state: Any) -> tuple[State, np.ndarray, np.ndarray]:
+    def _solved(self, state: Any, inputs: Mapping[str, float] | None = None) -> tuple[State, np.ndarray, np.ndarray]:
         s = self._state(state)
-        a, lam = constrained_accelerations(self.reference, np.array([s.t]), s.x[None], self.reference.input_values()[None])
+        a, lam = constrained_accelerations(self.reference, np.array([s.t]), s.x[None], self.reference.input_values(inputs)[None])
         return s, a[0], lam[0]
 
-    def accelerations(self, state: Any) -> np.ndarray:
+    def accelerations(self, state: Any, inputs: Mapping[str, float] | None = None) -> np.ndarray:
         """v̇ of the tree."""
-        return self._solved(state)[1]
+        return self._solved(state, inputs)[1]
 
-    def multipliers(self, state: Any) -> dict[str, float]:
+    def multipliers(self, state: Any, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
         """Constraint multipliers by row."""
-        return dict(zip(self.constraints, self._solved(state)[2].tolist(), strict=True))
+        return dict(zip(self.constraints, self._solved(state, inputs)[2].tolist(), strict=True))
 
-    def reactions(self, state: Any) -> Wrenches:
+    def reactions(self, state: Any, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque on the child of each joint and the second frame of each closure."""
-        s = self._state(state)
-        found = reactions_along(self.reference, np.array([s.t]), s.x[None], self.reference.input_values()[None])
-        return {name: (w[0, :3], w[0, 3:]) for name, w in found.items()}
+        return reactions_at(self.reference, *self._solved(state, inputs), self.reference.input_values(inputs))
 
     def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
         """Motion from a state."""
@@ -359,6 +366,7 @@ class DescriptorFormulation(FormulatedSystem):
         self._key = " ".join([self.descriptor.name, *(f"{k}={v}" for k, v in sorted(options.items()))])
         self.system = DescriptorSystem(reference, self.descriptor, self._key)
         self._last: tuple[State, State, np.ndarray, np.ndarray] | None = None
+        self._last_inputs = np.zeros(0)
 
     @property
     def unknowns(self) -> list[str]:
@@ -393,47 +401,42 @@ class DescriptorFormulation(FormulatedSystem):
         self.system.refresh()
         return self.system.state_of(state)
 
-    def _solved(self, given: Any) -> tuple[State, State, np.ndarray, np.ndarray]:
+    def _solved(self, given: Any, inputs: Mapping[str, float] | None = None) -> tuple[State, State, np.ndarray, np.ndarray]:
         """The state in both languages, ẍ, and λ for all rows (of least norm where some are redundant)."""
-        state = self._state(given)
-        if self._last is not None and self._last[0] is state:
+        state, u = self._state(given), self.reference.input_values(inputs)
+        if self._last is not None and self._last[0] is state and np.array_equal(self._last_inputs, u):
             return self._last
         own = self._own(state)
-        M, J, f, g = self.system.terms(own)
-        kept, redundant = self.system.kept_rows(own)
+        M, J, f, g = self.system.terms(own, u)
+        kept, redundant = independent_rows(J)
         a, lam = self._reduce(M, J[kept], f, g[kept])
         if redundant:
             lam = multipliers(M, J, f, a)
-        self._last = (state, own, a, lam)
+        self._last, self._last_inputs = (state, own, a, lam), u
         return self._last
 
-    def accelerations(self, state: Any) -> np.ndarray:
+    def accelerations(self, state: Any, inputs: Mapping[str, float] | None = None) -> np.ndarray:
         """v̇ of the reference tree."""
-        state, own, a, _ = self._solved(state)
+        state, own, a, _ = self._solved(state, inputs)
         *_, vd, wd = self.system.function("bodies")(np.array([own.t]), own.q, own.v, a)
         return tree_accelerations(self.reference, state, vd, wd)
 
-    def multipliers(self, state: Any) -> dict[str, float]:
+    def multipliers(self, state: Any, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
         """Constraint multipliers by row."""
-        return dict(zip(self.constraints, self._solved(state)[3].tolist(), strict=True))
+        return dict(zip(self.constraints, self._solved(state, inputs)[3].tolist(), strict=True))
 
-    def reactions(self, state: Any) -> Wrenches:
-        """Force and torque on the child of each joint and the second frame of each closure (in a plane: its components only)."""
-        _, own, a, lam = self._solved(state)
+    def reactions(self, state: Any, inputs: Mapping[str, float] | None = None) -> Wrenches:
+        """Force and torque on the child of each joint and the second frame of each closure.
+
+        Coordinates in a plane know nothing of forces across it: there they follow from the accelerations.
+        """
+        state, own, a, lam = self._solved(state, inputs)
+        u = self.reference.input_values(inputs)
+        if self.descriptor.normal is not None:
+            return reactions_of_accelerations(self.reference, state, u, self.accelerations(state, inputs))
         table = self.system.function("transmitted")(np.array([own.t]), own.q, own.v, a, lam)
         names = [*self.model.joints, *(c.name for c in self.descriptor.equations.closures)]
-        return {name: (row[:3], row[3:]) for name, row in zip(names, table, strict=True)}
-
-    def indeterminate(self, state: Any = None) -> list[str]:
-        """Joints and closures whose reactions are not determined because constraints are redundant."""
-        own = self._own(self._state(state))
-        _, J, _, _ = self.system.terms(own)
-        left = np.linalg.svd(J.T)[2][np.linalg.matrix_rank(J, tol=1e-9) :]
-        names = [*self.model.joints, *(c.name for c in self.descriptor.equations.closures)]
-        f = self.system.function("transmitted")
-        none = f(np.array([own.t]), own.q, own.v, 0.0 * own.v, 0.0 * J[:, 0])
-        tables = [np.abs(f(np.array([own.t]), own.q, own.v, 0.0 * own.v, lam) - none).max(axis=1) for lam in left]
-        return [n for i, n in enumerate(names) if any(table[i] > 1e-9 for table in tables)]
+        return share_reactions(self.reference, state, u, dict(zip(names, table, strict=True)))
 
     def simulate(self, state: Any, t: float | Sequence[float], **options: Any) -> Solution:
         """Motion from a state of the reference system; see :func:`jourdain.systems.descriptor.runs.simulate_descriptor`."""

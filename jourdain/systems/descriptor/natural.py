@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...analysis.reactions import reactions_of_accelerations
@@ -19,19 +20,10 @@ class Natural(DescriptorFormulation):
     def __init__(self, reference: System, **options: Any) -> None:
         super().__init__(reference, "natural", natural, **options)
 
-    def reactions(self, state: Any) -> Wrenches:
+    def reactions(self, state: Any, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque on the child of each joint and the second frame of each closure."""
-        s, *_ = self._solved(state)
-        found = reactions_of_accelerations(self.reference, s.t, s.x, self.reference.input_values(), self.accelerations(s))
-        return {name: (w[:3], w[3:]) for name, w in found.items()}
-
-    def indeterminate(self, state: Any = None) -> list[str]:
-        """Joints whose reactions are not determined, as the Cartesian formulation finds them."""
-        from ..formulations import formulate
-
-        cartesian = formulate(self.reference, "cartesian")
-        assert isinstance(cartesian, DescriptorFormulation)
-        return cartesian.indeterminate(state)
+        s, *_ = self._solved(state, inputs)
+        return reactions_of_accelerations(self.reference, s, self.reference.input_values(inputs), self.accelerations(s, inputs))
 
 
 __all__ = ["Natural"]

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ...solvers.constraints.reductions import REDUCTIONS, multipliers
 from ...solvers.native_function import NativeFunction, address
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations
-from ..formulations import Recursive, Wrenches
+from ..formulations import Recursive
 from ..state import State
 from .closure import order_of_elimination
 from .projected import NativeSystem
@@ -125,22 +125,13 @@ class SemiRecursive(Recursive):
         loops = f", loops by '{self.loops}'" if self.constraints else ""
         return f"{super().describe()}{loops}, velocities at '{self.point}'"
 
-    def _solved(self, state: Any) -> tuple[State, np.ndarray, np.ndarray]:
+    def _solved(self, state: Any, inputs: Mapping[str, float] | None = None) -> tuple[State, np.ndarray, np.ndarray]:
         s = self._state(state)
-        M, f, J, g, _ = self.system.function("descriptor")(np.array([s.t]), s.x, self.reference.input_values())
+        M, f, J, g, _ = self.system.function("descriptor")(np.array([s.t]), s.x, self.reference.input_values(inputs))
         redundant = redundant_rows(self.reference, s)
         kept = [i for i in range(len(J)) if i not in redundant]
         a, lam = REDUCTIONS[LOOPS[self.loops]](M, J[kept], f, g[kept]) if len(J) else (np.linalg.solve(M, f), np.zeros(0))
         return s, a, multipliers(M, J, f, a) if redundant else lam
-
-    def reactions(self, state: Any) -> Wrenches:
-        """Force and torque on the child of each joint and the second frame of each closure."""
-        from ...formalisms.functions.tree import reaction_names
-
-        s, a, lam = self._solved(state)
-        f = self.reference.function("reactions", axes="world")
-        table = f(np.array([s.t]), s.q, s.v, a, s.z, self.reference.input_values(), lam)
-        return {name: (row[:3], row[3:]) for name, row in zip(reaction_names(self.reference.equations_of_motion), table, strict=True)}
 
     # -- time -----------------------------------------------------------------------------------------------------
 

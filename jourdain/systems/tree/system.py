@@ -204,6 +204,18 @@ class System(LinearVerbs):
 
         return mobility(self, state)
 
+    def redundant(self, state: Any = None) -> list[str]:
+        """Names of constraints that follow from others around a closed state; see :mod:`jourdain.systems.tree.redundancy`."""
+        from .redundancy import redundant_names
+
+        return redundant_names(self, self.assemble({}) if state is None else self.state(state))
+
+    def indeterminate(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> list[str]:
+        """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.analysis.reactions.indeterminate`."""
+        from ...analysis.reactions import indeterminate
+
+        return indeterminate(self, self.assemble({}) if state is None else self.state(state), self.input_values(inputs))
+
     def closure_report(self, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
         """How the loops are closed, in closed form or by Newton, and why; see :func:`jourdain.systems.tree.closure.closure_report`."""
         from .closure import closure_report
