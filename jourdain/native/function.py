@@ -106,6 +106,17 @@ def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) ->
     return code
 
 
+def cached_array(key: tuple[str, ...], derive: Callable[[], np.ndarray]) -> np.ndarray:
+    """Whole numbers kept under a key of the caller's as code is (where entries of sparse matrices stand): derived only when absent."""
+    name = engine.content_key("array", _source_key(), *key)
+    data = engine.read_cache(name, ".jda")
+    if data is not None:
+        return np.frombuffer(data, dtype=np.int64)
+    found = np.asarray(derive(), dtype=np.int64)
+    engine.write_cache(name, ".jda", found.tobytes())
+    return found
+
+
 @cache
 def _source_key() -> str:
     """Changes with any source file that takes part in deriving or compiling."""
@@ -244,16 +255,10 @@ class Function:
         results = self._results(lead, out)
         if out is not None:
             checked = [a.copy() if any(np.may_share_memory(a, r) for r in results) else a for a in checked]
-        if lead:
-            self._run_batch(checked, lead, results)
+        if int(np.prod(lead)) == 1:  # whatever its dimensions, one state needs no SIMD variant
+            self._run_one(checked, results)
         else:
-            buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
-            pointers = [a.ctypes.data for a in checked + buffers] + [self.constants.ctypes.data, self._workspace.ctypes.data]
-            args = np.array(pointers, dtype=np.uintp)
-            self._call(args.ctypes.data)
-            for r, b in zip(results, buffers, strict=True):
-                if r is not b:
-                    r[...] = b
+            self._run_batch(checked, lead, results)
         return results[0] if self._single else tuple(results)
 
     def _check_input(self, name: str, size: int, value: Any) -> np.ndarray:
@@ -285,6 +290,16 @@ class Function:
             if any(np.may_share_memory(r, other) for other in given[:i]):
                 raise InputError(f"function '{self.name}': the arrays of out= overlap; give each output its own")
         return given
+
+    def _run_one(self, inputs: list[np.ndarray], results: list[np.ndarray]) -> None:
+        arrays = [np.ascontiguousarray(a) for a in inputs]
+        buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
+        pointers = [a.ctypes.data for a in arrays + buffers] + [self.constants.ctypes.data, self._workspace.ctypes.data]
+        args = np.array(pointers, dtype=np.uintp)
+        self._call(args.ctypes.data)
+        for r, b in zip(results, buffers, strict=True):
+            if r is not b:
+                r[...] = b
 
     def _run_batch(self, inputs: list[np.ndarray], lead: tuple[int, ...], results: list[np.ndarray]) -> None:
         n = int(np.prod(lead))
