@@ -115,8 +115,16 @@ def mobility(system: System, state: State | None = None) -> Mobility:
         _count(system, PLANAR) if _is_planar(system, here) else None, _freedoms(J), _generic_freedoms(system, here, J),
         _freedoms(J[: eq.holonomic]), tuple(system.velocity_names[j].removesuffix("_rate") for j in _independent(J)), tuple(names),
         tuple(dict.fromkeys(n.split("[")[0] for n in names)), float(values.min() / values.max()),
-        tuple(indeterminate(system, here)),
+        _open_reactions(system, here),
     )  # fmt: skip
+
+
+def _open_reactions(system: System, here: State) -> tuple[str, ...]:
+    """Joints whose reactions are not determined; none are known where bodies lack mass."""
+    try:
+        return tuple(indeterminate(system, here))
+    except np.linalg.LinAlgError:
+        return ()
 
 
 def _freedoms(J: np.ndarray) -> int:

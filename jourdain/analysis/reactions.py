@@ -72,7 +72,7 @@ def reactions_at(system: System, state: State, a: np.ndarray, lam: np.ndarray, u
 
 
 def reactions_of_accelerations(system: System, state: State, u: np.ndarray, a: np.ndarray) -> Wrenches:
-    """Force and torque by joint that given accelerations v̇ ask for; the multipliers are least ones that balance the tree: Jᵀλ = M v̇ − f."""
+    """Force and torque by joint that given accelerations v̇ ask for; the multipliers are the least ones that balance the tree: Jᵀλ = M v̇ − f."""
     M, f, J, _, _ = system.function("descriptor")(np.array([state.t]), state.x, u)
     lam = np.linalg.lstsq(J.T, M @ a - f, rcond=1e-12)[0] if len(J) else np.zeros(0)
     return reactions_at(system, state, a, lam, u)
@@ -93,8 +93,7 @@ def indeterminate(system: System, state: State, u: np.ndarray | None = None) -> 
 
     Self-stresses across a plane mechanism that is loaded in its plane concern nobody: there all shares are zero.
     """
-    eq = system.equations_of_motion
-    if not eq.rows and not eq.idle_rows:
+    if not redundant_names(system, state):
         return []
     given = (np.array([state.t]), state.x[None], (system.input_values() if u is None else u)[None])
     found = shared_reactions(system, *given, *constrained_accelerations(system, *given)).indeterminate

@@ -77,8 +77,8 @@ class Code:
         return Code(Signature.from_json(head.decode()), ir, object_code)
 
 
-def generate(f: SymbolicFunction) -> Code:
-    """Compiles a symbolic function (or finds it in the cache)."""
+def generate(f: SymbolicFunction, quick: bool = False) -> Code:
+    """Compiles a symbolic function (or finds it in the cache); ``quick`` as in :func:`.engine.compile_ir`."""
     if not f.outputs:
         raise InputError(f"function '{f.name}' has no outputs; give it at least one Result")
     main, prepare = main_ir(f), prepare_ir(f)
@@ -92,7 +92,11 @@ def generate(f: SymbolicFunction) -> Code:
     head, *tail = _split_declarations(main.text)
     text = head + fastcall.wrapper_ir(entry_name(f.name), [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
     blob = zlib.compress(b"\0".join((text.encode(), prepare.text.encode())), 1)
-    return Code(signature, blob, _link(text, prepare.text))
+    return Code(signature, blob, _link(text, prepare.text, quick))
+
+
+#: Functions that native loops never call: of one state now and then, and of many in their SIMD variant.
+OCCASIONAL = frozenset({"sparse_terms", "bodies", "transmitted", "reactions", "reaction_slopes", "drive_forces"})
 
 
 def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) -> Code:
@@ -101,7 +105,8 @@ def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) ->
     data = engine.read_cache(name, ".jdf")
     if data is not None:
         return Code.from_bytes(data)
-    code = generate(derive())
+    f = derive()
+    code = generate(f, quick=f.name in OCCASIONAL)
     engine.write_cache(name, ".jdf", code.to_bytes())
     return code
 
@@ -134,9 +139,9 @@ def _split_declarations(text: str) -> tuple[str, str]:
     return text[:at], text[at:]
 
 
-def _link(main: str, prepare: str) -> bytes:
+def _link(main: str, prepare: str, quick: bool = False) -> bytes:
     """Object code of both stages as one block: length, main, prepare."""
-    first, second = engine.compile_ir(main), engine.compile_ir(prepare)
+    first, second = engine.compile_ir(main, quick), engine.compile_ir(prepare, quick)
     return len(first).to_bytes(8, "little") + first + second
 
 

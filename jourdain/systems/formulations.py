@@ -366,7 +366,8 @@ class DescriptorFormulation(FormulatedSystem):
         self._key = " ".join([self.descriptor.name, *(f"{k}={v}" for k, v in sorted(options.items()))])
         self.system = DescriptorSystem(reference, self.descriptor, self._key)
         self._last: tuple[State, State, np.ndarray, np.ndarray] | None = None
-        self._last_inputs = np.zeros(0)
+        #: parameters and inputs of the last answer
+        self._last_given = np.zeros(0), np.zeros(0)
 
     @property
     def unknowns(self) -> list[str]:
@@ -404,7 +405,8 @@ class DescriptorFormulation(FormulatedSystem):
     def _solved(self, given: Any, inputs: Mapping[str, float] | None = None) -> tuple[State, State, np.ndarray, np.ndarray]:
         """The state in both languages, ẍ, and λ for all rows (of least norm where some are redundant)."""
         state, u = self._state(given), self.reference.input_values(inputs)
-        if self._last is not None and self._last[0] is state and np.array_equal(self._last_inputs, u):
+        p = self.reference.parameter_vector
+        if self._last is not None and self._last[0] is state and self._last_given[0] is p and np.array_equal(self._last_given[1], u):
             return self._last
         own = self._own(state)
         M, J, f, g = self.system.terms(own, u)
@@ -412,7 +414,7 @@ class DescriptorFormulation(FormulatedSystem):
         a, lam = self._reduce(M, J[kept], f, g[kept])
         if redundant:
             lam = multipliers(M, J, f, a)
-        self._last, self._last_inputs = (state, own, a, lam), u
+        self._last, self._last_given = (state, own, a, lam), (p, u)
         return self._last
 
     def accelerations(self, state: Any, inputs: Mapping[str, float] | None = None) -> np.ndarray:

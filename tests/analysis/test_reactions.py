@@ -362,3 +362,23 @@ def test_point_answers_take_inputs(formulation: str) -> None:
         assert np.abs(wrenches[joint][0] - force).max() < 1e-9 and np.abs(wrenches[joint][1] - torque).max() < 1e-9
     with pytest.raises(jd.errors.InputError, match="no input 'torque'"):
         asked.accelerations(state, inputs={"torque": 1.0})
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_point_answers_follow_the_parameters(formulation: str) -> None:
+    """The same state asked again after a change of gravity."""
+    system = four_bar().compile(formulation=formulation)
+    state = system.assemble({"crank": 0.5}, guess={"coupler": 0.0, "rocker": 1.5})
+    before = system.accelerations(state)
+    name = next(n for n in system.parameters if "gravity" in n)
+    system.set_parameters(**{name: 2.0 * system.parameters[name]})
+    assert np.abs(system.accelerations(state) - 2.0 * before).max() < 1e-10 * np.abs(before).max()
+
+
+def test_mobility_needs_no_mass() -> None:
+    m = jd.Model("light door")
+    leaf = m.body("leaf")
+    for name, z in (("lower", -0.8), ("upper", 0.8)):
+        m.revolute(name, m.ground.at(0, 0, z), leaf.at(0, 0, z), axis="z")
+    found = m.compile(check=False).mobility()
+    assert found.freedoms == 1 and len(found.redundant) == 5 and found.indeterminate == ()
