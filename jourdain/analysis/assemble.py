@@ -16,6 +16,7 @@ from ..systems.constraints import jacobian, velocity_column
 from ..systems.start import Initial, initial_values, user_states
 from ..systems.state import State
 from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
+from ..systems.tree.redundancy import redundant_names
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -45,7 +46,7 @@ class Assembly:
             f"  dependent:   {', '.join(self.dependent) or 'none'}",
         ]
         if self.redundant:
-            lines.append(f"  redundant constraints dropped (their reactions are not unique): {', '.join(self.redundant)}")
+            lines.append(f"  redundant constraints (their reactions are not unique): {', '.join(self.redundant)}")
         if self.condition < 1e-6:
             lines.append("  close to a singular position: the partition is badly conditioned")
         return "\n".join(lines)
@@ -56,6 +57,11 @@ class AssembledState(State):
     """A state with closed loops and the report on how it was found."""
 
     report: Assembly | None = None
+
+    @property
+    def redundant(self) -> list[str]:
+        """Names of constraints that follow from others."""
+        return [] if self.report is None else self.report.redundant
 
 
 def assemble(
@@ -83,7 +89,9 @@ def assemble(
     wanted = [velocity_column(system, n) for n in preferred]
     parts = partition(J, preferred=sorted({*columns, *wanted}))
     _verify_choice(system, parts, preferred)
-    return AssembledState(system, q, v, user_states(system, own.states), t, report(system, parts, residual, iterations))
+    z = user_states(system, own.states)
+    redundant = redundant_names(system.reference, State(system, q, v, z, t))
+    return AssembledState(system, q, v, z, t, report(system, parts, redundant, residual, iterations))
 
 
 def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> list[int]:
@@ -265,13 +273,12 @@ def _verify_choice(system: System, parts: Partition, preferred: Sequence[str]) -
             )
 
 
-def report(system: System, parts: Partition, residual: float, iterations: int) -> Assembly:
+def report(system: System, parts: Partition, redundant: list[str], residual: float, iterations: int) -> Assembly:
     """The assembly in names."""
     names = [n.removesuffix("_rate") for n in system.velocity_names]
-    rows = system.equations_of_motion.rows
     return Assembly(
         residual, iterations, len(parts.independent), [names[j] for j in parts.independent], [names[j] for j in parts.dependent],
-        [rows[i].name for i in parts.redundant], parts.condition,
+        redundant, parts.condition,
     )  # fmt: skip
 
 

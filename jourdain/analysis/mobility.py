@@ -16,9 +16,10 @@ from ..errors import SolverError
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
 from ..systems.constraints import jacobian
+from ..systems.reactions import indeterminate
 from ..systems.state import State
 from ..systems.tree.partition import null_space
-from ..systems.tree.redundancy import redundant_rows
+from ..systems.tree.redundancy import redundant_names, redundant_rows
 from .assemble import close_positions
 
 if TYPE_CHECKING:
@@ -64,11 +65,14 @@ class Mobility:
     generic_freedoms: int
     position_freedoms: int
     independent: tuple[str, ...]
-    #: equations that follow from the others wherever the mechanism goes, and the joints or closures that they belong to
+    #: equations that follow from the others wherever the mechanism goes (those that hold by themselves included), and the joints or closures
+    #: that they belong to
     redundant: tuple[str, ...]
     overconstrained: tuple[str, ...]
     #: ratio of the smallest to the largest singular value of the independent equations: zero in a singular position
     condition: float
+    #: joints and closures whose reactions in this state rigid bodies do not determine
+    indeterminate: tuple[str, ...] = ()
 
     @property
     def is_singular(self) -> bool:
@@ -93,9 +97,9 @@ class Mobility:
         elif self.equations and self.condition < SMALL_VALUE:
             lines.append(f"  close to a singular position (condition {self.condition:.1e})")
         if self.redundant:
-            lines.append(
-                f"  redundant equations: {', '.join(self.redundant)}; reactions of {', '.join(self.overconstrained)} are not unique"
-            )
+            lines.append(f"  redundant equations: {', '.join(self.redundant)}")
+        if self.indeterminate:
+            lines.append(f"  reactions of {', '.join(self.indeterminate)} are not unique")
         return "\n".join(lines)
 
 
@@ -104,16 +108,24 @@ def mobility(system: System, state: State | None = None) -> Mobility:
     eq = system.equations_of_motion
     here = state if state is not None else system.assemble({})
     J = jacobian(system, here.q, here.t)
-    redundant = redundant_rows(system.reference, here) if len(J) else []
-    names = [eq.rows[i].name for i in redundant]
+    redundant, names = redundant_rows(system.reference, here), redundant_names(system.reference, here)
     kept = [i for i in range(len(J)) if i not in redundant]
     values = np.linalg.svd(J[kept], compute_uv=False) if kept else np.ones(1)
     return Mobility(
-        eq.model.name, len(eq.model.bodies), len(eq.model.joints), system.nv, len(eq.rows), _count(system, SPATIAL),
+        eq.model.name, len(eq.model.bodies), len(eq.model.joints), system.nv, len(eq.rows) + len(eq.idle_rows), _count(system, SPATIAL),
         _count(system, PLANAR) if _is_planar(system, here) else None, _freedoms(J), _generic_freedoms(system, here, J),
         _freedoms(J[: eq.holonomic]), tuple(system.velocity_names[j].removesuffix("_rate") for j in _independent(J)), tuple(names),
         tuple(dict.fromkeys(n.split("[")[0] for n in names)), float(values.min() / values.max()),
+        _open_reactions(system, here),
     )  # fmt: skip
+
+
+def _open_reactions(system: System, here: State) -> tuple[str, ...]:
+    """Joints whose reactions are not determined; none are known where bodies lack mass."""
+    try:
+        return tuple(indeterminate(system, here))
+    except np.linalg.LinAlgError:
+        return ()
 
 
 def _freedoms(J: np.ndarray) -> int:

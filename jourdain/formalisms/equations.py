@@ -254,6 +254,21 @@ class Equations:
                 self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
 
+    @cached_property
+    def declared_rows(self) -> list[str]:
+        """Names of all scalar constraints in the order of the closures and equations, those that hold by themselves included."""
+        found = [f"{c.name}[{i + 1}]" for c in self.closures for i in range(len(closure_rows(self.kinematics, c)))]
+        return found + [c.name for c in self.model.constraints.values() if isinstance(c, Equation)]
+
+    @cached_property
+    def idle_rows(self) -> list[str]:
+        """Names of constraints that hold by themselves, such as those of a second hinge on the axis of a first.
+
+        They restrict no motion, but their multipliers may be anything: what their joints transmit is not determined.
+        """
+        used = {r.name for r in self.rows}
+        return [name for name in self.declared_rows if name not in used]
+
     def _add_row(self, found: list[Row], name: str, e: Expr, nonholonomic: bool, velocity: Expr | None = None) -> None:
         if e is ZERO or (e.is_number and abs(float(e)) < HOLDS):
             return

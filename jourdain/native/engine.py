@@ -54,11 +54,11 @@ def lanes() -> int:
 
 
 @cache
-def _machine() -> Any:
+def _machine(level: int = 2) -> Any:
     llvm = _llvm()
     triple, cpu, features = host()
     target = llvm.Target.from_triple(triple)
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small")
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small")
 
 
 def cache_folder() -> Path:
@@ -117,23 +117,26 @@ def write_cache(key: str, suffix: str, data: bytes) -> None:
         return
 
 
-def compile_ir(text: str) -> bytes:
-    """Object code of IR text, from the cache when the same was compiled before."""
-    key = content_key("object", text)
+def compile_ir(text: str, quick: bool = False) -> bytes:
+    """Object code of IR text, from the cache when the same was compiled before.
+
+    ``quick``: for code that is called now and then; LLVM takes a tenth of the time and the code runs at half the speed.
+    """
+    key = content_key("object quick" if quick else "object", text)
     found = read_cache(key, ".o")
     if found is not None:
         return found
     with _lock:
-        data = _emitted(text)
+        data = _emitted(text, 0 if quick else 2)
     write_cache(key, ".o", data)
     return data
 
 
-def _emitted(text: str) -> bytes:
+def _emitted(text: str, level: int) -> bytes:
     # a function of its own, so that the module is gone before the lock is: all modules share one context of LLVM
     module = _llvm().parse_assembly(text)
     module.triple = host()[0]
-    data: bytes = _machine().emit_object(module)
+    data: bytes = _machine(level).emit_object(module)
     return data
 
 
@@ -173,9 +176,9 @@ class Library:
         # the execution engine takes ownership of its target machine
         return llvm.Target.from_triple(host()[0]).create_target_machine(reloc="pic", codemodel="small")
 
-    def __del__(self) -> None:
+    def __del__(self, finalizing: Any = sys.is_finalizing) -> None:  # at the very end `sys` is gone
         engine = self.__dict__.pop("_engine", None)
-        if engine is not None and not sys.is_finalizing():
+        if engine is not None and not finalizing():
             with _lock:
                 engine.close()
 

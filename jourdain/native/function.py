@@ -77,8 +77,8 @@ class Code:
         return Code(Signature.from_json(head.decode()), ir, object_code)
 
 
-def generate(f: SymbolicFunction) -> Code:
-    """Compiles a symbolic function (or finds it in the cache)."""
+def generate(f: SymbolicFunction, quick: bool = False) -> Code:
+    """Compiles a symbolic function (or finds it in the cache); ``quick`` as in :func:`.engine.compile_ir`."""
     if not f.outputs:
         raise InputError(f"function '{f.name}' has no outputs; give it at least one Result")
     main, prepare = main_ir(f), prepare_ir(f)
@@ -92,7 +92,11 @@ def generate(f: SymbolicFunction) -> Code:
     head, *tail = _split_declarations(main.text)
     text = head + fastcall.wrapper_ir(entry_name(f.name), [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
     blob = zlib.compress(b"\0".join((text.encode(), prepare.text.encode())), 1)
-    return Code(signature, blob, _link(text, prepare.text))
+    return Code(signature, blob, _link(text, prepare.text, quick))
+
+
+#: Functions that native loops never call: of one state now and then, and of many in their SIMD variant.
+OCCASIONAL = frozenset({"sparse_terms", "bodies", "transmitted", "reactions", "reaction_slopes", "drive_forces"})
 
 
 def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) -> Code:
@@ -101,9 +105,21 @@ def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) ->
     data = engine.read_cache(name, ".jdf")
     if data is not None:
         return Code.from_bytes(data)
-    code = generate(derive())
+    f = derive()
+    code = generate(f, quick=f.name in OCCASIONAL)
     engine.write_cache(name, ".jdf", code.to_bytes())
     return code
+
+
+def cached_array(key: tuple[str, ...], derive: Callable[[], np.ndarray]) -> np.ndarray:
+    """Whole numbers kept under a key of the caller's as code is (where entries of sparse matrices stand): derived only when absent."""
+    name = engine.content_key("array", _source_key(), *key)
+    data = engine.read_cache(name, ".jda")
+    if data is not None:
+        return np.frombuffer(data, dtype=np.int64)
+    found = np.asarray(derive(), dtype=np.int64)
+    engine.write_cache(name, ".jda", found.tobytes())
+    return found
 
 
 @cache
@@ -123,9 +139,9 @@ def _split_declarations(text: str) -> tuple[str, str]:
     return text[:at], text[at:]
 
 
-def _link(main: str, prepare: str) -> bytes:
+def _link(main: str, prepare: str, quick: bool = False) -> bytes:
     """Object code of both stages as one block: length, main, prepare."""
-    first, second = engine.compile_ir(main), engine.compile_ir(prepare)
+    first, second = engine.compile_ir(main, quick), engine.compile_ir(prepare, quick)
     return len(first).to_bytes(8, "little") + first + second
 
 
@@ -244,16 +260,10 @@ class Function:
         results = self._results(lead, out)
         if out is not None:
             checked = [a.copy() if any(np.may_share_memory(a, r) for r in results) else a for a in checked]
-        if lead:
-            self._run_batch(checked, lead, results)
+        if int(np.prod(lead)) == 1:  # whatever its dimensions, one state needs no SIMD variant
+            self._run_one(checked, results)
         else:
-            buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
-            pointers = [a.ctypes.data for a in checked + buffers] + [self.constants.ctypes.data, self._workspace.ctypes.data]
-            args = np.array(pointers, dtype=np.uintp)
-            self._call(args.ctypes.data)
-            for r, b in zip(results, buffers, strict=True):
-                if r is not b:
-                    r[...] = b
+            self._run_batch(checked, lead, results)
         return results[0] if self._single else tuple(results)
 
     def _check_input(self, name: str, size: int, value: Any) -> np.ndarray:
@@ -286,6 +296,16 @@ class Function:
                 raise InputError(f"function '{self.name}': the arrays of out= overlap; give each output its own")
         return given
 
+    def _run_one(self, inputs: list[np.ndarray], results: list[np.ndarray]) -> None:
+        arrays = [np.ascontiguousarray(a) for a in inputs]
+        buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
+        pointers = [a.ctypes.data for a in arrays + buffers] + [self.constants.ctypes.data, self._workspace.ctypes.data]
+        args = np.array(pointers, dtype=np.uintp)
+        self._call(args.ctypes.data)
+        for r, b in zip(results, buffers, strict=True):
+            if r is not b:
+                r[...] = b
+
     def _run_batch(self, inputs: list[np.ndarray], lead: tuple[int, ...], results: list[np.ndarray]) -> None:
         n = int(np.prod(lead))
         if n == 0:
@@ -298,7 +318,7 @@ class Function:
             strides.append(0 if common else flat.shape[-1])
         buffers = [r if r.flags.c_contiguous else np.empty(r.shape) for r in results]
         strides += [int(np.prod(shape)) for _, shape in self.signature.outputs]
-        self.batch.run(arrays + buffers, strides, n, self.constants.copy())
+        self.batch.run(arrays + buffers, strides, n, self.batch.constants(self.parameters, self.constants))
         for r, b in zip(results, buffers, strict=True):
             if r is not b:
                 r[...] = b
@@ -307,7 +327,7 @@ class Function:
     def batch(self) -> _Batch:
         """The SIMD variant, compiled when first asked for."""
         if self._batch is None:
-            self._batch = _Batch(self.symbolic)
+            self._batch = _Batch(self.symbolic, self._texts[1])
         return self._batch
 
     # -- information ----------------------------------------------------------------------------------------------
@@ -342,7 +362,12 @@ class Function:
     @property
     def ir(self) -> str:
         """LLVM IR of the function."""
-        return zlib.decompress(self._code.ir).split(b"\0")[0].decode()
+        return self._texts[0]
+
+    @property
+    def _texts(self) -> list[str]:
+        """IR of the function and of its prepare stage."""
+        return [t.decode() for t in zlib.decompress(self._code.ir).split(b"\0")]
 
     def source(self, language: str = "c") -> str:
         """Source code in another language (c, python, matlab, julia, fortran, jax, latex)."""
@@ -408,10 +433,20 @@ def _restore(signature: str, ir: bytes, parameters: Any, symbolic: SymbolicFunct
 
 
 class _Batch:
-    """The SIMD variant of a function with its driver over blocks of states."""
+    """The SIMD variant of a function with its driver over blocks of states.
 
-    def __init__(self, f: SymbolicFunction) -> None:
+    ``prepared`` is the IR of the prepare stage that the function's constants come from.  The equations may have been derived anew since (the
+    code found in the cache); they are the same, but may want their constants in another order, and then have a prepare stage of their own.
+    """
+
+    def __init__(self, f: SymbolicFunction, prepared: str) -> None:
         self.lanes = engine.lanes()
+        stage = prepare_ir(f)
+        self._own: tuple[engine.Library, Any, int, int] | None = None
+        if stage.text != prepared:
+            library = engine.Library([engine.compile_ir(stage.text)])
+            call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(library.address(entry_name(f.name) + "_prepare"))
+            self._own = library, call, stage.constants, stage.workspace
         module = main_ir(f, self.lanes)
         text = module.text + batch_ir(f, self.lanes)
         self._library = engine.Library([engine.compile_ir(text)])
@@ -423,6 +458,16 @@ class _Batch:
         self.scratch = (inputs + outputs + module.workspace) * self.lanes
         self.arrays = len([a for a in f.inputs if not is_parameters(a.symbols)]) + len(f.outputs)
         self.operations = f.operations().flops
+
+    def constants(self, parameters: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """The constants as this variant wants them, from parameters; ``known`` are those of the function."""
+        if self._own is None:
+            return known.copy()
+        _, call, size, scratch = self._own
+        arrays = [np.array(parameters), np.zeros(max(1, size)), np.zeros(max(1, scratch))]
+        args = np.array([a.ctypes.data for a in arrays], dtype=np.uintp)
+        call(args.ctypes.data)
+        return arrays[1]
 
     def run(self, arrays: list[np.ndarray], strides: list[int], n: int, constants: np.ndarray, threads: int | None = None) -> None:
         """Runs n states, on several threads when there is enough work."""

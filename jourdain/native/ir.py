@@ -186,20 +186,19 @@ class ChunkWriter:
 
     # -- whole function -------------------------------------------------------------------------------------------
 
-    def write(self, order: Sequence[Expr], stores: dict[int, list[Slot]], constants: list[tuple[float, Slot]]) -> str:
-        """All chunks and the function that calls them; ``stores`` says which values are outputs."""
+    def write(
+        self, order: Sequence[Expr], stores: dict[int, list[Slot]], constants: list[tuple[float, Slot]], copies: list[tuple[Expr, Slot]]
+    ) -> str:
+        """All chunks and the function that calls them; ``stores`` says which values are outputs, ``copies`` which leaves are."""
         self.wanted = {e.id for e in order}
         chunk_of, last_use = self.plan(order)
         groups: dict[int, list[Expr]] = {}
         for e in order:
             groups.setdefault(chunk_of[e.id], []).append(e)
-        if constants or not groups:
-            groups.setdefault(0, [])
+        self.begin()
+        left = self.clear(constants)
+        self.set(left[:CHUNK])
         for number in sorted(groups):
-            self.begin()
-            if number == 0:
-                for value, slot in self.clear(constants):
-                    self.store(self.number(value), slot)
             for e in groups[number]:
                 if e.id not in self.values:
                     self.define(e)
@@ -208,9 +207,21 @@ class ChunkWriter:
                 if last_use.get(e.id, number) > number:
                     self.work.setdefault(e.id, len(self.work))
                     self.store(self.values[e.id], Slot(self.work_pointer, self.work[e.id]))
-            self.end(number)
-        calls = "\n".join(f"  call void @{self.name}_chunk{i}(ptr %args)" for i in sorted(groups))
+            self.end()
+        if self.lines or not (groups or copies):
+            self.end()
+        # in chunks, too: in one piece LLVM's time grows with the square of their number
+        for more in (left[CHUNK:], copies):
+            for first in range(0, len(more), CHUNK):
+                self.set(more[first : first + CHUNK])
+                self.end()
+        calls = "\n".join(f"  call void @{self.name}_chunk{i}(ptr %args)" for i in range(len(self.chunks)))
         return "\n".join(self.chunks) + f"\ndefine i32 @{self.name}(ptr %args) {self.attributes} {{\n{calls}\n  ret i32 0\n}}\n"
+
+    def set(self, given: Sequence[tuple[float | Expr, Slot]]) -> None:
+        """Stores numbers and leaves."""
+        for value, slot in given:
+            self.store(self.value(value) if isinstance(value, Expr) else self.number(value), slot)
 
     def clear(self, constants: list[tuple[float, Slot]]) -> list[tuple[float, Slot]]:
         """Sets arrays with many zeros to zero at once, before anything is stored in them; the other constants are left.
@@ -251,9 +262,10 @@ class ChunkWriter:
     def begin(self) -> None:
         self.lines, self.values, self.pointers = [], {}, {}
 
-    def end(self, number: int) -> None:
-        body = "\n".join(self.lines)
+    def end(self) -> None:
+        body, number = "\n".join(self.lines), len(self.chunks)
         self.chunks.append(f"define internal void @{self.name}_chunk{number}(ptr %args) {self.attributes} {{\n{body}\n  ret void\n}}\n")
+        self.begin()
 
 
 _ARITHMETIC = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
@@ -362,14 +374,7 @@ def _module(
         else:
             copies.append((e, slot))
     writer = ChunkWriter(name, slots, work, lanes, "#0")
-    text = writer.write(order, stores, constants)
-    if copies:
-        writer.begin()
-        for e, slot in copies:
-            writer.store(writer.value(e), slot)
-        writer.end(len(order) + 1)
-        text = writer.chunks[-1] + text.replace("  ret i32 0", f"  call void @{name}_chunk{len(order) + 1}(ptr %args)\n  ret i32 0")
-    parts = [text]
+    parts = [writer.write(order, stores, constants, copies)]
     if writer.uses_sincos:
         parts.extend(sincos_ir(n, "#1") for n in sorted({1, lanes}))
     parts.extend(_table_ir(t) for t in writer.tables.values())

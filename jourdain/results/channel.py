@@ -52,22 +52,32 @@ def check_name(name: str) -> str:
 class Channel:
     """Samples of one quantity: ``values`` of shape (nt,) or (nt, k, …), a unit and a description.
 
-    ``values`` may be a function of no argument: it is called on first access and its result kept.
+    ``values`` may be a function of no argument: it is called on first access and its result kept; so may a ``remark`` that is added to the
+    description (nothing when it is empty), where it takes the values to know it.
 
     >>> Channel([0.0, 1.5], "m", "stroke").to("mm")
     array([   0., 1500.])
     """
 
-    __slots__ = ("_compute", "_length", "_values", "description", "unit")
+    __slots__ = ("_compute", "_length", "_remark", "_values", "brief", "unit")
 
-    def __init__(self, values: Any, unit: str = "", description: str = "") -> None:
+    def __init__(self, values: Any, unit: str = "", description: str = "", remark: Callable[[], str] | None = None) -> None:
         if not isinstance(unit, str) or not isinstance(description, str):
             raise InputError(f"channel unit {unit!r} and description {description!r} must be text")
         self.unit = unit
-        self.description = description
+        #: The description without the remark.
+        self.brief = description
+        self._remark = remark
         self._length: int | None = None
         self._compute: Callable[[], Any] = values if callable(values) else _nothing
         self._values: Array | None = None if callable(values) else _frozen(values)
+
+    @property
+    def description(self) -> str:
+        """What the samples are, with the remark."""
+        if self._remark is not None:
+            self.brief, self._remark = "; ".join(filter(None, (self.brief, self._remark()))), None
+        return self.brief
 
     @property
     def computed(self) -> bool:
@@ -111,7 +121,7 @@ class Channel:
 
     def __repr__(self) -> str:
         body = f"shape {self._values.shape}" if self._values is not None else "not computed yet"
-        return f"Channel({body}, unit={self.unit!r}, description={self.description!r})"
+        return f"Channel({body}, unit={self.unit!r}, description={self.brief!r})"
 
 
 def _nothing() -> Array:

@@ -197,6 +197,12 @@ class Compiled(ABC):
     def redundant(self, state: Any = None) -> list[str]:
         """Names of constraints that follow from the others at a state."""
 
+    def indeterminate(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> list[str]:
+        """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.systems.reactions.indeterminate`."""
+        from .reactions import indeterminate
+
+        return indeterminate(self.reference, self._state(state), self.input_values(inputs))
+
     def describe(self) -> str:
         """One line: coordinates, equations, operations."""
         return f"{self.formulation}: {len(self.unknowns)} coordinates, {len(self.constraints)} constraints, {self.operations.flops} + and ×"
@@ -213,7 +219,10 @@ class Compiled(ABC):
 
     @abstractmethod
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
-        """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure."""
+        """Force and torque (world axes) on the child of each joint at its frame, and on the second frame of each closure.
+
+        Where constraints are redundant the share of least norm (:mod:`jourdain.systems.tree.self_stress`); :meth:`indeterminate` names the joints.
+        """
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..results.channel import Channel
+from .compiled import Wrenches
+from .state import State
+from .tree.redundancy import redundant_names, redundant_rows
+from .tree.self_stress import Share, first_state, share
 
 if TYPE_CHECKING:
     from .compiled import Compiled
+    from .solution import StateTable
+
+#: What is said about a run, or a function that says it.
+Metadata = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+#: The channels of a joint's wrench: ending, columns, unit, description.
+PARTS = (
+    ("reaction", slice(0, 3), "N", "force on the child, world axes"),
+    ("reaction_torque", slice(3, 6), "N m", "torque on the child at the joint, world axes"),
+)
+#: What the descriptions of reactions say that the model leaves open.
+NOT_DETERMINED = "not determined because constraints are redundant: share of least norm"
 
 
 def constrained_accelerations(
@@ -30,33 +47,85 @@ def constrained_accelerations(
     return (Mf + MJ @ lam)[..., 0], lam[..., 0]
 
 
-def reactions_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, axes: str = "world") -> dict[str, np.ndarray]:
-    """Force and torque (nt, 6) on the child of every joint, and on the second frame of every closure."""
-    from ..formalisms.functions.tree import reaction_names
+class IndeterminateReaction(UserWarning):
+    """Reactions were read that the model does not determine: what is given is a share of least norm."""
 
-    a, lam = constrained_accelerations(system, t, x, u)
+
+def reactions_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, axes: str = "world") -> dict[str, np.ndarray]:
+    """Force and torque (nt, 6) on the child of every joint, and on the second frame of every closure.
+
+    What redundant constraints leave open is shared as :mod:`jourdain.systems.tree.self_stress` says.
+    """
+    found = shared_reactions(system, t, x, u, *constrained_accelerations(system, t, x, u), axes=axes).wrenches
+    return {name: found[:, i] for i, name in enumerate(_names(system))}
+
+
+def shared_reactions(
+    system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray, axes: str = "world"
+) -> Share:
+    """Reactions of all joints at states in rows, from accelerations and any multipliers that balance the tree."""
     nq, nv = system.nq, system.nv
     table = system.function("reactions", axes=axes)(t[:, None], x[:, :nq], x[:, nq : nq + nv], a, x[:, nq + nv :], u, lam)
-    return {name: table[:, i] for i, name in enumerate(reaction_names(system.equations_of_motion))}
+    return share(system, t, x, u, table, axes)
 
 
-def reactions_of_accelerations(system: Compiled, t: float, x: np.ndarray, u: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
-    """Force and torque (6) on each joint's child and each closure's second frame that given accelerations v̇ ask for.
+def reactions_at(system: Compiled, state: State, a: np.ndarray, lam: np.ndarray, u: np.ndarray) -> Wrenches:
+    """Force and torque by joint at a state, from accelerations and any multipliers that balance the tree."""
+    found = shared_reactions(system, np.array([state.t]), state.x[None], u[None], a[None], lam[None])
+    return _wrenches(system, found)
 
-    The multipliers are the least ones that balance the tree: Jᵀλ = M v̇ − f.
+
+def reactions_of_accelerations(system: Compiled, state: State, u: np.ndarray, a: np.ndarray) -> Wrenches:
+    """Force and torque by joint that given accelerations v̇ ask for; the multipliers are the least ones that balance the tree: Jᵀλ = M v̇ − f."""
+    M, f, J, _, _ = system.function("descriptor")(np.array([state.t]), state.x, u)
+    lam = np.linalg.lstsq(J.T, M @ a - f, rcond=1e-12)[0] if len(J) else np.zeros(0)
+    return reactions_at(system, state, a, lam, u)
+
+
+def share_reactions(system: Compiled, state: State, u: np.ndarray, found: Mapping[str, np.ndarray]) -> Wrenches:
+    """Reactions (6) by joint that balance the bodies at a state, as any formulation finds them, with the share of least norm."""
+    table = np.array([found[n] for n in _names(system)]).reshape(1, -1, 6)
+    return _wrenches(system, share(system, np.array([state.t]), state.x[None], u[None], table))
+
+
+def _wrenches(system: Compiled, found: Share) -> Wrenches:
+    return {name: (w[:3], w[3:]) for name, w in zip(_names(system), found.wrenches[0], strict=True)}
+
+
+def indeterminate(system: Compiled, state: State, u: np.ndarray | None = None) -> list[str]:
+    """Joints and closures whose reactions at a state depend on how stiff the joints are, which rigid bodies do not know.
+
+    Self-stresses across a plane mechanism that is loaded in its plane concern nobody: there all shares are zero.
     """
+    if not redundant_names(system.reference, state):
+        return []
+    given = (np.array([state.t]), state.x[None], (system.input_values() if u is None else u)[None])
+    found = shared_reactions(system, *given, *constrained_accelerations(system, *given)).indeterminate
+    return [name for name, free in zip(_names(system), found, strict=True) if free]
+
+
+def _names(system: Compiled) -> list[str]:
     from ..formalisms.functions.tree import reaction_names
 
-    nq, nv = system.nq, system.nv
-    clock = np.array([t])
-    M, f, J, _, _ = system.function("descriptor")(clock, x, u)
-    lam = np.linalg.lstsq(J.T, M @ a - f, rcond=1e-12)[0] if len(J) else np.zeros(0)
-    table = system.function("reactions", axes="world")(clock, x[:nq], x[nq : nq + nv], a, x[nq + nv :], u, lam)
-    return {name: table[i] for i, name in enumerate(reaction_names(system.equations_of_motion))}
+    return reaction_names(system.equations_of_motion)
+
+
+def with_redundant(table: StateTable, about: Metadata) -> Callable[[], Mapping[str, Any]]:
+    """What is said about a run, with the names of redundant constraints (where there are any) under "redundant", found when it is read."""
+
+    def extended() -> Mapping[str, Any]:
+        given, system = about() if callable(about) else about, table.system
+        eq = system.equations_of_motion
+        if not len(table.t) or not (eq.closures or eq.rows):
+            return given
+        names = redundant_names(system.reference, first_state(system, table.t, table.rows))
+        return {**given, "redundant": names} if names else given
+
+    return extended
 
 
 def drive_forces_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """λ_c (nt, driven and locked coordinates): force or torque of every drive and lock."""
+    """λ_c (nt, driven and locked coordinates): force or torque of every drive and lock, for multipliers of idle rows, too."""
     nq, nv = system.nq, system.nv
     f = system.function("drive_forces")
     return np.asarray(f(t[:, None], x[:, :nq], x[:, nq : nq + nv], a, x[:, nq + nv :], u, lam))
@@ -70,39 +139,57 @@ def multiplier_channel(row: str) -> str:
 def reaction_channels(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
     """Lazy channels: accelerations, multipliers, ``joint.reaction`` (force), ``joint.reaction_torque`` and ``joint.drive_force``."""
     from ..formalisms.functions.drive_forces import drive_force_names
-    from ..formalisms.functions.tree import reaction_names
 
-    cache: dict[str, tuple[np.ndarray, np.ndarray] | dict[str, np.ndarray] | np.ndarray] = {}
+    eq, names = system.equations_of_motion, _names(system)
 
-    def dynamics() -> tuple[np.ndarray, np.ndarray]:
-        if "dynamics" not in cache:
-            cache["dynamics"] = constrained_accelerations(system, t, x, u)
-        return cache["dynamics"]  # type: ignore[return-value]
+    @cache
+    def motion() -> tuple[np.ndarray, np.ndarray]:
+        return constrained_accelerations(system, t, x, u)
 
-    def wrenches() -> dict[str, np.ndarray]:
-        if "wrenches" not in cache:
-            cache["wrenches"] = reactions_along(system, t, x, u)
-        return cache["wrenches"]  # type: ignore[return-value]
+    @cache
+    def shared() -> Share:
+        found = shared_reactions(system, t, x, u, *motion())
+        if found.indeterminate.any():
+            open_ones = ", ".join(n for n, free in zip(names, found.indeterminate, strict=True) if free)
+            warnings.warn(
+                f"'{system.model.name}': constraints are redundant, so that rigid bodies do not determine the reactions of {open_ones}; they are "
+                "shared as by equal stiff springs at the joints (least norm). Their sum on a body is determined.",
+                IndeterminateReaction, stacklevel=6,
+            )  # fmt: skip
+        return found
 
+    @cache
+    def multipliers() -> np.ndarray:
+        """Of all rows and of those that hold by themselves, as the share of the reactions wants them."""
+        lam = np.column_stack([motion()[1], np.zeros((len(t), len(eq.idle_rows)))])
+        return lam + shared().multipliers if len(t) and redundant_names(system.reference, first_state(system, t, x)) else lam
+
+    @cache
+    def rows_depend() -> bool:
+        return bool(len(t) and redundant_rows(system.reference, first_state(system, t, x)))
+
+    @cache
     def drives() -> np.ndarray:
-        if "drives" not in cache:
-            cache["drives"] = drive_forces_along(system, t, x, u, *dynamics())
-        return cache["drives"]  # type: ignore[return-value]
+        return drive_forces_along(system, t, x, u, motion()[0], multipliers())
 
     def acceleration(i: int) -> Callable[[], np.ndarray]:
-        return lambda: dynamics()[0][:, i]
+        return lambda: motion()[0][:, i]
 
     def multiplier(i: int) -> Callable[[], np.ndarray]:
-        return lambda: dynamics()[1][:, i]
+        return lambda: (multipliers() if rows_depend() else motion()[1])[:, i]
 
     def drive(i: int) -> Callable[[], np.ndarray]:
         return lambda: drives()[:, i]
 
     def part(name: str, columns: slice) -> Callable[[], np.ndarray]:
-        return lambda: wrenches()[name][:, columns]
+        return lambda: shared().wrenches[:, names.index(name), columns]
+
+    def remark(name: str) -> Callable[[], str] | None:
+        if not eq.rows and not eq.idle_rows:
+            return None
+        return lambda: NOT_DETERMINED if shared().indeterminate[names.index(name)] else ""
 
     channels: dict[str, Channel] = {}
-    eq = system.equations_of_motion
     index = 0
     for c in system.configuration.coordinates:
         unit = "m/s^2" if c.unit == "m" else "rad/s^2"
@@ -111,9 +198,9 @@ def reaction_channels(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndar
             index += 1
     for i, row in enumerate(eq.rows):
         channels[multiplier_channel(row.name)] = Channel(multiplier(i), "", "constraint multiplier")
-    for name in reaction_names(eq):
-        channels[f"{name}.reaction"] = Channel(part(name, slice(0, 3)), "N", "force on the child, world axes")
-        channels[f"{name}.reaction_torque"] = Channel(part(name, slice(3, 6)), "N m", "torque on the child at the joint, world axes")
+    for name in names:
+        for end, columns, unit, text in PARTS:
+            channels[f"{name}.{end}"] = Channel(part(name, columns), unit, text, remark(name))
     for i, (name, unit) in enumerate(drive_force_names(eq)):
         channels[name] = Channel(drive(i), unit, "force that keeps the prescribed motion")
     return channels

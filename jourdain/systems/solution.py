@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
 from .energy_balance import BOOKS, energy_channels
-from .reactions import constrained_accelerations, reaction_channels
+from .reactions import constrained_accelerations, reaction_channels, with_redundant
 
 if TYPE_CHECKING:
     from .system import System
@@ -64,7 +64,7 @@ def solution_of(
         return made | dict(own() if own is not None else {})
 
     return Solution(
-        t, channels, metadata, statistics, system, derivatives=lambda: _rates(system), frame_provider=FrameProvider(table),
+        t, channels, with_redundant(table, metadata), statistics, system, derivatives=lambda: _rates(system), frame_provider=FrameProvider(table),
         dense=None if between is None else _dense(system, between, table.inputs_at),
     )  # fmt: skip
 

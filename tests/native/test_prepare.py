@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import jourdain.symbolic as S
 from jourdain.errors import InputError
 from jourdain.native import Function
+from jourdain.native.function import generate
 from tests.native.builder import chain, compiled, positions
 
 X = positions(2)
@@ -139,3 +140,16 @@ def test_a_function_of_parameters_alone() -> None:
     assert f() == 6.0
     f.set_parameters([2.0, 5.0, 4.0])
     assert f() == 10.0
+
+
+def test_batches_of_code_found_in_the_cache():
+    """Equations derived anew may hoist their constants in another order than the code that was kept: batches must not mix them up."""
+    m, l, k = P
+    terms = S.sqrt(k / m) * X[0], S.sin(m * l) * X[1]
+    kept, anew = (compiled({"q": X}, {"y": list(order)}, "swing", P).symbolic for order in (terms, terms[::-1]))
+    f = Function(generate(kept), [2.0, 0.3, 8.0], lambda: anew)
+    q = np.array([[0.3, 1.1], [2.0, -0.4], [0.1, 0.9]])
+    for p in ([2.0, 0.3, 8.0], [1.0, 0.7, 5.0]):
+        f.set_parameters(p)
+        expected = np.column_stack([np.sin(p[0] * p[1]) * q[:, 1], np.sqrt(p[2] / p[0]) * q[:, 0]])
+        assert np.allclose(f(q), expected, rtol=1e-14)

@@ -209,6 +209,11 @@ class Descriptor:
         terms["g"] = [add(e, sub(a, b)) for e, a, b in zip(terms["g"], stabilised, plain, strict=True)]
         return acceleration_tangent_function(self.equations, terms)
 
+    def places(self, matrix: str) -> np.ndarray:
+        """Where the entries of M or J that ``sparse_terms`` gives stand in the matrix, counted row by row."""
+        entries = self.mass if matrix == "M" else self.equations.constraint_jacobian
+        return np.array([i * len(self.x) + j for i, j in sorted(entries)], dtype=np.int64)
+
     def _sparse_terms(self) -> SymbolicFunction:
         """Non-zero entries of M and J (row by row), f and g."""
         eq = self.equations

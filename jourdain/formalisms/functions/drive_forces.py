@@ -19,7 +19,7 @@ from ..equations import Equations
 from ..tree.newton_euler import inverse_dynamics
 from ..tree.tree import prescribed_rates
 from .registry import assemble, builder, vector_result
-from .tree import multiplier_symbols
+from .tree import every_multiplier, multiplier_symbols
 
 
 def drive_force_names(eq: Equations) -> list[tuple[str, str]]:
@@ -38,8 +38,8 @@ def drive_force_terms(eq: Equations, lam: Sequence[Expr]) -> list[Expr]:
     columns = [freed.tree._velocity_index[id(c)] for c in eq.tree.prescribed]
     phi = inverse_dynamics(freed.tree, freed.wrenches)
     r = {j: sub(phi[j], freed.joint_forces[j]) for j in columns}
-    # a row that holds by itself while the coordinate is prescribed carries nothing
-    by_name = {row.name: s for row, s in zip(eq.rows, lam, strict=True)}
+    # without a multiplier a row that holds by itself while the coordinate is prescribed carries nothing
+    by_name = dict(zip([*(row.name for row in eq.rows), *eq.idle_rows], lam, strict=False))
     for (i, j), e in freed.constraint_jacobian.items():
         if j in r and freed.rows[i].name in by_name:
             r[j] = sub(r[j], mul(e, by_name[freed.rows[i].name]))
@@ -86,8 +86,8 @@ def supplied_power_function(eq: Equations) -> SymbolicFunction:
 
 @builder
 def drive_forces_function(eq: Equations) -> SymbolicFunction:
-    """Forces of all drives and locks as a function of the motion and the multipliers."""
-    lam = multiplier_symbols(eq)
+    """Forces of all drives and locks as a function of the motion and all multipliers (rows that hold by themselves last)."""
+    lam = every_multiplier(eq)
     result = vector_result("f", drive_force_terms(eq, lam), "forces of drives and locks")
     return SymbolicFunction("drive_forces", _inputs(eq, lam), (result,), title=eq.model.name)
 

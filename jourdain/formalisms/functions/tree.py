@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...model.bodies import Body
-from ...symbolic.expr import Expr, symbol
+from ...symbolic.derivatives import sparse_jacobian
+from ...symbolic.expr import ZERO, Expr, symbol
 from ...symbolic.function import Argument, SymbolicFunction
 from ...symbolic.vectors import NULL, Vector
 from ..equations import Equations
@@ -114,6 +115,11 @@ def multiplier_symbols(eq: Equations) -> tuple[Expr, ...]:
     return eq._lam  # type: ignore[attr-defined,no-any-return]
 
 
+def every_multiplier(eq: Equations) -> tuple[Expr, ...]:
+    """Symbols of the multipliers of all rows, then of those that hold by themselves."""
+    return (*multiplier_symbols(eq), *(symbol(f"lambda_{name}", "input") for name in eq.idle_rows))
+
+
 @builder
 def reactions_function(eq: Equations, axes: str = "world") -> SymbolicFunction:
     """Force and torque on the child that every joint transmits at its frame (child's side), from q, v, a and λ.
@@ -121,23 +127,40 @@ def reactions_function(eq: Equations, axes: str = "world") -> SymbolicFunction:
     Rows: joints of the tree, then closures (the wrench on their second frame); force then torque.
     """
     lam = multiplier_symbols(eq)
-    by_row = {r.name: s for r, s in zip(eq.rows, lam, strict=True)}
+    result = matrix_result("reactions", _reaction_table(eq, {r.name: s for r, s in zip(eq.rows, lam, strict=True)}, axes), 6)
+    inputs = assemble(eq, "reactions", "t q v a z u", [], optional="").inputs
+    named = [*inputs[:6], Argument("lam", lam, "constraint multipliers"), *inputs[6:]]
+    return SymbolicFunction("reactions", tuple(named), (result,), title=eq.model.name)
+
+
+@builder
+def reaction_slopes_function(eq: Equations, axes: str = "world") -> SymbolicFunction:
+    """∂(reactions)/∂λ, for the multipliers of all rows and of those that hold by themselves (columns in this order)."""
+    lam = every_multiplier(eq)
+    names = [*(r.name for r in eq.rows), *eq.idle_rows]
+    table = _reaction_table(eq, dict(zip(names, lam, strict=True)), axes, inertia=False)
+    flat = [e for row in table for e in row]
+    slopes = [[ZERO] * len(lam) for _ in flat]
+    for (i, j), e in sparse_jacobian(flat, lam).items():
+        slopes[i][j] = e
+    return assemble(eq, "reaction_slopes", "t q", [matrix_result("slopes", slopes, len(lam))], optional="")
+
+
+def _reaction_table(eq: Equations, by_row: dict[str, Expr], axes: str, inertia: bool = True) -> list[list[Expr]]:
+    """Wrenches of the joints of the tree and of the closures for multipliers by row; without ``inertia`` those at rest and unloaded."""
+    k = eq.kinematics
     external: dict[str, tuple[Vector, Vector]] = {}
     closing: list[list[Expr]] = []
     for closure in eq.closures:
         base, force, torque = eq.closure_wrench(closure, by_row)
-        k = eq.kinematics
         f, n = k.turned(base, force) if base >= 0 else force, k.turned(base, torque) if base >= 0 else torque
         # a rod with mass pulls at its two ends with different forces
-        own = f if closure.inertia is None else f - rod_end_forces(k, closure)[1]
+        own = f if closure.inertia is None or not inertia else f - rod_end_forces(k, closure)[1]
         closing.append([*own, *n])
         for frame, sign in ((closure.b, 1.0), (closure.a, -1.0)):
             _add(external, frame.body, f * sign, n * sign, k.position(closure.b) - k.position(frame.body))
-    rows = [[*r.force, *r.torque] for r in joint_reactions(eq.model, axes=axes, external=external).values()]  # type: ignore[arg-type]
-    result = matrix_result("reactions", rows + closing, 6)
-    inputs = assemble(eq, "reactions", "t q v a z u", [], optional="").inputs
-    named = [*inputs[:6], Argument("lam", lam, "constraint multipliers"), *inputs[6:]]
-    return SymbolicFunction("reactions", tuple(named), (result,), title=eq.model.name)
+    found = joint_reactions(eq.model, axes, external, acceleration=inertia, loads=inertia)  # type: ignore[arg-type]
+    return [[*r.force, *r.torque] for r in found.values()] + closing
 
 
 def _add(external: dict[str, tuple[Vector, Vector]], body: Body, force: Vector, torque: Vector, arm: Vector) -> None:
@@ -154,4 +177,4 @@ def reaction_names(eq: Equations) -> list[str]:
     return [n for n in eq.model.joints if n not in cut] + [c.name for c in eq.closures]
 
 
-__all__ = ["multiplier_symbols", "reaction_names"]
+__all__ = ["every_multiplier", "multiplier_symbols", "reaction_names"]

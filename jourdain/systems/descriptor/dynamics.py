@@ -9,7 +9,7 @@ import numpy as np
 
 from ...formalisms.coordinates.descriptor import Descriptor
 from ...model.joints import Coordinate
-from ...native.function import Function, cached_code
+from ...native.function import Function, cached_array, cached_code
 from ...results.channel import Channel
 from ...solvers.constraints.reductions import independent_rows
 from ...symbolic.function import SymbolicFunction
@@ -50,6 +50,7 @@ class DescriptorDynamics:
         self._key = key
         self._made_for = reference.parameter_vector
         self._functions: dict[Any, Function] = {}
+        self._patterns: dict[str, np.ndarray] = {}
         self._idle: dict[Any, Any] = {}
         self._symbolic: dict[Any, SymbolicFunction] = {}
 
@@ -135,9 +136,19 @@ class DescriptorDynamics:
 
     def terms(self, own: State, u: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """M, J, f, g at a state of this system."""
-        inputs = self.input_values() if u is None else u
-        M, f, J, g, _ = self.function("descriptor")(np.array([own.t]), own.x, inputs)
-        return M, J, f, g
+        entries = self.function("sparse_terms")(np.array([own.t]), own.x, self.input_values() if u is None else u)
+        values = dict(zip(self.function("sparse_terms").outputs, entries, strict=True))
+        M, J = np.zeros((self.nv, self.nv)), np.zeros((len(self.equations_of_motion.rows), self.nv))
+        for name, matrix in (("M", M), ("J", J)):
+            matrix.reshape(-1)[self._places(name)] = values[name]
+        return M, J, values["f"], values["g"]
+
+    def _places(self, matrix: str) -> np.ndarray:
+        """Where the entries of a sparse matrix stand."""
+        if matrix not in self._patterns:
+            key = (self.reference.fingerprint, "formulation", self._key, "places", matrix)
+            self._patterns[matrix] = cached_array(key, lambda: self.descriptor.places(matrix))
+        return self._patterns[matrix]
 
     def residuals(self, own: State) -> tuple[np.ndarray, np.ndarray]:
         """h of the holonomic rows and the velocity residual of all rows."""

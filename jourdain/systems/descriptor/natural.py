@@ -26,16 +26,7 @@ class NaturalSystem(DescriptorSystem):
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque on the child of each joint and the second frame of each closure."""
         s, *_ = self._solved(state, inputs)
-        found = reactions_of_accelerations(self.reference, s.t, s.x, self.input_values(inputs), self.accelerations(s, inputs))
-        return {name: (w[:3], w[3:]) for name, w in found.items()}
-
-    def indeterminate(self, state: Any = None) -> list[str]:
-        """Joints whose reactions are not determined, as the Cartesian formulation finds them."""
-        from ..formulations import formulate
-
-        cartesian = formulate(self.reference, "cartesian")
-        assert isinstance(cartesian, DescriptorSystem)
-        return cartesian.indeterminate(state)
+        return reactions_of_accelerations(self.reference, s, self.input_values(inputs), self.accelerations(s, inputs))
 
 
 __all__ = ["NaturalSystem"]

@@ -11,10 +11,11 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.coordinates.descriptor import Descriptor
 from ...results.solution import Solution
-from ...solvers.constraints.reductions import multipliers, reduction
+from ...solvers.constraints.reductions import independent_rows, multipliers, reduction
 from ...solvers.native_function import NativeFunction
 from ...symbolic.graph import Operations
 from ..compiled import Wrenches
+from ..reactions import reactions_of_accelerations, share_reactions
 from ..run import make_run
 from ..state import State
 from ..system import System
@@ -103,7 +104,7 @@ class DescriptorSystem(System):
             return self._last[1]
         own = self.own.state_of(state)
         M, J, f, g = self.own.terms(own, u)
-        kept, redundant = self.own.kept_rows(own)
+        kept, redundant = independent_rows(J)
         a, lam = self._reduce(M, J[kept], f, g[kept])
         if redundant:
             lam = multipliers(M, J, f, a)
@@ -122,24 +123,19 @@ class DescriptorSystem(System):
         return dict(zip(self.constraints, self._solved(state, inputs)[3].tolist(), strict=True))
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
-        """Force and torque on the child of each joint and the second frame of each closure (in a plane: its components only)."""
-        _, own, a, lam = self._solved(state, inputs)
+        """Force and torque on the child of each joint and the second frame of each closure.
+
+        Coordinates in a plane know nothing of forces across it: there they follow from the accelerations.
+        """
+        model_state, own, a, lam = self._solved(state, inputs)
+        u = self.input_values(inputs)
+        if self.descriptor.normal is not None:
+            return reactions_of_accelerations(self.reference, model_state, u, self.accelerations(model_state, inputs))
         f = self.own.function("transmitted")
-        extra = {"z": own.z, "u": self.input_values(inputs)}
+        extra = {"z": own.z, "u": u}
         table = f(np.array([own.t]), own.q, own.v, a, lam, *(extra[n] for n in list(f.inputs)[5:]))
         names = [*self.model.joints, *(c.name for c in self.descriptor.equations.closures)]
-        return {name: (row[:3], row[3:]) for name, row in zip(names, table, strict=True)}
-
-    def indeterminate(self, state: Any = None) -> list[str]:
-        """Joints and closures whose reactions are not determined because constraints are redundant."""
-        own = self._own(state)
-        _, J, _, _ = self.own.terms(own)
-        left = np.linalg.svd(J.T)[2][np.linalg.matrix_rank(J, tol=1e-9) :]
-        names = [*self.model.joints, *(c.name for c in self.descriptor.equations.closures)]
-        f = self.own.function("transmitted")
-        none = f(np.array([own.t]), own.q, own.v, 0.0 * own.v, 0.0 * J[:, 0])
-        tables = [np.abs(f(np.array([own.t]), own.q, own.v, 0.0 * own.v, lam) - none).max(axis=1) for lam in left]
-        return [n for i, n in enumerate(names) if any(table[i] > 1e-9 for table in tables)]
+        return share_reactions(self.reference, model_state, u, dict(zip(names, table, strict=True)))
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 

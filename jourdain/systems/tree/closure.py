@@ -18,6 +18,7 @@ from ...symbolic.graph import evaluate
 from ..constraints import jacobian, velocity_column
 from ..state import State
 from .partition import null_space, partition, projective_partition
+from .redundancy import redundant_names
 
 if TYPE_CHECKING:
     from .system import TreeSystem
@@ -43,7 +44,8 @@ class ClosureReport:
 
     def __str__(self) -> str:
         if self.method == "none":
-            return f"{self.model}: no loops to close"
+            held = f"; redundant: {', '.join(self.redundant)}" if self.redundant else ""
+            return f"{self.model}: no loops to close{held}"
         head = f"{self.model}: {self.method} with {', '.join(self.independent) or 'nothing'} independent"
         lines = [head if self.method == "closed form" else f"{head}: {self.reason}"]
         for rows, found, kind, branch in self.steps:
@@ -60,7 +62,7 @@ def closure_report(system: TreeSystem, independent: Sequence[str] | None = None,
     """Which way the loops are closed and why, for given independent coordinates or for the best ones in a state."""
     eq = system.equations_of_motion
     if not eq.holonomic:
-        return ClosureReport(system.model.name, system.coordinate_names, "none", "no loops")
+        return ClosureReport(system.model.name, system.coordinate_names, "none", "no loops", redundant=list(eq.idle_rows))
     state = closed_state(system) if state is None else state
     if independent is None:
         names, form, margin = best_closed_form(system, state)
@@ -74,16 +76,17 @@ def closure_report(system: TreeSystem, independent: Sequence[str] | None = None,
         ([eq.rows[i].name for i in s.rows], [rates[j] for j in s.coordinates], s.kind, int(next(signs)) if s.branch is not None else 0)
         for s in form.steps
     ]
+    redundant = redundant_names(system, state)
     if not form.complete:
-        return ClosureReport(system.model.name, names, "closed form and Newton" if steps else "Newton", form.reason, steps, [], margin)
+        method = "closed form and Newton" if steps else "Newton"
+        return ClosureReport(system.model.name, names, method, form.reason, steps, redundant, margin)
     reach = (
         "no dead point found in a sweep of the independent coordinates"
         if margin > 1e-3
         else "dead points limit the independent coordinates"
     )
     return ClosureReport(
-        system.model.name, names, "closed form", f"{reach} (smallest margin {margin:.3g})", steps,
-        [eq.rows[i].name for i in form.redundant], margin,
+        system.model.name, names, "closed form", f"{reach} (smallest margin {margin:.3g})", steps, redundant, margin,
     )  # fmt: skip
 
 

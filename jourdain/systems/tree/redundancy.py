@@ -36,6 +36,13 @@ def redundant_rows(system: Dynamics, state: State) -> list[int]:
     return sorted(found[:count].tolist()) if count else []
 
 
+def redundant_names(system: Dynamics, state: State) -> list[str]:
+    """Names of all constraints that follow from others around a closed position, those that hold by themselves included."""
+    eq = system.equations_of_motion
+    found = {eq.rows[i].name for i in redundant_rows(system, state)} | set(eq.idle_rows)
+    return [name for name in eq.declared_rows if name in found]
+
+
 class _Memory:
     """The compiled constraints of a system as the kernel takes them: addresses, arguments, sizes, and what they point to."""
 

@@ -13,7 +13,6 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
-from ...formalisms.functions.tree import reaction_names
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_code
@@ -23,13 +22,13 @@ from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
-from ..reactions import constrained_accelerations
+from ..reactions import constrained_accelerations, reactions_at
 from ..run import make_run
 from ..start import named_state
 from ..state import State
 from ..system import System
 from .projected import NativeSystem
-from .redundancy import redundant_rows
+from .redundancy import redundant_names, redundant_rows
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -263,12 +262,11 @@ class TreeSystem(System):
 
     def dof(self, state: Any = None) -> int:
         """Degrees of freedom by the rank of the constraints."""
-        return self.nv - len(self.constraints) + len(self.redundant(state))
+        return self.nv - len(self.constraints) + (len(redundant_rows(self.reference, self._state(state))) if self.constraints else 0)
 
     def redundant(self, state: Any = None) -> list[str]:
-        """Names of redundant constraints."""
-        names = self.constraints
-        return [names[i] for i in redundant_rows(self, self._state(state))] if names else []
+        """Names of redundant constraints, those that hold by themselves (and are no rows) included."""
+        return redundant_names(self.reference, self._state(state))
 
     # -- what it computes at an instant ---------------------------------------------------------------------------
 
@@ -293,9 +291,7 @@ class TreeSystem(System):
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque (world axes) on the child of each joint and the second frame of each closure."""
-        s, a, lam = self._solved(state, inputs)
-        table = self.function("reactions", axes="world")(np.array([s.t]), s.q, s.v, a, s.z, self.input_values(inputs), lam)
-        return {name: (row[:3], row[3:]) for name, row in zip(reaction_names(self.equations_of_motion), table, strict=True)}
+        return reactions_at(self.reference, *self._solved(state, inputs), self.input_values(inputs))
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 
