@@ -187,23 +187,29 @@ def null_space(J: Any, g: Any, plan: Any, helper: Any, lu: Any, Z: Any, a0: Any)
     ``helper[j]`` becomes −1 for a dependent velocity, else its number among the independent ones; then come the rank
     and the permutation of each block.  Returns how many velocities are free.
     """
-    n = plan[NV]
     free = eliminate(J, g, plan, helper, lu, Z, a0)
+    spread(plan, helper, free, lu, Z)
+    return free
+
+
+@jit
+def spread(plan: Any, helper: Any, free: int, line: Any, Z: Any) -> None:
+    """Z by lists (see :func:`eliminate`) made a full matrix in place; ``line`` has room for a row."""
+    n = plan[NV]
     begin = plan[LENGTH] - 3 * n
     for j in range(n):  # in place: row j of the full matrix ends before row j + 1 of the lists begins
         independent = helper[j] >= 0
         length, members = helper[begin + n + j], helper[begin + j]
         if not independent:
             for k in range(length):
-                lu[k] = Z[j * n + k]
+                line[k] = Z[j * n + k]
         for k in range(free):
             Z[j * free + k] = 0.0
         if independent:
             Z[j * free + helper[j]] = 1.0
         else:
             for k in range(length):
-                Z[j * free + helper[members + k]] = lu[k]
-    return free
+                Z[j * free + helper[members + k]] = line[k]
 
 
 @jit

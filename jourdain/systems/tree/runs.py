@@ -18,6 +18,7 @@ from ...solvers.ode.trajectory import Checkpoint, Segments, Trajectory
 from ..state import State
 from .alpha import ALPHA_METHODS
 from .closed_form import GOOD_MARGIN, closed_native
+from .crossing import Crossing
 from .independent import Choice, split_state
 from .reduced import ReducedSystem
 
@@ -108,12 +109,20 @@ class _Run:
         """Runs to the end; a closed form that comes near a dead point is left for another one."""
         system, held = self.system, list[tuple[float, np.ndarray]]()
         fits = self._fits(restart)
+        crossing = Crossing(system, start, self.span[1], self.method, self._options, signals, controllers, held)
+        passage = None if fits else crossing.begin(start, u)
         while True:
+            if passage is not None:
+                self._add(passage.across, passage.native)
+                if passage.onward is None:
+                    return
+                start, u = passage.onward, passage.native.u[: system.nu].copy()
             chosen = {**self.chosen, "independent": restart.independent} if fits else self.chosen
-            native = self.native = FORMULATIONS[self.formulation](system, start, u, signals, **chosen)
+            native = FORMULATIONS[self.formulation](system, start, u, signals, **chosen)
             if len(native.x0) == 0:
                 raise InputError(f"simulate '{system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
             native.held = held
+            crossing.watch(native, start)
             watching = "independent" not in self.chosen and hasattr(native, "branches")
             if watching and native.margin(start.t, native.x0) > 2.0 * GOOD_MARGIN:
                 native.branches.least_margin[0] = GOOD_MARGIN
@@ -122,21 +131,42 @@ class _Run:
             first: Any = restart.inner if fits and self._resume(native, restart, u) else native.x0
             fits = False
             samples = [native.on_full_state(c.samples(system, native, name, self.span)) for name, c in controllers.items()]
-            self.runs.append(self._integrate(native, (start.t, self.span[1]), samples, first))
+            self._add(self._integrate(native, (start.t, self.span[1]), samples, first), native)
             if native.callbacks is not None and native.callbacks.error is not None:
                 raise native.callbacks.error
-            if self.dense:
-                self.choices.append(native.choices())
             last = self.runs[-1]
+            passage = crossing.passage(
+                native, last, choosing=hasattr(native, "branches") and not watching and "independent" not in self.chosen
+            )
+            if passage is not None:
+                self.runs[-1] = passage.before
+                self.switches += 1 + native.switches
+                continue
             if not (watching and last.status == "failed" and "status -7 " in last.message and last.restart.t > start.t):
                 return
             u = native.u[: system.nu].copy()
             start = split_state(system, native.expand(last.restart.t, last.restart.x), last.restart.t)
             self.switches += 1 + native.switches
 
+    def _add(self, run: Any, native: Any) -> None:
+        """One more run, and the system it was made with."""
+        self.native = native
+        self.runs.append(run)
+        if self.dense:
+            self.choices.append(native.choices())
+
+    def _options(self, t: float) -> dict[str, Any]:
+        """Options of the solver from a time on: times already passed and steps already taken are left out."""
+        times = self.options.get("t_eval")
+        if times is not None:
+            times = np.asarray(times, dtype=float)
+            times = times[times > t] if self.runs else times
+        left = self.options["max_steps"] - sum(r.stats.steps for r in self.runs)
+        return {**self.options, "t_eval": times, "max_steps": left, "dense": self.dense}
+
     def _fits(self, restart: Any) -> bool:
         """Whether a checkpoint is one of the same kind at the start of this run."""
-        if not isinstance(restart, IndependentCheckpoint) or restart.inner is None:
+        if not isinstance(restart, IndependentCheckpoint) or restart.inner is None or not restart.native:
             return False
         same = (restart.formulation, restart.inner.method, restart.t) == (self.formulation, self.method, self.span[0])
         return same and self.chosen.get("independent") in (None, restart.independent, list(restart.independent))
@@ -150,14 +180,10 @@ class _Run:
 
     def _integrate(self, native: Any, span: tuple[float, float], samples: Sequence[Samples], first: Any) -> Trajectory:
         """One run; times already passed are left out."""
-        options = dict(self.options)
-        if options.get("t_eval") is not None and self.runs:
-            times = np.asarray(options["t_eval"])
-            options["t_eval"] = times[times > span[0]]
         derivatives = native.derivatives() if self.method in STIFF else {}
         return integrate(
-            native.rhs, span, first, self.method, switch=native.switch, output=native.full, output_size=native.n, dense=self.dense,
-            events=native.events(), samples=samples, positions=native.positions, **derivatives, **options,
+            native.rhs, span, first, self.method, switch=native.switch, output=native.output, output_size=native.n,
+            events=native.events(), samples=samples, positions=native.positions, **derivatives, **self._options(span[0]),
         )  # fmt: skip
 
     def checkpoint(self) -> IndependentCheckpoint | None:
