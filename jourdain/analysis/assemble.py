@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class Assembly:
     dependent: list[str]
     redundant: list[str]
     condition: float
+    #: in a singular position: the velocities of each branch of the motion that has those asked for (of length 1 where none were)
+    branches: list[dict[str, float]] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [
@@ -45,7 +47,9 @@ class Assembly:
         ]
         if self.redundant:
             lines.append(f"  redundant constraints dropped (their reactions are not unique): {', '.join(self.redundant)}")
-        if self.condition < 1e-6:
+        if self.branches:
+            lines.append(f"  singular position, where branches of the motion meet; {len(self.branches)} have these velocities")
+        elif self.condition < 1e-6:
             lines.append("  close to a singular position: the partition is badly conditioned")
         return "\n".join(lines)
 
@@ -60,9 +64,13 @@ class AssembledState(State):
 def assemble(
     system: System, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
     velocities: Mapping[str, Any] | None = None, preferred: Sequence[str] = (), weights: Mapping[str, float] | None = None,
-    t: float = 0.0,
+    t: float = 0.0, branch: int | None = None,
 ) -> AssembledState:  # fmt: skip
-    """Closes the loops from a guess with some coordinates held, then finds velocities that keep them closed."""
+    """Closes the loops from a guess with some coordinates held, then finds velocities that keep them closed.
+
+    Where branches of the motion meet, and several have the velocities asked for, ``branch`` says by number on which one; without it such a
+    position is refused by an error that lists them (its ``branches``).
+    """
     c = system.configuration
     held = fixed.x if isinstance(fixed, State) else None
     start = guess.q if isinstance(guess, State) else c.pack(guess or {})
@@ -79,7 +87,36 @@ def assemble(
     parts = partition(J, preferred=sorted({*columns, *wanted}))
     _verify_choice(system, parts, preferred)
     z = np.array([number(s.initial, n) for n, s in system.model.states.items()], dtype=float)
-    return AssembledState(system, q, v, z, t, report(system, parts, residual, iterations))
+    state = AssembledState(system, q, v, z, t, report(system, parts, residual, iterations))
+    return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
+
+
+def _on_branch(state: AssembledState, wanted: Mapping[str, Any], branch: int | None) -> AssembledState:
+    """The state itself, or in a singular position with the velocities of one branch of the motion."""
+    from .branches import ADMISSIBLE, BranchError, branch_names, branch_states, singular_position
+
+    system = state.system
+    place = singular_position(system, state)
+    if place is None:
+        if branch is not None:
+            raise InputError(f"assemble '{system.model.name}': branch={branch} has no meaning here, for the position is not singular")
+        return state
+    held = [system.configuration.index(_rate_name(system, n), system.velocity_names, "velocity") for n in wanted]
+    found = branch_states(place, place.velocities(held, state.v[held], None if held else 1.0))
+    told = [dict(zip(system.velocity_names, b.v.tolist(), strict=True)) for b in found]
+    assert state.report is not None
+    state = replace(state, report=replace(state.report, branches=told))
+    if branch is None and place.left(state.v) < ADMISSIBLE and (len(found) == 1 or not held):
+        return state
+    here = f"assemble '{system.model.name}': a singular position, where branches of the motion meet"
+    if not found:
+        there = branch_states(place, place.velocities([], [], float(np.linalg.norm(state.v)) or 1.0))
+        raise BranchError(f"{here}; none has the given velocities ({', '.join(wanted)}). There are {branch_names(system, there)}", there)
+    if branch is None and len(found) > 1:
+        raise BranchError(f"{here}; choose one by branch=: {branch_names(system, found)}", found)
+    if branch is not None and not 0 <= branch < len(found):
+        raise BranchError(f"{here}, but not number {branch}: {branch_names(system, found)}", found)
+    return replace(state, v=found[branch or 0].v)
 
 
 def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -230,7 +267,9 @@ def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any]
 
 
 def check_closed(system: System, state: State, tolerance: float = 1e-6) -> None:
-    """Refuses a state whose loops are open or whose velocities would open them."""
+    """Refuses a state whose loops are open or whose velocities would open them, at once or in the next instant."""
+    from .branches import check_branch
+
     rows = system.equations_of_motion.rows
     if not rows:
         return
@@ -246,6 +285,7 @@ def check_closed(system: System, state: State, tolerance: float = 1e-6) -> None:
     i = int(np.argmax(np.abs(w)))
     if abs(w[i]) > tolerance * (1.0 + float(np.abs(state.v).max(initial=0.0))):
         raise InputError(f"'{system.model.name}': the velocities break the constraint {rows[i].name} (off by {w[i]:.3g}); {advice}")
+    check_branch(system, state)
 
 
 def _rate_name(system: System, name: str) -> str:
