@@ -1,7 +1,8 @@
 """The reduced equations of a system with loops in native code: x = (q_u, v_u, z) with independent q_u and v_u.
 
 A right-hand side closes the positions by Newton (started from the last closed position moved along its tangent), then
-the velocities, then takes the accelerations from the reduced mass matrix.  Which coordinates are independent may change
+the velocities, then takes the accelerations from the reduced mass matrix.  Where a quaternion is in a loop, x carries all positions:
+dependent velocities may be parts of an angular velocity, along which Newton's method turns the quaternion.  Which coordinates are independent may change
 in flight: see :mod:`jourdain.solvers.constraints.repartition`.
 """
 
@@ -223,10 +224,14 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
         X[i] = start[i]
     for i in range(nqu):
         X[choice[i]] = x[i]
-    if Z.size > 0 and m == mh:
+    if Z.size > 0 and m == mh and nqu < nq:
         _move(plan, choice, start, Z, X)
     for i in range(nz):
         X[nq + n + i] = x[nqu + nvu + i]
+    if plan[QUATERNIONS] > 0:  # Newton's method is for unit quaternions
+        for j in range(n):
+            d[j] = 0.0
+        displace(X[:nq], d, nq, n, plan[plan[LENGTH] - 2 * plan[QUATERNIONS] - 1 :], plan[QUATERNIONS])
     if mh > 0:
         pointers = words(a[POSITION], 6)
         pointers[0], pointers[1] = a[0], a[WORK]
@@ -368,14 +373,16 @@ def make_plan(
     for j in range(nv):
         position.append(-1 if j in held else j + shift)
         shift += 1 if j in {iv + 2 for _, iv in quaternions} else 0
-    tail = [*position, *map(int, angles), *(0 if j in held else 1 for j in range(nv))]
+    # a quaternion has no position of its own for each velocity: where one is in a loop all positions are carried along
+    whole = any(pattern[:, j].any() for j in held)
+    tail = [*position, *map(int, angles), *(0 if j in held and not whole else 1 for j in range(nv))]
     for rows, columns in groups:
         tail += [len(rows), *rows, len(columns), *columns]
     tail += [i for pair in quaternions for i in pair] + [0]
     plan = np.zeros(HEAD + len(tail), dtype=np.int64)
     plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, len(quaternions), len(groups)
     plan[[NDH, ND]] = rank
-    plan[NQU], plan[NVU] = nq - rank[0], nv - rank[1]
+    plan[NQU], plan[NVU] = nq if whole else nq - rank[0], nv - rank[1]
     plan[CHOICE] = plan[NQU] + plan[NVU] + nv + sum(2 + 2 * len(rows) for rows, _ in groups)
     plan[LENGTH] = len(plan)
     plan[HEAD:] = tail
