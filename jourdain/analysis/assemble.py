@@ -102,7 +102,7 @@ def _on_branch(state: AssembledState, wanted: Mapping[str, Any], branch: int | N
             raise InputError(f"assemble '{system.model.name}': branch={branch} has no meaning here, for the position is not singular")
         return state
     held = [system.configuration.index(_rate_name(system, n), system.velocity_names, "velocity") for n in wanted]
-    found = branch_states(place, place.velocities(held, state.v[held], None if held else 1.0))
+    found = branch_states(place, place.velocities(held, state.v[held].tolist(), None if held else 1.0))
     told = [dict(zip(system.velocity_names, b.v.tolist(), strict=True)) for b in found]
     assert state.report is not None
     state = replace(state, report=replace(state.report, branches=told))

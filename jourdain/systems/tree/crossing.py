@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.assemble import jacobian
 from ...solvers import STIFF
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -43,8 +42,8 @@ STRETCH = 4.0
 PLACES = 8
 #: Status of a projection that cannot close the loops.
 LOCKED = 3
-#: Name of the event that ends a passage.
-PASSED = "clear of the singular position"
+#: Names of the events that end a passage and a run before it.
+PASSED, NEARING = "clear of the singular position", "near a singular position"
 
 
 class Scales:
@@ -55,17 +54,36 @@ class Scales:
 
     def __init__(self, system: System, start: State, redundant: Sequence[int]) -> None:
         velocity = 1.0 / weights(system, start)
-        rng, c = np.random.default_rng(0), system.configuration
-        places = [start.q, *(c.integrate(start.q, d) for d in rng.uniform(-1.0, 1.0, (PLACES, system.nv)))]
-        scaled = [jacobian(system, q, start.t) * velocity for q in places]
-        lengths = np.max([np.abs(J).max(axis=1) for J in scaled], axis=0)
+        steps = np.random.default_rng(0).uniform(-1.0, 1.0, (PLACES, system.nv))
+        q = np.vstack([start.q, system.configuration.integrate(start.q, steps)])
+        f = system.function("constraint_velocities")
+        zeros = [np.zeros((len(q), n)) for n in list(f.inputs.values())[2:]]
+        lengths = np.abs(f(np.full((len(q), 1), start.t), q, *zeros)[1] * velocity).max(axis=(0, 2))
         rows = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-9 * lengths.max())
         self.redundant, self.near = list(redundant), 0.0
         self.units = np.concatenate([velocity, rows])
-        watch = Watch(NativeSystem(system, redundant=self.redundant), self)
-        found = [watch.renew(start.t, np.concatenate([q, np.zeros(system.nv), start.z])) or watch.clearance for q in places]
+        found = [clearance(system, replace(start, q=place, v=np.zeros(system.nv)), self) for place in q]
         self.near = min(NEAR, PART * float(np.median(found)))
         self.clear = ABOVE * self.near
+
+    @staticmethod
+    def of(system: System, start: State) -> Scales:
+        """Those of a system, found once for its parameters."""
+        redundant, p = redundant_rows(system, start), system.parameter_vector
+        known = system._idle.get("scales")
+        if known is None or known[0] is not p or known[1].redundant != redundant:
+            known = system._idle["scales"] = p, Scales(system, start, redundant)
+        found: Scales = known[1]
+        return found
+
+
+def clearance(system: System, state: State, scales: Scales) -> float:
+    """How far a state is from a singular position."""
+    native = IndependentSystem(system, state, None, None, None)
+    native.u = np.zeros(max(1, system.nu))
+    watch = Watch(native, scales)
+    watch.renew(state.t, state.x)
+    return watch.clearance
 
 
 class Watch:
@@ -222,7 +240,7 @@ class Crossing:
     @cached_property
     def scales(self) -> Scales:
         """What is usual for the mechanism."""
-        return Scales(self.system, self._start, redundant_rows(self.system, self._start))
+        return Scales.of(self.system, self._start)
 
     def watch(self, native: IndependentSystem, start: State) -> None:
         """Watches a system in independent coordinates from a state on."""
@@ -234,10 +252,12 @@ class Crossing:
         """The way out of a singular position in which a run begins, if it does."""
         if not self.system.equations_of_motion.rows:
             return None
+        return self.across(start, u) if clearance(self.system, start, self.scales) < self.scales.near else None
+
+    def across(self, start: State, u: np.ndarray) -> Passage:
+        """The way through a singular position from a state near it."""
         native = self._native(start, u)
-        watch = Watch(native, self.scales)
-        watch.renew(start.t, start.x)
-        return self._across(native, watch, start, self.end) if watch.clearance < self.scales.near else None
+        return self._across(native, Watch(native, self.scales), start, self.end)
 
     def passage(self, native: IndependentSystem, last: Trajectory, choosing: bool = False) -> Passage | None:
         """The way on after a run that failed at a singular position; None where none is the cause.
@@ -293,6 +313,45 @@ class Crossing:
         return Passage(self.system, native, replace(done, y=done.x), clear=clear)
 
 
+def integrate_with_passages(
+    native: NativeSystem, span: tuple[float, float], start: State, method: str, project: NativeFunction | None, t_eval: Any, **options: Any
+) -> Trajectory:  # fmt: skip
+    """Integrates a system in all coordinates whose way to solve for accelerations fails in singular positions, which are passed in another."""
+    system, runs, u = native.system, list[Trajectory](), native.u[: native.system.nu]
+
+    def left(t: float) -> dict[str, Any]:
+        times = None if t_eval is None else np.asarray(t_eval, dtype=float)
+        return {**options, "t_eval": times if times is None or not runs else times[times > t]}
+
+    crossing = Crossing(system, start, span[1], method, left, {}, {}, [])
+    watch = Watch(native, crossing.scales) if system.equations_of_motion.rows else None
+    nearing = [] if watch is None else [Event(watch.guard(crossing.scales.near), -1, True, name=NEARING)]
+    passage = crossing.begin(start, u)
+    while True:
+        if passage is not None:
+            runs.append(passage.across)
+            if passage.onward is None:
+                break
+            start = passage.onward
+        rest = left(start.t)
+        runs.append(
+            integrate(native.rhs, (start.t, span[1]), start.x, method, positions=system.nq, project=project, events=nearing, **rest)
+        )
+        end = runs[-1].restart
+        if runs[-1].status != "event":
+            break
+        passage = crossing.across(split_state(system, end.x.copy(), end.t), u)
+    return joined(runs)
+
+
+def joined(runs: Sequence[Trajectory]) -> Trajectory:
+    """Runs one after the other as one; an instant that ends one and begins the next stands once."""
+    skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
+    t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "x"))
+    totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}
+    return replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), segments=None)
+
+
 def until_time(run: Trajectory, t: float) -> Trajectory:
     """What was done up to a time."""
     rows = run.t <= t
@@ -318,4 +377,4 @@ def _singular(code: int | None, message: str, near: bool) -> bool:
     return code in (c.NEAR_SINGULAR, c.OFF_BRANCH) or (stuck and near)
 
 
-__all__ = ["Crossing", "Passage", "Watch"]
+__all__ = ["Crossing", "Passage", "Watch", "integrate_with_passages", "joined"]

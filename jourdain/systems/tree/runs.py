@@ -18,7 +18,7 @@ from ...solvers.ode.trajectory import Checkpoint, Segments, Trajectory
 from ..state import State
 from .alpha import ALPHA_METHODS
 from .closed_form import GOOD_MARGIN, closed_native
-from .crossing import Crossing
+from .crossing import Crossing, joined
 from .independent import Choice, split_state
 from .reduced import ReducedSystem
 
@@ -199,19 +199,17 @@ class _Run:
     def trajectory(self) -> Trajectory:
         """All runs as one trajectory of the full state."""
         runs = self.runs
-        skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
-        t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "y"))
-        totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}
-        joined = replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), segments=None)
+        whole = joined([replace(r, x=r.y) for r in runs])
+        t, x = whole.t, whole.x
         pieces = [(r.segments, c) for r, c in zip(runs, self.choices, strict=False) if r.segments is not None]
         if not pieces:
-            return joined
+            return whole
         between = BetweenSteps(self.system, t, x, pieces)
         if self.times is not None:
             t = np.asarray(self.times, dtype=float)
-            t = t[t <= joined.t[-1]]
+            t = t[t <= whole.t[-1]]
             x = between(t)
-        kept = {f.name: getattr(joined, f.name) for f in fields(joined)} | {"t": t, "x": x, "y": x, "segments": pieces[-1][0]}
+        kept = {f.name: getattr(whole, f.name) for f in fields(whole)} | {"t": t, "x": x, "y": x, "segments": pieces[-1][0]}
         return FullTrajectory(**kept, full=between)
 
 

@@ -187,14 +187,12 @@ class SemiRecursive(Recursive):
         step: float | None = None, times: Any = None, outputs: int | None = None, projection: bool = True,
     ) -> Solution:  # fmt: skip
         from ...analysis.simulate import SimulationError, instants_of, solution_of
-        from ...solvers.ode.integrate import integrate
+        from .crossing import integrate_with_passages
 
         native = _Multipliers(self.system, self.loops, start)
         times = instants_of(self.model.name, span, times, outputs)
-        trajectory = integrate(
-            native.rhs, span, start.x, method, rtol=rtol, atol=atol, step=step, t_eval=times, positions=self.reference.nq,
-            project=native.project if projection else None, dense=False,
-        )  # fmt: skip
+        project = native.project if projection else None
+        trajectory = integrate_with_passages(native, span, start, method, project, times, rtol=rtol, atol=atol, step=step, dense=False)
         about = {"method": method, "rtol": rtol, "atol": atol, "status": trajectory.status, "message": trajectory.message}
         solution = solution_of(self.system, trajectory.t, trajectory.x, self._about(about), trajectory)
         if trajectory.status in ("failed", "max_steps"):

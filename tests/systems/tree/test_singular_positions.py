@@ -71,6 +71,19 @@ def test_a_chain_of_two_passes_ten_singular_positions(loops: str, tolerance: flo
     assert np.ptp(sol["energy.total"]) < error * 35.835
 
 
+@pytest.mark.parametrize("loops", ["range-space", "null-space"])
+@pytest.mark.parametrize("n", [2, 7])
+def test_multipliers_pass_singular_positions(loops: str, n: int) -> None:
+    s, x = chain(n)
+    run = s.model.compile(formulation="semi-recursive", loops=loops)
+    sol = run.simulate(x, 10.0, method="dop853", rtol=1e-12, atol=1e-13, outputs=11)
+    expected = s.simulate(x, 10.0, "dop853", rtol=1e-11, atol=1e-12, formulation="reduced", outputs=11)
+    np.testing.assert_allclose(table(s, sol), table(s, expected), atol=1e-7)
+    assert np.ptp(sol["energy.total"]) < 1e-9 * sol["energy.total"][0]
+    if n == 2:
+        assert sol["A0.angle"][-1] == pytest.approx(-THETA, abs=5e-9)
+
+
 def test_a_chain_of_seven_with_all_defaults() -> None:
     s, x = chain(7)
     expected = table(s, s.simulate(x, 10.0, outputs=21))
