@@ -122,6 +122,12 @@ class SingularPosition:
         return a if np.abs(c).max() < 1e-7 * size else None
 
 
+def loses_rank(J: np.ndarray) -> bool:
+    """Whether constraints are (nearly) dependent on each other."""
+    sigma = np.linalg.svd(J, compute_uv=False)
+    return bool(sigma[-1] <= SINGULAR * sigma[0])
+
+
 def singular_position(system: System, state: State) -> SingularPosition | None:
     """The equations of second order where constraints have lost rank that have it nearby, else None."""
     from ..systems.tree.redundancy import redundant_rows
@@ -131,9 +137,11 @@ def singular_position(system: System, state: State) -> SingularPosition | None:
     f = system.function("constraint_velocities")
     extra = {"z": state.z, "u": system.input_values()}
     w, J = f(np.array([state.t]), state.q, np.zeros(system.nv), *(extra[n] for n in list(f.inputs)[3:]))
+    if not loses_rank(J):
+        return None
     u, sigma, vt = np.linalg.svd(J)
     rank = int((sigma > SINGULAR * sigma[0]).sum()) if sigma[0] > 0.0 else 0
-    if rank == min(J.shape) or len(J) - rank <= len(redundant_rows(system, state)):
+    if len(J) - rank <= len(redundant_rows(system, state)):
         return None
     v0 = -vt[:rank].T @ ((u[:, :rank].T @ w) / sigma[:rank])
     found = SingularPosition(system, state.q, state.z, state.t, v0, vt[rank:].T, u[:, rank:])
@@ -181,4 +189,4 @@ def check_branch(system: System, state: State) -> None:
     )
 
 
-__all__ = ["BranchError", "SingularPosition", "branch_names", "branch_states", "check_branch", "singular_position"]
+__all__ = ["BranchError", "SingularPosition", "branch_names", "branch_states", "check_branch", "loses_rank", "singular_position"]

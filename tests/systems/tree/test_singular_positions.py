@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.library import mechanisms
@@ -110,6 +112,17 @@ def test_energy_is_kept_where_branches_meet(
     assert np.ptp(energy) < 1e-5 * energy[0]
     assert np.abs(s.function("constraints")(sol.t[:, None], table(s, sol)[:, :3])[0]).max() < 1e-9
     np.testing.assert_allclose(table(s, sol)[:, :3], table(s, s.simulate(x, 3.0, "dop853", rtol=1e-11, outputs=31))[:, :3], atol=2e-3)
+
+
+@settings(max_examples=5, deadline=None)
+@given(a=st.floats(0.1, 0.5), b=st.floats(0.1, 0.5), kite=st.booleans(), angle=st.floats(0.3, 2.8), speed=st.floats(3.0, 10.0))
+def test_random_parallelograms_and_kites_keep_their_energy(a: float, b: float, kite: bool, angle: float, speed: float) -> None:
+    s = linkage(*((a, b, b, a) if kite else (a, b, a, b))).compile()
+    modes = s.assembly_modes({"A": angle}, tries=20)
+    assume(modes)
+    x = s.assemble({"A": angle}, guess=next(iter(modes.values())), velocities={"A": speed})
+    sol = s.simulate(x, 2.0, formulation="reduced", outputs=21, max_steps=50000)
+    assert np.ptp(sol["energy.total"]) < 1e-4 * sol["energy.total"][0]
 
 
 def test_between_steps_and_restart() -> None:
