@@ -125,7 +125,7 @@ class SingularPosition:
 def loses_rank(J: np.ndarray) -> bool:
     """Whether constraints are (nearly) dependent on each other."""
     sigma = np.linalg.svd(J, compute_uv=False)
-    return bool(sigma[-1] <= SINGULAR * sigma[0])
+    return J.size > 0 and bool(sigma[-1] <= SINGULAR * sigma[0])
 
 
 def singular_position(system: System, state: State) -> SingularPosition | None:
