@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..errors import InputError, SolverError
 from ..systems.constraints import jacobian, velocity_column
 from ..systems.start import Initial, initial_values, user_states
 from ..systems.state import State
+from ..systems.tree.branches import ADMISSIBLE, BranchError, branch_names, branch_states, singular_position
 from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
 from ..systems.tree.redundancy import redundant_names
 
@@ -38,6 +39,8 @@ class Assembly:
     dependent: list[str]
     redundant: list[str]
     condition: float
+    #: in a singular position: the velocities of each branch of the motion that has those asked for (of length 1 where none were)
+    branches: list[dict[str, float]] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [
@@ -47,7 +50,9 @@ class Assembly:
         ]
         if self.redundant:
             lines.append(f"  redundant constraints (their reactions are not unique): {', '.join(self.redundant)}")
-        if self.condition < 1e-6:
+        if self.branches:
+            lines.append(f"  singular position, where branches of the motion meet; {len(self.branches)} have these velocities")
+        elif self.condition < 1e-6:
             lines.append("  close to a singular position: the partition is badly conditioned")
         return "\n".join(lines)
 
@@ -67,12 +72,13 @@ class AssembledState(State):
 def assemble(
     system: System, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
     velocities: Mapping[str, Any] | None = None, preferred: Sequence[str] = (), weights: Mapping[str, float] | None = None,
-    t: float = 0.0, initial: Mapping[str, Any] | None = None,
+    t: float = 0.0, initial: Mapping[str, Any] | None = None, branch: int | None = None,
 ) -> AssembledState:  # fmt: skip
     """Closes the loops from a guess with some coordinates held, then finds velocities that keep them closed.
 
     ``initial`` values (those of the model unless given) are kept where the loops can then be closed; otherwise they say where to begin,
-    as ``guess`` does, which goes before them.
+    as ``guess`` does, which goes before them.  Where branches of the motion meet, and several have the velocities asked for, ``branch`` says
+    by number on which one; without it such a position is refused by an error that lists them (its ``branches``).
     """
     c = system.configuration
     held = fixed.x if isinstance(fixed, State) else None
@@ -91,7 +97,8 @@ def assemble(
     _verify_choice(system, parts, preferred)
     z = user_states(system, own.states)
     redundant = redundant_names(system.reference, State(system, q, v, z, t))
-    return AssembledState(system, q, v, z, t, report(system, parts, redundant, residual, iterations))
+    state = AssembledState(system, q, v, z, t, report(system, parts, redundant, residual, iterations))
+    return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
 
 
 def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> list[int]:
@@ -100,6 +107,32 @@ def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> lis
     told = {c.index(n) for n in (*given, *system.model.guesses)}
     turned = {k for iq, _ in c.quaternions for k in range(iq, iq + 4)}
     return [velocity_column(system, n) for n in initial.positions if c.index(n) not in told | turned]
+
+
+def _on_branch(state: AssembledState, wanted: Mapping[str, Any], branch: int | None) -> AssembledState:
+    """The state itself, or in a singular position with the velocities of one branch of the motion."""
+    system: Any = state.system
+    place = singular_position(system, state)
+    if place is None:
+        if branch is not None:
+            raise InputError(f"assemble '{system.model.name}': branch={branch} has no meaning here, for the position is not singular")
+        return state
+    held = [system.configuration.index(_rate_name(system, n), system.velocity_names, "velocity") for n in wanted]
+    found = branch_states(place, place.velocities(held, state.v[held].tolist(), None if held else 1.0))
+    told = [dict(zip(system.velocity_names, b.v.tolist(), strict=True)) for b in found]
+    assert state.report is not None
+    state = replace(state, report=replace(state.report, branches=told))
+    if branch is None and place.left(state.v) < ADMISSIBLE and (len(found) == 1 or not held):
+        return state
+    here = f"assemble '{system.model.name}': a singular position, where branches of the motion meet"
+    if not found:
+        there = branch_states(place, place.velocities([], [], float(np.linalg.norm(state.v)) or 1.0))
+        raise BranchError(f"{here}; none has the given velocities ({', '.join(wanted)}). There are {branch_names(system, there)}", there)
+    if branch is None and len(found) > 1:
+        raise BranchError(f"{here}; choose one by branch=: {branch_names(system, found)}", found)
+    if branch is not None and not 0 <= branch < len(found):
+        raise BranchError(f"{here}, but not number {branch}: {branch_names(system, found)}", found)
+    return replace(state, v=found[branch or 0].v)
 
 
 def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -33,7 +33,7 @@ def velocity_column(system: Compiled, name: str) -> int:
 
 
 def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> None:
-    """Refuses a state whose loops are open or whose velocities would open them."""
+    """Refuses a state whose loops are open or whose velocities would open them, at once or in the next instant."""
     rows = system.equations_of_motion.rows
     if not rows:
         return
@@ -45,10 +45,14 @@ def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> Non
             raise InputError(f"'{system.model.name}': the state does not meet the constraint {rows[i].name} (off by {h[i]:.3g}); {advice}")
     f = system.function("constraint_velocities")
     extra = {"z": state.z, "u": system.input_values()}
-    w, _ = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
+    w, J = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
     i = int(np.argmax(np.abs(w)))
     if abs(w[i]) > tolerance * (1.0 + float(np.abs(state.v).max(initial=0.0))):
         raise InputError(f"'{system.model.name}': the velocities break the constraint {rows[i].name} (off by {w[i]:.3g}); {advice}")
+    from .tree.branches import check_branch, loses_rank
+
+    if loses_rank(J):
+        check_branch(system, state)
 
 
 __all__ = ["check_closed", "jacobian", "velocity_column"]

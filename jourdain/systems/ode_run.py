@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,14 +77,16 @@ class OdeRun(Run):
 
     def resumed(self, restart: Restart) -> Any:
         """What the method goes on from."""
-        return self.first() if restart.inner is None else restart.inner
+        fresh = restart.inner is None or restart.inner.method != self.settings.method  # a passage has a method of its own
+        return self.first() if fresh else restart.inner
 
-    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
-        """The integration from a state or a checkpoint over a span."""
+    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
+        """The integration from a state or a checkpoint over a span, with ``more`` events and ``changes`` of step control and output."""
         native = self.native
         return integrate(
             native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
-            events=self.events(), samples=self.inputs.samples(span, native.u, self.model_state), **self.derivatives(), **self.control(),
+            events=[*self.events(), *more], samples=self.inputs.samples(span, native.u, self.model_state), **self.derivatives(),
+            **{**self.control(), **changes},
         )  # fmt: skip
 
     def control(self) -> dict[str, Any]:

@@ -190,12 +190,12 @@ class System(Compiled):
     def assemble(
         self, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
         velocities: Mapping[str, Any] | None = None, preferred: Sequence[str] = (), weights: Mapping[str, float] | None = None, t: float = 0.0,
-        initial: Mapping[str, Any] | None = None, **options: Any,
+        initial: Mapping[str, Any] | None = None, branch: int | None = None,
     ) -> AssembledState:  # fmt: skip
         """Closes the loops; see :func:`jourdain.analysis.assemble.assemble`."""
         from ..analysis.assemble import assemble
 
-        return assemble(self.reference, fixed, guess, velocities, preferred, weights, t, initial, **options)
+        return assemble(self.reference, fixed, guess, velocities, preferred, weights, t, initial, branch)
 
     @verb
     def assembly_modes(self, fixed: Mapping[str, Any], **options: Any) -> dict[str, State]:

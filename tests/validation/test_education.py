@@ -108,7 +108,7 @@ def test_multipliers_and_reactions(systems):
 def test_printed_sign_of_the_velocity_transformation_is_wrong(systems):
     """VᵀMV v̈ = Vᵀ(Q − M V̇v̇) gives θ̈ in any basis; with + as it is sometimes printed 101.2 rad/s² comes out in an orthonormal one."""
     c = systems["cartesian"]
-    M, J, f, g = c.system.terms(c.system.state_of(crank_at(c.reference, math.radians(200), 7.0)))
+    M, J, f, g = c.own.terms(c.own.state_of(crank_at(c.reference, math.radians(200), 7.0)))
     theta = c.unknowns.index("crank.theta")
     V, bias = np.linalg.svd(J)[2][-1], np.linalg.pinv(J) @ g
     assert np.abs(J @ V).max() < 1e-13
@@ -120,8 +120,8 @@ def test_printed_sign_of_the_velocity_transformation_is_wrong(systems):
 def test_reduced_inertia_does_not_depend_on_the_basis(systems):
     """The eigenvalues of VᵀMV with respect to VᵀV are the same for all bases of the null space."""
     c = systems["cartesian"]
-    own = c.system.state_of(crank_at(c.reference, math.radians(60)))
-    M, J, f, g = c.system.terms(own)
+    own = c.own.state_of(crank_at(c.reference, math.radians(60)))
+    M, J, f, g = c.own.terms(own)
     ratios = []
     for make in BASES.values():
         V = make(J, g)[0]
@@ -172,7 +172,7 @@ def test_reductions_to_ordinary_equations(systems, reduction):
     """Integrated by a program of our own without stabilisation, each reduction gives θ(2 s) to 1e-6."""
     c = systems["cartesian"]
     terms, reduce = terms_of(c), REDUCTIONS[reduction]
-    y0 = c.system.state_of(crank_at(c.reference, math.radians(60))).x
+    y0 = c.own.state_of(crank_at(c.reference, math.radians(60))).x
     n = len(c.unknowns)
     sol = solve_ivp(lambda t, y: np.concatenate([y[n:], reduce(*terms(t, y)).a]), (0.0, 2.0), y0, method="DOP853", rtol=1e-10, atol=1e-12)
     assert sol.y[c.unknowns.index("crank.theta"), -1] == pytest.approx(0.4907069617, abs=1e-6)
@@ -236,7 +236,7 @@ def test_a_second_pin_changes_nothing(systems):
     m.close("again", m.bodies["coupler"].at(COUPLER, 0, 0), m.bodies["slider"], "ball")
     c = m.compile(formulation="cartesian")
     x = crank_at(c.reference, math.radians(200), 7.0)
-    M, J, f, g = c.system.terms(c.system.state_of(x))
+    M, J, f, g = c.own.terms(c.own.state_of(x))
     n = len(f)
     augmented = np.block([[M, J.T], [J, np.zeros((len(g), len(g)))]])
     assert np.linalg.matrix_rank(augmented, tol=1e-9) == n + len(g) - 2

@@ -207,6 +207,26 @@ def particular(g: Any, plan: Any, helper: Any, lu: Any, a0: Any) -> None:
 
 
 @jit
+def spread(plan: Any, helper: Any, free: int, line: Any, Z: Any) -> None:
+    """Z by lists (see :func:`eliminate`) made a full matrix in place; ``line`` has room for a row."""
+    n = plan[NV]
+    begin = plan[LENGTH] - 3 * n
+    for j in range(n):  # in place: row j of the full matrix ends before row j + 1 of the lists begins
+        independent = helper[j] >= 0
+        length, members = helper[begin + n + j], helper[begin + j]
+        if not independent:
+            for k in range(length):
+                line[k] = Z[j * n + k]
+        for k in range(free):
+            Z[j * free + k] = 0.0
+        if independent:
+            Z[j * free + helper[j]] = 1.0
+        else:
+            for k in range(length):
+                Z[j * free + helper[members + k]] = line[k]
+
+
+@jit
 def _reduce(Mass: Any, f: Any, Z: Any, a0: Any, plan: Any, helper: Any, free: int, ZM: Any, reduced: Any) -> None:
     """ZᵀM Z and, behind it, Zᵀ(f − M a₀): whole rows of M are added up first, then the columns of ZᵀM."""
     n = plan[NV]

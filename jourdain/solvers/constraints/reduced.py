@@ -1,7 +1,8 @@
 """The reduced equations of a system with loops in native code: x = (q_u, v_u, z) with independent q_u and v_u.
 
 A right-hand side closes the positions by Newton (started from the last closed position moved along its tangent), then
-the velocities, then takes the accelerations from the reduced mass matrix.  Which coordinates are independent may change
+the velocities, then takes the accelerations from the reduced mass matrix.  Where a quaternion is in a loop, x carries all positions:
+dependent velocities may be parts of an angular velocity, along which Newton's method turns the quaternion.  Which coordinates are independent may change
 in flight: see :mod:`jourdain.solvers.constraints.repartition`.
 """
 
@@ -185,11 +186,11 @@ def later_space(address: int, plan: Any) -> Any:
 
 @jit
 def memory(address: int, plan: Any) -> Any:
-    """What is remembered: whether Z is valid, the last closed position, its Z, the weights, and past positions with times."""
+    """What is remembered: whether Z is valid and the time, the last closed position, its Z, the weights, and past positions with times."""
     n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
-    valid, q = doubles(address, 1), doubles(address + 8, nq)
-    Z, scale = doubles(address + 8 * (1 + nq), n * nvu), doubles(address + 8 * (1 + nq + n * nvu), n)
-    return valid, q, Z, scale, doubles(address + 8 * (1 + nq + n * nvu + n), RING * (nq + 1))
+    valid, q = doubles(address, 2), doubles(address + 16, nq)
+    Z, scale = doubles(address + 8 * (2 + nq), n * nvu), doubles(address + 8 * (2 + nq + n * nvu), n)
+    return valid, q, Z, scale, doubles(address + 8 * (2 + nq + n * nvu + n), RING * (nq + 1))
 
 
 @jit
@@ -223,10 +224,14 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
         X[i] = start[i]
     for i in range(nqu):
         X[choice[i]] = x[i]
-    if Z.size > 0 and m == mh:
+    if Z.size > 0 and m == mh and nqu < nq:
         _move(plan, choice, start, Z, X)
     for i in range(nz):
         X[nq + n + i] = x[nqu + nvu + i]
+    if plan[QUATERNIONS] > 0:  # Newton's method is for unit quaternions
+        for j in range(n):
+            d[j] = 0.0
+        displace(X[:nq], d, nq, n, plan[plan[LENGTH] - 2 * plan[QUATERNIONS] - 1 :], plan[QUATERNIONS])
     if mh > 0:
         pointers = words(a[POSITION], 6)
         pointers[0], pointers[1] = a[0], a[WORK]
@@ -254,18 +259,39 @@ def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
 
 
 @jit
-def expand_here(args: int) -> int:
-    """Expand the state in the present coordinates, starting from the position remembered, and remember the new one."""
+def _expand_nearby(args: int) -> int:
+    """Expand the state in the present coordinates, starting from the position remembered or the last accepted one, the nearer first.
+
+    A trial step that is too long may end on another branch: after it the last accepted position is the better start.
+    """
     a = words(args, SLOTS)
     plan = integers(a[PLAN], HEAD)
-    choice = integers(a[CHOICES], plan[CHOICE])
-    valid, q, Z, _, _ = memory(a[MEMORY], plan)
-    status = expand(args, choice, q, Z if valid[0] == 1.0 else Z[:0])
+    nq = plan[NQ]
+    choice, counters = integers(a[CHOICES], plan[CHOICE]), integers(a[CHOICES] + 24 * plan[CHOICE], COUNTERS)
+    valid, q, Z, _, ring = memory(a[MEMORY], plan)
+    t, last = doubles(a[0], 1)[0], (counters[STEPS] - 1) % RING * (nq + 1)
+    back, status = counters[STEPS] > 0 and abs(t - ring[last]) < abs(t - valid[1]), NOT_CLOSED
+    if back:
+        status = expand(args, choice, ring[last + 1 : last + 1 + nq], Z[:0])
+    if status != 0:
+        status = expand(args, choice, q, Z if valid[0] == 1.0 else Z[:0])
+    if status != 0 and not back and counters[STEPS] > 0:
+        status = expand(args, choice, ring[last + 1 : last + 1 + nq], Z[:0])
+    return status
+
+
+@jit
+def expand_here(args: int) -> int:
+    """Expand the state in the present coordinates and remember its position."""
+    a = words(args, SLOTS)
+    plan = integers(a[PLAN], HEAD)
+    valid, q, _, _, _ = memory(a[MEMORY], plan)
+    status = _expand_nearby(args)
     if status == 0:
         X = doubles(a[WORK], plan[NQ])
         for i in range(plan[NQ]):
             q[i] = X[i]
-        valid[0] = 0.0
+        valid[0], valid[1] = 0.0, doubles(a[0], 1)[0]
     return status
 
 
@@ -311,10 +337,10 @@ def reduced_state_derivative(args: int) -> int:
 
 @kernel
 def full_state(args: int) -> int:
-    """The whole state (q, v, z) of the independent one."""
+    """The whole state (q, v, z) of the independent one; nothing is remembered, for it may lie anywhere within a step."""
     a = words(args, SLOTS)
     plan = integers(a[PLAN], HEAD)
-    status = expand_here(args)
+    status = _expand_nearby(args)
     size = plan[NQ] + plan[NV] + plan[NZ]
     X, out = doubles(a[WORK], size), doubles(a[2], size)
     for i in range(size):
@@ -347,14 +373,16 @@ def make_plan(
     for j in range(nv):
         position.append(-1 if j in held else j + shift)
         shift += 1 if j in {iv + 2 for _, iv in quaternions} else 0
-    tail = [*position, *map(int, angles), *(0 if j in held else 1 for j in range(nv))]
+    # a quaternion has no position of its own for each velocity: where one is in a loop all positions are carried along
+    whole = any(pattern[:, j].any() for j in held)
+    tail = [*position, *map(int, angles), *(0 if j in held and not whole else 1 for j in range(nv))]
     for rows, columns in groups:
         tail += [len(rows), *rows, len(columns), *columns]
     tail += [i for pair in quaternions for i in pair] + [0]
     plan = np.zeros(HEAD + len(tail), dtype=np.int64)
     plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, len(quaternions), len(groups)
     plan[[NDH, ND]] = rank
-    plan[NQU], plan[NVU] = nq - rank[0], nv - rank[1]
+    plan[NQU], plan[NVU] = nq if whole else nq - rank[0], nv - rank[1]
     plan[CHOICE] = plan[NQU] + plan[NVU] + nv + sum(2 + 2 * len(rows) for rows, _ in groups)
     plan[LENGTH] = len(plan)
     plan[HEAD:] = tail
@@ -365,4 +393,4 @@ def room(plan: np.ndarray) -> tuple[int, int, int]:
     """Sizes of the work space, of the integers and of the memory that a plan asks for."""
     nq, nv, nz, m, nvu = (int(plan[i]) for i in (NQ, NV, NZ, M, NVU))
     work = nq + nv + nz + m * m + 1 + nv + m + 1 + 2 * nv + nv * nvu + nv + max(nvu * nvu + nvu, m * nv + m)
-    return work, int(3 * plan[CHOICE]) + COUNTERS + m + 1 + m + 3 * nv, 1 + nq + nv * nvu + nv + RING * (nq + 1)
+    return work, int(3 * plan[CHOICE]) + COUNTERS + m + 1 + m + 3 * nv, 2 + nq + nv * nvu + nv + RING * (nq + 1)

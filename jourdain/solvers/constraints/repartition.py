@@ -75,7 +75,7 @@ def _list_independent(plan: Any, choice: Any) -> None:
     for i in range(nq):
         closed = False
         at, store = HEAD + 3 * n, nqu + nvu + n
-        for _ in range(plan[BLOCKS]):
+        for _ in range(plan[BLOCKS] if nqu < nq else 0):
             rows = plan[at]
             for d in range(choice[store]):
                 if plan[HEAD + choice[store + 2 + rows + d]] == i:
@@ -197,7 +197,12 @@ def decide(args: int) -> int:
     counters = integers(a[CHOICES] + 24 * size, COUNTERS)
     marks = integers(a[CHOICES] + 8 * (3 * size + COUNTERS + m + 1), m + 3 * n)
     valid, _, _, scale, ring = memory(a[MEMORY], plan)
-    _remember(plan, counters, ring, doubles(a[0], 1)[0], doubles(a[WORK], plan[NQ]))
+    X = doubles(a[WORK], plan[NQ])
+    _remember(plan, counters, ring, doubles(a[0], 1)[0], X)
+    if plan[NQU] == plan[NQ]:  # all positions are carried along: they go on from the closed ones
+        x = doubles(a[1], plan[NQ])
+        for i in range(plan[NQ]):
+            x[i] = X[i]
     pointers = words(a[VELOCITY], 8)
     J = doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
     _, _, _, copy = later_space(a[WORK], plan)

@@ -3,7 +3,7 @@ Lagrangian; the time loop is native in all cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,11 +152,19 @@ class DescriptorAlphaRun(DescriptorRun):
             )
         self.rho = rho
 
-    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
+    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
         """The integration; rows are (x, ẋ, z, ẍ, λ)."""
         samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control()
         return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), self.events(), samples, **control
+            self.native,
+            span,
+            first,
+            self.settings.method,
+            self.rho,
+            control.pop("step"),
+            [*self.events(), *more],
+            samples,
+            **{**control, **changes},
         )
 
     def _check_method(self) -> None:

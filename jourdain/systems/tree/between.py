@@ -72,16 +72,20 @@ class BetweenSteps:
         q = s.configuration.normalise(q)
         v[:, velocities] = x[:, len(positions) : len(positions) + len(velocities)]
         place = dict(zip(s.configuration._scalar_v.tolist(), s.configuration._scalar_q.tolist(), strict=True))
-        columns = [j for j in range(nv) if j in place and place[j] not in set(positions)]
+        dependent = [j for j in range(nv) if j not in set(velocities)]
+        whole = len(positions) == nq  # dependent velocities close positions that are all carried along
+        columns = dependent if whole else [j for j in range(nv) if j in place and place[j] not in set(positions)]
         for _ in range(CLOSING if columns and eq.holonomic else 0):
             h, J = s.function("constraints")(clock, q)
             step = (np.linalg.pinv(J[:, :, columns]) @ h[..., None])[..., 0]
-            q[:, [place[j] for j in columns]] -= step
+            turn = np.zeros((len(t), nv))
+            turn[:, columns] = -step
+            q = s.configuration.integrate(q, turn)
             if np.abs(step).max(initial=0.0) < 1e-13:
                 break
         f = s.function("constraint_velocities")
         extra = [np.zeros(n) if name != "u" else s.input_values() for name, n in list(f.inputs.items())[3:]]
-        columns = [j for j in range(nv) if j not in set(velocities)]
+        columns = dependent
         for _ in range(1 if eq.holonomic == len(eq.rows) else 2):
             w, J = f(clock, q, v, *extra)
             v[:, columns] -= (np.linalg.pinv(J[:, :, columns]) @ w[..., None])[..., 0]

@@ -16,7 +16,7 @@ from ...solvers.ode.events import Switch
 from ...symbolic.expr import Expr
 from ..state import State, split_state
 from .closure import best_closed_form, branches, full_names, independent_columns, names_of, references
-from .independent import Choice, IndependentSystem, lock_up
+from .independent import Choice, IndependentSystem, dead_point
 from .reduced import Layout, ReducedSystem
 from .redundancy import redundant_rows
 
@@ -78,7 +78,7 @@ class Branches:
         worst = steps[int(np.argmin(np.nan_to_num(self.margins, nan=-1.0)))] if steps else self.form.steps[0]
         row = s.equations_of_motion.rows[worst.rows[0]].name
         return (
-            f"{lock_up(s, t, q, names[worst.coordinates[0]], row)}; another independent coordinate than "
+            f"{dead_point(s, t, q, names[worst.coordinates[0]], row)}; another independent coordinate than "
             f"{', '.join(independent)} may pass it, or reduction='reduced', which changes coordinates in flight"
         )
 
@@ -194,7 +194,7 @@ class MixedSystem(ReducedSystem):
         inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
         args = [0, 0, 0, self.full.address, self._args.ctypes.data, part.ctypes.data, f.address, inner.ctypes.data, 3]
         keep = (k, work, part, inner, f, *self.full.keepalive)
-        self._part = self.full
+        self._part, self.full_in_place = self.full, None
         self.full = NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), keep)
         self._following = self.branches.following()
         if self._following is not None:

@@ -119,13 +119,12 @@ def names_of(system: TreeSystem, columns: Sequence[int]) -> list[str]:
 def independent_columns(system: TreeSystem, state: State, independent: Sequence[str] | None, criterion: str = "pivoting") -> list[int]:
     """Independent velocity columns: the user's (checked), or by pivoting or the projective criterion."""
     J = jacobian(system, state.q, state.t)
-    held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
     if independent is not None:
-        chosen = sorted({*held, *(velocity_column(system, n) for n in independent)})
-        parts = partition(J, fixed=chosen)
+        chosen = sorted({_column(system, n) for n in independent})
+        parts = partition(J, fixed=chosen, preferred=turning(system))
         rank = np.linalg.matrix_rank(J)
         if len(parts.dependent) < rank or len(chosen) > J.shape[1] - rank:
-            good = ", ".join(names_of(system, partition(J, fixed=held).independent))
+            good = ", ".join(names_of(system, partition(J, preferred=turning(system)).independent))
             raise InputError(
                 f"'{system.model.name}': {', '.join(independent)} cannot be the independent coordinates in this position "
                 f"({J.shape[1] - rank} are needed, and the others must follow from them); independent could be {good}"
@@ -135,7 +134,18 @@ def independent_columns(system: TreeSystem, state: State, independent: Sequence[
         return projective_partition(J, system.mass_matrix(state.q, state.t)).independent
     if criterion != "pivoting":
         raise InputError(f"criterion '{criterion}' is not known; use 'pivoting' or 'projective'")
-    return partition(J / weights(system, state), fixed=held).independent
+    return partition(J / weights(system, state), preferred=turning(system)).independent
+
+
+def turning(system: TreeSystem) -> list[int]:
+    """Velocity columns of quaternions: dependent only where they must be."""
+    return [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
+
+
+def _column(system: TreeSystem, name: str) -> int:
+    """The velocity column of a coordinate, or of a velocity such as a part of an angular velocity."""
+    names = system.configuration.velocity_names
+    return names.index(name) if name in names else velocity_column(system, name)
 
 
 def weights(system: TreeSystem, state: State) -> np.ndarray:
@@ -150,8 +160,9 @@ def best_closed_form(system: TreeSystem, state: State) -> tuple[list[str], Close
     eq = system.equations_of_motion
     tangent = null_space(jacobian(system, state.q, state.t)) * weights(system, state)[:, None]
     free = tangent.shape[1]
-    held = [iv + k for _, iv in system.configuration.quaternions for k in range(3)]
-    others = [j for j in range(system.nv) if j not in held]
+    must = partition(jacobian(system, state.q, state.t) / weights(system, state), preferred=turning(system)).dependent
+    held = [j for j in turning(system) if j not in must]
+    others = [j for j in range(system.nv) if j not in turning(system)]
     sets = ([*held, *c] for c in combinations(others, max(0, free - len(held))))
     scored = sorted(((_least_singular(tangent[c]), sorted(c)) for c in islice(sets, TRIES)), reverse=True)
     best: tuple[tuple[float, ...], list[str], ClosedForm, float] | None = None

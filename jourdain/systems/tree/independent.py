@@ -17,11 +17,14 @@ from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
 from ..callbacks import Callbacks
+from ..constraints import jacobian
 from ..state import State
+from .partition import null_space
 from .projected import NativeSystem
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from .crossing import Watch
     from .system import TreeSystem
 
 #: One choice of independent coordinates: from which time on, and places of its positions in q and of its velocities in v.
@@ -41,6 +44,10 @@ class IndependentSystem(NativeSystem):
     positions: int
     independent: list[str]
     switches: int = 0
+    #: the check that the motion stays on its branch, and where a step leaves the full state if not to be expanded again
+    watch: Watch | None = None
+    output: NativeFunction
+    full_in_place: np.ndarray | None = None
 
     def __init__(
         self, system: TreeSystem, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None
@@ -120,6 +127,8 @@ class IndependentSystem(NativeSystem):
             new = np.array(f(np.array([t]), self.expand(t, x), self.u[: self.system.nu]))
             project(t, new, new)
             self.moved(t, new)
+            if self.watch is not None:
+                self.watch.renew(t, new)
             return self.restrict(new)
 
         return action
@@ -134,7 +143,7 @@ class IndependentSystem(NativeSystem):
         message = trajectory.message
         if "returned status 2 " in message:
             return f"the mass matrix of the independent coordinates {', '.join(self.independent)} is singular at t = {t:.9g} s: a body lacks mass"
-        if any(f"status {k} " in message for k in (3, 4, -7)) or "not finite" in message or "fell below" in message:
+        if any(f"status {k} " in message for k in (3, 4, -7, -8, -9)) or "not finite" in message or "fell below" in message:
             return self.dead_point(t, x)
         return message
 
@@ -146,7 +155,20 @@ class IndependentSystem(NativeSystem):
         raise NotImplementedError
 
 
-def lock_up(system: TreeSystem, t: float, q: np.ndarray, joint: str, row: str) -> str:
+def lock_up(system: TreeSystem, t: float, q: np.ndarray, otherwise: str) -> str:
+    """A dead point in words: the joint whose direction the constraints lose (``otherwise`` where they lose none)."""
+    J = jacobian(system, q, t)
+    u, sigma, vt = np.linalg.svd(J / np.linalg.norm(J, axis=1, keepdims=True).clip(1e-300))
+    row = system.equations_of_motion.rows[int(np.argmax(np.abs(u[:, min(len(sigma), len(J)) - 1])))].name
+    names = [n.removesuffix("_rate") for n in system.velocity_names]
+    if sigma[-1] > 1e-3 * sigma[0]:
+        tangent = null_space(J)
+        held = [names[j] for j in range(system.nv) if float(np.linalg.norm(tangent[j])) < 1e-4]
+        return dead_point(system, t, q, held[0] if held else otherwise, row)
+    return dead_point(system, t, q, names[int(np.argmax(np.abs(vt[len(sigma) - 1])))], row)
+
+
+def dead_point(system: TreeSystem, t: float, q: np.ndarray, joint: str, row: str) -> str:
     """A dead point in words."""
     position = ", ".join(f"{n} = {x:.6g}" for n, x in zip(system.coordinate_names, q, strict=True))
     return f"dead point or lock-up at t = {t:.9g} s: '{joint}' cannot go on against '{row}' (position: {position})"

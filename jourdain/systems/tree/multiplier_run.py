@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ...solvers.ode.events import Event
+from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
 from ..run import Settings
 from ..state import State
+from .crossing import Crossing, with_passages
 from .projected import NativeSystem
 from .semi_recursive import MultiplierSystem, SemiRecursiveSystem
 
@@ -27,6 +33,7 @@ class MultiplierRun(OdeRun):
         super().__init__(system, start, span, inputs, settings)
         self.kind = reduction
         self.projection = projection
+        self._legs: list[Trajectory] = []
 
     def native_side(self) -> NativeSystem:
         """The native functions with the multipliers' way."""
@@ -34,6 +41,23 @@ class MultiplierRun(OdeRun):
         if not self.projection:
             native.project = None
         return native
+
+    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
+        """The integration; singular positions, where multipliers cannot be found, are passed in another way."""
+        crossing = Crossing(self.system, self.start, span[1], self.settings.method, self._from, self.inputs)
+        self._legs = crossing.legs
+
+        def leg(first: Any, t: float, nearing: list[Event]) -> Trajectory:
+            return super(MultiplierRun, self).march(first, (t, span[1]), [*more, *nearing], **{**self._from(t), **changes})
+
+        return with_passages(crossing, self.native, self.start, first, leg)
+
+    def _from(self, t: float) -> dict[str, Any]:
+        """Step control and output from a time on: times already passed and steps already taken are left out."""
+        found, legs = self.control(), self._legs
+        times = None if found["t_eval"] is None else np.asarray(found["t_eval"], dtype=float)
+        left = found["max_steps"] - sum(r.stats.steps for r in legs)
+        return found | {"t_eval": times if times is None or not legs else times[times > t], "max_steps": left}
 
 
 __all__ = ["MultiplierRun"]

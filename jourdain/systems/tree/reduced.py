@@ -17,7 +17,6 @@ from ..constraints import jacobian
 from ..state import State
 from .closure import independent_columns, names_of, weights
 from .independent import Choice, IndependentSystem, lock_up
-from .partition import null_space
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
@@ -100,6 +99,7 @@ class ReducedSystem(IndependentSystem):
         self.rhs = NativeFunction(r.reduced_state_derivative.address, self._args, keep)
         self.full = NativeFunction(r.full_state.address, self._args, keep)
         self.switch = Switch(NativeFunction(decide.address, self._args, keep), NativeFunction(remap.address, self._args, keep))
+        self.full_in_place = self._work[: self.n]
         self._complete(start)
         self.positions = int(self.plan[r.NQU])
         self.x0 = self.restrict(self.expand(start.t, self.restrict(start.x)))
@@ -133,8 +133,8 @@ class ReducedSystem(IndependentSystem):
 
         s, plan = self.system, self.plan
         nq, nv, nvu = int(plan[r.NQ]), int(plan[r.NV]), int(plan[r.NVU])
-        self._q = self._memory_space[1 : 1 + nq]
-        scale = self._memory_space[1 + nq + nv * nvu :][:nv]
+        self._q = self._memory_space[2 : 2 + nq]
+        scale = self._memory_space[2 + nq + nv * nvu :][:nv]
         self._q[:], scale[:] = start.q[self.layout.q], 1.0 / weights(s, start)[self.layout.v]
         J = np.ascontiguousarray(self._jacobian(start)).ravel()
         allowed = plan[r.HEAD + 2 * nv : r.HEAD + 3 * nv].copy()
@@ -157,7 +157,7 @@ class ReducedSystem(IndependentSystem):
 
         nq, size = int(self.plan[r.NQ]), int(self.plan[r.CHOICE])
         ring = self._memory_space[-r.RING * (nq + 1) :]
-        ring[0], ring[1 : 1 + nq] = t, self._q
+        ring[0], ring[1 : 1 + nq], self._memory_space[1] = t, self._q, t
         counters = self._ints[3 * size : 3 * size + r.COUNTERS]
         counters[r.STEPS] = 1
         self._counters = counters
@@ -215,6 +215,11 @@ class ReducedSystem(IndependentSystem):
         """∂ẋ/∂x and ∂ẋ/∂t of the independent state by the chain rule."""
         from .alpha import independent_derivatives
 
+        if self.sizes[0] == len(self.layout.q) and self.sizes[1] < len(self.layout.v):
+            raise InputError(
+                f"simulate '{self.system.model.name}': implicit methods have no derivatives in independent coordinates where a quaternion is "
+                "dependent; use reduction='projected', or angles (orientation='xyz')"
+            )
         self._redundant = redundant_rows(self.system, self.start)
         return independent_derivatives(self)
 
@@ -224,19 +229,7 @@ class ReducedSystem(IndependentSystem):
 
     def dead_point(self, t: float, x: np.ndarray) -> str:
         """Why the motion cannot go on: the joint whose direction the constraints lose."""
-        s = self.system
-        q = self._position()
-        J = jacobian(s, q, t)
-        u, sigma, vt = np.linalg.svd(J / np.linalg.norm(J, axis=1, keepdims=True).clip(1e-300))
-        row = s.equations_of_motion.rows[int(np.argmax(np.abs(u[:, min(len(sigma), len(J)) - 1])))].name
-        names = [n.removesuffix("_rate") for n in s.velocity_names]
-        if sigma[-1] > 1e-3 * sigma[0]:
-            tangent = null_space(J)
-            held = [names[j] for j in range(s.nv) if float(np.linalg.norm(tangent[j])) < 1e-4]
-            joint = held[0] if held else self.independent[0]
-            return lock_up(s, t, q, joint, row)
-        joint = names[int(np.argmax(np.abs(vt[len(sigma) - 1])))]
-        return lock_up(s, t, q, joint, row)
+        return lock_up(self.system, t, self._position(), self.independent[0])
 
     def closure(self) -> dict[str, Any]:
         """Which constraints are closed how."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
+from ...solvers.ode.events import Event
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
 from ..run import Outcome, Restart, Settings
@@ -17,6 +18,7 @@ from ..state import State, split_state
 from .alpha import ALPHA_METHODS, alpha_channels, integrate_alpha
 from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
+from .crossing import Crossing, joined
 from .projected import NativeSystem
 from .reduced import ReducedSystem
 
@@ -58,12 +60,20 @@ class AlphaRun(ProjectedRun):
         super().__init__(system, start, span, inputs, settings)
         self.rho = rho
 
-    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
+    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
         """The integration; rows are (q, v, z, v̇, λ)."""
         samples = self.inputs.samples(span, self.native.u, self.model_state)
         control = self.control()
         return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), self.events(), samples, **control
+            self.native,
+            span,
+            first,
+            self.settings.method,
+            self.rho,
+            control.pop("step"),
+            [*self.events(), *more],
+            samples,
+            **{**control, **changes},
         )
 
     def _check_method(self) -> None:
@@ -101,11 +111,17 @@ class IndependentRun(OdeRun):
         raise NotImplementedError
 
     def control(self) -> dict[str, Any]:
-        """As for all runs, with the full state as output; times already passed are left out."""
+        """As for all runs, with the full state as output."""
+        return self._from(self.native.start.t) | {"output": self.native.output, "output_size": self.native.n}
+
+    def _from(self, t: float) -> dict[str, Any]:
+        """Step control and output from a time on: times already passed and steps already taken are left out."""
         s = self._inner
-        times = s.times if s.times is None or not self._runs else np.asarray(s.times)[np.asarray(s.times) > self.native.start.t]
-        found = super().control() | {"t_eval": times, "dense": s.keeps_interpolant}
-        return found | {"output": self.native.full, "output_size": self.native.n}
+        times = None if s.times is None else np.asarray(s.times, dtype=float)
+        if times is not None and self._runs:
+            times = times[times > t]
+        left = s.max_steps - sum(r.stats.steps for r in self._runs)
+        return super().control() | {"t_eval": times, "dense": s.keeps_interpolant, "max_steps": left}
 
     def model_state(self, t: float, x: np.ndarray) -> State:
         """The full state of an independent one."""
@@ -119,26 +135,45 @@ class IndependentRun(OdeRun):
             assert restart is not None
             self.resume_inputs(restart)
         start, u = self.start, self.inputs.initial
+        crossing = Crossing(self.system, start, self.span[1], self.settings.method, self._from, self.inputs)
+        passage = None if fits else crossing.begin(start, u)
         while True:
+            if passage is not None:
+                self._add(passage.across, passage.native)
+                if passage.onward is None:
+                    return self.outcome(self._joined())
+                start, u = passage.onward, passage.native.u[: self.system.nu].copy()
             chosen = {**self.chosen, "independent": restart.memory["independent"]} if fits and restart else self.chosen
             self.native = native = self.choose(start, chosen, u)
             if len(native.x0) == 0:
                 raise InputError(
                     f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)"
                 )
+            crossing.watch(native, start)
             watching = self._watch(start)
             first: Any = restart.inner if fits and restart and self._recall(restart, u) else native.x0
             fits = False
             last = self.march(first, (start.t, self.span[1]))
-            self._runs.append(last)
+            self._add(last, native)
             self.raise_error()
-            if self._inner.keeps_interpolant:
-                self._choices.append(native.choices())
+            choosing = hasattr(native, "branches") and not watching and "independent" not in self.chosen
+            passage = crossing.passage(native, last, choosing=choosing)
+            if passage is not None:
+                self._runs[-1] = passage.before
+                self._switches += 1 + native.switches
+                continue
             if not (watching and last.status == "failed" and "status -7 " in last.message and last.restart.t > start.t):
                 return self.outcome(self._joined())
             u = native.u[: self.system.nu].copy()
             start = self.model_state(last.restart.t, last.restart.x)
             self._switches += 1 + native.switches
+
+    def _add(self, run: Trajectory, native: Any) -> None:
+        """One more leg, and the native side it was made with."""
+        self.native = native
+        self._runs.append(run)
+        if self._inner.keeps_interpolant:
+            self._choices.append(native.choices())
 
     def _watch(self, start: State) -> bool:
         """Whether the run stops near a dead point of its closed form, to choose another one."""
@@ -150,7 +185,7 @@ class IndependentRun(OdeRun):
 
     def fits(self, restart: Restart | None) -> bool:
         """Also the independent coordinates must be those that are asked for."""
-        if restart is None or not super().fits(restart):
+        if restart is None or not super().fits(restart) or not restart.memory["native"]:
             return False
         return self.chosen.get("independent") in (None, restart.memory["independent"], list(restart.memory["independent"]))
 
@@ -207,14 +242,11 @@ class IndependentRun(OdeRun):
     def _joined(self) -> Trajectory:
         """All runs as one trajectory of the full state; at the times asked for, if full states between steps are known."""
         runs = self._runs
-        skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
-        t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "y"))
-        totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}
-        self._steps = t, x
-        joined = replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), segments=None)
+        whole = replace(joined([replace(r, x=r.y) for r in runs]), segments=None)
+        self._steps = whole.t, whole.x
         if self._inner is not self.settings and self.settings.times is not None and any(r.segments is not None for r in runs):
-            joined = replace(joined, t=self._kept(joined))
-        return joined
+            whole = replace(whole, t=self._kept(whole))
+        return whole
 
 
 class ReducedRun(IndependentRun):
