@@ -1,4 +1,4 @@
-"""Types and values of the kernel language: numbers, views of memory, tuples, and constants known while compiling."""
+"""Types and values of the kernel language: numbers, views of memory, records, tuples, and constants known while compiling."""
 
 from __future__ import annotations
 
@@ -33,15 +33,41 @@ INT32 = Scalar("i32", 1)
 
 @dataclass(frozen=True)
 class View:
-    """An array in memory that the kernel does not own: a pointer and the sizes of its axes, rows first."""
+    """An array in memory that the kernel does not own: a pointer and the sizes of its axes, rows first; rows of a table may have names."""
 
-    item: Scalar
+    item: Scalar | Struct
     axes: int = 1
+    names: tuple[str, ...] = ()
 
     @property
     def registers(self) -> tuple[str, ...]:
         """LLVM types of pointer and sizes."""
         return ("ptr", *["i64"] * self.axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Struct:
+    """A record in memory that the kernel does not own: a pointer; every field has a type and the word at which it begins."""
+
+    name: str
+    fields: dict[str, tuple[int, Type]]
+    words: int
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """LLVM type of the pointer."""
+        return ("ptr",)
+
+    @property
+    def llvm(self) -> str:
+        """LLVM type of the memory."""
+        return f"[{self.words} x i64]"
+
+    def field(self, name: str) -> tuple[int, Type]:
+        """First word and type of a field."""
+        if name not in self.fields:
+            raise KernelError(f"the record {self.name} has no field {name}; it has {', '.join(self.fields)}")
+        return self.fields[name]
 
 
 @dataclass(frozen=True)
@@ -65,7 +91,7 @@ class Nothing:
 
 
 NOTHING = Nothing()
-Type = Scalar | View | Group | Nothing
+Type = Scalar | View | Struct | Group | Nothing
 
 
 @dataclass(frozen=True)
@@ -101,6 +127,9 @@ def joined(a: Type, b: Type) -> Type:
 
 def type_of(value: Any) -> Type:
     """The type of an argument given from Python."""
+    found: Type | None = getattr(value, "kernel_type", None)
+    if found is not None:
+        return found
     if isinstance(value, np.ndarray):
         items = {"float64": FLOAT, "int64": INT, "uint64": INT, "int32": INT32, "complex128": COMPLEX}
         if value.dtype.name not in items or value.ndim not in (1, 2):
