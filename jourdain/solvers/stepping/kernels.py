@@ -11,7 +11,7 @@ import numpy as np
 
 from ...native.call import call, doubles, integers, words
 from ...native.kernel import hot, jit, kernel
-from ..linear.sparse_lu import RHS
+from ..linear.sparse_lu import Factors
 from ..ode.frame import EPS
 from . import frame as ap
 from .frame import FRAME, SCALARS
@@ -245,7 +245,7 @@ def direction(frame: Any) -> None:
     r, delta = doubles(frame[ap.F_R], n), doubles(frame[ap.F_DELTA], n)
     for i in range(n):
         delta[i] = -r[i]
-    words(frame[ap.LU], RHS + 1)[RHS] = frame[ap.F_DELTA]
+    Factors.at(frame[ap.LU]).rhs = delta
     call(frame[ap.SOLVE], frame[ap.LU])
 
 

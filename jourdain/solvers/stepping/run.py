@@ -11,7 +11,7 @@ import numpy as np
 
 from ..interruption import Bar, Interruption
 from ..linear.library_lu import LibraryLU
-from ..linear.sparse_lu import AX, OK, SingularMatrix, SparseLU, factorise, solve
+from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
 from . import frame as ap
 from .kernels import assemble, begin
 from .march import functions, march
@@ -146,8 +146,8 @@ class Run:
         self.lu = lu = SparseLU(*self.pattern, self.values, self.columns)
         self.analyses += 1
         self._stay = 0
-        lu.frame[AX] = self.values.ctypes.data
-        self.frame[ap.LU], self.frame[ap.F_ROW_SCALE] = lu.frame.ctypes.data, lu.row_scale.ctypes.data
+        lu.frame.ax = self.values
+        self.frame[ap.LU], self.frame[ap.F_ROW_SCALE] = lu.frame.address, lu.row_scale.ctypes.data
         self.frame[ap.FACTORISE], self.frame[ap.SOLVE] = factorise.address, solve.address
 
     def use_library(self, steps: int | None = None) -> None:
@@ -155,7 +155,7 @@ class Run:
         if self.library is None:
             self.library = LibraryLU(*self.pattern, self.values)
         self._stay, self._only_library = steps or LONGEST_STAY, steps is None
-        self.frame[ap.LU] = self.library.frame.ctypes.data
+        self.frame[ap.LU] = self.library.frame.address
         self.frame[ap.FACTORISE], self.frame[ap.SOLVE] = self.library.functions
 
     def use_library_again(self) -> None:
