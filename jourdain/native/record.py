@@ -1,7 +1,7 @@
 """Records: memory with named fields that kernels and Python share.
 
 A record is a class with annotated fields.  Kernels read and write them as attributes; in Python an instance owns the memory and keeps
-alive what its fields refer to.  A field is a number (``float``, ``int``), an array (``Floats``, ``Integers``, ``Integers32``), another
+alive what its fields refer to.  A field is a number (``float``, ``int``), an array (``Floats``, ``Matrix``, ``Integers``, ``Integers32``), another
 record, named rows of one array (a subclass of :class:`Rows`) or many records in a row (``Table[Other]``).
 
 >>> class Clock(Record):
@@ -29,6 +29,7 @@ from .kernel_operations import BUILTIN
 from .kernel_types import FLOAT, INT, INT32, KernelError, Struct, Type, Value, View, type_of
 
 Floats = Annotated[np.ndarray, View(FLOAT)]
+Matrix = Annotated[np.ndarray, View(FLOAT, 2)]
 Integers = Annotated[np.ndarray, View(INT)]
 Integers32 = Annotated[np.ndarray, View(INT32)]
 #: A whole number that is the address of a native function.
@@ -118,9 +119,9 @@ def _field(name: str, annotation: Any, at: int) -> tuple[Type, Any]:
         (record,) = get_args(annotation)
         type = View(record.struct)
         return type, _Reference(at, type, name, lambda *words: Table(record, _memory(record.dtype(), *words)))
-    if isinstance(annotation, _Slotted):
-        type = annotation.struct if issubclass(annotation, Record) else annotation.kernel_type
-        return type, _Reference(at, type, name, annotation.at)
+    found: Type | None = getattr(annotation, "struct", None) or getattr(annotation, "kernel_type", None)
+    if found is not None:
+        return found, _Reference(at, found, name, annotation.at)
     raise KernelError(f"a record has no fields of type {annotation}")
 
 
