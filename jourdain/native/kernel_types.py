@@ -125,16 +125,18 @@ def joined(a: Type, b: Type) -> Type:
     raise KernelError(f"a variable is once {a} and once {b}")
 
 
+_ITEMS = {np.float64: FLOAT, np.int64: INT, np.uint64: INT, np.int32: INT32, np.complex128: COMPLEX}
+#: Types of arrays by the types of their numbers and their axes.
+VIEWS = {(np.dtype(d), axes): View(item, axes) for d, item in _ITEMS.items() for axes in (1, 2)}
+
+
 def type_of(value: Any) -> Type:
     """The type of an argument given from Python."""
-    found: Type | None = getattr(value, "kernel_type", None)
-    if found is not None:
-        return found
     if isinstance(value, np.ndarray):
-        items = {"float64": FLOAT, "int64": INT, "uint64": INT, "int32": INT32, "complex128": COMPLEX}
-        if value.dtype.name not in items or value.ndim not in (1, 2):
+        view = VIEWS.get((value.dtype, value.ndim))
+        if view is None:
             raise KernelError(f"an array of {value.dtype} with {value.ndim} axes cannot be passed to a kernel")
-        return View(items[value.dtype.name], value.ndim)
+        return view
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, (int, np.integer)):
@@ -145,4 +147,7 @@ def type_of(value: Any) -> Type:
         return COMPLEX
     if isinstance(value, tuple):
         return Group(tuple(type_of(v) for v in value), tuple(getattr(value, "_fields", ())))
-    raise KernelError(f"a {type(value).__name__} cannot be passed to a kernel")
+    found: Type | None = getattr(value, "kernel_type", None)
+    if found is None:
+        raise KernelError(f"a {type(value).__name__} cannot be passed to a kernel")
+    return found

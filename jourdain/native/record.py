@@ -20,33 +20,38 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args
 
 import numpy as np
 
 from .kernel_operations import BUILTIN
-from .kernel_types import FLOAT, INT, INT32, KernelError, Struct, Type, Value, View, type_of
+from .kernel_types import FLOAT, INT, INT32, VIEWS, KernelError, Struct, Type, Value, View, type_of
 
-Floats = Annotated[np.ndarray, View(FLOAT)]
-Matrix = Annotated[np.ndarray, View(FLOAT, 2)]
-Integers = Annotated[np.ndarray, View(INT)]
-Integers32 = Annotated[np.ndarray, View(INT32)]
+Floats = Annotated[np.ndarray, VIEWS[np.dtype(np.float64), 1]]
+Matrix = Annotated[np.ndarray, VIEWS[np.dtype(np.float64), 2]]
+Integers = Annotated[np.ndarray, VIEWS[np.dtype(np.int64), 1]]
+Integers32 = Annotated[np.ndarray, VIEWS[np.dtype(np.int32), 1]]
 #: A whole number that is the address of a native function.
 Address = int
 
 _NUMBERS = {float: FLOAT, int: INT}
 _ITEMS = {FLOAT: np.float64, INT: np.int64, INT32: np.int32}
+_WORD = np.dtype(np.int64)
+_first_byte, _address = ctypes.c_char.from_buffer, ctypes.addressof
 
 
 def reference(value: Any) -> tuple[int, ...]:
     """The words by which native code knows an array or a record: its address, and the sizes of its axes."""
-    if isinstance(value, Record):
+    if value.__class__ is not np.ndarray and isinstance(value, Record):
         return (value.address,)
-    array: np.ndarray = value.array if isinstance(value, (Rows, Table)) else value
-    if not array.flags.c_contiguous:
-        raise KernelError(f"an array with strides {array.strides} cannot be passed to a kernel")
-    return (array.__array_interface__["data"][0], *array.shape)
+    array: np.ndarray = getattr(value, "array", value)
+    try:  # a fifth of the time, where the array is writeable, contiguous and not empty
+        return _address(_first_byte(array)), *array.shape  # type: ignore[arg-type]  # arrays are buffers
+    except (TypeError, ValueError):
+        if not array.flags.c_contiguous:
+            raise KernelError(f"an array with strides {array.strides} cannot be passed to a kernel") from None
+        return array.__array_interface__["data"][0], *array.shape
 
 
 def _memory(dtype: Any, address: int, *shape: int) -> np.ndarray:
@@ -56,24 +61,39 @@ def _memory(dtype: Any, address: int, *shape: int) -> np.ndarray:
     return np.frombuffer(memory, kind).reshape(shape)
 
 
-class _Number:
+class _Float:
     """A number in a record."""
 
-    def __init__(self, at: int, type: Type) -> None:
-        self.at, self.memory = at, "_floats" if type is FLOAT else "_words"
+    def __init__(self, at: int) -> None:
+        self.at = at
 
     def __get__(self, record: Any, owner: Any = None) -> Any:
-        return getattr(record, self.memory).item(self.at)
+        return record._floats.item(self.at)
 
     def __set__(self, record: Any, value: float) -> None:
-        getattr(record, self.memory)[self.at] = value
+        record._floats[self.at] = value
+
+
+class _Whole:
+    """A whole number in a record."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def __get__(self, record: Any, owner: Any = None) -> Any:
+        return record._words.item(self.at)
+
+    def __set__(self, record: Any, value: int) -> None:
+        record._words[self.at] = value
 
 
 class _Reference:
     """An array or a record to which a record refers."""
 
     def __init__(self, at: int, type: Type, name: str, found: Callable[..., Any]) -> None:
-        self.words, self.type, self.name, self.found = slice(at, at + len(type.registers)), type, name, found
+        self.at, self.words, self.type, self.name, self.found = at, slice(at, at + len(type.registers)), type, name, found
+        self.dtype: Any
+        self.dtype, self.axes = next((key for key, view in VIEWS.items() if view is type), (None, 0))
 
     def __get__(self, record: Any, owner: Any = None) -> Any:
         words = tuple(record._words[self.words].tolist())
@@ -85,10 +105,14 @@ class _Reference:
         return self.found(*words)  # a kernel has pointed it elsewhere
 
     def __set__(self, record: Any, value: Any) -> None:
-        if type_of(value) != self.type:
-            raise KernelError(f"field {self.name} of the record {type(record).__name__} is {self.type}, not {type_of(value)}")
-        words = reference(value)
-        record._words[self.words] = words
+        if value.__class__ is not np.ndarray or value.dtype is not self.dtype or value.ndim != self.axes:
+            given = type_of(value)
+            if given != self.type:
+                raise KernelError(f"field {self.name} of the record {type(record).__name__} is {self.type}, not {given}")
+        words, memory, at = reference(value), record._words, self.at
+        for word in words:
+            memory[at] = word
+            at += 1
         record._kept[self.name] = words, value
 
 
@@ -110,7 +134,7 @@ def _meant(annotation: Any, module: str) -> Any:
 def _field(name: str, annotation: Any, at: int) -> tuple[Type, Any]:
     """The type of a field in the kernel language, and its property in Python."""
     if annotation in _NUMBERS:
-        return _NUMBERS[annotation], _Number(at, _NUMBERS[annotation])
+        return _NUMBERS[annotation], _Float(at) if annotation is float else _Whole(at)
     type: Type
     if hasattr(annotation, "__metadata__"):
         type = annotation.__metadata__[0]
@@ -130,6 +154,7 @@ class Record(metaclass=_Slotted):
 
     __slots__ = ("_floats", "_kept", "_words")
     struct: ClassVar[Struct]
+    _has_floats: ClassVar[bool]
 
     def __init_subclass__(cls) -> None:
         fields: dict[str, tuple[int, Type]] = {}
@@ -141,33 +166,38 @@ class Record(metaclass=_Slotted):
             fields[name] = at, type
             setattr(cls, name, found)
             at += len(type.registers)
+        cls._has_floats = any(type is FLOAT for _, type in fields.values())
         cls.struct = Struct(cls.__name__, fields, at)
         BUILTIN[cls.at] = lambda w, a: Value(cls.struct, (w.pointer(a[0]),))
 
     def __init__(self, **values: Any) -> None:
-        self._lay(np.zeros(self.struct.words, np.int64))
+        self._words = np.zeros(self.struct.words, _WORD)
+        self._floats, self._kept = self._words.view(np.float64), dict[str, Any]()
         for name, value in values.items():
             setattr(self, name, value)
 
-    def _lay(self, words: np.ndarray) -> None:
-        self._words, self._floats, self._kept = words, words.view(np.float64), dict[str, Any]()
-
     @classmethod
-    def at(cls, address: int) -> Self:
-        """The record at an address; what is there must be kept alive by others."""
-        found = cls.__new__(cls)
-        found._lay(_memory(np.int64, address, cls.struct.words))
+    def at(cls, place: Any) -> Self:
+        """The record at the beginning of an array of words or numbers, or at an address, where others must keep it alive."""
+        found, words = cls.__new__(cls), cls.struct.words
+        if place.__class__ is not np.ndarray:
+            place = _memory(_WORD, place, words)
+        elif place.dtype is not _WORD or len(place) != words:
+            place = place[:words].view(_WORD)
+        found._words, found._kept = place, {}
+        found._floats = place.view(np.float64) if cls._has_floats else place
         return found
 
     @classmethod
-    def dtype(cls) -> list[tuple[str, type]]:
+    @cache
+    def dtype(cls) -> np.dtype[Any]:
         """Fields of a record of numbers as columns of a structured array."""
-        return [(name, np.float64 if type is FLOAT else np.int64) for name, (_, type) in cls.struct.fields.items()]
+        return np.dtype([(name, np.float64 if type is FLOAT else np.int64) for name, (_, type) in cls.struct.fields.items()])
 
     @classmethod
     def table(cls, rows: Sequence[Sequence[float]]) -> Table[Self]:
         """Records in a row from the numbers of their fields."""
-        return Table(cls, np.array([tuple(r) for r in rows], cls.dtype()))
+        return Table(cls, np.array([*map(tuple, rows)], cls.dtype()))
 
     @property
     def kernel_type(self) -> Type:
@@ -211,9 +241,7 @@ class Table(Generic[R]):
         return len(self.array)
 
     def __getitem__(self, i: int) -> R:
-        found = self.record.__new__(self.record)
-        found._lay(self.array[i : i + 1].view(np.int64))
-        return found
+        return self.record.at(self.array[i : i + 1].view(_WORD))
 
     def __iter__(self) -> Iterator[R]:
         return (self[i] for i in range(len(self)))
