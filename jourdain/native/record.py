@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args
 import numpy as np
 
 from .kernel_operations import BUILTIN
-from .kernel_types import FLOAT, INT, INT32, VIEWS, KernelError, Struct, Type, Value, View, type_of
+from .kernel_types import FLOAT, INT, INT32, VIEWS, KernelError, Scalar, Struct, Type, Value, View, type_of
 
 Floats = Annotated[np.ndarray, VIEWS[np.dtype(np.float64), 1]]
 Matrix = Annotated[np.ndarray, VIEWS[np.dtype(np.float64), 2]]
@@ -157,6 +157,8 @@ class Record(metaclass=_Slotted):
     _has_floats: ClassVar[bool]
 
     def __init_subclass__(cls) -> None:
+        if cls.__mro__[1] is not Record:
+            raise KernelError(f"the record {cls.__name__} cannot be derived from another record; refer to it by a field")
         fields: dict[str, tuple[int, Type]] = {}
         at = 0
         for name, annotation in cls.__annotations__.items():
@@ -192,6 +194,8 @@ class Record(metaclass=_Slotted):
     @cache
     def dtype(cls) -> np.dtype[Any]:
         """Fields of a record of numbers as columns of a structured array."""
+        if not all(isinstance(type, Scalar) for _, type in cls.struct.fields.values()):
+            raise KernelError(f"the record {cls.__name__} refers to arrays or records; only records of numbers stand in tables")
         return np.dtype([(name, np.float64 if type is FLOAT else np.int64) for name, (_, type) in cls.struct.fields.items()])
 
     @classmethod

@@ -217,5 +217,9 @@ def test_what_does_not_fit_is_refused_in_python():
         frame.out = np.zeros(6)[::2]
     with pytest.raises(KernelError, match="can be called address"):
         type("Wrong", (Record,), {"__annotations__": {"address": int}, "__module__": __name__})
+    with pytest.raises(KernelError, match="cannot be derived from another record"):
+        type("Wrong", (Clock,), {"__annotations__": {"more": int}, "__module__": __name__})
+    with pytest.raises(KernelError, match="only records of numbers stand in tables"):
+        Frame.table([])
     with pytest.raises(KernelError, match="no fields of type"):
         type("Wrong", (Record,), {"__annotations__": {"name": str}, "__module__": __name__})
