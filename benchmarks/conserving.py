@@ -75,8 +75,8 @@ def run_ours(system: Any, steps: int, reduction: str = "bodies") -> tuple[float,
     if reason != ap.FINISHED:
         return np.nan, np.full(3, np.nan), {}
     _, q, _, _, book = rows.joined()
-    energy, taken = book[:, ap.TOTAL], int(run.count[ap.STEPS])
-    about = {"drift": float(np.abs(energy - energy[0]).max()), "steps": taken, "iterations": run.count[ap.ITERATIONS] / taken}
+    energy, taken = book[:, ap.TOTAL], run.count.steps
+    about = {"drift": float(np.abs(energy - energy[0]).max()), "steps": taken, "iterations": run.count.iterations / taken}
     return spent, q[-1].reshape(-1, 12)[:, :3], about
 
 

@@ -111,15 +111,15 @@ def measured(shape: str, n: int, reduction: str, again: int = 2) -> dict[str, fl
         ready = time.process_time()
         rows, reason = run.march()
         if reason != ap.FINISHED:
-            raise RuntimeError(f"{shape} of {n}, {reduction}: failed at t = {run.clock[ap.T]:g} s")
+            raise RuntimeError(f"{shape} of {n}, {reduction}: failed at t = {run.clock.t:g} s")
         if k == 0:
             row["ready"] = ready - begun
         row["march"] = min(row["march"], time.process_time() - ready)
-    energy, steps = rows.joined()[4][:, ap.TOTAL], int(run.count[ap.STEPS])
+    energy, steps = rows.joined()[4][:, ap.TOTAL], run.count.steps
     fill = run.lu.fill if run.lu is not None else run.joints.unknowns**2
     return {
-        **row, "steps": steps, "us_per_body_step": 1e6 * row["march"] / steps / n, "iterations": run.count[ap.ITERATIONS] / steps,
-        "factorisations": run.count[ap.FACTORISATIONS] / steps, "unknowns": run.r.size if run.lu is not None else run.joints.unknowns,
+        **row, "steps": steps, "us_per_body_step": 1e6 * row["march"] / steps / n, "iterations": run.count.iterations / steps,
+        "factorisations": run.count.factorisations / steps, "unknowns": run.r.size if run.lu is not None else run.joints.unknowns,
         "fill_per_body": fill / n, "drift": float(np.abs(energy - energy[0]).max()),
     }  # fmt: skip
 

@@ -216,8 +216,8 @@ def march(system: Any, end: float, step: float, reduction: str, iterations: int 
     _, q, _, _, book = rows.joined()
     energy, count = book[:, ap.TOTAL], run.count
     figures = {
-        "cpu": spent, "drift": float(np.abs(energy - energy[0]).max()), "kinetic": float(book[:, 0].max()), "steps": int(count[ap.STEPS]),
-        "halvings": int(count[ap.HALVINGS]), "iterations": float(count[ap.ITERATIONS] / max(1, count[ap.STEPS])),
+        "cpu": spent, "drift": float(np.abs(energy - energy[0]).max()), "kinetic": float(book[:, 0].max()), "steps": int(count.steps),
+        "halvings": int(count.halvings), "iterations": float(count.iterations / max(1, count.steps)),
     }  # fmt: skip
     return (q[-1] if reason == ap.FINISHED else None), figures
 

@@ -12,13 +12,13 @@ from .kernel_operations import BUILTIN, Operations
 from .kernel_types import COMPLEX, FLOAT, INT, INT32, KernelError, Scalar, Value
 
 
-def call(address: int, args: int) -> int:
-    """The status of ``int32_t f(void** args)`` at an address; both arguments are machine words."""
+def call(address: int, args: Any) -> int:
+    """The status of ``int32_t f(void* args)`` at an address; the argument is a record, a view or an address."""
     raise KernelError(f"call({address}, {args}) works in kernels only")
 
 
 def _called(w: Operations, arguments: list[Value]) -> Value:
-    function, args = (w.op(f"inttoptr i64 {w.integer(a)} to ptr") for a in arguments)
+    function, args = (w.pointer(a) for a in arguments)
     return Value(INT, (w.op(f"sext i32 {w.op(f'call i32 {function}(ptr {args})')} to i64"),))
 
 
@@ -31,7 +31,14 @@ def _viewer(item: Scalar, description: str) -> Callable[[int, int], Any]:
     return view
 
 
+def address(x: Any) -> int:
+    """Where a view or a record begins in memory."""
+    found: int = x.address if hasattr(x, "address") else x.__array_interface__["data"][0]
+    return found
+
+
 BUILTIN[call] = _called
+BUILTIN[address] = lambda w, a: w.address(a[0])
 doubles = _viewer(FLOAT, "View of `size` doubles at `address`: doubles(address, size).")
 complexes = _viewer(COMPLEX, "View of `size` complex numbers at `address`: complexes(address, size).")
 integers = _viewer(INT, "View of `size` 64-bit integers at `address`: integers(address, size).")

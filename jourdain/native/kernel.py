@@ -32,6 +32,7 @@ from . import engine
 from .kernel_source import Source
 from .kernel_types import BOOL, COMPLEX, FLOAT, INT, NOTHING, Group, KernelError, Type, View, type_of
 from .kernel_writer import Module, returned
+from .record import Record, Rows, Table, reference
 
 _lock = threading.RLock()
 
@@ -172,13 +173,11 @@ class PythonCall:
 
 
 def _fill(a: Any, words: np.ndarray, numbers: np.ndarray, at: int) -> int:
-    if isinstance(a, np.ndarray):
-        if not a.flags.c_contiguous:
-            raise KernelError(f"an array with strides {a.strides} cannot be passed to a kernel")
-        words[at], words[at + 1] = a.__array_interface__["data"][0], a.shape[0]
-        if a.ndim == 2:
-            words[at + 2] = a.shape[1]
-        return at + 1 + a.ndim
+    if isinstance(a, (np.ndarray, Record, Rows, Table)):
+        for word in reference(a):
+            words[at] = word
+            at += 1
+        return at
     if isinstance(a, tuple):
         for x in a:
             at = _fill(x, words, numbers, at)

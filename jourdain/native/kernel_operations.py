@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernel_types import BOOL, COMPLEX, FLOAT, INT, INT32, Group, KernelError, Known, Scalar, Type, Value, View, joined, literal
+from .kernel_types import BOOL, COMPLEX, FLOAT, INT, INT32, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
 
 #: Comparisons of whole numbers and of floats, by name in Python's syntax tree.
 COMPARISONS = {
@@ -248,9 +248,15 @@ class Operations:
         """A view of memory at an address."""
         return Value(View(item), (self.op(f"inttoptr i64 {self.integer(address)} to ptr"), self.integer(size)))
 
-    def address(self, view: Value) -> Value:
-        """The address at which a view begins."""
-        return Value(INT, (self.op(f"ptrtoint ptr {view.operands[0]} to i64"),))
+    def address(self, x: Value) -> Value:
+        """The address at which a view or a record begins."""
+        if not isinstance(x.type, (View, Struct)):
+            raise KernelError(f"a value of type {x.type} has no address")
+        return Value(INT, (self.op(f"ptrtoint ptr {x.operands[0]} to i64"),))
+
+    def pointer(self, x: Value) -> str:
+        """The pointer to a view or a record, or to what is at an address."""
+        return x.operands[0] if isinstance(x.type, (View, Struct)) else self.op(f"inttoptr i64 {self.integer(x)} to ptr")
 
     def moved(self, view: Value, by: str) -> str:
         """Pointer so many elements further."""
@@ -288,6 +294,8 @@ class Operations:
         if not isinstance(place.type, View) or place.type.axes:
             return place
         item, pointer = place.type.item, place.operands[0]
+        if isinstance(item, Struct):
+            return Value(item, (pointer,))
         if item is COMPLEX:
             second = self.op(f"getelementptr inbounds double, ptr {pointer}, i64 1")
             return Value(COMPLEX, tuple(self.op(f"load double, ptr {p}, align 8") for p in (pointer, second)))
@@ -301,6 +309,8 @@ class Operations:
         item, pointer = place.type.item, place.operands[0]
         if place.type.axes:
             raise KernelError("a whole row cannot be assigned; write a loop")
+        if isinstance(item, Struct):
+            raise KernelError("a whole record cannot be assigned; assign its fields")
         if item is INT32:
             short = self.op(f"trunc i64 {self.integer(value)} to i32")
             self.lines.append(f"  store i32 {short}, ptr {pointer}, align 4")
@@ -312,8 +322,28 @@ class Operations:
             return
         self.lines.append(f"  store {item.llvm} {operands[0]}, ptr {pointer}, align 8")
 
+    def field(self, x: Value, name: str) -> tuple[Type, list[str]]:
+        """Type of a field of a record, and pointers to the words of its registers."""
+        assert isinstance(x.type, Struct)
+        at, wanted = x.type.field(name)
+        return wanted, [self.op(f"getelementptr inbounds i64, ptr {x.operands[0]}, i64 {at + k}") for k in range(len(wanted.registers))]
+
+    def got_field(self, wanted: Type, places: list[str]) -> Value:
+        """The value of a field of a record."""
+        return Value(wanted, tuple(self.op(f"load {r}, ptr {p}, align 8") for r, p in zip(wanted.registers, places, strict=True)))
+
+    def put_field(self, wanted: Type, places: list[str], value: Value) -> None:
+        """Writes a field of a record: a number, or where else a view or a record is from now on."""
+        operands = self.converted(value, wanted).operands
+        self.lines += [f"  store {r} {x}, ptr {p}, align 8" for r, x, p in zip(wanted.registers, operands, places, strict=True)]
+
     def attribute(self, x: Value, name: str) -> Value:
-        """An attribute of a value: a member of a named tuple, the size, shape or address of a view, parts of a complex number."""
+        """An attribute of a value: a field of a record, a member of a named tuple, a named row, the size, shape or address of a view, parts
+        of a complex number."""
+        if isinstance(x.type, Struct):
+            return self.got_field(*self.field(x, name))
+        if isinstance(x.type, View) and name in x.type.names:
+            return self.element(x, [Value(INT, (str(x.type.names.index(name)),))])
         if isinstance(x.type, Group) and name in x.type.names:
             return self.parts(x)[x.type.names.index(name)]
         if isinstance(x.type, View):

@@ -1,4 +1,4 @@
-"""Types and values of the kernel language: numbers, views of memory, tuples, and constants known while compiling."""
+"""Types and values of the kernel language: numbers, views of memory, records, tuples, and constants known while compiling."""
 
 from __future__ import annotations
 
@@ -33,15 +33,41 @@ INT32 = Scalar("i32", 1)
 
 @dataclass(frozen=True)
 class View:
-    """An array in memory that the kernel does not own: a pointer and the sizes of its axes, rows first."""
+    """An array in memory that the kernel does not own: a pointer and the sizes of its axes, rows first; rows of a table may have names."""
 
-    item: Scalar
+    item: Scalar | Struct
     axes: int = 1
+    names: tuple[str, ...] = ()
 
     @property
     def registers(self) -> tuple[str, ...]:
         """LLVM types of pointer and sizes."""
         return ("ptr", *["i64"] * self.axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Struct:
+    """A record in memory that the kernel does not own: a pointer; every field has a type and the word at which it begins."""
+
+    name: str
+    fields: dict[str, tuple[int, Type]]
+    words: int
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """LLVM type of the pointer."""
+        return ("ptr",)
+
+    @property
+    def llvm(self) -> str:
+        """LLVM type of the memory."""
+        return f"[{self.words} x i64]"
+
+    def field(self, name: str) -> tuple[int, Type]:
+        """First word and type of a field."""
+        if name not in self.fields:
+            raise KernelError(f"the record {self.name} has no field {name}; it has {', '.join(self.fields)}")
+        return self.fields[name]
 
 
 @dataclass(frozen=True)
@@ -65,7 +91,7 @@ class Nothing:
 
 
 NOTHING = Nothing()
-Type = Scalar | View | Group | Nothing
+Type = Scalar | View | Struct | Group | Nothing
 
 
 @dataclass(frozen=True)
@@ -99,13 +125,18 @@ def joined(a: Type, b: Type) -> Type:
     raise KernelError(f"a variable is once {a} and once {b}")
 
 
+_ITEMS = {np.float64: FLOAT, np.int64: INT, np.uint64: INT, np.int32: INT32, np.complex128: COMPLEX}
+#: Types of arrays by the types of their numbers and their axes.
+VIEWS = {(np.dtype(d), axes): View(item, axes) for d, item in _ITEMS.items() for axes in (1, 2)}
+
+
 def type_of(value: Any) -> Type:
     """The type of an argument given from Python."""
     if isinstance(value, np.ndarray):
-        items = {"float64": FLOAT, "int64": INT, "uint64": INT, "int32": INT32, "complex128": COMPLEX}
-        if value.dtype.name not in items or value.ndim not in (1, 2):
+        view = VIEWS.get((value.dtype, value.ndim))
+        if view is None:
             raise KernelError(f"an array of {value.dtype} with {value.ndim} axes cannot be passed to a kernel")
-        return View(items[value.dtype.name], value.ndim)
+        return view
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, (int, np.integer)):
@@ -116,4 +147,7 @@ def type_of(value: Any) -> Type:
         return COMPLEX
     if isinstance(value, tuple):
         return Group(tuple(type_of(v) for v in value), tuple(getattr(value, "_fields", ())))
-    raise KernelError(f"a {type(value).__name__} cannot be passed to a kernel")
+    found: Type | None = getattr(value, "kernel_type", None)
+    if found is None:
+        raise KernelError(f"a {type(value).__name__} cannot be passed to a kernel")
+    return found

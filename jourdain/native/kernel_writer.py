@@ -13,7 +13,7 @@ from typing import Any
 
 from .kernel_operations import BUILTIN, Operations
 from .kernel_source import Source
-from .kernel_types import BOOL, FLOAT, INT, NOTHING, Group, KernelError, Known, Scalar, Type, Value, View, joined, literal
+from .kernel_types import BOOL, FLOAT, INT, NOTHING, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
 
 
 class _Again(Exception):
@@ -209,6 +209,8 @@ class FunctionWriter(Operations):
             self.assign(target.id, self.value(value))
         elif isinstance(target, ast.Subscript):
             self.put(self.place(target), self.value(value))
+        elif isinstance(target, ast.Attribute):
+            self.put_field(*self.field_of(target), self.value(value))
         else:
             raise self.error(target, f"cannot assign to {ast.unparse(target)}")
 
@@ -218,6 +220,13 @@ class FunctionWriter(Operations):
         if not isinstance(base.type, View):
             raise self.error(target, f"{ast.unparse(target.value)} is not an array")
         return self.element(base, self.index(target.slice))
+
+    def field_of(self, target: ast.Attribute) -> tuple[Type, list[str]]:
+        """Type and places of a field of a record."""
+        base = self.value(self.expression(target.value))
+        if not isinstance(base.type, Struct):
+            raise self.error(target, f"{ast.unparse(target.value)} is not a record")
+        return self.field(base, target.attr)
 
     def index(self, node: ast.expr) -> list[Value]:
         """Indices, one for each axis."""
@@ -230,6 +239,10 @@ class FunctionWriter(Operations):
             if before is None:
                 raise self.error(s, f"{s.target.id} has no value yet")
             self.assign(s.target.id, self.arithmetic(operation, before, self.value(self.expression(s.value))))
+        elif isinstance(s.target, ast.Attribute):
+            wanted, places = self.field_of(s.target)
+            value = self.value(self.expression(s.value))
+            self.put_field(wanted, places, self.arithmetic(operation, self.got_field(wanted, places), value))
         else:
             assert isinstance(s.target, ast.Subscript)
             place = self.place(s.target)

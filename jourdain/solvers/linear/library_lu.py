@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .sparse_lu import AX, FRAME, OK, RHS, SINGULAR, SIZE, equilibrate
+from .sparse_lu import OK, SINGULAR, Factors, equilibrate
 
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)
 
@@ -30,8 +30,7 @@ class LibraryLU:
         self.ap, self.ai, self.values = ap, ai, ax
         self.size = ap.size - 1
         self.factorisations = 0
-        self.frame = np.zeros(FRAME, np.int64)
-        self.frame[SIZE], self.frame[AX] = self.size, ax.ctypes.data
+        self.frame = Factors(size=self.size, ax=ax)
         self._factors: Any = None
         self._callbacks = _SIGNATURE(lambda _: self.factorise()), _SIGNATURE(lambda _: self._solve_in_place())
 
@@ -64,6 +63,6 @@ class LibraryLU:
         return x + self._column * self._factors.solve(self._row * (b - self._matrix @ x))
 
     def _solve_in_place(self) -> int:
-        b = np.ctypeslib.as_array(ctypes.cast(int(self.frame[RHS]), ctypes.POINTER(ctypes.c_double)), (self.size,))
+        b = self.frame.rhs
         b[:] = self.solve(b)
         return OK

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...native.call import doubles, integers, integers32, words
 from ...native.kernel import jit, kernel
+from ...native.record import Floats, Integers, Integers32, Record
 
 #: A pivot on the diagonal is preferred when it is at least this part of the largest entry of its column; so is one in its block.
 PREFERENCE = 0.1
@@ -26,9 +26,28 @@ GROWTH = 1e8
 
 OK, SINGULAR, DEGRADED = 0, 1, 2
 
-# Slots of the frame: size, pattern and values of A, its scales and permutations, L and U, a work vector, the right-hand side.
-SIZE, AP, AX, PLACE, SCALE, COLUMNS, PIVOT_ROWS, ROW_SCALE, COLUMN_SCALE, LP, LI, LX, UP, UI, UX, PIVOTS, WORK, RHS = range(18)
-FRAME = 18
+
+class Factors(Record):
+    """What native code needs to factorise and solve: pattern and values of A, its scales and permutations, L and U."""
+
+    size: int
+    ap: Integers
+    ax: Floats
+    place: Integers32
+    scale: Floats
+    columns: Integers
+    rows: Integers  # of the pivots
+    row_scale: Floats
+    column_scale: Floats
+    lp: Integers
+    li: Integers32
+    lx: Floats
+    up: Integers
+    ui: Integers32
+    ux: Floats
+    pivots: Floats
+    work: Floats
+    rhs: Floats  # and the solution
 
 
 def order(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
@@ -198,14 +217,12 @@ class SparseLU:
         self.scale = self.row_scale[self.ai] * np.repeat(self.column_scale, np.diff(self.ap))
         inverse = self._find_pivots(ax * self.scale)
         self.place = inverse[self.ai].astype(np.int32)
-        self.lx, self.ux, self.pivots, self.work = np.zeros(self.li.size), np.zeros(self.ui.size), np.zeros(n), np.zeros(2 * n)
-        self.frame = np.zeros(FRAME, np.int64)
-        arrays = {AP: self.ap, PLACE: self.place, SCALE: self.scale, COLUMNS: self.columns, PIVOT_ROWS: self.rows, ROW_SCALE: self.row_scale,
-                  COLUMN_SCALE: self.column_scale, LP: self.lp, LI: self.li, LX: self.lx, UP: self.up, UI: self.ui, UX: self.ux,
-                  PIVOTS: self.pivots, WORK: self.work}  # fmt: skip
-        for slot, array in arrays.items():
-            self.frame[slot] = array.ctypes.data
-        self.frame[SIZE] = n
+        self.lx, self.ux, self.pivots = np.zeros(self.li.size), np.zeros(self.ui.size), np.zeros(n)
+        self.frame = Factors(
+            size=n, ap=self.ap, place=self.place, scale=self.scale, columns=self.columns, rows=self.rows, row_scale=self.row_scale,
+            column_scale=self.column_scale, lp=self.lp, li=self.li, lx=self.lx, up=self.up, ui=self.ui, ux=self.ux, pivots=self.pivots,
+            work=np.zeros(2 * n),
+        )  # fmt: skip
 
     def _find_pivots(self, ax: np.ndarray) -> np.ndarray:
         optional = np.zeros(self.size, np.int64)
@@ -220,15 +237,14 @@ class SparseLU:
 
     def factorise(self, ax: np.ndarray) -> int:
         """New factors for new values on the analysed pattern: OK, SINGULAR or DEGRADED (growth: analyse again)."""
-        ax = np.ascontiguousarray(ax, float)
-        self.frame[AX] = ax.ctypes.data
-        return factorise.call(self.frame.ctypes.data)
+        self.frame.ax = np.ascontiguousarray(ax, float)
+        return factorise.call(self.frame.address)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """x of A x = b."""
         x = np.array(b, float)
-        self.frame[RHS] = x.ctypes.data
-        solve.call(self.frame.ctypes.data)
+        self.frame.rhs = x
+        solve.call(self.frame.address)
         return x
 
     def refined(self, ax: np.ndarray, b: np.ndarray, times: int = 1) -> np.ndarray:
@@ -283,13 +299,12 @@ def _sorted(starts: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 @kernel
 def factorise(address: int) -> int:
-    """New factors for the values at AX on the analysed pattern."""
-    f = words(address, FRAME)
-    n = f[SIZE]
-    ap, columns, lp, up = integers(f[AP], n + 1), integers(f[COLUMNS], n), integers(f[LP], n + 1), integers(f[UP], n + 1)
-    ax, scale, place = doubles(f[AX], ap[n]), doubles(f[SCALE], ap[n]), integers32(f[PLACE], ap[n])
-    li, lx, ui, ux = integers32(f[LI], lp[n]), doubles(f[LX], lp[n]), integers32(f[UI], up[n]), doubles(f[UX], up[n])
-    x, pivots, largest = doubles(f[WORK], n), doubles(f[PIVOTS], n), 0.0
+    """New factors for the values ``ax`` on the analysed pattern."""
+    f = Factors.at(address)
+    n, ap, columns, lp, up = f.size, f.ap, f.columns, f.lp, f.up
+    ax, scale, place = f.ax, f.scale, f.place
+    li, lx, ui, ux = f.li, f.lx, f.ui, f.ux
+    x, pivots, largest = f.work, f.pivots, 0.0
     for k in range(n):
         column = columns[k]
         for p in range(ap[column], ap[column + 1]):
@@ -320,13 +335,12 @@ def factorise(address: int) -> int:
 
 @kernel
 def solve(address: int) -> int:
-    """Solves A x = b in place of the vector at RHS."""
-    f = words(address, FRAME)
-    n = f[SIZE]
-    rows, columns, lp, up = integers(f[PIVOT_ROWS], n), integers(f[COLUMNS], n), integers(f[LP], n + 1), integers(f[UP], n + 1)
-    row_scale, column_scale, pivots = doubles(f[ROW_SCALE], n), doubles(f[COLUMN_SCALE], n), doubles(f[PIVOTS], n)
-    li, lx, ui, ux = integers32(f[LI], lp[n]), doubles(f[LX], lp[n]), integers32(f[UI], up[n]), doubles(f[UX], up[n])
-    y, b = doubles(f[WORK] + 8 * n, n), doubles(f[RHS], n)
+    """Solves A x = b in place of the vector ``rhs``."""
+    f = Factors.at(address)
+    n, rows, columns, lp, up = f.size, f.rows, f.columns, f.lp, f.up
+    row_scale, column_scale, pivots = f.row_scale, f.column_scale, f.pivots
+    li, lx, ui, ux = f.li, f.lx, f.ui, f.ux
+    y, b = f.work[n:], f.rhs
     for k in range(n):
         y[k] = b[rows[k]] * row_scale[rows[k]]
     for k in range(n):

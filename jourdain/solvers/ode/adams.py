@@ -12,35 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from jourdain.native.call import doubles, integers
 from jourdain.native.kernel import hot, jit, kernel
+from jourdain.native.record import Record
 from jourdain.solvers.ode.frame import (
-    BAD,
-    BAD_STATUS,
-    CENTRE,
-    COEF,
-    DEGREE,
-    FRESH,
-    H_USED,
-    INTS,
     NOT_FINITE,
-    PAST,
-    PAST_F,
-    PAST_T,
-    PAST_X,
-    REJECTED,
-    REMAPPED,
-    RESTART,
-    T_BAD,
-    TOL,
     UNDERFLOW,
-    WORK,
-    X_OLD,
-    F,
-    H,
-    N,
-    T,
-    X,
+    Clock,
+    Count,
+    Frame,
     accept,
     bounded_step,
     evaluate_here,
@@ -55,8 +34,6 @@ from jourdain.solvers.ode.method import Method
 MAX_ORDER = 12
 ROOM = 16
 PAST_ROOM = 14
-# Integers: order, order of the last step, equal steps so far, whether still in the starting phase, newest past point.
-ORDER, LAST_ORDER, EQUAL, STARTING, NEWEST = range(5)
 # Error constants |gamma*_i| of the Adams-Moulton formulas, from i = 0.
 GAMMA_STAR = (
     1.0,
@@ -78,54 +55,63 @@ GAMMA_STAR = (
 PSI, ALPHA, BETA, SIGMA, V, W, GAMMA, SCRATCH = range(8)
 
 
+class History(Record):
+    """Order, order of the last step, equal steps so far, whether still in the starting phase, newest past point."""
+
+    order: int
+    last_order: int
+    equal: int
+    starting: int
+    newest: int
+
+
 @hot
-def _table(frame: Any, n: int) -> Any:
+def _table(frame: Frame, n: int) -> Any:
     """View the differences phi_i (row i; row 0 keeps the last slope for comparison) and the table of coefficients."""
-    start = frame[WORK]
-    return doubles(start, ROOM * n), doubles(start + 8 * n * (ROOM + 1), 8 * ROOM)
+    return frame.work, frame.work[n * (ROOM + 1) :]
 
 
 @jit
-def _remember(frame: Any, clock: Any, count: Any, ints: Any, new: bool) -> None:
-    """Store (T, X, F) as the newest past point, or put it in place of the newest one."""
-    n = count[N]
+def _remember(frame: Frame, clock: Clock, count: Count, history: History, new: bool) -> None:
+    """Store (t, x, f) as the newest past point, or put it in place of the newest one."""
+    n = count.n
     if new:
-        ints[NEWEST] = (ints[NEWEST] + 1) % PAST_ROOM
-        count[PAST] = min(count[PAST] + 1, PAST_ROOM)
-    k = ints[NEWEST]
-    x, f = doubles(frame[X], n), doubles(frame[F], n)
-    past_x, past_f = doubles(frame[PAST_X] + 8 * n * k, n), doubles(frame[PAST_F] + 8 * n * k, n)
-    doubles(frame[PAST_T], PAST_ROOM)[k] = clock[T]
+        history.newest = (history.newest + 1) % PAST_ROOM
+        count.past = min(count.past + 1, PAST_ROOM)
+    k = history.newest
+    x, f = frame.x, frame.f
+    past_x, past_f = frame.past_x[n * k :], frame.past_f[n * k :]
+    frame.past_t[k] = clock.t
     for i in range(n):
         past_x[i] = x[i]
         past_f[i] = f[i]
 
 
 @jit
-def _start(frame: Any, clock: Any, count: Any, ints: Any, phi: Any) -> None:
+def _start(frame: Frame, clock: Clock, count: Count, history: History, phi: Any) -> None:
     """Begin at order 1 with a step that an Euler step can bear."""
-    n = count[N]
-    x, f, tol = doubles(frame[X], n), doubles(frame[F], n), doubles(frame[TOL], n + 1)
+    n = count.n
+    x, f, tol = frame.x, frame.f, frame.tol
     rate = 0.0
     for i in range(n):
         phi[n + i] = f[i]
         phi[2 * n + i] = 0.0
         rate += (f[i] / weight(tol, i, x[i], x[i])) ** 2
     rate = math.sqrt(rate / n)
-    if 16.0 * rate * clock[H] * clock[H] > 1.0:
-        clock[H] = math.copysign(0.25 * math.sqrt(1.0 / rate), clock[H])
-    ints[ORDER], ints[LAST_ORDER], ints[EQUAL], ints[STARTING], ints[NEWEST] = 1, 0, 0, 1, -1
-    clock[H_USED] = 0.0
-    count[PAST] = 0
-    _remember(frame, clock, count, ints, True)
+    if 16.0 * rate * clock.h * clock.h > 1.0:
+        clock.h = math.copysign(0.25 * math.sqrt(1.0 / rate), clock.h)
+    history.order, history.last_order, history.equal, history.starting, history.newest = 1, 0, 0, 1, -1
+    clock.h_used = 0.0
+    count.past = 0
+    _remember(frame, clock, count, history, True)
 
 
 @jit
-def _rebuild(frame: Any, count: Any, ints: Any, phi: Any, table: Any) -> None:
-    """Make phi_i = prod_j (t_0 - t_j) f[t_0, ..., t_(i-1)] anew from the past points."""
-    n, newest = count[N], ints[NEWEST]
-    times, values = doubles(frame[PAST_T], PAST_ROOM), doubles(frame[PAST_F], PAST_ROOM * n)
-    points = min(ints[ORDER] + 1, count[PAST])
+def _rebuild(frame: Frame, count: Count, history: History, phi: Any, table: Any) -> None:
+    """Make phi_i = prod_j (t_0 - t_j) f[t_0, ..., t_(i-1)] anew from the past pohistory."""
+    n, newest = count.n, history.newest
+    times, values = frame.past_t, frame.past_f
+    points = min(history.order + 1, count.past)
     d = SCRATCH * ROOM
     for i in range(n):
         for j in range(points):
@@ -135,20 +121,20 @@ def _rebuild(frame: Any, count: Any, ints: Any, phi: Any, table: Any) -> None:
                 span = times[(newest - j) % PAST_ROOM] - times[(newest - j + r) % PAST_ROOM]
                 table[d + j] = (table[d + j] - table[d + j - 1]) / span
         product = 1.0
-        for j in range(ints[ORDER] + 1):
+        for j in range(history.order + 1):
             if j > 0 and j < points:
                 product *= times[newest] - times[(newest - j) % PAST_ROOM]
             phi[(j + 1) * n + i] = product * table[d + j] if j < points else 0.0
 
 
 @jit
-def _coefficients(table: Any, ints: Any, h: float, h_last: float) -> None:
+def _coefficients(table: Any, history: History, h: float, h_last: float) -> None:
     """Update psi, alpha, beta, sigma and the integration weights gamma for a step h at the present order."""
-    k = ints[ORDER]
+    k = history.order
     if h != h_last:
-        ints[EQUAL] = 0
-    ints[EQUAL] = min(ints[EQUAL] + 1, ints[LAST_ORDER] + 1)
-    e = ints[EQUAL]
+        history.equal = 0
+    history.equal = min(history.equal + 1, history.last_order + 1)
+    e = history.equal
     psi, alpha, beta, sigma = PSI * ROOM, ALPHA * ROOM, BETA * ROOM, SIGMA * ROOM
     v, w, gamma = V * ROOM, W * ROOM, GAMMA * ROOM
     if e == 1:
@@ -170,7 +156,7 @@ def _coefficients(table: Any, ints: Any, h: float, h_last: float) -> None:
             table[v + q] = 1.0 / (q * (q + 1))
             table[w + q] = table[v + q]
     else:
-        if k > ints[LAST_ORDER]:
+        if k > history.last_order:
             table[v + k] = 1.0 / (k * (k + 1))
             for j in range(1, e - 1):
                 table[v + k - j] -= table[alpha + j + 1] * table[v + k - j + 1]
@@ -185,9 +171,9 @@ def _coefficients(table: Any, ints: Any, h: float, h_last: float) -> None:
 
 
 @hot
-def _predict(frame: Any, n: int, k: int, equal: int, h: float, phi: Any, table: Any) -> None:
+def _predict(frame: Frame, n: int, k: int, equal: int, h: float, phi: Any, table: Any) -> None:
     """Carry phi to the new step size and form the predicted point p = x + h sum_i gamma_i phi_i."""
-    x, p = doubles(frame[X_OLD], n), doubles(frame[WORK] + 8 * n * ROOM, n)
+    x, p = frame.x_old, frame.work[n * ROOM :]
     for i in range(equal + 1, k + 1):
         beta = table[BETA * ROOM + i]
         for j in range(n):
@@ -217,10 +203,10 @@ def _restore(n: int, k: int, h: float, phi: Any, table: Any) -> None:
 
 
 @hot
-def _errors(frame: Any, n: int, k: int, h: float, phi: Any, table: Any) -> Any:
+def _errors(frame: Frame, n: int, k: int, h: float, phi: Any, table: Any) -> Any:
     """Return the error of the step and the estimated errors at orders k, k - 1 and k - 2, over the tolerance."""
-    x, p = doubles(frame[X_OLD], n), doubles(frame[WORK] + 8 * n * ROOM, n)
-    f, tol = doubles(frame[F], n), doubles(frame[TOL], n + 1)
+    x, p = frame.x_old, frame.work[n * ROOM :]
+    f, tol = frame.f, frame.tol
     e0 = e1 = e2 = 0.0
     for j in range(n):
         scale = 1.0 / weight(tol, j, x[j], p[j])
@@ -243,9 +229,9 @@ def _errors(frame: Any, n: int, k: int, h: float, phi: Any, table: Any) -> Any:
 
 
 @hot
-def _raise_error(frame: Any, n: int, k: int, h: float, phi: Any) -> float:
+def _raise_error(frame: Frame, n: int, k: int, h: float, phi: Any) -> float:
     """Return the error that order k + 1 would have made, for equal steps."""
-    x, x_old, tol = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[TOL], n + 1)
+    x, x_old, tol = frame.x, frame.x_old, frame.tol
     total = 0.0
     for j in range(n):
         total += (phi[(k + 2) * n + j] / weight(tol, j, x_old[j], x[j])) ** 2
@@ -253,77 +239,77 @@ def _raise_error(frame: Any, n: int, k: int, h: float, phi: Any) -> float:
 
 
 @jit
-def _plan(frame: Any, clock: Any, count: Any, ints: Any, h: float, lower: bool, e0: float, e1: float, phi: Any) -> None:
+def _plan(frame: Frame, clock: Clock, count: Count, history: History, h: float, lower: bool, e0: float, e1: float, phi: Any) -> None:
     """Choose order and step for the next step: keep steps equal unless a change pays."""
-    k = ints[ORDER]
+    k = history.order
     if lower or k == MAX_ORDER:
-        ints[STARTING] = 0
-    if ints[STARTING] == 1:
-        ints[ORDER] = k + 1
-        clock[H] = 2.0 * h
+        history.starting = 0
+    if history.starting == 1:
+        history.order = k + 1
+        clock.h = 2.0 * h
         return
     if lower:
-        ints[ORDER], e0 = k - 1, e1
-    elif k + 1 <= ints[EQUAL]:
-        e_up = _raise_error(frame, count[N], k, h, phi)
+        history.order, e0 = k - 1, e1
+    elif k + 1 <= history.equal:
+        e_up = _raise_error(frame, count.n, k, h, phi)
         if k > 1 and e1 <= min(e0, e_up):
-            ints[ORDER], e0 = k - 1, e1
+            history.order, e0 = k - 1, e1
         elif k < MAX_ORDER and e_up < (e0 if k > 1 else 0.5 * e0):
-            ints[ORDER], e0 = k + 1, e_up
-    if e0 * 2.0 ** (ints[ORDER] + 1) <= 0.5:
-        clock[H] = 2.0 * h
+            history.order, e0 = k + 1, e_up
+    if e0 * 2.0 ** (history.order + 1) <= 0.5:
+        clock.h = 2.0 * h
     elif e0 <= 0.5:
-        clock[H] = h
+        clock.h = h
     else:
-        clock[H] = h * max(0.5, min(0.9, (0.5 / e0) ** (1.0 / (ints[ORDER] + 1))))
+        clock.h = h * max(0.5, min(0.9, (0.5 / e0) ** (1.0 / (history.order + 1))))
 
 
 @jit
-def _refresh(frame: Any, clock: Any, count: Any, ints: Any, phi: Any, table: Any) -> int:
+def _refresh(frame: Frame, clock: Clock, count: Count, history: History, phi: Any, table: Any) -> int:
     """Bring the differences up to date with a restart, a projected point or new coordinates."""
-    n = count[N]
-    stale = count[FRESH] == 0
-    f = doubles(frame[F], n)
+    n = count.n
+    stale = count.fresh == 0
+    f = frame.f
     for i in range(n):
         phi[i] = phi[n + i]
     status = evaluate_here(frame, clock, count)
     if status != 0:
         return status
-    if count[RESTART] == 1:
-        _start(frame, clock, count, ints, phi)
-    elif count[REMAPPED] == 1:
-        _remember(frame, clock, count, ints, False)
-        _rebuild(frame, count, ints, phi, table)
+    if count.restart == 1:
+        _start(frame, clock, count, history, phi)
+    elif count.remapped == 1:
+        _remember(frame, clock, count, history, False)
+        _rebuild(frame, count, history, phi, table)
     elif stale:
-        for j in range(1, ints[ORDER] + 2):
+        for j in range(1, history.order + 2):
             for i in range(n):
                 phi[j * n + i] += f[i] - phi[i]
-        _remember(frame, clock, count, ints, False)
-    count[REMAPPED] = 0
+        _remember(frame, clock, count, history, False)
+    count.remapped = 0
     return 0
 
 
 @jit
-def _evaluate_pair(frame: Any, clock: Any, count: Any, k: int, h: float, phi: Any, table: Any) -> Any:
+def _evaluate_pair(frame: Frame, clock: Clock, count: Count, k: int, h: float, phi: Any, table: Any) -> Any:
     """Evaluate, estimate, and if the error allows correct and evaluate again; return status and errors."""
-    n = count[N]
-    x, p, f = doubles(frame[X], n), doubles(frame[WORK] + 8 * n * ROOM, n), doubles(frame[F], n)
-    status = rhs(frame, clock, count, clock[T] + h, frame[WORK] + 8 * n * ROOM, frame[F])
+    n = count.n
+    x, p, f = frame.x, frame.work[n * ROOM :], frame.f
+    status = rhs(frame, clock, count, clock.t + h, p, f)
     if status != 0:
         return status, 0.0, 0.0, 0.0, 0.0
     error, e0, e1, e2 = _errors(frame, n, k, h, phi, table)
     if not math.isfinite(error):
-        count[BAD] = max(first_not_finite(f), 0)
-        clock[T_BAD] = clock[T] + h
+        count.bad = max(first_not_finite(f), 0)
+        clock.t_bad = clock.t + h
         return NOT_FINITE, error, e0, e1, e2
     if error <= 1.0:
         factor = h * table[GAMMA * ROOM + k + 1]
         for j in range(n):
             x[j] = p[j] + factor * (f[j] - phi[n + j])
-        status = rhs(frame, clock, count, clock[T] + h, frame[X], frame[F])
+        status = rhs(frame, clock, count, clock.t + h, x, f)
         if status == 0 and first_not_finite(f) >= 0:
-            count[BAD] = first_not_finite(f)
-            clock[T_BAD] = clock[T] + h
+            count.bad = first_not_finite(f)
+            clock.t_bad = clock.t + h
             status = NOT_FINITE
     return status, error, e0, e1, e2
 
@@ -332,45 +318,45 @@ def _evaluate_pair(frame: Any, clock: Any, count: Any, k: int, h: float, phi: An
 def step(address: int) -> int:
     """Take one accepted PECE step."""
     frame, clock, count = view(address)
-    n, ints = count[N], integers(frame[INTS], 8)
+    n, history = count.n, History.at(frame.ints)
     phi, table = _table(frame, n)
-    status = _refresh(frame, clock, count, ints, phi, table)
+    status = _refresh(frame, clock, count, history, phi, table)
     if status != 0:
         return status
-    x, x_old, f = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[F], n)
+    x, x_old, f = frame.x, frame.x_old, frame.f
     for j in range(n):
         x_old[j] = x[j]
     h, hit = bounded_step(clock, True)
     failures = 0
     while True:
-        k = ints[ORDER]
-        _coefficients(table, ints, h, clock[H_USED])
-        _predict(frame, n, k, ints[EQUAL], h, phi, table)
+        k = history.order
+        _coefficients(table, history, h, clock.h_used)
+        _predict(frame, n, k, history.equal, h, phi, table)
         status, error, e0, e1, e2 = _evaluate_pair(frame, clock, count, k, h, phi, table)
         lower = (k > 2 and max(e1, e2) <= e0) or (k == 2 and e1 <= 0.5 * e0)
         if status == 0 and error <= 1.0:
             break
         failures += 1
-        count[REJECTED] += 1
-        ints[STARTING] = 0
+        count.rejected += 1
+        history.starting = 0
         _restore(n, k, h, phi, table)
         factor = 0.5 if status == 0 else 0.25
         if failures >= 3:
-            ints[ORDER] = 1
+            history.order = 1
             if status == 0 and failures > 3 and 0.25 * e0 > 0.5:
                 factor = math.sqrt(0.5 / e0)
         elif lower:
-            ints[ORDER] = k - 1
+            history.order = k - 1
         h *= factor
         hit = False
-        if abs(h) < smallest_step(clock) or (status != 0 and count[BAD_STATUS] < 0):
+        if abs(h) < smallest_step(clock) or (status != 0 and count.bad_status < 0):
             for j in range(n):
                 x[j] = x_old[j]
-            count[FRESH] = 0
+            count.fresh = 0
             return UNDERFLOW if status == 0 else status
-    ints[LAST_ORDER] = k
+    history.last_order = k
     accept(clock, count, h, hit)
-    count[FRESH] = 1
+    count.fresh = 1
     for j in range(n):
         rise = f[j] - phi[n + j]
         phi[(k + 1) * n + j] = rise
@@ -378,8 +364,8 @@ def step(address: int) -> int:
     for i in range(1, k + 1):
         for j in range(n):
             phi[i * n + j] += phi[(k + 1) * n + j]
-    _remember(frame, clock, count, ints, True)
-    _plan(frame, clock, count, ints, h, lower, e0, e1, phi)
+    _remember(frame, clock, count, history, True)
+    _plan(frame, clock, count, history, h, lower, e0, e1, phi)
     return 0
 
 
@@ -387,10 +373,10 @@ def step(address: int) -> int:
 def dense(address: int) -> int:
     """Integrate the polynomial through the last slopes, in Newton form, and write it about the end of the step."""
     frame, clock, count = view(address)
-    n, k = count[N], integers(frame[INTS], 8)[LAST_ORDER]
+    n, k = count.n, History.at(frame.ints).last_order
     phi, table = _table(frame, n)
-    h = clock[H_USED]
-    coef, x, basis = doubles(frame[COEF], (k + 2) * n), doubles(frame[X], n), SCRATCH * ROOM
+    h = clock.h_used
+    coef, x, basis = frame.coef, frame.x, SCRATCH * ROOM
     for i in range((k + 2) * n):
         coef[i] = 0.0
     for m in range(ROOM):
@@ -408,8 +394,8 @@ def dense(address: int) -> int:
                 table[basis + m] = (shift * table[basis + m] + below) * scale
     for j in range(n):
         coef[j] = x[j]
-    count[DEGREE] = k + 1
-    clock[CENTRE] = clock[T]
+    count.degree = k + 1
+    clock.centre = clock.t
     return 0
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from jourdain.solvers.interruption import Bar, Interruption
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
-from jourdain.solvers.ode import progress as pr
 from jourdain.solvers.ode.march import march
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.session import Session
@@ -39,26 +38,26 @@ class Drive:
         if isinstance(x0, Checkpoint):
             session.load(x0)
         else:
-            session.x[:], session.clock[fr.T] = start, t0
+            session.x[:], session.clock.t = start, t0
             if step is not None:
-                session.clock[fr.H] = np.copysign(step, t1 - t0)
-        session.count[fr.POSITIONS] = positions
-        session.frame[fr.FIRST] = first_step.address
+                session.clock.h = np.copysign(step, t1 - t0)
+        session.count.positions = positions
+        session.frame.first = first_step.address
 
     def tolerances(self, rtol: float, atol: ArrayLike, max_step: float, max_steps: int) -> None:
         """Error allowed in a step, the largest step (s) and how many."""
         session = self.session
         session.tol[0], session.tol[1:] = rtol, atol
-        session.clock[fr.H_MAX], session.progress[pr.MAX_STEPS] = max_step, max_steps
+        session.clock.h_max, session.progress.max_steps = max_step, max_steps
 
     def functions(
         self, rhs: NativeFunction, jacobian: NativeFunction | None, time_derivative: NativeFunction | None,
         project: NativeFunction | None, output: NativeFunction | None,
     ) -> None:  # fmt: skip
         """The native functions of the problem."""
-        slots = (fr.RHS, fr.JAC, fr.DFDT, fr.PROJECT, fr.OUTPUT)
-        for slot, function in zip(slots, (rhs, jacobian, time_derivative, project, output), strict=True):
-            self.session.set_hook(slot, function)
+        names = ("rhs", "jac", "dfdt", "project", "output")
+        for name, function in zip(names, (rhs, jacobian, time_derivative, project, output), strict=True):
+            self.session.set_hook(name, function)
 
     def run(self, progress: bool) -> Trajectory:
         """Integrate to the end, or as far as it goes."""
@@ -81,17 +80,17 @@ def _run(session: Session, interruption: Interruption, show: Callable[[float], N
     chunk = 64
     try:
         while True:
-            session.progress[pr.STEPS_LEFT] = granted = min(chunk, session.step_room)
+            session.progress.steps_left = granted = min(chunk, session.step_room)
             begun = time.perf_counter()
             reason = march.call(session.address)
             spent = time.perf_counter() - begun
             session.collect()
             if show is not None:
-                show(session.clock[fr.T])
+                show(session.clock.t)
             if interruption.heard:
                 return 0
             if reason == fr.PAUSED:
-                if granted == chunk and session.progress[pr.STEPS_LEFT] <= 0:
+                if granted == chunk and session.progress.steps_left <= 0:
                     chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
             elif reason == fr.SAMPLE:
                 session.act_at_sample()
@@ -107,9 +106,9 @@ def _run(session: Session, interruption: Interruption, show: Callable[[float], N
 def _explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     """Return status and message for the reason that ended the march."""
     clock, count = session.clock, session.count
-    t, bad_t = float(clock[fr.T]), float(clock[fr.T_BAD])
+    t, bad_t = clock.t, clock.t_bad
     hint = ""
-    if count[fr.STIFF] >= 15:
+    if count.stiff >= 15:
         hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint
@@ -117,21 +116,21 @@ def _explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         return "event", f"terminal event '{session.records[-1].name}' at t = {t:.12g} s. {hint}".rstrip()
     if reason == fr.EXHAUSTED:
         advice = hint or "raise max_steps or go on from `restart`"
-        return "max_steps", f"{count[fr.STEPS]} steps reached t = {t:.9g} s only; {advice}"
+        return "max_steps", f"{count.steps} steps reached t = {t:.9g} s only; {advice}"
     remedy = hint or (
         "a discontinuity without an event, or tolerances too tight"
         if method.stiff
         else "stiff? try method='radau'; or a singularity, or tolerances too tight"
     )
     messages = {
-        fr.RHS_FAILED: f"the right-hand side returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
-        fr.NOT_FINITE: f"component {count[fr.BAD]} of the right-hand side is not finite at t = {bad_t:.9g} s; "
+        fr.RHS_FAILED: f"the right-hand side returned status {count.bad_status} at t = {bad_t:.9g} s",
+        fr.NOT_FINITE: f"component {count.bad} of the right-hand side is not finite at t = {bad_t:.9g} s; "
         "look for a division by zero, a root or a logarithm of a negative number in that law",
         fr.UNDERFLOW: f"the step size fell below rounding at t = {t:.9g} s: {remedy}",
-        fr.JAC_FAILED: f"the Jacobian returned status {count[fr.BAD_STATUS]} or is not finite at t = {bad_t:.9g} s",
+        fr.JAC_FAILED: f"the Jacobian returned status {count.bad_status} or is not finite at t = {bad_t:.9g} s",
         fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
         fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
-        fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count[fr.BAD_STATUS]} at t = {bad_t:.9g} s",
+        fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count.bad_status} at t = {bad_t:.9g} s",
         fr.ZENO: "events accumulate: "
         f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
         "(Zeno); let its action put the system to rest, or make it terminal",

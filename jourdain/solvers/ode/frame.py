@@ -1,9 +1,9 @@
-"""The frame: the block of pointers through which the marching loop and the methods share one integration.
+"""The frame: the record through which the marching loop and the methods share one integration.
 
-A method is a pair of native functions with the signature `int32_t f(void** frame)`:
+A method is a pair of native functions with the signature `int32_t f(Frame* frame)`:
 
-* `step` takes one accepted step from (T, X), at most to T_BOUND, and leaves the old point in (T_OLD, X_OLD);
-* `dense` writes the interpolant of that step, x(t) = sum_k COEF[k] s^k with s = (t - CENTRE) / H_USED.
+* `step` takes one accepted step from (t, x), at most to `t_bound`, and leaves the old point in (`t_old`, `x_old`);
+* `dense` writes the interpolant of that step, x(t) = sum_k coef[k] s^k with s = (t - centre) / h_used.
 
 They are called by address, so the loop is compiled once and a user of one method never compiles another.
 """
@@ -13,29 +13,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.call import address as at
+from jourdain.native.call import call
 from jourdain.native.kernel import hot, jit
-
-# Slots of the frame.
-CLOCK, X, X_OLD, F, TOL, COUNT, COEF, WORK, CONST, INTS = range(10)
-RHS, RHS_ARGS, JAC, JAC_ARGS, DFDT, DFDT_ARGS, STEP, DENSE = range(10, 18)
-PAST_T, PAST_X, PAST_F = range(18, 21)
-SELF = 21
-
-# Slots that only the marching loop reads: hooks are pairs (address, arguments).
-PROJECT, OUTPUT, DECIDE, REMAP = 24, 26, 28, 30
-FIRST, GUARDS, WATCH, SIGN, G, SAMPLERS, STOPS, OWNERS, T_EVAL, ROW_T, ROW_X, ROW_Y = range(32, 44)
-SEGMENT, SEGMENT_COEF, EVENT_T, EVENT_WHICH, EVENT_X, PROGRESS, PROBE, WATCHER, SWITCHER = range(44, 53)
-FRAME_SIZE = 56
-
-# Entries of CLOCK. STAGE_T is where the right-hand side reads its time.
-T, H, T_OLD, H_USED, T_BOUND, H_MAX, STAGE_T, CENTRE, ERROR_OLD, T_BASE, T_BAD, T_EVENT, T_LAST, DIRECTION = range(14)
-CLOCK_SIZE = 16
-
-# Entries of COUNT: size, statistics, then flags.
-N, STEPS, REJECTED, N_RHS, N_JAC, N_LU, N_EVENTS, STIFF = range(8)
-FRESH, ADAPTIVE, RESTART, BAD, BAD_STATUS, DEGREE, PAST, BEGIN, SINCE_BASE, POSITIONS, REMAPPED = range(8, 19)
-COUNT_SIZE = 24
+from jourdain.native.record import Address, Floats, Integers, Matrix, Record, Table
 
 # What a step returns besides 0, and what the marching loop adds.
 RHS_FAILED, NOT_FINITE, UNDERFLOW, JAC_FAILED, SINGULAR, NO_CONVERGENCE = range(1, 7)
@@ -46,25 +27,182 @@ EPS = 2.220446049250313e-16
 TINY = 1e-100
 
 
+class Arguments(Record):
+    """The first words of the arguments of every native function f(t, x) → out: addresses of time, state and result."""
+
+    t: Address
+    x: Address
+    out: Address
+
+
+class Clock(Record):
+    """Times and step sizes; ``stage_t`` is where the right-hand side reads its time."""
+
+    t: float
+    h: float
+    t_old: float
+    h_used: float
+    t_bound: float
+    h_max: float
+    stage_t: float
+    centre: float
+    error_old: float
+    t_base: float
+    t_bad: float
+    t_event: float
+    t_last: float
+    direction: float
+
+
+class Count(Record):
+    """The number of states, statistics, then flags."""
+
+    n: int
+    steps: int
+    rejected: int
+    n_rhs: int
+    n_jac: int
+    n_lu: int
+    n_events: int
+    stiff: int
+    fresh: int
+    adaptive: int
+    restart: int
+    bad: int
+    bad_status: int
+    degree: int
+    past: int
+    begin: int
+    since_base: int
+    positions: int
+    remapped: int
+
+
+class Progress(Record):
+    """Where the marching loop is: rows of output, stops, events, and what it was asked for."""
+
+    rows: int
+    row_limit: int
+    segments: int
+    events: int
+    event_limit: int
+    stop: int
+    eval: int
+    evals: int
+    steps_left: int
+    max_steps: int
+    keep_dense: int
+    every_step: int
+    have_dense: int
+    probes: int
+    fired: int
+    zeno_run: int
+    forget: int
+    task: int
+    last_fired: int
+    restep: int
+
+
+class Guard(Record):
+    """A guard function, where its values begin, what follows, and its action."""
+
+    function: Address
+    args: Address
+    offset: int
+    mode: int
+    action: Address
+    action_args: Address
+
+
+class Watched(Record):
+    """A component of a guard: the direction of crossing that counts (0: both), and the guard it belongs to."""
+
+    direction: int
+    event: int
+
+
+class Hook(Record):
+    """A user's native function and its arguments (address 0: Python is asked)."""
+
+    function: Address
+    args: Address
+
+
+class Frame(Record):
+    """All that the marching loop and the methods share; functions of the user come with the address of their arguments."""
+
+    clock: Clock
+    count: Count
+    progress: Progress
+    # what a method works with
+    x: Floats
+    x_old: Floats
+    f: Floats
+    tol: Floats  # relative, then absolute for every state
+    coef: Floats
+    work: Floats
+    constants: Floats
+    ints: Integers
+    past_t: Floats
+    past_x: Floats
+    past_f: Floats
+    rhs: Address
+    rhs_args: Address
+    jac: Address
+    jac_args: Address
+    dfdt: Address
+    dfdt_args: Address
+    step: Address
+    dense: Address
+    # what only the marching loop reads
+    project: Address
+    project_args: Address
+    output: Address
+    output_args: Address
+    decide: Address
+    decide_args: Address
+    remap: Address
+    remap_args: Address
+    first: Address
+    watcher: Address
+    switcher: Address
+    guards: Table[Guard]
+    watch: Table[Watched]
+    sign: Integers
+    g: Floats  # values of all guards, and of one that is looked at
+    samplers: Table[Hook]
+    stops: Floats
+    owners: Integers
+    t_eval: Floats
+    row_t: Floats
+    row_x: Matrix
+    row_y: Matrix
+    segment: Matrix
+    segment_coef: Matrix
+    event_t: Floats
+    event_which: Integers
+    event_x: Matrix
+    probe: Floats
+
+
 @hot
 def view(address: int) -> Any:
-    """View the frame at `address` with its clock and its counters."""
-    frame = words(address, FRAME_SIZE)
-    return frame, doubles(frame[CLOCK], CLOCK_SIZE), integers(frame[COUNT], COUNT_SIZE)
+    """The frame at `address` with its clock and its counters."""
+    frame = Frame.at(address)
+    return frame, frame.clock, frame.count
 
 
 @hot
-def rhs(frame: Any, clock: Any, count: Any, t: float, x: int, f: int) -> int:
-    """Evaluate f(t, x) between the vectors at addresses `x` and `f`; 0 when all went well."""
-    clock[STAGE_T] = t
-    args = words(frame[RHS_ARGS], 3)
-    args[1] = x
-    args[2] = f
-    count[N_RHS] += 1
-    status = call(frame[RHS], frame[RHS_ARGS])
+def rhs(frame: Frame, clock: Clock, count: Count, t: float, x: Any, f: Any) -> int:
+    """Evaluate f(t, x); 0 when all went well."""
+    clock.stage_t = t
+    args = Arguments.at(frame.rhs_args)
+    args.x, args.out = at(x), at(f)
+    count.n_rhs += 1
+    status = call(frame.rhs, args)
     if status != 0:
-        clock[T_BAD] = t
-        count[BAD_STATUS] = status
+        clock.t_bad = t
+        count.bad_status = status
         return RHS_FAILED
     return 0
 
@@ -79,44 +217,43 @@ def first_not_finite(values: Any) -> int:
 
 
 @hot
-def evaluate_here(frame: Any, clock: Any, count: Any) -> int:
-    """Make F = f(T, X) unless it is already; report the first component that is not finite."""
-    if count[FRESH] == 1:
+def evaluate_here(frame: Frame, clock: Clock, count: Count) -> int:
+    """Make f = f(t, x) unless it is already; report the first component that is not finite."""
+    if count.fresh == 1:
         return 0
-    status = rhs(frame, clock, count, clock[T], frame[X], frame[F])
+    status = rhs(frame, clock, count, clock.t, frame.x, frame.f)
     if status != 0:
         return status
-    bad = first_not_finite(doubles(frame[F], count[N]))
+    bad = first_not_finite(frame.f)
     if bad >= 0:
-        clock[T_BAD] = clock[T]
-        count[BAD] = bad
+        clock.t_bad = clock.t
+        count.bad = bad
         return NOT_FINITE
-    count[FRESH] = 1
+    count.fresh = 1
     return 0
 
 
 @jit
-def jacobian(frame: Any, clock: Any, count: Any, slot: int, out: int, size: int) -> int:
-    """Evaluate df/dx (slot JAC) or df/dt (slot DFDT) at (T, X) into the `size` numbers at address `out`."""
-    clock[STAGE_T] = clock[T]
-    args = words(frame[slot + 1], 3)
-    args[1] = frame[X]
-    args[2] = out
-    status = call(frame[slot], frame[slot + 1])
-    if status != 0 or first_not_finite(doubles(out, size)) >= 0:
-        clock[T_BAD] = clock[T]
-        count[BAD_STATUS] = status
+def jacobian(frame: Frame, clock: Clock, count: Count, function: int, arguments: int, out: Any) -> int:
+    """Evaluate df/dx or df/dt at (t, x)."""
+    clock.stage_t = clock.t
+    args = Arguments.at(arguments)
+    args.x, args.out = at(frame.x), at(out)
+    status = call(function, args)
+    if status != 0 or first_not_finite(out) >= 0:
+        clock.t_bad = clock.t
+        count.bad_status = status
         return JAC_FAILED
     return 0
 
 
 @hot
-def bounded_step(clock: Any, adaptive: bool) -> Any:
-    """Return the next step and whether it ends exactly at T_BOUND; no sliver is left before the bound."""
-    h = clock[H]
-    if abs(h) > clock[H_MAX]:
-        h = math.copysign(clock[H_MAX], h)
-    left = clock[T_BOUND] - clock[T]
+def bounded_step(clock: Clock, adaptive: bool) -> Any:
+    """Return the next step and whether it ends exactly at `t_bound`; no sliver is left before the bound."""
+    h = clock.h
+    if abs(h) > clock.h_max:
+        h = math.copysign(clock.h_max, h)
+    left = clock.t_bound - clock.t
     if abs(h) >= abs(left) * (1.0 - 1e-9):
         return left, True
     if adaptive and abs(h) > 0.5 * abs(left):
@@ -125,40 +262,40 @@ def bounded_step(clock: Any, adaptive: bool) -> Any:
 
 
 @hot
-def fixed_step(clock: Any, count: Any) -> Any:
-    """Return the step to the next point of the grid T_BASE + k H, so that times do not drift by rounding."""
+def fixed_step(clock: Clock, count: Count) -> Any:
+    """Return the step to the next point of the grid t_base + k h, so that times do not drift by rounding."""
     h, hit = bounded_step(clock, False)
     if hit:
         return h, True
-    if count[RESTART] == 1:
-        clock[T_BASE] = clock[T]
-        count[SINCE_BASE] = 0
-    count[SINCE_BASE] += 1
-    h = clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T]
-    if abs(h) < 1e-9 * abs(clock[H]):  # this point of the grid was the end of an earlier run
-        count[SINCE_BASE] += 1
-        h = clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T]
+    if count.restart == 1:
+        clock.t_base = clock.t
+        count.since_base = 0
+    count.since_base += 1
+    h = clock.t_base + count.since_base * clock.h - clock.t
+    if abs(h) < 1e-9 * abs(clock.h):  # this point of the grid was the end of an earlier run
+        count.since_base += 1
+        h = clock.t_base + count.since_base * clock.h - clock.t
     return h, False
 
 
 @hot
-def spoiled(frame: Any, clock: Any, count: Any, t: float) -> int:
-    """Undo a fixed step and report the first component of X that is not finite, if there is one."""
-    x, x_old = doubles(frame[X], count[N]), doubles(frame[X_OLD], count[N])
+def spoiled(frame: Frame, clock: Clock, count: Count, t: float) -> int:
+    """Undo a fixed step and report the first component of x that is not finite, if there is one."""
+    x, x_old = frame.x, frame.x_old
     bad = first_not_finite(x)
     if bad < 0:
         return 0
-    for i in range(count[N]):
+    for i in range(count.n):
         x[i] = x_old[i]
-    clock[T_BAD] = t
-    count[BAD] = bad
+    clock.t_bad = t
+    count.bad = bad
     return NOT_FINITE
 
 
 @hot
-def smallest_step(clock: Any) -> float:
+def smallest_step(clock: Clock) -> float:
     """Return the step size below which t + h loses its meaning."""
-    return max(4.0 * EPS * abs(clock[T]), TINY)
+    return max(4.0 * EPS * abs(clock.t), TINY)
 
 
 @hot
@@ -168,26 +305,26 @@ def weight(tol: Any, i: int, a: float, b: float) -> float:
 
 
 @hot
-def accept(clock: Any, count: Any, h: float, hit: bool) -> None:
+def accept(clock: Clock, count: Count, h: float, hit: bool) -> None:
     """Move the clock by h after a step was accepted."""
-    clock[T_OLD] = clock[T]
-    clock[T] = clock[T_BOUND] if hit else clock[T] + h
-    clock[H_USED] = h
-    count[STEPS] += 1
-    count[RESTART] = 0
+    clock.t_old = clock.t
+    clock.t = clock.t_bound if hit else clock.t + h
+    clock.h_used = h
+    count.steps += 1
+    count.restart = 0
 
 
 @jit
-def hermite(frame: Any, clock: Any, count: Any, f_old: Any, f_new: Any) -> None:
-    """Write the cubic with the values and slopes of both ends of the step into COEF."""
-    n = count[N]
-    x_old, x, coef = doubles(frame[X_OLD], n), doubles(frame[X], n), doubles(frame[COEF], 4 * n)
-    h = clock[H_USED]
+def hermite(frame: Frame, clock: Clock, count: Count, f_old: Any, f_new: Any) -> None:
+    """Write the cubic with the values and slopes of both ends of the step into `coef`."""
+    n = count.n
+    x_old, x, coef = frame.x_old, frame.x, frame.coef
+    h = clock.h_used
     for i in range(n):
         rise, start, end = x[i] - x_old[i], h * f_old[i], h * f_new[i]
         coef[i] = x_old[i]
         coef[n + i] = start
         coef[2 * n + i] = 3.0 * rise - 2.0 * start - end
         coef[3 * n + i] = start + end - 2.0 * rise
-    count[DEGREE] = 3
-    clock[CENTRE] = clock[T_OLD]
+    count.degree = 3
+    clock.centre = clock.t_old

@@ -21,39 +21,22 @@ from typing import Any
 import numpy as np
 
 from jourdain.errors import InputError
-from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.call import address as at
+from jourdain.native.call import call, doubles, integers
 from jourdain.native.kernel import hot, jit, kernel
+from jourdain.native.record import Address, Record
 from jourdain.solvers.linear.dense import lu_factor, lu_solve
 from jourdain.solvers.ode.frame import (
-    BAD,
-    BAD_STATUS,
-    CLOCK,
-    CONST,
     EPS,
-    FRESH,
-    H_USED,
-    INTS,
-    JAC_ARGS,
-    N_JAC,
-    N_LU,
-    N_RHS,
     NO_CONVERGENCE,
     NOT_FINITE,
-    REJECTED,
-    RESTART,
     RHS_FAILED,
-    SINCE_BASE,
     SINGULAR,
-    STAGE_T,
-    T_BAD,
-    TOL,
     UNDERFLOW,
-    WORK,
-    X_OLD,
-    F,
-    H,
-    T,
-    X,
+    Arguments,
+    Clock,
+    Count,
+    Frame,
     accept,
     bounded_step,
     evaluate_here,
@@ -63,7 +46,7 @@ from jourdain.solvers.ode.frame import (
     smallest_step,
     view,
     weight,
-)
+)  # fmt: skip
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.rotation import position_rates, quaternion_rate, tangent_column, turn
 
@@ -75,73 +58,131 @@ ACCURACY = 1e-8
 #: Constraint compliance relative to that of the bodies: removes the indeterminacy of redundant constraints.
 COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
 
-# Arguments of the residual: time, state, –, plan, pointers of the equations and of the tangent, quaternions.
-PLAN, EQUATIONS, TANGENT, QUATERNIONS, MASSLESS, ARGUMENTS = range(3, 9)
-# Entries of the plan.
-NQ, NV, NZ, M, HOLONOMIC, TURNS, EQUATIONS_ADDRESS, TANGENT_ADDRESS, OFFSETS = range(9)
-# Constants: order (for the first step), the scheme, compliance of constraints, whether the step adapts.
-ORDER, ALPHA_M, ALPHA_F, BETA, GAMMA, EPSILON, ADAPTS, CONSTANTS = range(8)
-# Integers: matrix usable, method started, differences of the last step known.
-USABLE, STARTED, KNOWN = range(3)
-# Arrays of the workspace, in order: sizes below.
-(
-    MEMORY,
-    A,
-    A1,
-    DIFFERENCE,
-    ACC,
-    THETA,
-    DA,
-    W,
-    W1,
-    RATE,
-    RATE1,
-    RATE_OLD,
-    DIFFERENCE_Z,
-    LAM,
-    SOFT,
-    STATE,
-    DX,
-    SLOPE_OLD,
-    SLOPE,
-    B,
-    DT,
-    MATRIX,
-) = range(22)
-PLAN_SIZE = OFFSETS + MATRIX + 2
-H_FACTORS, H_LAST, MEMORY_SIZE = 0, 1, 2
+
+class Plan(Record):
+    """Sizes of the problem, its compiled functions, and where the arrays of the workspace begin."""
+
+    nq: int
+    nv: int
+    nz: int
+    m: int
+    holonomic: int
+    turns: int
+    equations: Address
+    tangent: Address
+    memory: int
+    a: int
+    a1: int
+    difference: int
+    acc: int
+    theta: int
+    da: int
+    w: int
+    w1: int
+    rate: int
+    rate1: int
+    rate_old: int
+    difference_z: int
+    lam: int
+    soft: int
+    state: int
+    dx: int
+    slope_old: int
+    slope: int
+    b: int
+    dt: int
+    matrix: int
+    size: int
+
+
+class Equations(Record):
+    """Arguments of the equations of motion: addresses of t, x, u, v̇, λ, and of the residuals, ż and J."""
+
+    t: Address
+    x: Address
+    u: Address
+    a: Address
+    lam: Address
+    r: Address
+    e: Address
+    f: Address
+    J: Address
+
+
+class Tangent(Record):
+    """Arguments of their derivative in a direction."""
+
+    t: Address
+    x: Address
+    u: Address
+    a: Address
+    lam: Address
+    dx: Address
+    da: Address
+    dt: Address
+    dr: Address
+    de: Address
+    df: Address
+
+
+class Residual(Record):
+    """Arguments of the residual as the session hands them over."""
+
+    t: Address
+    x: Address
+    out: Address
+    plan: Plan
+    equations: Equations
+    tangent: Tangent
+    quaternions: Address
+    massless: Address
+
+
+class Scheme(Record):
+    """Constants: order (for the first step), the scheme, compliance of constraints, whether the step adapts."""
+
+    order: float
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+    epsilon: float
+    adapts: float
+
+
+class Flags(Record):
+    """Matrix usable, method started, differences of the last step known; pivots follow after a fourth word."""
+
+    usable: int
+    started: int
+    known: int
+
+
+class Memory(Record):
+    """Step of the factors, last step."""
+
+    h_factors: float
+    h_last: float
+
+
+#: Numbers that are kept at the beginning of the workspace.
+MEMORY_SIZE = Memory.struct.words
 
 
 @hot
-def _address(frame: Any, plan: Any, array: int) -> int:
-    return frame[WORK] + 8 * plan[OFFSETS + array]
-
-
-@hot
-def _array(frame: Any, plan: Any, array: int) -> Any:
-    """View of an array of the workspace."""
-    return doubles(_address(frame, plan, array), plan[OFFSETS + array + 1] - plan[OFFSETS + array])
-
-
-@hot
-def _whole(frame: Any, plan: Any, slot: int) -> Any:
-    """View of the state (q, v, z, v̇, λ) in a slot of the frame."""
-    return doubles(frame[slot], plan[NQ] + 2 * plan[NV] + plan[NZ] + plan[M])
-
-
-@hot
-def _plan(frame: Any) -> Any:
-    return integers(words(frame[JAC_ARGS], ARGUMENTS)[PLAN], PLAN_SIZE)
+def _turns(frame: Frame, plan: Plan) -> Any:
+    """First position and first velocity of every quaternion."""
+    return integers(Residual.at(frame.jac_args).quaternions, 2 * plan.turns + 1)
 
 
 @jit
-def _trial(frame: Any, plan: Any, turns: Any, h: float) -> None:
+def _trial(frame: Frame, plan: Plan, turns: Any, h: float) -> None:
     """The point (q₁, v₁, z₁) that belongs to the present v̇₁ and ż₁."""
-    nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
-    c, x, x1 = doubles(frame[CONST], CONSTANTS), _whole(frame, plan, X), _array(frame, plan, STATE)
-    a, a1, acc, theta = (_array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, ACC), _array(frame, plan, THETA))
-    w, w1, rate, rate1 = (_array(frame, plan, W), _array(frame, plan, W1), _array(frame, plan, RATE), _array(frame, plan, RATE1))
-    am, af, beta, gamma = c[ALPHA_M], c[ALPHA_F], c[BETA], c[GAMMA]
+    nq, nv, nz = plan.nq, plan.nv, plan.nz
+    c, x, x1 = Scheme.at(frame.constants), frame.x, frame.work[plan.state :]
+    a, a1, acc, theta = (frame.work[plan.a :], frame.work[plan.a1 :], frame.work[plan.acc :], frame.work[plan.theta :])
+    w, w1, rate, rate1 = (frame.work[plan.w :], frame.work[plan.w1 :], frame.work[plan.rate :], frame.work[plan.rate1 :])
+    am, af, beta, gamma = c.alpha_m, c.alpha_f, c.beta, c.gamma
     for i in range(nv):
         a1[i] = ((1.0 - af) * acc[i] + af * x[nq + nv + nz + i] - am * a[i]) / (1.0 - am)
         theta[i] = h * (x[nq + i] + h * ((0.5 - beta) * a[i] + beta * a1[i]))
@@ -151,7 +192,7 @@ def _trial(frame: Any, plan: Any, turns: Any, h: float) -> None:
         x1[nq + nv + i] = x[nq + nv + i] + h * ((1.0 - gamma) * w[i] + gamma * w1[i])
     iq, iv, k = 0, 0, 0
     while iq < nq:
-        if k < plan[TURNS] and turns[2 * k] == iq:
+        if k < plan.turns and turns[2 * k] == iq:
             turn(x, iq, theta[iv], theta[iv + 1], theta[iv + 2], x1)
             iq, iv, k = iq + 4, iv + 3, k + 1
         else:
@@ -160,63 +201,61 @@ def _trial(frame: Any, plan: Any, turns: Any, h: float) -> None:
 
 
 @jit
-def _evaluate(frame: Any, clock: Any, count: Any, plan: Any, t: float) -> int:
+def _evaluate(frame: Frame, clock: Clock, count: Count, plan: Plan, t: float) -> int:
     """The residuals at the trial point; 0 when they are finite."""
-    args = words(frame[JAC_ARGS], ARGUMENTS)
-    slots = words(args[EQUATIONS], 9)
-    clock[STAGE_T] = t
-    slots[0] = frame[CLOCK] + 8 * STAGE_T
-    slots[1], slots[3], slots[4] = _address(frame, plan, STATE), _address(frame, plan, ACC), _address(frame, plan, LAM)
-    count[N_RHS] += 1
-    status = call(plan[EQUATIONS_ADDRESS], args[EQUATIONS])
-    clock[T_BAD] = t
+    equations = Residual.at(frame.jac_args).equations
+    clock.stage_t = t
+    equations.t = Arguments.at(frame.rhs_args).t
+    equations.x, equations.a, equations.lam = at(frame.work[plan.state :]), at(frame.work[plan.acc :]), at(frame.work[plan.lam :])
+    count.n_rhs += 1
+    status = call(plan.equations, equations)
+    clock.t_bad = t
     if status != 0:
-        count[BAD_STATUS] = status
+        count.bad_status = status
         return RHS_FAILED
-    bad = first_not_finite(doubles(slots[5], plan[NV]))
+    bad = first_not_finite(doubles(equations.r, plan.nv))
     if bad >= 0:
-        count[BAD] = plan[NQ] + bad
+        count.bad = plan.nq + bad
         return NOT_FINITE
-    bad = first_not_finite(doubles(slots[7], plan[NZ]))
+    bad = first_not_finite(doubles(equations.f, plan.nz))
     if bad >= 0:
-        count[BAD] = plan[NQ] + plan[NV] + bad
+        count.bad = plan.nq + plan.nv + bad
         return NOT_FINITE
     return 0
 
 
 @jit
-def _column(frame: Any, plan: Any, column: int, h: float, by_v: float) -> int:
-    """Writes a column of the iteration matrix from the direction in DX and DA."""
-    nv, nz, m, mh = plan[NV], plan[NZ], plan[M], plan[HOLONOMIC]
+def _column(frame: Frame, plan: Plan, column: int, h: float, by_v: float) -> int:
+    """Writes a column of the iteration matrix from the direction in dx and da."""
+    nv, nz, m, mh = plan.nv, plan.nz, plan.m, plan.holonomic
     size = nv + nz + m
-    c, matrix = doubles(frame[CONST], CONSTANTS), _array(frame, plan, MATRIX)
-    args = words(frame[JAC_ARGS], ARGUMENTS)
-    slots = words(args[TANGENT], 11)
-    status = call(plan[TANGENT_ADDRESS], args[TANGENT])
-    dr, de, df = doubles(slots[8], nv), doubles(slots[9], m), doubles(slots[10], nz)
+    c, matrix = Scheme.at(frame.constants), frame.work[plan.matrix :]
+    tangent = Residual.at(frame.jac_args).tangent
+    status = call(plan.tangent, tangent)
+    dr, de, df = doubles(tangent.dr, nv), doubles(tangent.de, m), doubles(tangent.df, nz)
     for i in range(nv):
-        matrix[i * size + column] = c[BETA] * h * h * dr[i]
+        matrix[i * size + column] = c.beta * h * h * dr[i]
     for i in range(nz):
-        matrix[(nv + i) * size + column] = -h * c[GAMMA] * df[i]
+        matrix[(nv + i) * size + column] = -h * c.gamma * df[i]
     for i in range(m):
         matrix[(nv + nz + i) * size + column] = de[i] if i < mh else de[i] / by_v
     return status
 
 
 @jit
-def _assemble(frame: Any, plan: Any, turns: Any, h: float) -> int:
+def _assemble(frame: Frame, plan: Plan, turns: Any, h: float) -> int:
     """The iteration matrix at the trial point, column by column."""
-    nq, nv, nz, m = plan[NQ], plan[NV], plan[NZ], plan[M]
+    nq, nv, nz, m = plan.nq, plan.nv, plan.nz, plan.m
     size, state = nv + nz + m, nq + nv + nz
-    c, matrix, theta = doubles(frame[CONST], CONSTANTS), _array(frame, plan, MATRIX), _array(frame, plan, THETA)
-    dx, da, x1 = _array(frame, plan, DX), _array(frame, plan, DA), _array(frame, plan, STATE)
-    by_a, by_v = (1.0 - c[ALPHA_M]) / (h * h * c[BETA] * (1.0 - c[ALPHA_F])), c[GAMMA] / (h * c[BETA])
-    args = words(frame[JAC_ARGS], ARGUMENTS)
-    slots = words(args[TANGENT], 11)
-    slots[0] = frame[CLOCK] + 8 * STAGE_T
-    slots[1], slots[3], slots[4] = _address(frame, plan, STATE), _address(frame, plan, ACC), _address(frame, plan, LAM)
-    slots[5], slots[6], slots[7] = _address(frame, plan, DX), _address(frame, plan, DA), _address(frame, plan, DT)
-    _array(frame, plan, DT)[0] = 0.0
+    c, matrix, theta = Scheme.at(frame.constants), frame.work[plan.matrix :], frame.work[plan.theta :]
+    dx, da, x1 = frame.work[plan.dx :], frame.work[plan.da :], frame.work[plan.state :]
+    by_a, by_v = (1.0 - c.alpha_m) / (h * h * c.beta * (1.0 - c.alpha_f)), c.gamma / (h * c.beta)
+    args = Residual.at(frame.jac_args)
+    tangent = args.tangent
+    tangent.t = Arguments.at(frame.rhs_args).t
+    tangent.x, tangent.a, tangent.lam = at(frame.work[plan.state :]), at(frame.work[plan.acc :]), at(frame.work[plan.lam :])
+    tangent.dx, tangent.da, tangent.dt = at(frame.work[plan.dx :]), at(frame.work[plan.da :]), at(frame.work[plan.dt :])
+    frame.work[plan.dt :][0] = 0.0
     for i in range(state):
         dx[i] = 0.0
     for i in range(nv):
@@ -224,7 +263,7 @@ def _assemble(frame: Any, plan: Any, turns: Any, h: float) -> int:
     status = 0
     iq, iv, k = 0, 0, 0
     while iq < nq:
-        turned = k < plan[TURNS] and turns[2 * k] == iq
+        turned = k < plan.turns and turns[2 * k] == iq
         for j in range(3 if turned else 1):
             if turned:
                 wx, wy, wz = tangent_column(theta, iv, j)
@@ -241,16 +280,15 @@ def _assemble(frame: Any, plan: Any, turns: Any, h: float) -> int:
         dx[nq + nv + j] = 1.0
         status |= _column(frame, plan, nv + j, h, by_v)
         dx[nq + nv + j] = 0.0
-        matrix[(nv + j) * size + nv + j] += (1.0 - c[ALPHA_M]) / (1.0 - c[ALPHA_F])
-    J, soft = doubles(words(args[EQUATIONS], 9)[8], m * nv), _array(frame, plan, SOFT)
-    massless = integers(args[MASSLESS], nv)
+        matrix[(nv + j) * size + nv + j] += (1.0 - c.alpha_m) / (1.0 - c.alpha_f)
+    J, soft, massless = doubles(args.equations.J, m * nv), frame.work[plan.soft :], integers(args.massless, nv)
     for k in range(m):
         column = nv + nz + k
         for i in range(size):
             matrix[i * size + column] = 0.0
         for i in range(nv):
             matrix[i * size + column] = -J[k * nv + i]
-        soft[k] = matrix[column * size + column] = _compliance(J, matrix, massless, k, nv, size, c[EPSILON])
+        soft[k] = matrix[column * size + column] = _compliance(J, matrix, massless, k, nv, size, c.epsilon)
     return status
 
 
@@ -265,24 +303,24 @@ def _compliance(J: Any, matrix: Any, massless: Any, k: int, nv: int, size: int, 
 
 
 @jit
-def _correct(frame: Any, plan: Any, pivots: Any, h: float) -> float:
+def _correct(frame: Frame, plan: Plan, pivots: Any, h: float) -> float:
     """One Newton correction of v̇₁, ż₁ and λ₁; its size over the accuracy wanted."""
-    nq, nv, nz, m, mh = plan[NQ], plan[NV], plan[NZ], plan[M], plan[HOLONOMIC]
-    c, b, x = doubles(frame[CONST], CONSTANTS), _array(frame, plan, B), _whole(frame, plan, X)
+    nq, nv, nz, m, mh = plan.nq, plan.nv, plan.nz, plan.m, plan.holonomic
+    c, b, x = Scheme.at(frame.constants), frame.work[plan.b :], frame.x
     size = nv + nz + m
-    slots = words(words(frame[JAC_ARGS], ARGUMENTS)[EQUATIONS], 9)
-    r, e, f = doubles(slots[5], nv), doubles(slots[6], m), doubles(slots[7], nz)
-    acc, rate1, lam = _array(frame, plan, ACC), _array(frame, plan, RATE1), _array(frame, plan, LAM)
-    scale, by_v = c[BETA] * h * h, c[GAMMA] / (h * c[BETA])
-    matrix, soft = _array(frame, plan, MATRIX), _array(frame, plan, SOFT)
+    equations = Residual.at(frame.jac_args).equations
+    r, e, f = doubles(equations.r, nv), doubles(equations.e, m), doubles(equations.f, nz)
+    acc, rate1, lam = frame.work[plan.acc :], frame.work[plan.rate1 :], frame.work[plan.lam :]
+    scale, by_v = c.beta * h * h, c.gamma / (h * c.beta)
+    matrix, soft = frame.work[plan.matrix :], frame.work[plan.soft :]
     for i in range(nv):
         b[i] = -scale * r[i]
     for i in range(nz):
-        b[nv + i] = -h * c[GAMMA] * (rate1[i] - f[i])
+        b[nv + i] = -h * c.gamma * (rate1[i] - f[i])
     for i in range(m):
         b[nv + nz + i] = -((e[i] if i < mh else e[i] / by_v) + soft[i] * scale * lam[i])
     lu_solve(matrix, size, pivots, b)
-    ratio = (1.0 - c[ALPHA_M]) / (1.0 - c[ALPHA_F])
+    ratio = (1.0 - c.alpha_m) / (1.0 - c.alpha_f)
     largest = 0.0
     for i in range(nv):
         acc[i] += b[i] * ratio / scale
@@ -296,33 +334,32 @@ def _correct(frame: Any, plan: Any, pivots: Any, h: float) -> float:
     for i in range(nv):
         result = max(result, abs(b[i]) / wanted)
     for i in range(nz):
-        rate1[i] += b[nv + i] * ratio / (h * c[GAMMA])
+        rate1[i] += b[nv + i] * ratio / (h * c.gamma)
         result = max(result, abs(b[nv + i]) / (ACCURACY * h * abs(rate1[i]) + 64.0 * EPS * max(abs(x[nq + nv + i]), 1e-3)))
     return result
 
 
 @jit
-def _solve(frame: Any, clock: Any, count: Any, plan: Any, h: float) -> int:
+def _solve(frame: Frame, clock: Clock, count: Count, plan: Plan, h: float) -> int:
     """Newton's method for one step; the matrix is renewed when convergence is slow."""
-    args = words(frame[JAC_ARGS], ARGUMENTS)
-    turns, ints = integers(args[QUATERNIONS], 2 * plan[TURNS] + 1), integers(frame[INTS], 4)
-    unknowns = plan[NV] + plan[NZ] + plan[M]
-    pivots, memory = integers(frame[INTS] + 32, unknowns), _array(frame, plan, MEMORY)
+    turns, flags = _turns(frame, plan), Flags.at(frame.ints)
+    unknowns = plan.nv + plan.nz + plan.m
+    pivots, memory = frame.ints[4:], Memory.at(frame.work[plan.memory :])
     last, taken = 0.0, 0
     for k in range(ITERATIONS):
         _trial(frame, plan, turns, h)
-        status = _evaluate(frame, clock, count, plan, clock[T] + h)
+        status = _evaluate(frame, clock, count, plan, clock.t + h)
         if status != 0:
             return status
-        if ints[USABLE] == 0 or abs(memory[H_FACTORS] - h) > 1e-9 * abs(h):
-            count[N_JAC] += 1
-            count[N_LU] += 1
+        if flags.usable == 0 or abs(memory.h_factors - h) > 1e-9 * abs(h):
+            count.n_jac += 1
+            count.n_lu += 1
             if _assemble(frame, plan, turns, h) != 0:
                 return RHS_FAILED
-            if lu_factor(_array(frame, plan, MATRIX), unknowns, pivots) != 0:
-                ints[USABLE] = 0
+            if lu_factor(frame.work[plan.matrix :], unknowns, pivots) != 0:
+                flags.usable = 0
                 return SINGULAR
-            ints[USABLE], memory[H_FACTORS], taken = 1, h, 0
+            flags.usable, memory.h_factors, taken = 1, h, 0
         size = _correct(frame, plan, pivots, h)
         taken += 1
         if not math.isfinite(size):
@@ -330,47 +367,47 @@ def _solve(frame: Any, clock: Any, count: Any, plan: Any, h: float) -> int:
         ratio = size / last if k > 0 else 1.0
         if size <= 1.0 or (k > 0 and ratio < 1.0 and ratio / (1.0 - ratio) * size <= 0.5) or (k > 3 and size < 1e3 and ratio > 0.5):
             if taken > 5:
-                ints[USABLE] = 0
+                flags.usable = 0
             _trial(frame, plan, turns, h)
             return 0
         if k > 0 and ratio > 0.3:
-            ints[USABLE] = 0
+            flags.usable = 0
         last = size
     return NO_CONVERGENCE
 
 
 @jit
-def _start(frame: Any, clock: Any, count: Any, plan: Any) -> int:
+def _start(frame: Frame, clock: Clock, count: Count, plan: Plan) -> int:
     """Accelerations consistent with the state, at the beginning and after every jump."""
-    nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
-    ints = integers(frame[INTS], 4)
+    nq, nv, nz = plan.nq, plan.nv, plan.nz
+    flags = Flags.at(frame.ints)
     status = evaluate_here(frame, clock, count)
     if status != 0:
         return status
     f, x, a, w, rate = (
-        _whole(frame, plan, F),
-        _whole(frame, plan, X),
-        _array(frame, plan, A),
-        _array(frame, plan, W),
-        _array(frame, plan, RATE),
+        frame.f,
+        frame.x,
+        frame.work[plan.a :],
+        frame.work[plan.w :],
+        frame.work[plan.rate :],
     )
     for i in range(nv):
         x[nq + nv + nz + i] = a[i] = f[nq + i]
     for i in range(nz):
         rate[i] = w[i] = f[nq + nv + i]
-    ints[STARTED], ints[KNOWN] = 1, 0
-    _array(frame, plan, MEMORY)[H_LAST] = 0.0
+    flags.started, flags.known = 1, 0
+    Memory.at(frame.work[plan.memory :]).h_last = 0.0
     return 0
 
 
 @jit
-def _prepare(frame: Any, plan: Any, h: float) -> None:
+def _prepare(frame: Frame, plan: Plan, h: float) -> None:
     """The guess of the step, and a₀ moved to the instant t₀ + (α_m − α_f) h where this step size wants it."""
-    nq, nv, nz, m = plan[NQ], plan[NV], plan[NZ], plan[M]
-    x, memory = _whole(frame, plan, X), _array(frame, plan, MEMORY)
-    a, acc, lam = _array(frame, plan, A), _array(frame, plan, ACC), _array(frame, plan, LAM)
-    w, rate, rate1 = _array(frame, plan, W), _array(frame, plan, RATE), _array(frame, plan, RATE1)
-    ratio = h / memory[H_LAST] if memory[H_LAST] != 0.0 else 1.0
+    nq, nv, nz, m = plan.nq, plan.nv, plan.nz, plan.m
+    x, memory = frame.x, Memory.at(frame.work[plan.memory :])
+    a, acc, lam = frame.work[plan.a :], frame.work[plan.acc :], frame.work[plan.lam :]
+    w, rate, rate1 = frame.work[plan.w :], frame.work[plan.rate :], frame.work[plan.rate1 :]
+    ratio = h / memory.h_last if memory.h_last != 0.0 else 1.0
     for i in range(nv):
         acc[i] = x[nq + nv + nz + i]
         a[i] = acc[i] + ratio * (a[i] - acc[i])
@@ -379,29 +416,29 @@ def _prepare(frame: Any, plan: Any, h: float) -> None:
         w[i] = rate[i] + ratio * (w[i] - rate[i])
     for i in range(m):
         lam[i] = x[nq + 2 * nv + nz + i]
-    memory[H_LAST] = h
+    memory.h_last = h
 
 
 @jit
-def _error(frame: Any, plan: Any, turns: Any, h: float, known: bool) -> float:
+def _error(frame: Frame, plan: Plan, turns: Any, h: float, known: bool) -> float:
     """The local error over its tolerance from the leading terms of its expansion in h."""
-    nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
-    c, x = doubles(frame[CONST], CONSTANTS), _whole(frame, plan, X)
-    tol = doubles(frame[TOL], x.size + 1)
-    a, a1, old = _array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, DIFFERENCE)
+    nq, nv, nz = plan.nq, plan.nv, plan.nz
+    c, x = Scheme.at(frame.constants), frame.x
+    tol = frame.tol
+    a, a1, old = frame.work[plan.a :], frame.work[plan.a1 :], frame.work[plan.difference :]
     w, w1, old_z, x1 = (
-        _array(frame, plan, W),
-        _array(frame, plan, W1),
-        _array(frame, plan, DIFFERENCE_Z),
-        _array(frame, plan, STATE),
+        frame.work[plan.w :],
+        frame.work[plan.w1 :],
+        frame.work[plan.difference_z :],
+        frame.work[plan.state :],
     )
-    shift = c[ALPHA_M] - c[ALPHA_F]
-    by_q = abs(0.5 * shift + c[BETA] - 1.0 / 6.0)
-    by_v = abs(0.5 * shift * shift + c[GAMMA] * (shift + 0.5) - 1.0 / 6.0)
+    shift = c.alpha_m - c.alpha_f
+    by_q = abs(0.5 * shift + c.beta - 1.0 / 6.0)
+    by_v = abs(0.5 * shift * shift + c.gamma * (shift + 0.5) - 1.0 / 6.0)
     total = 0.0
     iq, iv, k = 0, 0, 0
     while iq < nq:
-        turned = k < plan[TURNS] and turns[2 * k] == iq
+        turned = k < plan.turns and turns[2 * k] == iq
         for j in range(3 if turned else 1):
             scale = weight(tol, iq, 1.0, 1.0) if turned else weight(tol, iq, x[iq], x1[iq])
             total = max(total, by_q * h * h * abs(a1[iv + j] - a[iv + j]) / scale)
@@ -417,13 +454,13 @@ def _error(frame: Any, plan: Any, turns: Any, h: float, known: bool) -> float:
 
 
 @jit
-def _take(frame: Any, clock: Any, count: Any, plan: Any, h: float, hit: bool) -> None:
+def _take(frame: Frame, clock: Clock, count: Count, plan: Plan, h: float, hit: bool) -> None:
     """Moves to the new point."""
-    nq, nv, nz, m = plan[NQ], plan[NV], plan[NZ], plan[M]
-    x, x_old, x1 = _whole(frame, plan, X), _whole(frame, plan, X_OLD), _array(frame, plan, STATE)
-    a, a1, acc, lam = (_array(frame, plan, A), _array(frame, plan, A1), _array(frame, plan, ACC), _array(frame, plan, LAM))
-    w, w1, rate, rate1 = (_array(frame, plan, W), _array(frame, plan, W1), _array(frame, plan, RATE), _array(frame, plan, RATE1))
-    rate_old, old, old_z = _array(frame, plan, RATE_OLD), _array(frame, plan, DIFFERENCE), _array(frame, plan, DIFFERENCE_Z)
+    nq, nv, nz, m = plan.nq, plan.nv, plan.nz, plan.m
+    x, x_old, x1 = frame.x, frame.x_old, frame.work[plan.state :]
+    a, a1, acc, lam = (frame.work[plan.a :], frame.work[plan.a1 :], frame.work[plan.acc :], frame.work[plan.lam :])
+    w, w1, rate, rate1 = (frame.work[plan.w :], frame.work[plan.w1 :], frame.work[plan.rate :], frame.work[plan.rate1 :])
+    rate_old, old, old_z = frame.work[plan.rate_old :], frame.work[plan.difference :], frame.work[plan.difference_z :]
     for i in range(x.size):
         x_old[i] = x[i]
     for i in range(nq + nv + nz):
@@ -436,24 +473,23 @@ def _take(frame: Any, clock: Any, count: Any, plan: Any, h: float, hit: bool) ->
         rate_old[i], rate[i], w[i] = rate[i], rate1[i], w1[i]
     for i in range(m):
         x[nq + 2 * nv + nz + i] = lam[i]
-    integers(frame[INTS], 4)[KNOWN] = 1
+    Flags.at(frame.ints).known = 1
     accept(clock, count, h, hit)
-    count[FRESH] = 0
+    count.fresh = 0
 
 
 @kernel
 def step(address: int) -> int:
     """Take one accepted step; a step that does not converge is halved."""
     frame, clock, count = view(address)
-    plan, ints = _plan(frame), integers(frame[INTS], 4)
-    args = words(frame[JAC_ARGS], ARGUMENTS)
-    turns = integers(args[QUATERNIONS], 2 * plan[TURNS] + 1)
-    adapts = doubles(frame[CONST], CONSTANTS)[ADAPTS] != 0.0
+    plan, flags = Residual.at(frame.jac_args).plan, Flags.at(frame.ints)
+    turns = _turns(frame, plan)
+    adapts = Scheme.at(frame.constants).adapts != 0.0
     if adapts:
         h, hit = bounded_step(clock, True)
     else:
         h, hit = fixed_step(clock, count)
-    if ints[STARTED] == 0 or count[RESTART] == 1:
+    if flags.started == 0 or count.restart == 1:
         status = _start(frame, clock, count, plan)
         if status != 0:
             return status
@@ -463,24 +499,24 @@ def step(address: int) -> int:
         status = _solve(frame, clock, count, plan, h)
         error = 0.0
         if status == 0 and adapts:
-            error = _error(frame, plan, turns, h, ints[KNOWN] == 1)
+            error = _error(frame, plan, turns, h, flags.known == 1)
         if status == 0 and error <= 1.0:
             break
-        count[REJECTED] += 1
-        ints[USABLE] = 0 if status != 0 else ints[USABLE]
+        count.rejected += 1
+        flags.usable = 0 if status != 0 else flags.usable
         factor = 0.5 if status != 0 or not math.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / 3.0))
         if not adapts and h == planned and not hit:
-            count[SINCE_BASE] -= 1  # the grid point is still to be reached
+            count.since_base -= 1  # the grid point is still to be reached
         h, hit = h * factor, False
-        if abs(h) < smallest_step(clock) or (not adapts and abs(h) < 1e-5 * abs(planned)) or (status != 0 and count[BAD_STATUS] < 0):
+        if abs(h) < smallest_step(clock) or (not adapts and abs(h) < 1e-5 * abs(planned)) or (status != 0 and count.bad_status < 0):
             return status if status != 0 else UNDERFLOW
     _take(frame, clock, count, plan, h, hit)
     if adapts:
         factor = min(3.0, 0.9 * max(error, 1e-6) ** (-1.0 / 3.0))
         wanted = h if 0.9 < factor < 1.3 else h * factor  # an equal step keeps the factorised matrix
-        cut = h == planned and abs(h) < abs(clock[H])
-        if not cut or factor < 0.9 or abs(wanted) > abs(clock[H]):
-            clock[H] = wanted
+        cut = h == planned and abs(h) < abs(clock.h)
+        if not cut or factor < 0.9 or abs(wanted) > abs(clock.h):
+            clock.h = wanted
     return 0
 
 
@@ -488,20 +524,19 @@ def step(address: int) -> int:
 def dense(address: int) -> int:
     """Cubics through positions, velocities and states with their rates; accelerations and multipliers are linear."""
     frame, clock, count = view(address)
-    plan = _plan(frame)
-    nq, nv, nz = plan[NQ], plan[NV], plan[NZ]
-    args = words(frame[JAC_ARGS], ARGUMENTS)
-    turns = integers(args[QUATERNIONS], 2 * plan[TURNS] + 1)
-    x, x_old = _whole(frame, plan, X), _whole(frame, plan, X_OLD)
-    old, new = _array(frame, plan, SLOPE_OLD), _array(frame, plan, SLOPE)
-    rate_old, rate = _array(frame, plan, RATE_OLD), _array(frame, plan, RATE)
-    position_rates(nq, plan[TURNS], turns, x_old, x_old[nq:], old)
-    position_rates(nq, plan[TURNS], turns, x, x[nq:], new)
+    plan = Residual.at(frame.jac_args).plan
+    nq, nv, nz = plan.nq, plan.nv, plan.nz
+    turns = _turns(frame, plan)
+    x, x_old = frame.x, frame.x_old
+    old, new = frame.work[plan.slope_old :], frame.work[plan.slope :]
+    rate_old, rate = frame.work[plan.rate_old :], frame.work[plan.rate :]
+    position_rates(nq, plan.turns, turns, x_old, x_old[nq:], old)
+    position_rates(nq, plan.turns, turns, x, x[nq:], new)
     for i in range(nv):
         old[nq + i], new[nq + i] = x_old[nq + nv + nz + i], x[nq + nv + nz + i]
     for i in range(nz):
         old[nq + nv + i], new[nq + nv + i] = rate_old[i], rate[i]
-    h = clock[H_USED]
+    h = clock.h_used
     for i in range(nq + nv + nz, x.size):
         old[i] = new[i] = (x[i] - x_old[i]) / h
     hermite(frame, clock, count, old, new)
@@ -531,26 +566,27 @@ def coefficients(name: str, rho: float = 0.8) -> tuple[float, float, float, floa
     return alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma
 
 
-def make_plan(nq: int, nv: int, nz: int, rows: int, holonomic: int, turns: int) -> np.ndarray:
-    """The integer plan the kernels read; addresses are filled in by the caller."""
-    plan = np.zeros(PLAN_SIZE, dtype=np.int64)
-    plan[:EQUATIONS_ADDRESS] = nq, nv, nz, rows, holonomic, turns
+def make_plan(nq: int, nv: int, nz: int, rows: int, holonomic: int, turns: int) -> Plan:
+    """The plan the kernels read; addresses are filled in by the caller."""
+    plan = Plan(nq=nq, nv=nv, nz=nz, m=rows, holonomic=holonomic, turns=turns)
     unknowns, whole = nv + nz + rows, nq + 2 * nv + nz + rows
     sizes = [MEMORY_SIZE, *[nv] * 6, *[nz] * 6, *[rows] * 2, *[nq + nv + nz] * 2, *[whole] * 2, unknowns, 1, unknowns * unknowns]
-    plan[OFFSETS + 1 : OFFSETS + 1 + len(sizes)] = np.cumsum(sizes)
+    names = list(Plan.struct.fields)
+    for name, end in zip(names[names.index("memory") + 1 :], np.cumsum(sizes), strict=True):
+        setattr(plan, name, end)
     return plan
 
 
 def method(
-    name: str = "generalized-alpha", rho: float = 0.8, plan: np.ndarray | None = None, *, adaptive: bool = False, redundant: bool = False
+    name: str = "generalized-alpha", rho: float = 0.8, plan: Plan | None = None, *, adaptive: bool = False, redundant: bool = False
 ) -> Method:
     """The method for a plan of sizes; ``redundant`` says that some constraints repeat others."""
     if plan is None:
         raise InputError(f"method '{name}' works on the equations of a mechanism: use it through System.simulate")
     epsilon = COMPLIANCE_REDUNDANT if redundant else COMPLIANCE
-    unknowns = int(plan[NV] + plan[NZ] + plan[M])
+    unknowns, size = plan.nv + plan.nz + plan.m, plan.size
     return Method(
         name=name, order=2, adaptive=adaptive, step=step.address, dense=dense.address,
         constants=np.array([2.0, *coefficients(name, rho), epsilon, float(adaptive)]),
-        work=lambda n: int(plan[OFFSETS + MATRIX + 1]), integer_work=lambda n: unknowns, degree=3, needs_jacobian=True, stiff=True,
+        work=lambda n: size, integer_work=lambda n: unknowns, degree=3, needs_jacobian=True, stiff=True,
     )  # fmt: skip

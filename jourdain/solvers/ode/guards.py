@@ -9,72 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
-from jourdain.solvers.ode.frame import (
-    BEGIN,
-    DIRECTION,
-    EPS,
-    ERROR_OLD,
-    EVENT,
-    EVENT_T,
-    EVENT_WHICH,
-    EVENT_X,
-    FRESH,
-    GUARDS,
-    H_USED,
-    N_EVENTS,
-    PROBE,
-    PROGRESS,
-    PROJECT,
-    RESTART,
-    SELF,
-    SIGN,
-    STEP,
-    STEPS,
-    T_BOUND,
-    T_EVENT,
-    T_LAST,
-    T_OLD,
-    TERMINAL,
-    WATCH,
-    X_OLD,
-    ZENO,
-    G,
-    H,
-    N,
-    T,
-    X,
-    view,
-)
-from jourdain.solvers.ode.progress import (
-    ACTION,
-    ACTION_ARGS,
-    ARM,
-    ASKS_PYTHON,
-    EVENTS,
-    FIRED,
-    FORGET,
-    GUARD,
-    GUARD_ARGS,
-    GUARD_ROW,
-    HAVE_DENSE,
-    LAST_FIRED,
-    MODE,
-    N_GUARDS,
-    OFFSET,
-    PROBES,
-    PROGRESS_SIZE,
-    RECORD_ONLY,
-    RESTEP,
-    SCAN,
-    STOPS_THERE,
-    TASK,
-    WATCHED,
-    ZENO_RUN,
-    hook,
-    point,
-)
+from jourdain.solvers.ode.frame import EPS, EVENT, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
+from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
 
 CLOSE_EVENTS = 1e-8
 UNRESOLVED_EVENTS = 1e-11
@@ -84,34 +22,31 @@ APPROACH = 1e-7
 
 
 @jit
-def _guards(frame: Any, clock: Any, count: Any, progress: Any, t: float, x: int, which: int) -> int:
-    """Evaluate the guards at (t, x) into G; all of them when `which` is negative."""
-    table = words(frame[GUARDS], GUARD_ROW * progress[N_GUARDS])
-    for e in range(progress[N_GUARDS]):
+def _guards(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float, x: Any, which: int) -> int:
+    """Evaluate the guards at (t, x) into `g`: all of them when `which` is negative, else that one behind them."""
+    for e in range(len(frame.guards)):
         if which < 0 or which == e:
-            row = GUARD_ROW * e
-            out = frame[G] + 8 * table[row + OFFSET]
-            if which >= 0:
-                out += 8 * progress[WATCHED]
-            status = hook(frame, clock, count, table[row + GUARD], table[row + GUARD_ARGS], t, x, out)
+            guard = frame.guards[e]
+            out = frame.g[guard.offset + (0 if which < 0 else len(frame.watch)) :]
+            status = hook(frame, clock, count, guard.function, guard.args, t, x, out)
             if status != 0:
                 return status
     return 0
 
 
 @jit
-def _guard_at(frame: Any, clock: Any, count: Any, progress: Any, c: int, t: float) -> float:
+def _guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, t: float) -> float:
     """Return guard component c at time t of the last step; NaN if it cannot be had."""
-    event = integers(frame[WATCH], 2 * progress[WATCHED])[2 * c + 1]
+    event = frame.watch[c].event
     if point(frame, clock, count, progress, t) != 0:
         return math.nan
-    if _guards(frame, clock, count, progress, t, frame[PROBE], event) != 0:
+    if _guards(frame, clock, count, progress, t, frame.probe, event) != 0:
         return math.nan
-    return doubles(frame[G], 2 * progress[WATCHED])[progress[WATCHED] + c]
+    return frame.g[len(frame.watch) + c]
 
 
 @jit
-def _side_after(frame: Any, clock: Any, count: Any, progress: Any, c: int, lo: float, hi: float) -> Any:
+def _side_after(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float) -> Any:
     """Return the side to which guard c leaves zero after lo, and a time when it is there (0 if it stays)."""
     start = _guard_at(frame, clock, count, progress, c, lo)
     for k in range(44, 0, -4):
@@ -123,11 +58,11 @@ def _side_after(frame: Any, clock: Any, count: Any, progress: Any, c: int, lo: f
 
 
 @jit
-def _root(frame: Any, clock: Any, count: Any, progress: Any, c: int, side: int, a: float, b: float, gb: float) -> float:
+def _root(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, a: float, b: float, gb: float) -> float:
     """Return the first representable time past the zero of guard c in [a, b] by safeguarded secants."""
     ga = _guard_at(frame, clock, count, progress, c, a)
     for k in range(200):
-        gap = 0.5 * max(4.0 * EPS * max(abs(a), abs(b)), 1e-15 * abs(clock[H_USED]))
+        gap = 0.5 * max(4.0 * EPS * max(abs(a), abs(b)), 1e-15 * abs(clock.h_used))
         if abs(b - a) <= 2.0 * gap:
             break
         middle = a + 0.5 * (b - a)
@@ -149,16 +84,15 @@ def _root(frame: Any, clock: Any, count: Any, progress: Any, c: int, side: int, 
 
 
 @jit
-def _earliest(frame: Any, clock: Any, count: Any, progress: Any, lo: float, hi: float) -> Any:
+def _earliest(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: float, hi: float) -> Any:
     """Return the guard component that crosses zero first in (lo, hi], when, and from which side; -1 if none."""
-    m = progress[WATCHED]
-    watch, sign, g = integers(frame[WATCH], 2 * m), integers(frame[SIGN], m), doubles(frame[G], 2 * m)
+    watch, sign, g = frame.watch, frame.sign, frame.g
     found, until, found_side = -1, hi, 0
-    for c in range(m):
+    for c in range(len(watch)):
         side, left = sign[c], lo
         if side == 0:
             side, left = _side_after(frame, clock, count, progress, c, lo, until)
-        if side == 0 or (watch[2 * c] != 0 and watch[2 * c] != -side):
+        if side == 0 or (watch[c].direction != 0 and watch[c].direction != -side):
             continue
         value = g[c] if until == hi else _guard_at(frame, clock, count, progress, c, until)
         if value * side <= 0.0:
@@ -168,59 +102,58 @@ def _earliest(frame: Any, clock: Any, count: Any, progress: Any, lo: float, hi: 
 
 
 @jit
-def _record_event(frame: Any, clock: Any, count: Any, progress: Any, c: int, t: float) -> int:
+def _record_event(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, t: float) -> int:
     """Append an event with the state before it."""
-    n, k = count[N], progress[EVENTS]
-    watch = integers(frame[WATCH], 2 * progress[WATCHED])
+    n, k = count.n, progress.events
     status = point(frame, clock, count, progress, t)
     if status != 0:
         return status
-    event = watch[2 * c + 1]
-    which = integers(frame[EVENT_WHICH] + 16 * k, 2)
+    event = frame.watch[c].event
+    which = frame.event_which[2 * k :]
     which[0] = event
-    which[1] = c - words(frame[GUARDS], GUARD_ROW * progress[N_GUARDS])[GUARD_ROW * event + OFFSET]
-    doubles(frame[EVENT_T] + 8 * k, 1)[0] = t
-    probe, kept = doubles(frame[PROBE], n), doubles(frame[EVENT_X] + 16 * n * k, 2 * n)
+    which[1] = c - frame.guards[event].offset
+    frame.event_t[k] = t
+    probe, kept = frame.probe, frame.event_x[k]
     for i in range(n):
         kept[i] = probe[i]
         kept[n + i] = probe[i]
-    progress[EVENTS] = k + 1
-    count[N_EVENTS] += 1
+    progress.events = k + 1
+    count.n_events += 1
     return 0
 
 
 @jit
-def _step_to(frame: Any, clock: Any, count: Any, progress: Any, t: float) -> int:
+def _step_to(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> int:
     """Repeat the last step from its start, but only as far as t, and evaluate the guards there."""
-    n, bound, proposed, error = count[N], clock[T_BOUND], clock[H], clock[ERROR_OLD]
-    x, x_old = doubles(frame[X], n), doubles(frame[X_OLD], n)
+    n, bound, proposed, error = count.n, clock.t_bound, clock.h, clock.error_old
+    x, x_old = frame.x, frame.x_old
     for i in range(n):
         x[i] = x_old[i]
-    clock[T], clock[T_BOUND], clock[H] = clock[T_OLD], t, t - clock[T_OLD]
-    count[FRESH] = 0
-    count[RESTART] = 1
-    status = call(frame[STEP], frame[SELF])
-    clock[T_BOUND], clock[H], clock[ERROR_OLD] = bound, proposed, error
-    count[STEPS] -= 1
-    progress[HAVE_DENSE] = 0
-    if status == 0 and frame[PROJECT] != 0:
-        status = hook(frame, clock, count, frame[PROJECT], frame[PROJECT + 1], clock[T], frame[X], frame[X])
-        count[FRESH] = 0
+    clock.t, clock.t_bound, clock.h = clock.t_old, t, t - clock.t_old
+    count.fresh = 0
+    count.restart = 1
+    status = call(frame.step, frame)
+    clock.t_bound, clock.h, clock.error_old = bound, proposed, error
+    count.steps -= 1
+    progress.have_dense = 0
+    if status == 0 and frame.project != 0:
+        status = hook(frame, clock, count, frame.project, frame.project_args, clock.t, frame.x, frame.x)
+        count.fresh = 0
     if status == 0:
-        status = _guards(frame, clock, count, progress, clock[T], frame[X], -1)
+        status = _guards(frame, clock, count, progress, clock.t, frame.x, -1)
     return status
 
 
 @jit
-def _approach(frame: Any, clock: Any, count: Any, progress: Any, c: int, side: int) -> int:
+def _approach(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int) -> int:
     """End the step just before the event, so that no stage looks beyond it, and extrapolate over the tiny rest.
 
     A law may be discontinuous at the event. If the shorter step ends well before it, that is left to the next step.
     """
-    start, g = clock[T_OLD], doubles(frame[G], progress[WATCHED])
-    sign = integers(frame[SIGN], progress[WATCHED])
+    start, g = clock.t_old, frame.g
+    sign = frame.sign
     for _ in range(4):
-        t = clock[T_EVENT]
+        t = clock.t_event
         if abs(t - start) <= 64.0 * EPS * abs(t):
             return 0
         margin = math.copysign(max(APPROACH * abs(t - start), 8.0 * EPS * abs(t)), t - start)
@@ -231,48 +164,47 @@ def _approach(frame: Any, clock: Any, count: Any, progress: Any, c: int, side: i
             break
         left = start
         if sign[c] == 0:
-            left = _side_after(frame, clock, count, progress, c, start, clock[T])[1]
-        clock[T_EVENT] = _root(frame, clock, count, progress, c, side, left, clock[T], g[c])
+            left = _side_after(frame, clock, count, progress, c, start, clock.t)[1]
+        clock.t_event = _root(frame, clock, count, progress, c, side, left, clock.t, g[c])
     else:
         return 0
-    end = clock[T]
+    end = clock.t
     for _ in range(12):
         beyond = end + margin
         value = _guard_at(frame, clock, count, progress, c, beyond)
-        if value * side <= 0.0 and (clock[T_BOUND] - beyond) * clock[DIRECTION] >= 0.0:
-            clock[T_EVENT] = _root(frame, clock, count, progress, c, side, end, beyond, value)
+        if value * side <= 0.0 and (clock.t_bound - beyond) * clock.direction >= 0.0:
+            clock.t_event = _root(frame, clock, count, progress, c, side, end, beyond, value)
             return 0
         margin *= 2.0
-    progress[FIRED] = -1
-    for k in range(progress[WATCHED]):
+    progress.fired = -1
+    for k in range(len(frame.watch)):
         if g[k] != 0.0:
             sign[k] = 1 if g[k] > 0.0 else -1
     return 0
 
 
 @jit
-def _scan(frame: Any, clock: Any, count: Any, progress: Any) -> int:
-    """Look for events in the last step; FIRED becomes the component at which the step must be cut, or stays -1."""
-    m, pieces, lo = progress[WATCHED], progress[PROBES] + 1, clock[T_OLD]
-    sign, g, watch = integers(frame[SIGN], m), doubles(frame[G], 2 * m), integers(frame[WATCH], 2 * m)
-    table = words(frame[GUARDS], GUARD_ROW * progress[N_GUARDS])
+def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
+    """Look for events in the last step; `fired` becomes the component at which the step must be cut, or stays -1."""
+    m, pieces, lo = len(frame.watch), progress.probes + 1, clock.t_old
+    sign, g, watch = frame.sign, frame.g, frame.watch
     for k in range(pieces):
-        hi = clock[T]
+        hi = clock.t
         if k + 1 < pieces:
-            hi = clock[T_OLD] + (clock[T] - clock[T_OLD]) * (k + 1) / pieces
+            hi = clock.t_old + (clock.t - clock.t_old) * (k + 1) / pieces
         status = point(frame, clock, count, progress, hi)
         if status == 0:
-            status = _guards(frame, clock, count, progress, hi, frame[PROBE], -1)
+            status = _guards(frame, clock, count, progress, hi, frame.probe, -1)
         if status != 0:
             return status
         while True:
             c, t, side = _earliest(frame, clock, count, progress, lo, hi)
             if c < 0:
                 break
-            if table[GUARD_ROW * watch[2 * c + 1] + MODE] != RECORD_ONLY:
-                progress[FIRED] = c
-                clock[T_EVENT] = t
-                return _approach(frame, clock, count, progress, c, side) if progress[RESTEP] == 1 else 0
+            if frame.guards[watch[c].event].mode != RECORD_ONLY:
+                progress.fired = c
+                clock.t_event = t
+                return _approach(frame, clock, count, progress, c, side) if progress.restep == 1 else 0
             status = _record_event(frame, clock, count, progress, c, t)
             if status != 0:
                 return status
@@ -286,88 +218,83 @@ def _scan(frame: Any, clock: Any, count: Any, progress: Any) -> int:
 
 
 @jit
-def _mark_pending(frame: Any, clock: Any, count: Any, progress: Any, t: float) -> None:
+def _mark_pending(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> None:
     """Mark the guards that have crossed together with the one that fired, so that they fire next."""
-    m = progress[WATCHED]
-    sign, g, watch = integers(frame[SIGN], m), doubles(frame[G], m), integers(frame[WATCH], 2 * m)
-    if _guards(frame, clock, count, progress, t, frame[PROBE], -1) != 0:
+    sign, g, watch = frame.sign, frame.g, frame.watch
+    if _guards(frame, clock, count, progress, t, frame.probe, -1) != 0:
         return
-    for c in range(m):
-        crossed = g[c] * sign[c] < 0.0 and (watch[2 * c] == 0 or watch[2 * c] == -sign[c])
-        if crossed and c != progress[FIRED]:
+    for c in range(len(watch)):
+        crossed = g[c] * sign[c] < 0.0 and (watch[c].direction == 0 or watch[c].direction == -sign[c])
+        if crossed and c != progress.fired:
             sign[c] *= PENDING
 
 
 @jit
-def _accumulates(clock: Any, progress: Any, t: float) -> bool:
+def _accumulates(clock: Clock, progress: Progress, watched: int, t: float) -> bool:
     """Say whether events follow each other ever closer, below what the clock can resolve."""
-    gap, scale = abs(t - clock[T_LAST]), max(abs(t), abs(clock[T_BOUND] - t))
-    again = progress[LAST_FIRED] == progress[FIRED]
-    clock[T_LAST] = t
-    progress[LAST_FIRED] = progress[FIRED]
+    gap, scale = abs(t - clock.t_last), max(abs(t), abs(clock.t_bound - t))
+    again = progress.last_fired == progress.fired
+    clock.t_last = t
+    progress.last_fired = progress.fired
     if gap > CLOSE_EVENTS * scale:
-        progress[ZENO_RUN] = 0
+        progress.zeno_run = 0
         return False
-    progress[ZENO_RUN] += 6 if again and gap <= UNRESOLVED_EVENTS * scale else 1
-    return progress[ZENO_RUN] > ZENO_EVENTS + 4 * progress[WATCHED]
+    progress.zeno_run += 6 if again and gap <= UNRESOLVED_EVENTS * scale else 1
+    return progress.zeno_run > ZENO_EVENTS + 4 * watched
 
 
 @jit
-def _cut(frame: Any, clock: Any, count: Any, progress: Any) -> int:
+def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """End the step at the event, act there if the action is native, and return 0 to go on."""
-    n, t = count[N], clock[T_EVENT]
-    event = integers(frame[WATCH], 2 * progress[WATCHED])[2 * progress[FIRED] + 1]
-    table = words(frame[GUARDS], GUARD_ROW * progress[N_GUARDS])
-    status = _record_event(frame, clock, count, progress, progress[FIRED], t)
+    n, t = count.n, clock.t_event
+    guard = frame.guards[frame.watch[progress.fired].event]
+    status = _record_event(frame, clock, count, progress, progress.fired, t)
     if status != 0:
         return status
     _mark_pending(frame, clock, count, progress, t)
-    x, probe = doubles(frame[X], n), doubles(frame[PROBE], n)
+    x, probe = frame.x, frame.probe
     for i in range(n):
         x[i] = probe[i]
-    clock[T] = t
-    count[FRESH] = 0
-    count[RESTART] = 1
-    count[BEGIN] = 1
-    if _accumulates(clock, progress, t):
+    clock.t = t
+    count.fresh = 0
+    count.restart = 1
+    count.begin = 1
+    if _accumulates(clock, progress, len(frame.watch), t):
         return ZENO
-    mode, action = table[GUARD_ROW * event + MODE], table[GUARD_ROW * event + ACTION]
-    if action != 0:
-        args = table[GUARD_ROW * event + ACTION_ARGS]
-        status = hook(frame, clock, count, action, args, t, frame[X], frame[X])
-        after = doubles(frame[EVENT_X] + 16 * n * (progress[EVENTS] - 1) + 8 * n, n)
+    if guard.action != 0:
+        status = hook(frame, clock, count, guard.action, guard.action_args, t, x, x)
+        after = frame.event_x[progress.events - 1][n:]
         for i in range(n):
             after[i] = x[i]
-        progress[FORGET] = progress[FIRED]
+        progress.forget = progress.fired
         if status != 0:
             return status
-    if mode == ASKS_PYTHON:
+    if guard.mode == ASKS_PYTHON:
         return EVENT
-    return TERMINAL if mode == STOPS_THERE else 0
+    return TERMINAL if guard.mode == STOPS_THERE else 0
 
 
 @jit
-def _arm(frame: Any, clock: Any, count: Any, progress: Any) -> int:
+def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Note on which side of zero each guard starts; unknown (0) where it is zero or has just fired and acted."""
-    m = progress[WATCHED]
-    status = _guards(frame, clock, count, progress, clock[T], frame[X], -1)
-    sign, g = integers(frame[SIGN], m), doubles(frame[G], m)
-    for c in range(m):
+    status = _guards(frame, clock, count, progress, clock.t, frame.x, -1)
+    sign, g = frame.sign, frame.g
+    for c in range(sign.size):
         if abs(sign[c]) == PENDING:
             sign[c] //= PENDING
             continue
-        sign[c] = (1 if g[c] > 0.0 else -1) if g[c] != 0.0 and c != progress[FORGET] else 0
-    progress[FORGET] = -1
+        sign[c] = (1 if g[c] > 0.0 else -1) if g[c] != 0.0 and c != progress.forget else 0
+    progress.forget = -1
     return status
 
 
 @kernel
 def watch(address: int) -> int:
-    """Do the TASK of the moment: arm the guards, scan the last step, or cut it at the event found."""
+    """Do the task of the moment: arm the guards, scan the last step, or cut it at the event found."""
     frame, clock, count = view(address)
-    progress = integers(frame[PROGRESS], PROGRESS_SIZE)
-    if progress[TASK] == ARM:
+    progress = frame.progress
+    if progress.task == ARM:
         return _arm(frame, clock, count, progress)
-    if progress[TASK] == SCAN:
+    if progress.task == SCAN:
         return _scan(frame, clock, count, progress)
     return _cut(frame, clock, count, progress)

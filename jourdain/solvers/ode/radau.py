@@ -11,38 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from jourdain.native.call import complexes, doubles, integers
+from jourdain.native.call import address as at
+from jourdain.native.call import complexes
 from jourdain.native.kernel import hot, jit, kernel
+from jourdain.native.record import Record
 from jourdain.solvers.linear.dense import lu_factor, lu_solve
 from jourdain.solvers.ode.frame import (
-    BAD,
-    BAD_STATUS,
-    CENTRE,
-    COEF,
-    DEGREE,
     EPS,
-    FRESH,
-    INTS,
-    JAC,
-    N_JAC,
-    N_LU,
     NO_CONVERGENCE,
     NOT_FINITE,
-    REJECTED,
-    REMAPPED,
-    RESTART,
     SINGULAR,
-    T_BAD,
-    T_OLD,
-    TOL,
     UNDERFLOW,
-    WORK,
-    X_OLD,
-    F,
-    H,
-    N,
-    T,
-    X,
+    Clock,
+    Count,
+    Frame,
     accept,
     bounded_step,
     evaluate_here,
@@ -76,50 +58,60 @@ INTERPOLANT = (
     (13 / 3 - 7 * _ROOT / 3, -23 / 3 + 22 * _ROOT / 3, 10 / 3 - 5 * _ROOT),
     (1 / 3, -8 / 3, 10 / 3),
 )
-# Numbers kept between steps: step of the factors, last step and its error, rate of convergence.
-H_FACTORS, H_LAST, ERROR_LAST, RATE, MEMORY_SIZE = range(5)
-# Integers: Jacobian evaluated here, Jacobian usable, interpolant usable, iterations of the last solve.
-CURRENT, USABLE, SOLVED, TAKEN = range(4)
 # Rows of n numbers after the matrices and the memory.
 Z, W, SLOPE, POLYNOMIAL, STAGE, RESIDUAL, PAIR, ROWS = 0, 3, 6, 9, 12, 13, 14, 16
+MEMORY_SIZE = 4
+
+
+class Memory(Record):
+    """Numbers kept between steps: step of the factors, last step and its error, rate of convergence."""
+
+    h_factors: float
+    h_last: float
+    error_last: float
+    rate: float
+
+
+class Flags(Record):
+    """Jacobian evaluated here, Jacobian usable, interpolant usable, iterations of the last solve; pivots follow."""
+
+    current: int
+    usable: int
+    solved: int
+    taken: int
 
 
 @hot
-def _rows(frame: Any, n: int, row: int, number: int) -> Any:
+def _rows(frame: Frame, n: int, row: int, number: int) -> Any:
     """View `number` rows of the workspace from `row` on."""
-    return doubles(_address(frame, n, row), number * n)
-
-
-@hot
-def _address(frame: Any, n: int, row: int) -> int:
-    """Return the address of a row of the workspace."""
-    return frame[WORK] + 8 * (4 * n * n + MEMORY_SIZE + row * n)
+    first = 4 * n * n + MEMORY_SIZE + row * n
+    return frame.work[first : first + number * n]
 
 
 @jit
-def _factorise(frame: Any, count: Any, h: float) -> int:
+def _factorise(frame: Frame, count: Count, h: float) -> int:
     """Factorise MU/h I - J and MU_COMPLEX/h I - J."""
-    n = count[N]
-    matrix, lu = doubles(frame[WORK], n * n), doubles(frame[WORK] + 8 * n * n, n * n)
-    lu_complex = complexes(frame[WORK] + 16 * n * n, n * n)
+    n = count.n
+    matrix, lu = frame.work, frame.work[n * n :]
+    lu_complex = complexes(at(frame.work[2 * n * n :]), n * n)
     for i in range(n * n):
         lu[i] = -matrix[i]
         lu_complex[i] = -matrix[i]
     for i in range(n):
         lu[i * n + i] += MU / h
         lu_complex[i * n + i] += MU_COMPLEX / h
-    count[N_LU] += 2
-    status = lu_factor(lu, n, integers(frame[INTS] + 32, n))
+    count.n_lu += 2
+    status = lu_factor(lu, n, frame.ints[4:])
     if status == 0:
-        status = lu_factor(lu_complex, n, integers(frame[INTS] + 32 + 8 * n, n))
+        status = lu_factor(lu_complex, n, frame.ints[4 + n :])
     return status
 
 
 @jit
-def _guess(frame: Any, n: int, h: float, h_last: float, known: bool) -> None:
+def _guess(frame: Frame, n: int, h: float, h_last: float, known: bool) -> None:
     """Start the stages from the last interpolant, or from zero, and transform them."""
     z, w, q = _rows(frame, n, Z, 3), _rows(frame, n, W, 3), _rows(frame, n, POLYNOMIAL, 3)
-    x, x_old = doubles(frame[X], n), doubles(frame[X_OLD], n)
+    x, x_old = frame.x, frame.x_old
     for s in range(3):
         theta = 1.0 + NODE[s] * h / h_last if known else 0.0
         for i in range(n):
@@ -132,31 +124,31 @@ def _guess(frame: Any, n: int, h: float, h_last: float, known: bool) -> None:
 
 
 @jit
-def _slopes(frame: Any, clock: Any, count: Any, h: float) -> int:
+def _slopes(frame: Frame, clock: Clock, count: Count, h: float) -> int:
     """Evaluate f at the three stages."""
-    n = count[N]
-    x, stage, z = doubles(frame[X], n), _rows(frame, n, STAGE, 1), _rows(frame, n, Z, 3)
+    n = count.n
+    x, stage, z = frame.x, _rows(frame, n, STAGE, 1), _rows(frame, n, Z, 3)
     for s in range(3):
         for i in range(n):
             stage[i] = x[i] + z[s * n + i]
-        t = clock[T] + NODE[s] * h
-        status = rhs(frame, clock, count, t, _address(frame, n, STAGE), _address(frame, n, SLOPE + s))
+        t = clock.t + NODE[s] * h
+        status = rhs(frame, clock, count, t, stage, _rows(frame, n, SLOPE + s, 1))
         if status != 0:
             return status
         bad = first_not_finite(_rows(frame, n, SLOPE + s, 1))
         if bad >= 0:
-            count[BAD] = bad
-            clock[T_BAD] = t
+            count.bad = bad
+            clock.t_bad = t
             return NOT_FINITE
     return 0
 
 
 @jit
-def _correct(frame: Any, n: int, h: float) -> float:
+def _correct(frame: Frame, n: int, h: float) -> float:
     """Do one simplified Newton correction of the stages and return its size over the tolerance."""
     z, w, slope = _rows(frame, n, Z, 3), _rows(frame, n, W, 3), _rows(frame, n, SLOPE, 3)
-    real, pair = _rows(frame, n, RESIDUAL, 1), complexes(_address(frame, n, PAIR), n)
-    x, tol = doubles(frame[X], n), doubles(frame[TOL], n + 1)
+    real, pair = _rows(frame, n, RESIDUAL, 1), complexes(at(_rows(frame, n, PAIR, 2)), n)
+    x, tol = frame.x, frame.tol
     for i in range(n):
         g0 = g1 = g2 = 0.0
         for s in range(3):
@@ -165,8 +157,8 @@ def _correct(frame: Any, n: int, h: float) -> float:
             g2 += FROM_STAGES[2][s] * slope[s * n + i]
         real[i] = g0 - MU / h * w[i]
         pair[i] = complex(g1, g2) - MU_COMPLEX / h * complex(w[n + i], w[2 * n + i])
-    lu_solve(doubles(frame[WORK] + 8 * n * n, n * n), n, integers(frame[INTS] + 32, n), real)
-    lu_solve(complexes(frame[WORK] + 16 * n * n, n * n), n, integers(frame[INTS] + 32 + 8 * n, n), pair)
+    lu_solve(frame.work[n * n :], n, frame.ints[4:], real)
+    lu_solve(complexes(at(frame.work[2 * n * n :]), n * n), n, frame.ints[4 + n :], pair)
     size = 0.0
     for i in range(n):
         w[i] += real[i]
@@ -180,9 +172,9 @@ def _correct(frame: Any, n: int, h: float) -> float:
 
 
 @jit
-def _solve(frame: Any, clock: Any, count: Any, memory: Any, ints: Any, h: float) -> int:
+def _solve(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flags, h: float) -> int:
     """Iterate the stages to convergence: 0, NO_CONVERGENCE, or the status of the right-hand side."""
-    n, rtol = count[N], doubles(frame[TOL], 1)[0]
+    n, rtol = count.n, frame.tol[0]
     target = max(10.0 * EPS / rtol, min(0.03, math.sqrt(rtol)))
     last, rate = 0.0, 0.0
     for k in range(ITERATIONS):
@@ -196,7 +188,7 @@ def _solve(frame: Any, clock: Any, count: Any, memory: Any, ints: Any, h: float)
             rate = size / last
             if rate >= 1.0 or rate ** (ITERATIONS - 1 - k) / (1.0 - rate) * size > target:
                 return NO_CONVERGENCE
-        ints[TAKEN], memory[RATE] = k + 1, rate
+        flags.taken, memory.rate = k + 1, rate
         if size == 0.0 or (k > 0 and rate / (1.0 - rate) * size < target):
             return 0
         last = size
@@ -204,18 +196,18 @@ def _solve(frame: Any, clock: Any, count: Any, memory: Any, ints: Any, h: float)
 
 
 @jit
-def _error(frame: Any, clock: Any, count: Any, h: float, again: bool) -> float:
+def _error(frame: Frame, clock: Clock, count: Count, h: float, again: bool) -> float:
     """Return the error of the step over its tolerance, filtered once more if the step was rejected before."""
-    n = count[N]
-    x, f, tol = doubles(frame[X], n), doubles(frame[F], n), doubles(frame[TOL], n + 1)
+    n = count.n
+    x, f, tol = frame.x, frame.f, frame.tol
     z, e, stage = _rows(frame, n, Z, 3), _rows(frame, n, RESIDUAL, 1), _rows(frame, n, STAGE, 1)
-    slope, lu = _rows(frame, n, SLOPE, 1), doubles(frame[WORK] + 8 * n * n, n * n)
+    slope, lu = _rows(frame, n, SLOPE, 1), frame.work[n * n :]
     result = 0.0
     for attempt in range(2):
         for i in range(n):
             known = f[i] if attempt == 0 else slope[i]
             e[i] = known + (ERROR[0] * z[i] + ERROR[1] * z[n + i] + ERROR[2] * z[2 * n + i]) / h
-        lu_solve(lu, n, integers(frame[INTS] + 32, n), e)
+        lu_solve(lu, n, frame.ints[4:], e)
         result = 0.0
         for i in range(n):
             stage[i] = x[i] + e[i]
@@ -223,106 +215,106 @@ def _error(frame: Any, clock: Any, count: Any, h: float, again: bool) -> float:
         result = math.sqrt(result / n)
         if result <= 1.0 or not again or attempt == 1:
             break
-        if rhs(frame, clock, count, clock[T], _address(frame, n, STAGE), _address(frame, n, SLOPE)) != 0:
+        if rhs(frame, clock, count, clock.t, stage, slope) != 0:
             break
     return result
 
 
 @hot
-def _factor(h: float, error: float, memory: Any) -> float:
+def _factor(h: float, error: float, memory: Memory) -> float:
     """Predict the change of step from this error and the last accepted one."""
     multiplier = 1.0
     error = max(error, 1e-10)
-    if memory[ERROR_LAST] > 0.0:
-        multiplier = abs(h / memory[H_LAST]) * (memory[ERROR_LAST] / error) ** 0.25
+    if memory.error_last > 0.0:
+        multiplier = abs(h / memory.h_last) * (memory.error_last / error) ** 0.25
     return min(1.0, multiplier) * error**-0.25
 
 
 @jit
-def _take(frame: Any, clock: Any, count: Any, memory: Any, ints: Any, h: float, error: float, hit: bool) -> None:
+def _take(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flags, h: float, error: float, hit: bool) -> None:
     """Move to the new point and keep the interpolant."""
-    n = count[N]
-    x, x_old = doubles(frame[X], n), doubles(frame[X_OLD], n)
+    n = count.n
+    x, x_old = frame.x, frame.x_old
     z, q = _rows(frame, n, Z, 3), _rows(frame, n, POLYNOMIAL, 3)
     for i in range(n):
         for m in range(3):
             q[m * n + i] = z[i] * INTERPOLANT[0][m] + z[n + i] * INTERPOLANT[1][m] + z[2 * n + i] * INTERPOLANT[2][m]
         x_old[i] = x[i]
         x[i] += z[2 * n + i]
-    memory[H_LAST], memory[ERROR_LAST] = h, max(error, 1e-10)
-    ints[SOLVED] = 1
+    memory.h_last, memory.error_last = h, max(error, 1e-10)
+    flags.solved = 1
     accept(clock, count, h, hit)
-    count[FRESH] = 0
+    count.fresh = 0
 
 
 @jit
-def _prepare(frame: Any, clock: Any, count: Any, memory: Any, ints: Any) -> int:
+def _prepare(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flags) -> int:
     """Evaluate what the step needs at its start."""
     status = evaluate_here(frame, clock, count)
-    if count[RESTART] == 1 or count[REMAPPED] == 1:
-        ints[USABLE] = ints[SOLVED] = 0
-        memory[ERROR_LAST] = 0.0
-        count[REMAPPED] = 0
-    ints[CURRENT] = 0
-    if status == 0 and ints[USABLE] == 0:
-        return _renew(frame, clock, count, memory, ints)
+    if count.restart == 1 or count.remapped == 1:
+        flags.usable = flags.solved = 0
+        memory.error_last = 0.0
+        count.remapped = 0
+    flags.current = 0
+    if status == 0 and flags.usable == 0:
+        return _renew(frame, clock, count, memory, flags)
     return status
 
 
 @jit
-def _renew(frame: Any, clock: Any, count: Any, memory: Any, ints: Any) -> int:
+def _renew(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flags) -> int:
     """Evaluate the Jacobian at the start of the step."""
-    count[N_JAC] += 1
-    ints[CURRENT] = ints[USABLE] = 1
-    memory[H_FACTORS] = 0.0
-    return jacobian(frame, clock, count, JAC, frame[WORK], count[N] * count[N])
+    count.n_jac += 1
+    flags.current = flags.usable = 1
+    memory.h_factors = 0.0
+    return jacobian(frame, clock, count, frame.jac, frame.jac_args, frame.work[: count.n * count.n])
 
 
 @kernel
 def step(address: int) -> int:
     """Take one accepted step."""
     frame, clock, count = view(address)
-    n, ints = count[N], integers(frame[INTS], 4)
-    memory = doubles(frame[WORK] + 32 * n * n, MEMORY_SIZE)
-    status = _prepare(frame, clock, count, memory, ints)
+    n, flags = count.n, Flags.at(frame.ints)
+    memory = Memory.at(frame.work[4 * n * n :])
+    status = _prepare(frame, clock, count, memory, flags)
     if status != 0:
         return status
     h, hit = bounded_step(clock, True)
     error, rejected = 0.0, False
     while True:
         status = 0
-        if h != memory[H_FACTORS]:
-            memory[H_FACTORS] = h
+        if h != memory.h_factors:
+            memory.h_factors = h
             status = SINGULAR if _factorise(frame, count, h) != 0 else 0
         if status == 0:
-            _guess(frame, n, h, memory[H_LAST], ints[SOLVED] == 1)
-            status = _solve(frame, clock, count, memory, ints, h)
+            _guess(frame, n, h, memory.h_last, flags.solved == 1)
+            status = _solve(frame, clock, count, memory, flags, h)
         reason = status
-        if status == NO_CONVERGENCE and ints[CURRENT] == 0:
-            status = _renew(frame, clock, count, memory, ints)
+        if status == NO_CONVERGENCE and flags.current == 0:
+            status = _renew(frame, clock, count, memory, flags)
             if status != 0:
                 return status
             continue
-        safety = 0.9 * (2 * ITERATIONS + 1) / (2 * ITERATIONS + ints[TAKEN])
+        safety = 0.9 * (2 * ITERATIONS + 1) / (2 * ITERATIONS + flags.taken)
         if status == 0:
             error = _error(frame, clock, count, h, rejected)
             reason = UNDERFLOW
             if error <= 1.0:
                 break
-        count[REJECTED] += 1
+        count.rejected += 1
         rejected = True
         h *= 0.5 if status != 0 or not math.isfinite(error) else max(0.2, safety * _factor(h, error, memory))
         hit = False
-        if abs(h) < smallest_step(clock) or (status != 0 and count[BAD_STATUS] < 0):
+        if abs(h) < smallest_step(clock) or (status != 0 and count.bad_status < 0):
             return reason
-    slow = ints[TAKEN] > 2 and memory[RATE] > 1e-3
+    slow = flags.taken > 2 and memory.rate > 1e-3
     factor = min(10.0, safety * _factor(h, error, memory))
     if not slow and factor < 1.2 and not hit:
         factor = 1.0
-    ints[USABLE] = 0 if slow else 1
-    _take(frame, clock, count, memory, ints, h, error, hit)
-    if rejected or abs(h * factor) > abs(clock[H]) or factor <= 1.0:
-        clock[H] = h * factor
+    flags.usable = 0 if slow else 1
+    _take(frame, clock, count, memory, flags, h, error, hit)
+    if rejected or abs(h * factor) > abs(clock.h) or factor <= 1.0:
+        clock.h = h * factor
     return 0
 
 
@@ -330,14 +322,14 @@ def step(address: int) -> int:
 def dense(address: int) -> int:
     """Write the collocation polynomial."""
     frame, clock, count = view(address)
-    n = count[N]
-    x_old, q, coef = doubles(frame[X_OLD], n), _rows(frame, n, POLYNOMIAL, 3), doubles(frame[COEF], 4 * n)
+    n = count.n
+    x_old, q, coef = frame.x_old, _rows(frame, n, POLYNOMIAL, 3), frame.coef
     for i in range(n):
         coef[i] = x_old[i]
         for m in range(3):
             coef[(m + 1) * n + i] = q[m * n + i]
-    count[DEGREE] = 3
-    clock[CENTRE] = clock[T_OLD]
+    count.degree = 3
+    clock.centre = clock.t_old
     return 0
 
 

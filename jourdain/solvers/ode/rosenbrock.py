@@ -7,39 +7,18 @@ exact Jacobian of the step's start; x_new = x + sum of a_6j u_j + u_6, and u_6 i
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from jourdain.native.call import doubles, integers
 from jourdain.native.kernel import jit, kernel
 from jourdain.solvers.linear.dense import lu_factor, lu_solve
 from jourdain.solvers.ode.frame import (
-    BAD,
-    BAD_STATUS,
-    CENTRE,
-    COEF,
-    DEGREE,
-    DFDT,
-    FRESH,
-    INTS,
-    JAC,
-    N_JAC,
-    N_LU,
     NOT_FINITE,
-    REJECTED,
     SINGULAR,
-    T_BAD,
-    T_OLD,
-    TOL,
     UNDERFLOW,
-    WORK,
-    X_OLD,
-    F,
-    H,
-    N,
-    T,
-    X,
+    Clock,
+    Count,
+    Frame,
     accept,
     bounded_step,
     evaluate_here,
@@ -80,15 +59,15 @@ DENSE = (
 
 
 @jit
-def _stages(frame: Any, clock: Any, count: Any, h: float) -> int:
-    """Solve the six stages; the new point goes to X, the stages u_i follow the two matrices in WORK."""
-    n = count[N]
-    lu, pivots = doubles(frame[WORK] + 8 * n * n, n * n), integers(frame[INTS] + 32, n)
-    first = frame[WORK] + 16 * n * n
-    u, dfdt = doubles(first, STAGES * n), doubles(first + 8 * n * STAGES, n)
-    x, x_old, f = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[F], n)
+def _stages(frame: Frame, clock: Clock, count: Count, h: float) -> int:
+    """Solve the six stages; the new point goes to x, the stages u_i follow the two matrices in `work`."""
+    n = count.n
+    lu, pivots = frame.work[n * n :], frame.ints[4:]
+    u = frame.work[2 * n * n :]
+    dfdt = u[n * STAGES :]
+    x, x_old, f = frame.x, frame.x_old, frame.f
     for s in range(STAGES):
-        stage = doubles(first + 8 * n * s, n)
+        stage = u[n * s : n * (s + 1)]
         if s == 0:
             for i in range(n):
                 stage[i] = f[i]
@@ -97,13 +76,13 @@ def _stages(frame: Any, clock: Any, count: Any, h: float) -> int:
                 x[i] = x_old[i]
                 for j in range(s):
                     x[i] += A[s][j] * u[j * n + i]
-            status = rhs(frame, clock, count, clock[T] + TIME[s] * h, frame[X], first + 8 * n * s)
+            status = rhs(frame, clock, count, clock.t + TIME[s] * h, x, stage)
             if status != 0:
                 return status
             bad = first_not_finite(stage)
             if bad >= 0:
-                count[BAD] = bad
-                clock[T_BAD] = clock[T] + TIME[s] * h
+                count.bad = bad
+                clock.t_bad = clock.t + TIME[s] * h
                 return NOT_FINITE
         for i in range(n):
             for j in range(s):
@@ -116,26 +95,27 @@ def _stages(frame: Any, clock: Any, count: Any, h: float) -> int:
 
 
 @jit
-def _matrix(frame: Any, count: Any, h: float) -> int:
+def _matrix(frame: Frame, count: Count, h: float) -> int:
     """Factorise I/(gamma h) - J."""
-    n = count[N]
-    matrix, lu = doubles(frame[WORK], n * n), doubles(frame[WORK] + 8 * n * n, n * n)
+    n = count.n
+    matrix, lu = frame.work, frame.work[n * n :]
     for i in range(n * n):
         lu[i] = -matrix[i]
     for i in range(n):
         lu[i * n + i] += 1.0 / (GAMMA * h)
-    count[N_LU] += 1
-    return lu_factor(lu, n, integers(frame[INTS] + 32, n))
+    count.n_lu += 1
+    return lu_factor(lu, n, frame.ints[4:])
 
 
 @jit
-def _derivatives(frame: Any, clock: Any, count: Any) -> int:
+def _derivatives(frame: Frame, clock: Clock, count: Count) -> int:
     """Evaluate df/dx and df/dt at the start of the step."""
-    n = count[N]
-    count[N_JAC] += 1
-    status = jacobian(frame, clock, count, JAC, frame[WORK], n * n)
-    if status == 0 and frame[DFDT] != 0:
-        status = jacobian(frame, clock, count, DFDT, frame[WORK] + 8 * (2 * n * n + n * STAGES), n)
+    n = count.n
+    first = 2 * n * n + n * STAGES
+    count.n_jac += 1
+    status = jacobian(frame, clock, count, frame.jac, frame.jac_args, frame.work[: n * n])
+    if status == 0 and frame.dfdt != 0:
+        status = jacobian(frame, clock, count, frame.dfdt, frame.dfdt_args, frame.work[first : first + n])
     return status
 
 
@@ -143,9 +123,9 @@ def _derivatives(frame: Any, clock: Any, count: Any) -> int:
 def step(address: int) -> int:
     """Take one accepted step."""
     frame, clock, count = view(address)
-    n = count[N]
-    x, x_old, tol = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[TOL], n + 1)
-    u = doubles(frame[WORK] + 16 * n * n, STAGES * n)
+    n = count.n
+    x, x_old, tol = frame.x, frame.x_old, frame.tol
+    u = frame.work[2 * n * n :]
     status = evaluate_here(frame, clock, count)
     if status == 0:
         status = _derivatives(frame, clock, count)
@@ -163,24 +143,24 @@ def step(address: int) -> int:
                 error += (u[5 * n + i] / weight(tol, i, x_old[i], x[i])) ** 2
             error = math.sqrt(error / n)
             if not math.isfinite(error):
-                count[BAD] = max(first_not_finite(x), 0)
-                clock[T_BAD] = clock[T] + h
+                count.bad = max(first_not_finite(x), 0)
+                clock.t_bad = clock.t + h
                 status = NOT_FINITE
         if status == 0 and error <= 1.0:
             break
         rejected = True
-        count[REJECTED] += 1
+        count.rejected += 1
         h *= 0.25 if status != 0 else max(0.2, 0.9 * error**-0.25)
         hit = False
-        if abs(h) < smallest_step(clock) or (status != 0 and count[BAD_STATUS] < 0):
+        if abs(h) < smallest_step(clock) or (status != 0 and count.bad_status < 0):
             for i in range(n):
                 x[i] = x_old[i]
             return UNDERFLOW if status == 0 else status
     factor = min(max(0.9 * max(error, 1e-10) ** -0.25, 0.2), 1.0 if rejected else 6.0)
-    if rejected or factor < 1.0 or abs(h * factor) > abs(clock[H]):
-        clock[H] = h * factor
+    if rejected or factor < 1.0 or abs(h * factor) > abs(clock.h):
+        clock.h = h * factor
     accept(clock, count, h, hit)
-    count[FRESH] = 0
+    count.fresh = 0
     return 0
 
 
@@ -188,9 +168,9 @@ def step(address: int) -> int:
 def dense(address: int) -> int:
     """Write the continuous extension of order 3."""
     frame, clock, count = view(address)
-    n = count[N]
-    u = doubles(frame[WORK] + 16 * n * n, STAGES * n)
-    x_old, coef = doubles(frame[X_OLD], n), doubles(frame[COEF], 4 * n)
+    n = count.n
+    u = frame.work[2 * n * n :]
+    x_old, coef = frame.x_old, frame.coef
     for i in range(n):
         rise = u[5 * n + i]
         second = third = 0.0
@@ -202,8 +182,8 @@ def dense(address: int) -> int:
         coef[n + i] = rise + second
         coef[2 * n + i] = third - second
         coef[3 * n + i] = -third
-    count[DEGREE] = 3
-    clock[CENTRE] = clock[T_OLD]
+    count.degree = 3
+    clock.centre = clock.t_old
     return 0
 
 

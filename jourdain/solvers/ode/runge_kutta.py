@@ -9,34 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jourdain.native.call import doubles, integers
 from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.ode.frame import (
-    ADAPTIVE,
-    BAD,
-    BAD_STATUS,
-    CENTRE,
-    COEF,
-    CONST,
-    DEGREE,
-    ERROR_OLD,
-    FRESH,
-    H_USED,
-    INTS,
     NOT_FINITE,
-    REJECTED,
-    STIFF,
-    T_BAD,
-    T_OLD,
-    TOL,
     UNDERFLOW,
-    WORK,
-    X_OLD,
-    F,
-    H,
-    N,
-    T,
-    X,
+    Clock,
+    Count,
+    Frame,
     accept,
     bounded_step,
     evaluate_here,
@@ -69,25 +48,24 @@ def _combine(target: Any, base: Any, h: float, weights: Any, first: int, stages:
 
 
 @hot
-def _stages(frame: Any, clock: Any, count: Any, const: Any, h: float, s: int, work: Any, stage: Any) -> int:
-    """Evaluate the stages after the first, then form the new point in X."""
-    n, base = count[N], doubles(frame[X_OLD], count[N])
-    stage_address = frame[WORK] + 8 * n * (work.size // n - 1)
+def _stages(frame: Frame, clock: Clock, count: Count, const: Any, h: float, s: int, work: Any, stage: Any) -> int:
+    """Evaluate the stages after the first, then form the new point in x."""
+    n, base = count.n, frame.x_old
     row = HEAD + s
     for i in range(1, s):
         _combine(stage, base, h, const, row, i, work, n)
         row += i
-        status = rhs(frame, clock, count, clock[T] + const[HEAD + i] * h, stage_address, frame[WORK] + 8 * n * i)
+        status = rhs(frame, clock, count, clock.t + const[HEAD + i] * h, stage, frame.work[n * i :])
         if status != 0:
             return status
-    _combine(doubles(frame[X], n), base, h, const, row, s, work, n)
+    _combine(frame.x, base, h, const, row, s, work, n)
     return 0
 
 
 @hot
-def _error(frame: Any, const: Any, first: int, h: float, s: int, n: int, work: Any) -> float:
+def _error(frame: Frame, const: Any, first: int, h: float, s: int, n: int, work: Any) -> float:
     """Return the error of the step over its tolerance: below 1 is accepted."""
-    x_old, x, tol = doubles(frame[X_OLD], n), doubles(frame[X], n), doubles(frame[TOL], n + 1)
+    x_old, x, tol = frame.x_old, frame.x, frame.tol
     high = low = 0.0
     for i in range(n):
         e = e_low = 0.0
@@ -103,59 +81,59 @@ def _error(frame: Any, const: Any, first: int, h: float, s: int, n: int, work: A
 
 
 @jit
-def _not_finite(clock: Any, count: Any, const: Any, h: float, s: int, work: Any, x: Any) -> int:
+def _not_finite(clock: Clock, count: Count, const: Any, h: float, s: int, work: Any, x: Any) -> int:
     """Find the stage and component where a value is not finite."""
-    n = count[N]
+    n = count.n
     for j in range(s):
         for i in range(n):
             if not math.isfinite(work[j * n + i]):
-                clock[T_BAD] = clock[T] + const[HEAD + j] * h
-                count[BAD] = i
+                clock.t_bad = clock.t + const[HEAD + j] * h
+                count.bad = i
                 return NOT_FINITE
-    clock[T_BAD] = clock[T] + h
-    count[BAD] = max(first_not_finite(x), 0)
+    clock.t_bad = clock.t + h
+    count.bad = max(first_not_finite(x), 0)
     return NOT_FINITE
 
 
 @hot
-def _watch_stiffness(clock: Any, count: Any, limit: float, h: float, s: int, work: Any, stage: Any, x: Any) -> None:
+def _watch_stiffness(clock: Clock, count: Count, limit: float, h: float, s: int, work: Any, stage: Any, x: Any) -> None:
     """Count successive steps in which h times the dominant rate lies beyond the method's stability."""
-    n = count[N]
+    n = count.n
     slopes = points = 0.0
     for i in range(n):
         slopes += (work[s * n + i] - work[(s - 1) * n + i]) ** 2
         points += (x[i] - stage[i]) ** 2
     if points > 0.0 and abs(h) * math.sqrt(slopes / points) > limit:
-        count[STIFF] = min(count[STIFF] + 1, STIFF_STEPS)
-    elif 0 < count[STIFF] < STIFF_STEPS:
-        count[STIFF] -= 1
+        count.stiff = min(count.stiff + 1, STIFF_STEPS)
+    elif 0 < count.stiff < STIFF_STEPS:
+        count.stiff -= 1
 
 
 @hot
-def _propose(clock: Any, const: Any, h: float, error: float, rejected: bool) -> None:
+def _propose(clock: Clock, const: Any, h: float, error: float, rejected: bool) -> None:
     """Set the next step from this error and the last one."""
     order, damping = const[0], const[1]
     error = max(error, 1e-10)
-    factor = 0.9 * error ** (0.75 * damping - 1.0 / order) * clock[ERROR_OLD] ** damping
+    factor = 0.9 * error ** (0.75 * damping - 1.0 / order) * clock.error_old**damping
     factor = min(max(factor, 0.2), 1.0 if rejected else 8.0)
-    shortened = not rejected and abs(h) < abs(clock[H])
-    if not shortened or factor < 1.0 or abs(h * factor) > abs(clock[H]):
-        clock[H] = h * factor
-    clock[ERROR_OLD] = max(error, 1e-4)
+    shortened = not rejected and abs(h) < abs(clock.h)
+    if not shortened or factor < 1.0 or abs(h * factor) > abs(clock.h):
+        clock.h = h * factor
+    clock.error_old = max(error, 1e-4)
 
 
 @kernel
 def step(address: int) -> int:
-    """Take one accepted step with the tableau in CONST."""
+    """Take one accepted step with the tableau in `constants`."""
     frame, clock, count = view(address)
-    n = count[N]
-    ints = integers(frame[INTS], 4)
+    n = count.n
+    ints = frame.ints
     s, closing, extra = ints[0], ints[1] == 1, ints[3]
-    work = doubles(frame[WORK], (s + 2 + extra) * n)
-    stage = doubles(frame[WORK] + 8 * n * (s + 1 + extra), n)
-    const = doubles(frame[CONST], HEAD + 4 * s + 2 + s * (s - 1) // 2)
-    x_old, x, f = doubles(frame[X_OLD], n), doubles(frame[X], n), doubles(frame[F], n)
-    adaptive = count[ADAPTIVE] == 1
+    work = frame.work
+    stage = work[n * (s + 1 + extra) :]
+    const = frame.constants
+    x_old, x, f = frame.x_old, frame.x, frame.f
+    adaptive = count.adaptive == 1
     status = evaluate_here(frame, clock, count)
     if status != 0:
         return status
@@ -167,7 +145,7 @@ def step(address: int) -> int:
     while True:
         status = _stages(frame, clock, count, const, h, s, work, stage)
         if status == 0 and closing:
-            status = rhs(frame, clock, count, clock[T] + h, frame[X], frame[WORK] + 8 * n * s)
+            status = rhs(frame, clock, count, clock.t + h, frame.x, frame.work[n * s :])
         if status == 0:
             if adaptive:
                 error = _error(frame, const, HEAD + 2 * s + s * (s - 1) // 2, h, s, n, work)
@@ -175,11 +153,11 @@ def step(address: int) -> int:
                 status = _not_finite(clock, count, const, h, s, work, x)
         if status == 0 and error <= 1.0:
             break
-        count[REJECTED] += 1
+        count.rejected += 1
         rejected = True
         h *= 0.25 if status != 0 else max(0.2, 0.9 * error ** (-1.0 / const[0]))
         reason = UNDERFLOW if status == 0 else status
-        if not adaptive or (status != 0 and count[BAD_STATUS] < 0) or abs(h) < smallest_step(clock):
+        if not adaptive or (status != 0 and count.bad_status < 0) or abs(h) < smallest_step(clock):
             for i in range(n):
                 x[i] = x_old[i]
             return reason
@@ -187,11 +165,11 @@ def step(address: int) -> int:
     if adaptive:
         _propose(clock, const, h, error, rejected)
     accept(clock, count, h, hit)
-    count[FRESH] = 0
+    count.fresh = 0
     if closing:
         for i in range(n):
             f[i] = work[s * n + i]
-        count[FRESH] = 1
+        count.fresh = 1
     elif const[2] > 0.0:
         status = evaluate_here(frame, clock, count)
         for i in range(n):
@@ -203,37 +181,34 @@ def step(address: int) -> int:
 
 @kernel
 def dense(address: int) -> int:
-    """Write the continuous extension of the last step into COEF, with its extra stages if it has any."""
+    """Write the continuous extension of the last step into `coef`, with its extra stages if it has any."""
     frame, clock, count = view(address)
-    n, h = count[N], clock[H_USED]
-    ints = integers(frame[INTS], 4)
+    n, h = count.n, clock.h_used
+    ints = frame.ints
     s, closing, degree, extra = ints[0], ints[1] == 1, ints[2], ints[3]
     rows = s + 1 + extra
-    work = doubles(frame[WORK], (rows + 1) * n)
+    work = frame.work
     if not closing:
         status = evaluate_here(frame, clock, count)
         if status != 0:
             return status
-        f = doubles(frame[F], n)
+        f = frame.f
         for i in range(n):
             work[s * n + i] = f[i]
     if degree == 0:
         hermite(frame, clock, count, work, work[s * n :])
         return 0
     after = HEAD + 4 * s + 2 + s * (s - 1) // 2
-    size = after + extra + extra * (s + 1) + extra * (extra - 1) // 2 + rows * degree
-    const = doubles(frame[CONST], size)
-    x_old, stage = doubles(frame[X_OLD], n), doubles(frame[WORK] + 8 * n * rows, n)
+    const = frame.constants
+    x_old, stage = frame.x_old, frame.work[n * rows :]
     row = after + extra
     for e in range(extra):
         _combine(stage, x_old, h, const, row, s + 1 + e, work, n)
         row += s + 1 + e
-        status = rhs(
-            frame, clock, count, clock[T_OLD] + const[after + e] * h, frame[WORK] + 8 * n * rows, frame[WORK] + 8 * n * (s + 1 + e)
-        )
+        status = rhs(frame, clock, count, clock.t_old + const[after + e] * h, stage, frame.work[n * (s + 1 + e) :])
         if status != 0:
             return status
-    coef = doubles(frame[COEF], (degree + 1) * n)
+    coef = frame.coef
     for i in range(n):
         coef[i] = x_old[i]
         for m in range(degree):
@@ -241,8 +216,8 @@ def dense(address: int) -> int:
             for j in range(rows):
                 total += const[row + j * degree + m] * work[j * n + i]
             coef[(m + 1) * n + i] = h * total
-    count[DEGREE] = degree
-    clock[CENTRE] = clock[T_OLD]
+    count.degree = degree
+    clock.centre = clock.t_old
     return 0
 
 

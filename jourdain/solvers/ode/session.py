@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jourdain.native.kernel_types import View
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
@@ -17,7 +18,10 @@ from jourdain.solvers.ode.trajectory import Checkpoint, Segments, Statistics
 
 EVENT_ROOM = 64
 LARGEST_BUFFER = 1 << 21
+#: What a method remembers.
 MEMORY = ("clock", "x", "x_old", "f", "count", "work", "ints", "past_t", "past_x", "past_f")
+
+STAGE = fr.Clock.struct.fields["stage_t"][0]
 
 Array = NDArray[np.float64]
 
@@ -28,34 +32,38 @@ class _Layout:
     def __init__(self, method: Method, n: int) -> None:
         self.coefs = (method.degree + 1) * n
         sizes = {
-            "frame": (fr.SELF, fr.FRAME_SIZE), "clock": (fr.CLOCK, fr.CLOCK_SIZE), "count": (fr.COUNT, fr.COUNT_SIZE),
-            "progress": (fr.PROGRESS, pr.PROGRESS_SIZE), "stops": (fr.STOPS, 1), "owners": (fr.OWNERS, 1),
-            "constants": (fr.CONST, method.constants.size), "ints": (fr.INTS, method.integers.size + method.integer_work(n)),
-            "x": (fr.X, n), "x_old": (fr.X_OLD, n), "f": (fr.F, n), "tol": (fr.TOL, n + 1), "probe": (fr.PROBE, n),
-            "coef": (fr.COEF, self.coefs), "work": (fr.WORK, max(method.work(n), 2 * n)), "past_t": (fr.PAST_T, method.past),
-            "past_x": (fr.PAST_X, method.past * n), "past_f": (fr.PAST_F, method.past * n),
+            "frame": fr.Frame.struct.words, "clock": fr.Clock.struct.words, "count": fr.Count.struct.words,
+            "progress": fr.Progress.struct.words, "stops": 1, "owners": 1, "constants": method.constants.size,
+            "ints": method.integers.size + method.integer_work(n), "x": n, "x_old": n, "f": n, "tol": n + 1, "probe": n,
+            "coef": self.coefs, "work": max(method.work(n), 2 * n), "past_t": method.past, "past_x": method.past * n,
+            "past_f": method.past * n,
         }  # fmt: skip
-        ends = np.cumsum([max(size, 1) for _, size in sizes.values()])
+        ends = np.cumsum([max(size, 1) for size in sizes.values()])
         self.size = int(ends[-1])
-        self.parts = {name: slice(int(end) - max(size, 1), int(end)) for (name, (_, size)), end in zip(sizes.items(), ends, strict=True)}
-        self.slots = np.array([slot for slot, _ in sizes.values()])
-        self.offsets = np.array([8 * part.start for part in self.parts.values()])
+        self.parts = {name: slice(int(end) - max(size, 1), int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
         self.head = np.zeros(self.parts["x"].start, dtype=np.int64)
+        # where the frame refers to the other parts, and their sizes
+        fields, referred = fr.Frame.struct.fields, [name for name in sizes if name != "frame"]
+        self.slots = np.array([fields[name][0] for name in referred])
+        self.offsets = np.array([8 * self.parts[name].start for name in referred])
+        for name in referred:
+            at, type = fields[name]
+            if isinstance(type, View):
+                self.head[at + 1] = sizes[name]
         self._fill(method, n)
 
     def _fill(self, method: Method, n: int) -> None:
         whole = {name: self.head[part] for name, part in self.parts.items() if part.stop <= self.head.size}
-        frame, count, progress = whole["frame"], whole["count"], whole["progress"]
-        frame[fr.STEP], frame[fr.DENSE] = method.step, method.dense
+        frame, count, progress = fr.Frame.at(whole["frame"]), fr.Count.at(whole["count"]), fr.Progress.at(whole["progress"])
+        frame.step, frame.dense = method.step, method.dense
         whole["constants"][: method.constants.size] = method.constants.view(np.int64)
         whole["ints"][: method.integers.size] = method.integers
         whole["owners"][0] = -1
-        count[fr.N], count[fr.ADAPTIVE] = n, method.adaptive
-        count[fr.RESTART] = count[fr.BEGIN] = 1
-        count[fr.BAD] = progress[pr.FIRED] = progress[pr.FORGET] = -1
-        progress[pr.LAST_FIRED], progress[pr.RESTEP] = -1, method.one_step
-        progress[pr.COEFS], progress[pr.EVENT_LIMIT] = self.coefs, EVENT_ROOM
-        whole["clock"].view(np.float64)[fr.T_LAST] = -np.inf
+        count.n, count.adaptive = n, method.adaptive
+        count.restart = count.begin = 1
+        count.bad = progress.fired = progress.forget = progress.last_fired = -1
+        progress.restep, progress.event_limit = method.one_step, EVENT_ROOM
+        fr.Clock.at(whole["clock"]).t_last = -np.inf
 
 
 def _layout(method: Method, n: int) -> _Layout:
@@ -72,35 +80,23 @@ class Session:
         self.method, self.n = method, n
         layout = _layout(method, n)
         doubles = np.zeros(layout.size)
-        words = doubles.view(np.int64)
+        self._words = words = doubles.view(np.int64)
         words[: layout.head.size] = layout.head
         self.address = base = address(doubles)
-        at = layout.parts
-        self.frame, self.count, self.progress = words[at["frame"]], words[at["count"]], words[at["progress"]]
-        self.frame[layout.slots] = layout.offsets + base
-        self.clock, self.work, self.ints, self.stops = doubles[at["clock"]], doubles[at["work"]], words[at["ints"]], doubles[at["stops"]]
-        self.x, self.x_old, self.f, self.tol = doubles[at["x"]], doubles[at["x_old"]], doubles[at["f"]], doubles[at["tol"]]
-        self.past_t, self.past_x, self.past_f = doubles[at["past_t"]], doubles[at["past_x"]], doubles[at["past_f"]]
-        self.owners = words[at["owners"]]
+        self._parts = at = layout.parts
+        frame = words[at["frame"]]
+        frame[layout.slots] = layout.offsets + base
+        self.frame, self.clock = fr.Frame.at(frame), fr.Clock.at(words[at["clock"]])
+        self.count, self.progress = fr.Count.at(words[at["count"]]), fr.Progress.at(words[at["progress"]])
+        self.x, self.tol, self.stops, self.owners = doubles[at["x"]], doubles[at["tol"]], doubles[at["stops"]], words[at["owners"]]
         self.coefs = layout.coefs
-        self._stage = base + 8 * (at["clock"].start + fr.STAGE_T)
+        self._stage = base + 8 * (at["clock"].start + STAGE)
         self.kept: list[Any] = []
         self.rows: list[tuple[Array, Array, Array]] = []
         self.spans: list[tuple[Array, Array]] = []
         self.records: list[EventRecord] = []
         self.events: Sequence[Event] = ()
         self.samples: Sequence[Samples] = ()
-
-    def _place(self, slot: int, array: NDArray[Any]) -> NDArray[Any]:
-        self.frame[slot] = array.ctypes.data
-        self.kept.append(array)
-        return array
-
-    def _double(self, slot: int, size: int) -> Array:
-        return self._place(slot, np.zeros(max(size, 1)))
-
-    def _integer(self, slot: int, size: int) -> NDArray[np.int64]:
-        return self._place(slot, np.zeros(max(size, 1), dtype=np.int64))
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
@@ -109,19 +105,21 @@ class Session:
         self.kept += [args, function]
         return function.address, address(args)
 
-    def set_hook(self, slot: int, function: NativeFunction | None) -> None:
-        """Put a function, if there is one, into a pair of slots."""
+    def set_hook(self, name: str, function: NativeFunction | None) -> None:
+        """Put a function, if there is one, and its arguments into the frame."""
         if function is not None:
-            self.frame[slot], self.frame[slot + 1] = self.bind(function)
+            found, args = self.bind(function)
+            setattr(self.frame, name, found)
+            setattr(self.frame, f"{name}_args", args)
 
     def set_switch(self, switch: Switch | None) -> None:
         """Bind the coordinate switch."""
         if switch is not None:
             from jourdain.solvers.ode.switch import switch as kernel
 
-            self.frame[fr.SWITCHER] = kernel.address
-            self.set_hook(fr.DECIDE, switch.decide)
-            self.set_hook(fr.REMAP, switch.remap)
+            self.frame.switcher = kernel.address
+            self.set_hook("decide", switch.decide)
+            self.set_hook("remap", switch.remap)
 
     def set_events(self, events: Sequence[Event], probes: int) -> None:
         """Lay out the tables of guards."""
@@ -130,13 +128,9 @@ class Session:
             return
         from jourdain.solvers.ode.guards import watch as kernel
 
-        self.frame[fr.WATCHER] = kernel.address
-        watched = sum(event.size for event in events)
-        table = self._integer(fr.GUARDS, pr.GUARD_ROW * len(events))
-        watch = self._integer(fr.WATCH, 2 * watched)
-        self._integer(fr.SIGN, watched)
-        self._double(fr.G, 2 * watched)
-        offset = 0
+        frame, offset = self.frame, 0
+        guards: list[tuple[int, ...]] = []
+        watch: list[tuple[int, int]] = []
         for e, event in enumerate(events):
             mode = pr.RESTARTS if event.restart else pr.RECORD_ONLY
             mode = pr.STOPS_THERE if event.terminal else mode
@@ -145,137 +139,138 @@ class Session:
                 action = self.bind(event.action)
             elif event.action is not None:
                 mode = pr.ASKS_PYTHON
-            table[pr.GUARD_ROW * e : pr.GUARD_ROW * (e + 1)] = (*self.bind(event.guard), offset, mode, *action)
-            for c, direction in enumerate(event.directions):
-                watch[2 * (offset + c) : 2 * (offset + c) + 2] = direction, e
+            guards.append((*self.bind(event.guard), offset, mode, *action))
+            watch += [(direction, e) for direction in event.directions]
             offset += event.size
-        room = EVENT_ROOM + watched * (probes + 1)
-        self.event_t, self.event_x = self._double(fr.EVENT_T, room), self._double(fr.EVENT_X, 2 * self.n * room)
-        self.event_which = self._integer(fr.EVENT_WHICH, 2 * room)
-        self.progress[pr.N_GUARDS], self.progress[pr.WATCHED] = len(events), watched
-        self.progress[pr.PROBES], self.progress[pr.EVENT_LIMIT] = probes, room
+        room = EVENT_ROOM + offset * (probes + 1)
+        frame.watcher, frame.guards, frame.watch = kernel.address, fr.Guard.table(guards), fr.Watched.table(watch)
+        frame.sign, frame.g = np.zeros(offset, dtype=np.int64), np.zeros(2 * offset)
+        frame.event_t = self.event_t = np.zeros(room)
+        frame.event_x = self.event_x = np.zeros((room, 2 * self.n))
+        frame.event_which = self.event_which = np.zeros(2 * room, dtype=np.int64)
+        self.progress.probes, self.progress.event_limit = probes, room
 
     def set_stops(self, samples: Sequence[Samples], t0: float, t1: float) -> None:
         """Merge all sample times within the span into one list of stops that ends with t1."""
         self.samples = samples
         direction = 1.0 if t1 >= t0 else -1.0
-        self.clock[fr.DIRECTION] = direction
+        self.clock.direction = direction
         self.stops[0] = t1
         if not samples:
             return
         stops = [(direction * t1, len(samples), -1)]
-        sampler = self._integer(fr.SAMPLERS, 2 * len(samples))
+        samplers = [self.bind(s.action) if isinstance(s.action, NativeFunction) else (0, 0) for s in samples]
         for k, sample in enumerate(samples):
-            if isinstance(sample.action, NativeFunction):
-                sampler[2 * k : 2 * k + 2] = self.bind(sample.action)
             for t in np.atleast_1d(np.asarray(sample.times, dtype=np.float64)):
                 if direction * t0 <= direction * t <= direction * t1:
                     stops.append((direction * float(t), k, k))
         stops.sort()
-        self._double(fr.STOPS, len(stops))[:] = [direction * t for t, _, _ in stops]
-        self.owners = self._integer(fr.OWNERS, len(stops))
-        self.owners[:] = [owner for _, _, owner in stops]
+        self.frame.samplers = fr.Hook.table(samplers)
+        self.frame.stops = np.array([direction * t for t, _, _ in stops])
+        self.frame.owners = self.owners = np.array([owner for _, _, owner in stops], dtype=np.int64)
 
     def set_output(self, t_eval: Array | None, dense: bool, n_y: int) -> None:
         """Allocate the rows: exactly those asked for, or a buffer for every step."""
-        self.progress[pr.N_Y], self.n_y = n_y, n_y
-        self.progress[pr.KEEP_DENSE], self.progress[pr.EVERY_STEP] = dense, t_eval is None
+        self.n_y = n_y
+        self.progress.keep_dense, self.progress.every_step = dense, t_eval is None
         if t_eval is not None:
-            self._place(fr.T_EVAL, t_eval)
-            self.progress[pr.EVALS] = t_eval.size
+            self.frame.t_eval = t_eval
+            self.progress.evals = t_eval.size
         self._allocate_rows(256 if t_eval is None else t_eval.size)
 
     def _allocate_rows(self, rows: int) -> None:
-        n, self.room = self.n, max(rows, 4)
-        self.row_t = np.zeros(self.room)
-        self.row_x, self.row_y = np.zeros((self.room, n)), np.zeros((self.room, self.n_y))
-        self.frame[fr.ROW_T], self.frame[fr.ROW_X] = address(self.row_t), address(self.row_x)
+        frame, n, self.room = self.frame, self.n, max(rows, 4)
+        frame.row_t = self.row_t = np.zeros(self.room)
+        frame.row_x = self.row_x = np.zeros((self.room, n))
+        self.row_y = np.zeros((self.room, self.n_y))
         if self.n_y:
-            self.frame[fr.ROW_Y] = address(self.row_y)
-        self.progress[pr.ROW_LIMIT] = self.room
-        self.step_room = self.room if self.progress[pr.EVERY_STEP] else 1 << 40
-        if self.progress[pr.KEEP_DENSE]:
+            frame.row_y = self.row_y
+        self.progress.row_limit = self.room
+        self.step_room = self.room if self.progress.every_step else 1 << 40
+        if self.progress.keep_dense:
             self.step_room = min(self.room, max(64, LARGEST_BUFFER // max(self.coefs, 1)))
-            self.spans_room = np.zeros((self.step_room, 4))
-            self.coef_room = np.zeros((self.step_room, self.coefs))
-            self.frame[fr.SEGMENT], self.frame[fr.SEGMENT_COEF] = address(self.spans_room), address(self.coef_room)
+            frame.segment = self.spans_room = np.zeros((self.step_room, 4))
+            frame.segment_coef = self.coef_room = np.zeros((self.step_room, self.coefs))
 
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
         self._collect_events()
-        k, segments = int(self.progress[pr.ROWS]), int(self.progress[pr.SEGMENTS])
+        k, segments = self.progress.rows, self.progress.segments
         if segments:
             self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))
-            self.progress[pr.SEGMENTS] = 0
-        if k and self.progress[pr.EVERY_STEP]:
+            self.progress.segments = 0
+        if k and self.progress.every_step:
             self.rows.append((self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k, : self.n_y].copy()))
-            self.progress[pr.ROWS] = 0
+            self.progress.rows = 0
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
     def _collect_events(self) -> None:
-        if not self.progress[pr.EVENTS]:
+        if not self.progress.events:
             return
-        states = self.event_x.reshape(-1, 2, self.n) if self.n else self.event_x.reshape(1, 1, 1)
-        for k in range(int(self.progress[pr.EVENTS])):
+        states = self.event_x.reshape(len(self.event_x), 2, self.n)
+        for k in range(self.progress.events):
             e, component = (int(i) for i in self.event_which[2 * k : 2 * k + 2])
             before, after = states[k].copy()
             self.records.append(EventRecord(float(self.event_t[k]), self.events[e].name, component, before, after))
-        self.progress[pr.EVENTS] = 0
+        self.progress.events = 0
 
     def jump(self, action: Callable[[float, Array], Any]) -> None:
         """Let a Python action change the state; the method starts afresh from it."""
-        new = action(float(self.clock[fr.T]), self.x)
+        new = action(self.clock.t, self.x)
         if new is not None:
             self.x[:] = np.asarray(new, dtype=np.float64)
-        self.count[fr.FRESH], self.count[fr.RESTART], self.count[fr.BEGIN] = 0, 1, 1
+        self.count.fresh, self.count.restart, self.count.begin = 0, 1, 1
 
     def act_at_sample(self) -> None:
         """Run the Python action of the sample just reached."""
-        sample = self.samples[int(self.owners[self.progress[pr.STOP]])]
-        self.progress[pr.STOP] += 1
+        sample = self.samples[int(self.owners[self.progress.stop])]
+        self.progress.stop += 1
         if not isinstance(sample.action, NativeFunction):
             self.jump(sample.action)
 
     def act_at_event(self) -> bool:
         """Run the Python action of the event just recorded; return whether it ends the integration."""
-        component = int(self.progress[pr.FIRED])
+        component = self.progress.fired
         record = self.records.pop()
         owner = [event for event in self.events for _ in range(event.size)]
         event = owner[component]
         if event.action is not None and not isinstance(event.action, NativeFunction):
             self.jump(event.action)
         self.records.append(EventRecord(record.t, record.name, record.component, record.x_before, self.x.copy()))
-        self.progress[pr.FORGET] = component
+        self.progress.forget = component
         return event.terminal
 
     def save(self) -> Checkpoint:
         """Everything that the method remembers; the run has ended, so its arrays are handed over."""
-        return Checkpoint(self.method.name, float(self.clock[fr.T]), self.x, {name: getattr(self, name) for name in MEMORY})
+        words, parts = self._words, self._parts
+        return Checkpoint(self.method.name, self.clock.t, self.x, {name: words[parts[name]] for name in MEMORY})
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over the memory of an earlier integration; its statistics start from zero."""
         if not checkpoint.memory:
-            self.x[:], self.clock[fr.T] = checkpoint.x, checkpoint.t
+            self.x[:], self.clock.t = checkpoint.x, checkpoint.t
             return
         for name in MEMORY:
-            getattr(self, name)[:] = checkpoint.memory[name]
-        self.count[fr.STEPS : fr.N_EVENTS + 1] = 0
-        self.count[fr.BAD_STATUS] = 0
-        self.count[fr.BEGIN] = 1
+            self._words[self._parts[name]] = checkpoint.memory[name]
+        c = self.count
+        c.steps = c.rejected = c.n_rhs = c.n_jac = c.n_lu = c.n_events = c.bad_status = 0
+        c.begin = 1
 
     def statistics(self, wall_time: float) -> Statistics:
         """Return the work done so far."""
-        c = self.count.tolist()
-        return Statistics(c[fr.STEPS], c[fr.REJECTED], c[fr.N_RHS], c[fr.N_JAC], c[fr.N_LU], c[fr.N_EVENTS], wall_time)
+        c = self.count
+        return Statistics(c.steps, c.rejected, c.n_rhs, c.n_jac, c.n_lu, c.n_events, wall_time)
 
     def output(self) -> tuple[Array, Array, Array]:
         """Return all rows."""
-        if not self.progress[pr.EVERY_STEP]:
-            k = int(self.progress[pr.ROWS])
+        if not self.progress.every_step:
+            k = self.progress.rows
             return self.row_t[:k], self.row_x[:k], self.row_y[:k, : self.n_y]
         if not self.rows:
             return np.zeros(0), np.zeros((0, self.n)), np.zeros((0, self.n_y))
+        if len(self.rows) == 1:
+            return self.rows[0]
         t, x, y = (np.concatenate(parts) for parts in zip(*self.rows, strict=True))
         return t, x, y
 
@@ -283,6 +278,5 @@ class Session:
         """Return all interpolants, if they were kept."""
         if not self.spans:
             return None
-        span = np.concatenate([span for span, _ in self.spans])
-        coefficients = np.concatenate([coef for _, coef in self.spans]).reshape(len(span), -1, self.n)
-        return Segments(span[:, 0], span[:, 1], span[:, 2], span[:, 3], coefficients)
+        span, coefficients = self.spans[0] if len(self.spans) == 1 else map(np.concatenate, zip(*self.spans, strict=True))
+        return Segments(span[:, 0], span[:, 1], span[:, 2], span[:, 3], coefficients.reshape(len(span), -1, self.n))

@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import math
 
-from jourdain.native.call import doubles
 from jourdain.native.kernel import kernel
-from jourdain.solvers.ode.frame import CONST, H_MAX, T_BOUND, TOL, WORK, F, H, N, T, X, evaluate_here, rhs, view, weight
+from jourdain.solvers.ode.frame import evaluate_here, rhs, view, weight
 
 
 @kernel
 def first_step(address: int) -> int:
-    """Set H from the sizes of x, f and the change of f over a small Euler step; CONST[0] holds the order."""
+    """Set h from the sizes of x, f and the change of f over a small Euler step; constants[0] holds the order."""
     frame, clock, count = view(address)
-    n = count[N]
+    n = count.n
     status = evaluate_here(frame, clock, count)
     if status != 0:
         return status
-    x, f, tol = doubles(frame[X], n), doubles(frame[F], n), doubles(frame[TOL], n + 1)
-    trial, slope = doubles(frame[WORK], n), doubles(frame[WORK] + 8 * n, n)
+    x, f, tol = frame.x, frame.f, frame.tol
+    trial, slope = frame.work, frame.work[n:]
     size = rate = 0.0
     for i in range(n):
         scale = weight(tol, i, x[i], x[i])
         size += (x[i] / scale) ** 2
         rate += (f[i] / scale) ** 2
     size, rate = math.sqrt(size / n), math.sqrt(rate / n)
-    left = clock[T_BOUND] - clock[T]
-    limit = min(abs(left), clock[H_MAX])
+    left = clock.t_bound - clock.t
+    limit = min(abs(left), clock.h_max)
     h = min(1e-6 if size < 1e-5 or rate < 1e-5 else 0.01 * size / rate, limit)
     for i in range(n):
         trial[i] = x[i] + math.copysign(h, left) * f[i]
     curvature = 0.0
-    status = rhs(frame, clock, count, clock[T] + math.copysign(h, left), frame[WORK], frame[WORK] + 8 * n)
+    status = rhs(frame, clock, count, clock.t + math.copysign(h, left), trial, slope)
     if status == 0:
         for i in range(n):
             curvature += ((slope[i] - f[i]) / weight(tol, i, x[i], x[i])) ** 2
         curvature = math.sqrt(curvature / n) / h
-    order = doubles(frame[CONST], 1)[0]
+    order = frame.constants[0]
     largest = max(rate, curvature)
     if not math.isfinite(curvature) or status != 0:
         second = h
@@ -44,5 +43,5 @@ def first_step(address: int) -> int:
         second = max(1e-6, 1e-3 * h)
     else:
         second = (0.01 / largest) ** (1.0 / (order + 1.0))
-    clock[H] = math.copysign(min(100.0 * h, second, limit), left)
+    clock.h = math.copysign(min(100.0 * h, second, limit), left)
     return 0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jourdain.native.call import doubles
 from jourdain.native.kernel import kernel
-from jourdain.solvers.ode.frame import DECIDE, PAST, PAST_F, PAST_T, PAST_X, PROBE, REMAP, REMAPPED, F, N, T, X, evaluate_here, view
+from jourdain.solvers.ode.frame import evaluate_here, view
 from jourdain.solvers.ode.progress import hook
 
 
@@ -12,19 +11,18 @@ from jourdain.solvers.ode.progress import hook
 def switch(address: int) -> int:
     """Let the user decide on new coordinates after a step, and map the history of the method if so."""
     frame, clock, count = view(address)
-    n, flag = count[N], doubles(frame[PROBE], 1)
+    n, flag = count.n, frame.probe
     status = evaluate_here(frame, clock, count)
     flag[0] = 0.0
     if status == 0:
-        status = hook(frame, clock, count, frame[DECIDE], frame[DECIDE + 1], clock[T], frame[X], frame[PROBE])
+        status = hook(frame, clock, count, frame.decide, frame.decide_args, clock.t, frame.x, frame.probe)
     if status != 0 or flag[0] == 0.0:
         return status
-    address, args = frame[REMAP], frame[REMAP + 1]
-    status = hook(frame, clock, count, address, args, clock[T], frame[X], frame[F])
-    times = doubles(frame[PAST_T], count[PAST])
-    for k in range(count[PAST]):
+    remap, args = frame.remap, frame.remap_args
+    status = hook(frame, clock, count, remap, args, clock.t, frame.x, frame.f)
+    times = frame.past_t
+    for k in range(count.past):
         if status == 0:
-            offset = 8 * n * k
-            status = hook(frame, clock, count, address, args, times[k], frame[PAST_X] + offset, frame[PAST_F] + offset)
-    count[REMAPPED] = 1
+            status = hook(frame, clock, count, remap, args, times[k], frame.past_x[n * k :], frame.past_f[n * k :])
+    count.remapped = 1
     return status

@@ -5,43 +5,20 @@ With `positions` given, dq/dt is taken from the right-hand side (q and v may dif
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from jourdain.errors import InputError
-from jourdain.native.call import doubles
 from jourdain.native.kernel import hot, kernel
-from jourdain.solvers.ode.frame import (
-    CENTRE,
-    COEF,
-    DEGREE,
-    FRESH,
-    POSITIONS,
-    T_OLD,
-    WORK,
-    X_OLD,
-    F,
-    N,
-    T,
-    X,
-    accept,
-    evaluate_here,
-    fixed_step,
-    hermite,
-    rhs,
-    spoiled,
-    view,
-)
+from jourdain.solvers.ode.frame import Clock, Count, Frame, accept, evaluate_here, fixed_step, hermite, rhs, spoiled, view
 from jourdain.solvers.ode.method import Method
 
 
 @hot
-def _open(frame: Any, clock: Any, count: Any) -> int:
+def _open(frame: Frame, clock: Clock, count: Count) -> int:
     """Evaluate the slope and keep point and slope as the old ones."""
-    n = count[N]
+    n = count.n
     status = evaluate_here(frame, clock, count)
-    x, x_old, f, kept = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[F], n), doubles(frame[WORK], n)
+    x, x_old, f, kept = frame.x, frame.x_old, frame.f, frame.work
     for i in range(n):
         x_old[i] = x[i]
         kept[i] = f[i]
@@ -52,13 +29,13 @@ def _open(frame: Any, clock: Any, count: Any) -> int:
 def euler_step(address: int) -> int:
     """v_new = v + h a(q, v), q_new = q + h dq/dt(q, v_new)."""
     frame, clock, count = view(address)
-    n, nq = count[N], count[POSITIONS]
+    n, nq = count.n, count.positions
     status = _open(frame, clock, count)
     if status != 0:
         return status
     h, hit = fixed_step(clock, count)
-    x, rate = doubles(frame[X], n), doubles(frame[WORK] + 8 * n, n)
-    slope = doubles(frame[WORK], n)
+    x, rate = frame.x, frame.work[n:]
+    slope = frame.work
     half = n // 2 if nq == 0 else nq
     for i in range(half, n):
         x[i] += h * slope[i]
@@ -66,15 +43,15 @@ def euler_step(address: int) -> int:
         for i in range(half):
             x[i] += h * x[half + i]
     else:
-        status = rhs(frame, clock, count, clock[T], frame[X], frame[WORK] + 8 * n)
+        status = rhs(frame, clock, count, clock.t, x, rate)
         for i in range(half):
             x[i] += h * rate[i]
     if status == 0:
-        status = spoiled(frame, clock, count, clock[T] + h)
+        status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status
     accept(clock, count, h, hit)
-    count[FRESH] = 0
+    count.fresh = 0
     return 0
 
 
@@ -82,13 +59,13 @@ def euler_step(address: int) -> int:
 def euler_dense(address: int) -> int:
     """Interpolate linearly, as exact as the method itself."""
     frame, clock, count = view(address)
-    n = count[N]
-    x_old, x, coef = doubles(frame[X_OLD], n), doubles(frame[X], n), doubles(frame[COEF], 2 * n)
+    n = count.n
+    x_old, x, coef = frame.x_old, frame.x, frame.coef
     for i in range(n):
         coef[i] = x_old[i]
         coef[n + i] = x[i] - x_old[i]
-    count[DEGREE] = 1
-    clock[CENTRE] = clock[T_OLD]
+    count.degree = 1
+    clock.centre = clock.t_old
     return 0
 
 
@@ -96,13 +73,13 @@ def euler_dense(address: int) -> int:
 def verlet_step(address: int) -> int:
     """v_half = v + h/2 a, q_new = q + h dq/dt(v_half), v_new = v_half + h/2 a(q_new, v + h a)."""
     frame, clock, count = view(address)
-    n, nq = count[N], count[POSITIONS]
+    n, nq = count.n, count.positions
     status = _open(frame, clock, count)
     if status != 0:
         return status
     h, hit = fixed_step(clock, count)
-    x, x_old, f = doubles(frame[X], n), doubles(frame[X_OLD], n), doubles(frame[F], n)
-    slope, rate = doubles(frame[WORK], n), doubles(frame[WORK] + 8 * n, n)
+    x, x_old, f = frame.x, frame.x_old, frame.f
+    slope, rate = frame.work, frame.work[n:]
     half = n // 2 if nq == 0 else nq
     for i in range(half, n):
         x[i] += 0.5 * h * slope[i]
@@ -112,24 +89,24 @@ def verlet_step(address: int) -> int:
     else:
         for step in (0.5 * h, h):
             if status == 0:
-                status = rhs(frame, clock, count, clock[T] + step - 0.5 * h, frame[X], frame[WORK] + 8 * n)
+                status = rhs(frame, clock, count, clock.t + step - 0.5 * h, x, rate)
             for i in range(half):
                 x[i] = x_old[i] + step * rate[i]
     for i in range(half, n):
         x[i] = x_old[i] + h * slope[i]
     if status == 0:
-        status = rhs(frame, clock, count, clock[T] + h, frame[X], frame[F])
+        status = rhs(frame, clock, count, clock.t + h, x, f)
     for i in range(half, n):
         x[i] = x_old[i] + 0.5 * h * (slope[i] + f[i])
     if nq == 0:
         for i in range(half):
             f[i] = x[half + i]
     if status == 0:
-        status = spoiled(frame, clock, count, clock[T] + h)
+        status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status
     accept(clock, count, h, hit)
-    count[FRESH] = 1
+    count.fresh = 1
     return 0
 
 
@@ -137,9 +114,8 @@ def verlet_step(address: int) -> int:
 def verlet_dense(address: int) -> int:
     """Write the cubic through both ends."""
     frame, clock, count = view(address)
-    n = count[N]
     status = evaluate_here(frame, clock, count)
-    hermite(frame, clock, count, doubles(frame[WORK], n), doubles(frame[F], n))
+    hermite(frame, clock, count, frame.work, frame.f)
     return status
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...native.call import doubles
 from ...native.kernel import hot, jit
-from . import frame as ap
 from . import joint_space as sp
-from .kernels import row
+from .frame import Frame
+from .joint_space import JointFrame
 
 
 @jit
@@ -40,10 +39,10 @@ def _after(m: Any, a: float, x: float, y: float, z: float) -> None:
 
 
 @jit
-def _elementary(js: Any, j: int, p: Any, amount: float, body: Any, m: Any) -> None:
+def _elementary(js: JointFrame, j: int, p: Any, amount: float, body: Any, m: Any) -> None:
     """Moves a body (its point less the displacement in m, its rotation) by one freedom: a turn about p, then a translation."""
     f = sp.freedom(js, sp.AT_END, j)
-    part = doubles(js[sp.SCRATCH] + 64, 4)
+    part = js.scratch[8:]
     part[0], part[1], part[2], part[3] = 1.0, 0.0, 0.0, 0.0
     _turned_by(part, amount * f[0], amount * f[1], amount * f[2])
     x, y, z = _turn(part, body[0] + m[4] - p[0], body[1] + m[5] - p[1], body[2] + m[6] - p[2])
@@ -52,7 +51,7 @@ def _elementary(js: Any, j: int, p: Any, amount: float, body: Any, m: Any) -> No
 
 
 @jit
-def _together(js: Any, first: int, p: Any, w: Any, body: Any, m: Any) -> None:
+def _together(js: JointFrame, first: int, p: Any, w: Any, body: Any, m: Any) -> None:
     """Moves a body by a turn about p whose vector is the sum of three freedoms."""
     x = y = z = 0.0
     for j in range(first, first + 3):
@@ -64,35 +63,35 @@ def _together(js: Any, first: int, p: Any, w: Any, body: Any, m: Any) -> None:
 
 
 @jit
-def finite_motion(frame: Any, js: Any, q: Any, w: Any, delta: Any) -> None:
+def finite_motion(frame: Frame, js: JointFrame, q: Any, w: Any, delta: Any) -> None:
     """Increments of all bodies of the tree for finite increments w of its joints from the configuration q (joint vectors of sp.AT_END).
 
     Every joint moves what lies beyond it as a rigid body, so all its constraints stay as they are; the result is written as the
     displacement and the Cayley vector that the bodies' own retraction takes.
     """
-    body, other = doubles(js[sp.SCRATCH], 3), doubles(js[sp.SCRATCH] + 24, 3)
-    for i in range(js[sp.N_NODES]):
-        node, p, m = sp.node_of(js, i), sp.point(js, sp.AT_END, i), doubles(js[sp.MOTION] + 64 * i, 8)
-        u, d, c, first, count = node[sp.UNKNOWN], node[sp.DIMENSION], node[sp.COORDINATE], node[sp.FIRST], node[sp.COUNT]
+    body, other = js.scratch, js.scratch[3:]
+    for i in range(len(js.nodes)):
+        node, p, m = js.nodes[i], sp.point(js, sp.AT_END, i), js.motion[8 * i :]
+        u, d, c, first, count = node.unknown, node.dimension, node.coordinate, node.first, node.count
         for a in range(3):
             body[a] = q[c + a] if a < d else 0.0
         for a in range(8):
             m[a] = 0.0
         m[0] = 1.0
-        if node[sp.TOGETHER] == 1:
+        if node.together == 1:
             turn = first + count - 3
             _together(js, turn, p, w, body, m)
             for j in range(first, turn):
                 f = sp.freedom(js, sp.AT_END, j)
                 m[4], m[5], m[6] = m[4] + w[j] * f[3], m[5] + w[j] * f[4], m[6] + w[j] * f[5]
-        elif node[sp.SIGN] > 0:
+        elif node.sign > 0:
             for k in range(count - 1, -1, -1):
                 _elementary(js, first + k, p, w[first + k], body, m)
         else:
             for k in range(count):
                 _elementary(js, first + k, p, w[first + k], body, m)
-        if node[sp.PARENT] >= 0:
-            inner, e = doubles(js[sp.MOTION] + 64 * node[sp.PARENT], 8), sp.node_of(js, node[sp.PARENT])[sp.COORDINATE]
+        if node.parent >= 0:
+            inner, e = js.motion[8 * node.parent :], js.nodes[node.parent].coordinate
             for a in range(3):
                 other[a] = q[e + a] if a < d else 0.0
             x, y, z = _turn(inner, body[0] + m[4] - other[0], body[1] + m[5] - other[1], body[2] + m[6] - other[2])
@@ -146,16 +145,16 @@ def _solve_gram(gram: Any, n: int, b: Any, at: int) -> None:
 
 
 @jit
-def _nearest_rates(js: Any, q: Any, v: Any, w: Any) -> None:
+def _nearest_rates(js: JointFrame, q: Any, v: Any, w: Any) -> None:
     """Least squares of the relative twists at the joints."""
-    t, relative, gram = doubles(js[sp.SCRATCH], 6), doubles(js[sp.SCRATCH] + 48, 6), doubles(js[sp.SCRATCH] + 96, 36)
-    for i in range(js[sp.N_NODES]):
-        node, p = sp.node_of(js, i), sp.point(js, sp.AT_END, i)
-        count, first, d, c = node[sp.COUNT], node[sp.FIRST], node[sp.DIMENSION], node[sp.COORDINATE]
+    t, relative, gram = js.scratch, js.scratch[6:], js.scratch[12:]
+    for i in range(len(js.nodes)):
+        node, p = js.nodes[i], sp.point(js, sp.AT_END, i)
+        count, first, d, c = node.count, node.first, node.dimension, node.coordinate
         for a in range(6):
             relative[a] = 0.0
         for side in range(2):
-            at = c if side == 0 else (sp.node_of(js, node[sp.PARENT])[sp.COORDINATE] if node[sp.PARENT] >= 0 else -1)
+            at = c if side == 0 else (js.nodes[node.parent].coordinate if node.parent >= 0 else -1)
             if at >= 0:
                 sign = 1.0 if side == 0 else -1.0
                 _twist(q, v, at, d, t)
@@ -178,15 +177,16 @@ def _nearest_rates(js: Any, q: Any, v: Any, w: Any) -> None:
 
 
 @jit
-def joint_rates(frame: Any, js: Any, w: Any, h: float) -> None:
+def joint_rates(frame: Frame, js: JointFrame, w: Any, h: float) -> None:
     """Rates of the joints nearest to the guessed rates of the bodies: v₀ at the start of the step, mean rates in its middle.
 
     Joint vectors of sp.AT_END are left at the start.
     """
-    q0, v0, v, q, mean = row(frame, ap.Q0), row(frame, ap.V0), row(frame, ap.GUESS), row(frame, ap.SAVED), False
-    for i in range(frame[ap.N_Q]):
+    vec = frame.vec
+    q0, v0, v, q, mean = vec.q0, vec.v0, vec.guess, vec.saved, False
+    for i in range(frame.n_q):
         mean = mean or v[i] != v0[i]
-    for i in range(frame[ap.N_Q]):
+    for i in range(frame.n_q):
         q[i] = q0[i] + (0.5 * h * v[i] if mean else 0.0)
     sp.joint_vectors(frame, js, q, q, sp.AT_END)
     _nearest_rates(js, q, v, w)
@@ -201,12 +201,12 @@ def _turned_part(x: float) -> float:
 
 
 @jit
-def predicted_turns(js: Any, w: Any, h: float) -> None:
+def predicted_turns(js: JointFrame, w: Any, h: float) -> None:
     """Increments of the joints for the rates w over a step h: by the mid-point rule a turn is 2 arctan(h ω/2), however large the step is."""
-    for i in range(js[sp.N_NODES]):
-        node = sp.node_of(js, i)
-        first, count = node[sp.FIRST], node[sp.COUNT]
-        turn = first + count - 3 if node[sp.TOGETHER] == 1 else first + count
+    for i in range(len(js.nodes)):
+        node = js.nodes[i]
+        first, count = node.first, node.count
+        turn = first + count - 3 if node.together == 1 else first + count
         x = y = z = 0.0
         for j in range(first, first + count):
             f = sp.freedom(js, sp.AT_END, j)

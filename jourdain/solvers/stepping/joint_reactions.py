@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...native.call import doubles, integers
 from ...native.kernel import jit
-from . import frame as ap
 from . import joint_space as sp
+from .frame import Frame
+from .joint_space import JointFrame
 
 
 @jit
@@ -47,27 +47,27 @@ def _least_squares(e: Any, m: int, n: int, b: Any, x: Any) -> None:
 
 
 @jit
-def recover(frame: Any, js: Any) -> None:
+def recover(frame: Frame, js: JointFrame) -> None:
     """Multipliers of the tree's pairs from the balance of the bodies, outer bodies first: Ḡᵀ Λ = −r̃ by least squares."""
-    r, position = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), integers(js[sp.INDEX], frame[ap.N_UNKNOWNS])
-    now = doubles(frame[ap.F_LAM] + 8 * frame[ap.N_MULTIPLIERS] * ap.NOW, frame[ap.N_MULTIPLIERS])
-    of, matrix = integers(js[sp.MULTIPLIER_OF], frame[ap.N_UNKNOWNS]), doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES])
-    for i in range(js[sp.N_NODES] - 1, -1, -1):
-        node, starts = sp.node_of(js, i), integers(js[sp.RECOVER] + 8 * 2 * i, 3)
-        equations = integers(js[sp.RECOVER] + 8 * starts[0], starts[1] - starts[0])
-        rows = integers(js[sp.RECOVER] + 8 * starts[1], starts[2] - starts[1])
+    r, position = frame.r, js.index
+    now = frame.lam.now
+    of, matrix = js.multiplier_of, frame.values
+    for i in range(len(js.nodes) - 1, -1, -1):
+        node, starts = js.nodes[i], js.recover[2 * i :]
+        equations = js.recover[starts[0] : starts[1]]
+        rows = js.recover[starts[1] : starts[2]]
         m, n = equations.size, rows.size
-        if node[sp.PAIR] < 0 or n == 0:
+        if node.pair < 0 or n == 0:
             continue
-        e, b, x = doubles(js[sp.SCRATCH], m * n), doubles(js[sp.SCRATCH] + 8 * 400, m), doubles(js[sp.SCRATCH] + 8 * 450, n)
+        e, b, x = js.scratch, js.scratch[400:], js.scratch[450:]
         for k in range(m):
             position[equations[k]] = k
             b[k] = -r[equations[k]]
         for k in range(m * n):
             e[k] = 0.0
         for l in range(n):
-            range_ = integers(js[sp.AP] + 8 * rows[l], 2)
-            index = integers(js[sp.AI], range_[1])
+            range_ = js.ap[rows[l] :]
+            index = js.ai
             for p in range(range_[0], range_[1]):
                 k = position[index[p]]
                 if k >= 0:

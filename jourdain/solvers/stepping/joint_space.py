@@ -3,77 +3,156 @@
 Rows of T and T̄ are the increments of all coordinates, columns those w of the tree's joints (six of a free body) and of coordinates that
 belong to no body of the tree.  T holds at the end of the step (δ = T δw), T̄ at the mean coordinates, where the discrete
 gradients of all constraints of the tree's pairs vanish along it (Uhlar, Secs. 3.2.2 and 5.2).  Each function works on the frame of
-the assembled system and that of the joint space, whose slots are named here.
+the assembled system and that of the joint space.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...native.call import call, doubles, integers, words
+from ...native.call import address as at
+from ...native.call import call
 from ...native.kernel import hot, jit
-from . import frame as ap
-from .kernels import row
+from ...native.record import Address, Floats, Integers, Record, Table
+from .frame import Frame
 
-# Slots of the frame: sizes, tables of integers, arrays of numbers.
-N_W, N_CLOSURE, N_SERVO, N_NODES, N_AUGMENTED = range(5)
-NODES, PAIRS, GATHER, LOCAL, CONSTANTS, T_STARTS, T_COLUMNS, KIND, PLACE, NODE_OF = range(5, 15)
-AUGMENTED, SIDE_STARTS, SIDE_UNKNOWN, SIDE_PLACE, AP, AI, MULTIPLIER_OF, RECOVER = range(15, 23)
-T_END, T_MEAN, FREEDOMS, POINTS, WRENCH, MOTION, KT, A, GB, CT, FINAL, RHS = range(23, 35)
-W, EFFECTIVE, LINEAR, SHIFT, DEPENDENT, PIVOTS, GD, GX, SCRATCH, INDEX, STATE, ROW_SCALE = range(35, 47)
-# Functions: null spaces, projection, elimination of loops, solution, expansion to all unknowns, first iterate, reactions, end of a step
-# without projection of rates.
-SPACES, PROJECT, REDUCE, SOLVE, EXPAND, START, REACT, FINISH = range(47, 55)
-FINAL_SCALE = 55
-SIZE = 56
-
-# Columns of the table of nodes (bodies of the tree, inner ones first).
-UNKNOWN, COORDINATE, DIMENSION, PARENT, FIRST, COUNT, PAIR, SIGN, TOGETHER = range(9)
-NODE_COLUMNS = 9
-# Columns of the table of pairs: local coordinates and where they stand, the kernels with their constants, local unknowns.
-P_N, P_GATHER, P_END, P_END_CONSTANTS, P_MEAN, P_MEAN_CONSTANTS, P_SLOPE, P_SLOPE_CONSTANTS, P_LOCAL, P_LOCAL_AT = range(10)
-PAIR_COLUMNS = 10
-# Columns of the table of augmented coordinates: coordinate, its row (both as unknowns), their entries in the matrix.
-C_UNKNOWN, C_ROW, C_END, C_MEAN = range(4)
-AUGMENTED_COLUMNS = 4
 # What an unknown of the assembled system is.
 FREE, TREE_ROW, OWN_ROW, CLOSURE_ROW, SERVO_ROW = range(5)
 # Ends of T: at q₁, and at the mean coordinates q₀ + θ (q₁ − q₀) of the scheme.
 AT_END, AT_MEAN = range(2)
-# Entries of the state: pivot ratio now and when the dependent set was chosen, limit for a new choice, whether it was chosen, choices,
-# size of the residual, where between q₀ and q₁ the scheme evaluates its rows, whether matrix and factors are those of an iteration before.
-RATIO, CHOSEN_RATIO, LIMIT, CHOSEN, SWITCHES, NORM, THETA, HELD = range(8)
-STATE_SIZE = 8
+
+
+class Node(Record):
+    """A body of the tree (inner ones come first)."""
+
+    unknown: int
+    coordinate: int
+    dimension: int
+    parent: int
+    first: int
+    count: int
+    pair: int
+    sign: int
+    together: int
+
+
+class Pair(Record):
+    """Local coordinates of a pair and where they stand, the kernels with their constants, local unknowns."""
+
+    n: int
+    gather: int
+    end: Address
+    end_constants: int
+    mean: Address
+    mean_constants: int
+    slope: Address
+    slope_constants: int
+    local: int
+    local_at: int
+
+
+class Augmented(Record):
+    """An augmented coordinate and its row (both as unknowns), and their entries in the matrix."""
+
+    unknown: int
+    row: int
+    end: int
+    mean: int
+
+
+class Choice(Record):
+    """Dependent rates and the present iteration."""
+
+    ratio: float  # pivot ratio now
+    chosen_ratio: float  # and when the dependent set was chosen
+    limit: float  # for a new choice
+    chosen: int
+    switches: int
+    norm: float  # of the residual
+    theta: float  # where between q₀ and q₁ the scheme evaluates its rows
+    held: int  # whether matrix and factors are those of an iteration before
+
+
+class JointFrame(Record):
+    """All that native loops know of the tree of pairs."""
+
+    # sizes
+    n_w: int
+    n_closure: int
+    n_servo: int
+    # tables
+    nodes: Table[Node]
+    pairs: Table[Pair]
+    gather: Integers
+    local: Integers
+    constants: Floats
+    t_starts: Integers
+    t_columns: Integers
+    kind: Integers
+    place: Integers
+    node_of: Integers
+    augmented: Table[Augmented]
+    side_starts: Integers
+    side_unknown: Integers
+    side_place: Integers
+    ap: Integers
+    ai: Integers
+    multiplier_of: Integers
+    recover: Integers
+    # memory
+    t_end: Floats
+    t_mean: Floats
+    freedoms: Floats
+    points: Floats
+    wrench: Floats
+    motion: Floats
+    kt: Floats
+    a: Floats
+    gb: Floats
+    ct: Floats
+    final: Floats
+    final_scale: Floats
+    rhs: Floats
+    w: Floats
+    effective: Floats
+    linear: Floats
+    shift: Floats
+    dependent: Integers
+    pivots: Integers
+    gd: Floats
+    gx: Floats
+    scratch: Floats
+    index: Integers
+    state: Choice
+    row_scale: Floats
+    # functions: null spaces, projection, elimination of loops, solution, expansion to all unknowns, first iterate, reactions, end of a step
+    # without projection of rates
+    spaces: Address
+    project: Address
+    reduce: Address
+    solve: Address
+    expand: Address
+    start: Address
+    react: Address
+    finish: Address
 
 
 @hot
-def theta(js: Any) -> float:
-    """Where between q₀ and q₁ the mean coordinates lie."""
-    return doubles(js[STATE], STATE_SIZE)[THETA]
-
-
-@hot
-def node_of(js: Any, i: int) -> Any:
-    """Row of the table of nodes."""
-    return integers(js[NODES] + 8 * NODE_COLUMNS * i, NODE_COLUMNS)
-
-
-@hot
-def freedom(js: Any, which: int, j: int) -> Any:
+def freedom(js: JointFrame, which: int, j: int) -> Any:
     """ω and v of freedom j."""
-    return doubles(js[FREEDOMS] + 8 * 6 * (which * js[N_W] + j), 6)
+    return js.freedoms[6 * (which * js.n_w + j) :]
 
 
 @hot
-def point(js: Any, which: int, i: int) -> Any:
+def point(js: JointFrame, which: int, i: int) -> Any:
     """Joint point of node i."""
-    return doubles(js[POINTS] + 8 * 3 * (which * js[N_NODES] + i), 3)
+    return js.points[3 * (which * len(js.nodes) + i) :]
 
 
 @hot
-def wrench_of(js: Any, i: int) -> Any:
+def wrench_of(js: JointFrame, i: int) -> Any:
     """Force and moment of the subtree of node i."""
-    return doubles(js[WRENCH] + 48 * i, 6)
+    return js.wrench[6 * i :]
 
 
 @hot
@@ -83,32 +162,32 @@ def cross(a: Any, b0: float, b1: float, b2: float) -> Any:
 
 
 @jit
-def _gathered(frame: Any, js: Any, pair: Any, start: Any, end: Any) -> Any:
+def _gathered(frame: Frame, js: JointFrame, pair: Pair, start: Any, end: Any) -> Any:
     """Local coordinates at both ends and θ in the input of a kernel; the number of coordinates."""
-    n = pair[P_N]
-    index = integers(js[GATHER] + 8 * pair[P_GATHER], n)
-    x = doubles(frame[ap.F_X], 2 * n + 1)
+    n = pair.n
+    index = js.gather[pair.gather :]
+    x = frame.x
     for a in range(n):
         x[a], x[n + a] = start[index[a]], end[index[a]]
-    x[2 * n] = theta(js)
+    x[2 * n] = js.state.theta
     return n
 
 
 @jit
-def _called(frame: Any, js: Any, address: int, constants: int) -> None:
-    args = words(frame[ap.F_ARGS], 8)
-    args[0], args[1], args[2], args[3] = frame[ap.F_X], frame[ap.F_Y], js[CONSTANTS] + 8 * constants, frame[ap.F_WORK]
-    call(address, frame[ap.F_ARGS])
+def _called(frame: Frame, js: JointFrame, function: int, constants: int) -> None:
+    args = frame.args
+    args[0], args[1], args[2], args[3] = at(frame.x), at(frame.y), at(js.constants[constants:]), at(frame.work)
+    call(function, args)
 
 
 @jit
-def joint_vectors(frame: Any, js: Any, start: Any, end: Any, which: int) -> None:
+def joint_vectors(frame: Frame, js: JointFrame, start: Any, end: Any, which: int) -> None:
     """p, ω and v of all joints at the mean coordinates between two configurations."""
-    part = theta(js)
-    for i in range(js[N_NODES]):
-        node, p = node_of(js, i), point(js, which, i)
-        first, count, d, c = node[FIRST], node[COUNT], node[DIMENSION], node[COORDINATE]
-        if node[PAIR] < 0:
+    part = js.state.theta
+    for i in range(len(js.nodes)):
+        node, p = js.nodes[i], point(js, which, i)
+        first, count, d, c = node.first, node.count, node.dimension, node.coordinate
+        if node.pair < 0:
             for a in range(3):
                 p[a] = start[c + a] + part * (end[c + a] - start[c + a]) if a < d else 0.0
             for k in range(count):
@@ -117,31 +196,31 @@ def joint_vectors(frame: Any, js: Any, start: Any, end: Any, which: int) -> None
                     f[a] = 0.0
                 f[3 + k if k < d else (k - 3 if d == 3 else 2)] = 1.0
             continue
-        pair = integers(js[PAIRS] + 8 * PAIR_COLUMNS * node[PAIR], PAIR_COLUMNS)
+        pair = js.pairs[node.pair]
         _gathered(frame, js, pair, start, end)
         if which == AT_END:
-            _called(frame, js, pair[P_END], pair[P_END_CONSTANTS])
+            _called(frame, js, pair.end, pair.end_constants)
         else:
-            _called(frame, js, pair[P_MEAN], pair[P_MEAN_CONSTANTS])
-        y = doubles(frame[ap.F_Y], 3 + 6 * count)
+            _called(frame, js, pair.mean, pair.mean_constants)
+        y = frame.y
         for a in range(3):
             p[a] = y[a]
         for k in range(count):
             f = freedom(js, which, first + k)
             for a in range(6):
-                f[a] = node[SIGN] * y[3 + 6 * k + a]
+                f[a] = node.sign * y[3 + 6 * k + a]
 
 
 @jit
-def _body_rows(js: Any, start: Any, end: Any, which: int, values: Any) -> None:
+def _body_rows(js: JointFrame, start: Any, end: Any, which: int, values: Any) -> None:
     """T of the bodies of the tree: v + ω × (φ − p), ω of every joint on the way to the root."""
-    owner, part = integers(js[NODE_OF], js[N_W]), theta(js)
-    for i in range(js[N_NODES]):
-        node = node_of(js, i)
-        u, d, c = node[UNKNOWN], node[DIMENSION], node[COORDINATE]
-        starts = integers(js[T_STARTS] + 8 * u, 2)
+    owner, part = js.node_of, js.state.theta
+    for i in range(len(js.nodes)):
+        node = js.nodes[i]
+        u, d, c = node.unknown, node.dimension, node.coordinate
+        starts = js.t_starts[u:]
         first, width = starts[0], starts[1] - starts[0]
-        columns = integers(js[T_COLUMNS] + 8 * first, width)
+        columns = js.t_columns[first:]
         x, y = start[c] + part * (end[c] - start[c]), start[c + 1] + part * (end[c + 1] - start[c + 1])
         z = start[c + 2] + part * (end[c + 2] - start[c + 2]) if d == 3 else 0.0
         for k in range(width):
@@ -160,31 +239,31 @@ def _body_rows(js: Any, start: Any, end: Any, which: int, values: Any) -> None:
 
 
 @jit
-def _augmented_rows(frame: Any, js: Any, which: int, values: Any) -> None:
+def _augmented_rows(frame: Frame, js: JointFrame, which: int, values: Any) -> None:
     """T of augmented coordinates from their own constraints: −(∂Φ/∂c)⁻¹ ∂Φ/∂q T."""
-    matrix, scratch = doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES]), doubles(js[SCRATCH], js[N_W])
-    for a in range(js[N_AUGMENTED]):
-        own = integers(js[AUGMENTED] + 8 * AUGMENTED_COLUMNS * a, AUGMENTED_COLUMNS)
-        side = integers(js[SIDE_STARTS] + 8 * (2 * a + which), 2)
-        over = -1.0 / matrix[own[C_END] if which == AT_END else own[C_MEAN]]
-        range_ = integers(js[T_STARTS] + 8 * own[C_UNKNOWN], 2)
-        columns = integers(js[T_COLUMNS], range_[1])
+    matrix, scratch = frame.values, js.scratch
+    for a in range(len(js.augmented)):
+        own = js.augmented[a]
+        side = js.side_starts[2 * a + which :]
+        over = -1.0 / matrix[own.end if which == AT_END else own.mean]
+        range_ = js.t_starts[own.unknown :]
+        columns = js.t_columns
         for p in range(range_[0], range_[1]):
             scratch[columns[p]] = 0.0
         for s in range(side[0], side[1]):
-            k, entry = integers(js[SIDE_UNKNOWN], side[1])[s], matrix[integers(js[SIDE_PLACE], side[1])[s]]
-            of = integers(js[T_STARTS] + 8 * k, 2)
+            k, entry = js.side_unknown[s], matrix[js.side_place[s]]
+            of = js.t_starts[k:]
             for p in range(of[0], of[1]):
-                scratch[integers(js[T_COLUMNS], of[1])[p]] += over * entry * values[p]
+                scratch[js.t_columns[p]] += over * entry * values[p]
         for p in range(range_[0], range_[1]):
             values[p] = scratch[columns[p]]
 
 
 @jit
-def null_spaces(frame: Any, js: Any, of_rates: bool) -> None:
+def null_spaces(frame: Frame, js: JointFrame, of_rates: bool) -> None:
     """T at q₁ and T̄ at the mean coordinates, for the matrix that was evaluated there; in the projection of rates T stands on both sides."""
-    q0, q1, size = row(frame, ap.Q0), row(frame, ap.Q1), integers(js[T_STARTS], frame[ap.N_COORDINATES] + 1)[frame[ap.N_COORDINATES]]
-    end, mean = doubles(js[T_END], size), doubles(js[T_MEAN], size)
+    q0, q1, size = frame.vec.q0, frame.vec.q1, js.t_starts[frame.n_coordinates]
+    end, mean = js.t_end, js.t_mean
     joint_vectors(frame, js, q1, q1, AT_END)
     _body_rows(js, q1, q1, AT_END, end)
     _augmented_rows(frame, js, AT_END, end)
@@ -198,45 +277,45 @@ def null_spaces(frame: Any, js: Any, of_rates: bool) -> None:
 
 
 @jit
-def complete_own(frame: Any, js: Any) -> None:
+def complete_own(frame: Frame, js: JointFrame) -> None:
     """Multipliers of augmented coordinates that balance these coordinates, and how far their constraints put them off (SHIFT)."""
-    matrix, r = doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES]), doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS])
-    shift, of = doubles(js[SHIFT], js[N_AUGMENTED]), integers(js[MULTIPLIER_OF], frame[ap.N_UNKNOWNS])
-    now = doubles(frame[ap.F_LAM] + 8 * frame[ap.N_MULTIPLIERS] * ap.NOW, frame[ap.N_MULTIPLIERS])
-    for a in range(js[N_AUGMENTED]):
-        own = integers(js[AUGMENTED] + 8 * AUGMENTED_COLUMNS * a, AUGMENTED_COLUMNS)
-        change = -r[own[C_UNKNOWN]] / matrix[own[C_MEAN]]
-        now[of[own[C_ROW]]] += change
-        add_column(frame, js, own[C_ROW], change, r)
-        shift[a] = -r[own[C_ROW]] / matrix[own[C_END]]
+    matrix, r = frame.values, frame.r
+    shift, of = js.shift, js.multiplier_of
+    now = frame.lam.now
+    for a in range(len(js.augmented)):
+        own = js.augmented[a]
+        change = -r[own.unknown] / matrix[own.mean]
+        now[of[own.row]] += change
+        add_column(frame, js, own.row, change, r)
+        shift[a] = -r[own.row] / matrix[own.end]
 
 
 @jit
-def add_column(frame: Any, js: Any, column: int, factor: float, target: Any) -> None:
+def add_column(frame: Frame, js: JointFrame, column: int, factor: float, target: Any) -> None:
     """Adds a multiple of a column of the matrix."""
-    range_ = integers(js[AP] + 8 * column, 2)
-    rows, matrix = integers(js[AI], range_[1]), doubles(frame[ap.F_VALUES], range_[1])
+    range_ = js.ap[column:]
+    rows, matrix = js.ai, frame.values
     for p in range(range_[0], range_[1]):
         target[rows[p]] += factor * matrix[p]
 
 
 @jit
-def wrenches(frame: Any, js: Any) -> None:
+def wrenches(frame: Frame, js: JointFrame) -> None:
     """Force and moment about its joint point of the residuals of every subtree, at the mean coordinates."""
-    r, q0, q1, part = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), row(frame, ap.Q0), row(frame, ap.Q1), theta(js)
-    for i in range(js[N_NODES]):
-        node, p = node_of(js, i), point(js, AT_MEAN, i)
-        u, c, w = node[UNKNOWN], node[COORDINATE], wrench_of(js, i)
+    r, q0, q1, part = frame.r, frame.vec.q0, frame.vec.q1, js.state.theta
+    for i in range(len(js.nodes)):
+        node, p = js.nodes[i], point(js, AT_MEAN, i)
+        u, c, w = node.unknown, node.coordinate, wrench_of(js, i)
         x, y = q0[c] + part * (q1[c] - q0[c]) - p[0], q0[c + 1] + part * (q1[c + 1] - q0[c + 1]) - p[1]
-        if node[DIMENSION] == 3:
+        if node.dimension == 3:
             z = q0[c + 2] + part * (q1[c + 2] - q0[c + 2]) - p[2]
             w[0], w[1], w[2] = r[u], r[u + 1], r[u + 2]
             w[3], w[4], w[5] = r[u + 3] + y * w[2] - z * w[1], r[u + 4] + z * w[0] - x * w[2], r[u + 5] + x * w[1] - y * w[0]
         else:
             w[0], w[1], w[2] = r[u], r[u + 1], 0.0
             w[3], w[4], w[5] = 0.0, 0.0, r[u + 2] + x * w[1] - y * w[0]
-    for i in range(js[N_NODES] - 1, -1, -1):
-        parent = node_of(js, i)[PARENT]
+    for i in range(len(js.nodes) - 1, -1, -1):
+        parent = js.nodes[i].parent
         if parent < 0:
             continue
         w, v, p, g = wrench_of(js, i), wrench_of(js, parent), point(js, AT_MEAN, i), point(js, AT_MEAN, parent)
@@ -249,32 +328,32 @@ def wrenches(frame: Any, js: Any) -> None:
 
 
 @jit
-def _add_row(js: Any, factor: float, unknown: int, j: int) -> None:
+def _add_row(js: JointFrame, factor: float, unknown: int, j: int) -> None:
     """Adds a multiple of a row of T to row j of the projected matrix."""
-    target = doubles(js[A] + 8 * j * js[N_W], js[N_W])
-    range_ = integers(js[T_STARTS] + 8 * unknown, 2)
-    columns, values = integers(js[T_COLUMNS], range_[1]), doubles(js[T_END], range_[1])
+    target = js.a[j * js.n_w :]
+    range_ = js.t_starts[unknown:]
+    columns, values = js.t_columns, js.t_end
     for p in range(range_[0], range_[1]):
         target[columns[p]] += factor * values[p]
 
 
 @jit
-def _slopes_of_pair(frame: Any, js: Any, i: int, rhs: Any) -> None:
+def _slopes_of_pair(frame: Frame, js: JointFrame, i: int, rhs: Any) -> None:
     """The change of a joint's own vectors under the wrench of its subtree."""
-    node, w, p = node_of(js, i), wrench_of(js, i), point(js, AT_MEAN, i)
-    pair = integers(js[PAIRS] + 8 * PAIR_COLUMNS * node[PAIR], PAIR_COLUMNS)
-    n, count, local = _gathered(frame, js, pair, row(frame, ap.Q0), row(frame, ap.Q1)), node[COUNT], pair[P_LOCAL]
-    x, shift, place = doubles(frame[ap.F_X], 2 * n + 10), doubles(js[SHIFT], js[N_AUGMENTED]), integers(js[PLACE], frame[ap.N_UNKNOWNS])
+    node, w, p = js.nodes[i], wrench_of(js, i), point(js, AT_MEAN, i)
+    pair = js.pairs[node.pair]
+    n, count, local = _gathered(frame, js, pair, frame.vec.q0, frame.vec.q1), node.count, pair.local
+    x, shift, place = frame.x, js.shift, js.place
     for a in range(6):
         x[2 * n + 1 + a] = w[a]
     for a in range(3):
         x[2 * n + 7 + a] = p[a]
-    _called(frame, js, pair[P_SLOPE], pair[P_SLOPE_CONSTANTS])
-    y, unknown = doubles(frame[ap.F_Y], count * local), integers(js[LOCAL] + 8 * pair[P_LOCAL_AT], local)
+    _called(frame, js, pair.slope, pair.slope_constants)
+    y, unknown = frame.y, js.local[pair.local_at :]
     for k in range(count):
-        j = node[FIRST] + k
+        j = node.first + k
         for a in range(local):
-            slope = node[SIGN] * y[k * local + a]
+            slope = node.sign * y[k * local + a]
             if unknown[a] >= 0 and slope != 0.0:
                 _add_row(js, slope, unknown[a], j)
                 if place[unknown[a]] >= 0:
@@ -282,24 +361,24 @@ def _slopes_of_pair(frame: Any, js: Any, i: int, rhs: Any) -> None:
 
 
 @jit
-def add_slopes(frame: Any, js: Any, rhs: Any) -> None:
+def add_slopes(frame: Frame, js: JointFrame, rhs: Any) -> None:
     """Adds the derivative of T̄ᵀ r̃ at fixed r̃ (the wrenches must be known)."""
-    r, part = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), theta(js)
-    for i in range(js[N_NODES]):
-        node, w = node_of(js, i), wrench_of(js, i)
-        if node[PAIR] >= 0 and node[COUNT] > 0:
+    r, part = frame.r, js.state.theta
+    for i in range(len(js.nodes)):
+        node, w = js.nodes[i], wrench_of(js, i)
+        if node.pair >= 0 and node.count > 0:
             _slopes_of_pair(frame, js, i, rhs)
-        u, d, up = node[UNKNOWN], node[DIMENSION], i
+        u, d, up = node.unknown, node.dimension, i
         while up >= 0:  # the arm from the joint to the body changes as the body moves
-            above = node_of(js, up)
-            for j in range(above[FIRST], above[FIRST] + above[COUNT]):
+            above = js.nodes[up]
+            for j in range(above.first, above.first + above.count):
                 f = freedom(js, AT_MEAN, j)
                 a, b, c = cross(f, r[u], r[u + 1], r[u + 2] if d == 3 else 0.0)
-                if up == i and node[PAIR] < 0:  # turning about the body's own point
+                if up == i and node.pair < 0:  # turning about the body's own point
                     e, g, h = cross(f, w[0], w[1], w[2])
                     a, b, c = a - e, b - g, c - h
                 _add_row(js, -part * a, u, j)
                 _add_row(js, -part * b, u + 1, j)
                 if d == 3:
                     _add_row(js, -part * c, u + 2, j)
-            up = above[PARENT]
+            up = above.parent

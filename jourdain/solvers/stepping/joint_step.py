@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ...native.call import call, doubles, integers, words
+from ...native.call import call
 from ...native.kernel import hot, jit, kernel
 from ..linear.dense import lu_factor, lu_solve
 from ..ode.frame import EPS
 from . import frame as ap
 from . import joint_space as sp
-from .frame import FRAME
+from .frame import Count, Frame
 from .joint_motion import finite_motion, joint_rates, predicted_turns
 from .joint_reactions import recover
-from .kernels import book_violation, extent, finish, free_rates, guess, increment, prepare, rest, row
+from .joint_space import JointFrame
+from .kernels import book_violation, extent, finish, free_rates, guess, increment, prepare, rest
 from .loop_elimination import closure_multipliers, dependent_rates, eliminate, right_side
 from .march import CLOSE, EXACT
 from .march import save as keep
@@ -33,27 +34,27 @@ LARGEST_TURN = 1.5
 
 
 @jit
-def _effective(frame: Any, js: Any) -> None:
+def _effective(frame: Frame, js: JointFrame) -> None:
     """Residual as it is once augmented coordinates are shifted onto their constraints."""
-    n = frame[ap.N_UNKNOWNS]
-    r, effective, shift = doubles(frame[ap.F_R], n), doubles(js[sp.EFFECTIVE], n), doubles(js[sp.SHIFT], js[sp.N_AUGMENTED])
+    n = frame.n_unknowns
+    r, effective, shift = frame.r, js.effective, js.shift
     for i in range(n):
         effective[i] = r[i]
-    for a in range(js[sp.N_AUGMENTED]):
-        own = integers(js[sp.AUGMENTED] + 8 * sp.AUGMENTED_COLUMNS * a, sp.AUGMENTED_COLUMNS)
+    for a in range(len(js.augmented)):
+        own = js.augmented[a]
         if shift[a] != 0.0:
-            sp.add_column(frame, js, own[sp.C_UNKNOWN], shift[a], effective)
+            sp.add_column(frame, js, own.unknown, shift[a], effective)
 
 
 @jit
-def _times_null_space(frame: Any, js: Any) -> None:
+def _times_null_space(frame: Frame, js: JointFrame) -> None:
     """K̃ T for the rows that count, and the columns of multipliers that stay, T̄ᵀ Ḡᵀ."""
-    n, nc, nw, extra = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W], js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    kt, gb = doubles(js[sp.KT], n * nw), doubles(js[sp.GB], nw * extra)
-    starts, rows = integers(js[sp.AP], n + 1), integers(js[sp.AI], frame[ap.N_ENTRIES])
-    kind, place = integers(js[sp.KIND], n), integers(js[sp.PLACE], n)
-    t_starts, matrix = integers(js[sp.T_STARTS], nc + 1), doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES])
-    columns, end, mean = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_END], t_starts[nc]), doubles(js[sp.T_MEAN], t_starts[nc])
+    n, nc, nw, extra = frame.n_unknowns, frame.n_coordinates, js.n_w, js.n_closure + js.n_servo
+    kt, gb = js.kt, js.gb
+    starts, rows = js.ap, js.ai
+    kind, place = js.kind, js.place
+    t_starts, matrix = js.t_starts, frame.values
+    columns, end, mean = js.t_columns, js.t_end, js.t_mean
     for i in range(n * nw):
         kt[i] = 0.0
     for i in range(nw * extra):
@@ -75,12 +76,12 @@ def _times_null_space(frame: Any, js: Any) -> None:
 
 
 @jit
-def _project_residual(frame: Any, js: Any) -> None:
+def _project_residual(frame: Frame, js: JointFrame) -> None:
     """T̄ᵀ r̃ and the residuals of rows of closure and servo constraints."""
-    n, nc, nw = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W]
-    rhs, effective = doubles(js[sp.RHS], nw + js[sp.N_CLOSURE] + js[sp.N_SERVO]), doubles(js[sp.EFFECTIVE], n)
-    kind, place, t_starts = integers(js[sp.KIND], n), integers(js[sp.PLACE], n), integers(js[sp.T_STARTS], nc + 1)
-    columns, mean = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_MEAN], t_starts[nc])
+    n, nc, nw = frame.n_unknowns, frame.n_coordinates, js.n_w
+    rhs, effective = js.rhs, js.effective
+    kind, place, t_starts = js.kind, js.place, js.t_starts
+    columns, mean = js.t_columns, js.t_mean
     for i in range(nw):
         rhs[i] = 0.0
     for i in range(nc):
@@ -92,18 +93,18 @@ def _project_residual(frame: Any, js: Any) -> None:
 
 
 @jit
-def _project_matrix(frame: Any, js: Any) -> None:
+def _project_matrix(frame: Frame, js: JointFrame) -> None:
     """A = T̄ᵀ K̃ T and the rows of closure and servo constraints."""
-    n, nc, nw = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W]
-    kt, a, ct = doubles(js[sp.KT], n * nw), doubles(js[sp.A], nw * nw), doubles(js[sp.CT], (js[sp.N_CLOSURE] + js[sp.N_SERVO]) * nw)
-    kind, place, t_starts = integers(js[sp.KIND], n), integers(js[sp.PLACE], n), integers(js[sp.T_STARTS], nc + 1)
-    columns, mean = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_MEAN], t_starts[nc])
+    n, nc, nw = frame.n_unknowns, frame.n_coordinates, js.n_w
+    kt, a, ct = js.kt, js.a, js.ct
+    kind, place, t_starts = js.kind, js.place, js.t_starts
+    columns, mean = js.t_columns, js.t_mean
     for i in range(nw * nw):
         a[i] = 0.0
     for i in range(nc):
-        line = doubles(js[sp.KT] + 8 * i * nw, nw)
+        line = js.kt[i * nw :]
         for p in range(t_starts[i], t_starts[i + 1]):
-            weight, target = mean[p], doubles(js[sp.A] + 8 * columns[p] * nw, nw)
+            weight, target = mean[p], js.a[columns[p] * nw :]
             if weight != 0.0:
                 for j in range(nw):
                     target[j] += weight * line[j]
@@ -116,15 +117,15 @@ def _project_matrix(frame: Any, js: Any) -> None:
 @hot
 def _frames(address: int) -> Any:
     """The frame of the assembled system and that of the joint space."""
-    frame = words(address, FRAME)
-    return frame, words(frame[ap.REDUCED], sp.SIZE)
+    frame = Frame.at(address)
+    return frame, JointFrame.at(frame.reduced)
 
 
 @kernel
 def spaces(address: int) -> int:
     """Null-space matrices and multipliers of augmented coordinates for the evaluated K̃ and r̃ (MODE is RATES: of the projection)."""
     frame, js = _frames(address)
-    sp.null_spaces(frame, js, integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.RATES)
+    sp.null_spaces(frame, js, frame.count.mode == ap.RATES)
     sp.complete_own(frame, js)
     return ap.OK
 
@@ -135,13 +136,13 @@ def project(address: int) -> int:
     frame, js = _frames(address)
     _effective(frame, js)
     _project_residual(frame, js)
-    if doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 1.0:
+    if js.state.held == 1:
         return ap.OK
     _times_null_space(frame, js)
     _project_matrix(frame, js)
-    if integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] != ap.RATES:
+    if frame.count.mode != ap.RATES:
         sp.wrenches(frame, js)
-        sp.add_slopes(frame, js, doubles(js[sp.RHS], js[sp.N_W]))
+        sp.add_slopes(frame, js, js.rhs)
     return ap.OK
 
 
@@ -149,8 +150,8 @@ def project(address: int) -> int:
 def reduce_loops(address: int) -> int:
     """The dense system: DIVERGED where no choice of dependent rates serves.  MODE says whether a new choice is allowed (PREDICT)."""
     frame, js = _frames(address)
-    if doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 0.0:
-        if not dependent_rates(js, integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.PREDICT):
+    if js.state.held == 0:
+        if not dependent_rates(js, frame.count.mode == ap.PREDICT):
             return ap.DIVERGED
         eliminate(js)
     right_side(js)
@@ -158,11 +159,11 @@ def reduce_loops(address: int) -> int:
 
 
 @jit
-def _solved(js: Any) -> float:
+def _solved(js: JointFrame) -> float:
     """Scales the rows, factors (unless the factors are held) and solves; the largest scaled residual, infinite for a singular matrix."""
-    size, held = js[sp.N_W] + js[sp.N_SERVO], doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 1.0
-    final, b, pivots = doubles(js[sp.FINAL], size * size), doubles(js[sp.W], size), integers(js[sp.PIVOTS] + 8 * js[sp.N_CLOSURE], size)
-    scale, norm = doubles(js[sp.FINAL_SCALE], size), 0.0
+    size, held = js.n_w + js.n_servo, js.state.held == 1
+    final, b, pivots = js.final, js.w, js.pivots[js.n_closure :]
+    scale, norm = js.final_scale, 0.0
     for i in range(size):
         if not held:
             largest = 0.0
@@ -180,8 +181,8 @@ def _solved(js: Any) -> float:
     if not held and lu_factor(final, size, pivots) != 0:
         return np.inf
     lu_solve(final, size, pivots, b)
-    shift = doubles(js[sp.SHIFT], js[sp.N_AUGMENTED])
-    for a in range(js[sp.N_AUGMENTED]):
+    shift = js.shift
+    for a in range(len(js.augmented)):
         norm = max(norm, abs(shift[a]))
     return norm
 
@@ -190,25 +191,25 @@ def _solved(js: Any) -> float:
 def solve_dense(address: int) -> int:
     """Solves the dense system; the size of its residual is left in the state."""
     _, js = _frames(address)
-    doubles(js[sp.STATE], sp.STATE_SIZE)[sp.NORM] = _solved(js)
+    js.state.norm = _solved(js)
     return ap.OK
 
 
 @jit
-def _own_multipliers(frame: Any, js: Any, linear: Any) -> None:
+def _own_multipliers(frame: Frame, js: JointFrame, linear: Any) -> None:
     """Increments of the multipliers of augmented coordinates: the balance of these coordinates after the step (needed for a good K̃ only)."""
-    n = frame[ap.N_UNKNOWNS]
-    change, matrix = doubles(js[sp.EFFECTIVE], n), doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES])
-    if js[sp.N_AUGMENTED] == 0 or doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] == 1.0:
+    n = frame.n_unknowns
+    change, matrix = js.effective, frame.values
+    if len(js.augmented) == 0 or js.state.held == 1:
         return
     for i in range(n):
         change[i] = 0.0
     for k in range(n):
         if linear[k] != 0.0:
             sp.add_column(frame, js, k, linear[k], change)
-    for a in range(js[sp.N_AUGMENTED]):
-        own = integers(js[sp.AUGMENTED] + 8 * sp.AUGMENTED_COLUMNS * a, sp.AUGMENTED_COLUMNS)
-        linear[own[sp.C_ROW]] = -change[own[sp.C_UNKNOWN]] / matrix[own[sp.C_MEAN]]
+    for a in range(len(js.augmented)):
+        own = js.augmented[a]
+        linear[own.row] = -change[own.unknown] / matrix[own.mean]
 
 
 @kernel
@@ -218,11 +219,11 @@ def expand(address: int) -> int:
     When MODE is RATES they are rates, and the tree moves by its twists.
     """
     frame, js = _frames(address)
-    n, nc, nw, m, s = frame[ap.N_UNKNOWNS], frame[ap.N_COORDINATES], js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_SERVO]
-    w, delta, linear = doubles(js[sp.W], nw + s), doubles(frame[ap.F_DELTA], n), doubles(js[sp.LINEAR], n)
-    t_starts, kind, place = integers(js[sp.T_STARTS], nc + 1), integers(js[sp.KIND], n), integers(js[sp.PLACE], n)
-    columns, end = integers(js[sp.T_COLUMNS], t_starts[nc]), doubles(js[sp.T_END], t_starts[nc])
-    shift, closing = doubles(js[sp.SHIFT], js[sp.N_AUGMENTED]), closure_multipliers(js)
+    n, nc, nw, m = frame.n_unknowns, frame.n_coordinates, js.n_w, js.n_closure
+    w, delta, linear = js.w, frame.delta, js.linear
+    t_starts, kind, place = js.t_starts, js.kind, js.place
+    columns, end = js.t_columns, js.t_end
+    shift, closing = js.shift, closure_multipliers(js)
     for i in range(nc):
         total = shift[place[i]] if place[i] >= 0 else 0.0
         for p in range(t_starts[i], t_starts[i + 1]):
@@ -235,7 +236,7 @@ def expand(address: int) -> int:
         elif kind[i] == sp.SERVO_ROW:
             linear[i] = w[nw + place[i] - m]
     _own_multipliers(frame, js, linear)
-    if integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.RATES:
+    if frame.count.mode == ap.RATES:
         for i in range(n):
             delta[i] = linear[i]
         return ap.OK
@@ -243,23 +244,23 @@ def expand(address: int) -> int:
     for j in range(nw):
         f = sp.freedom(js, sp.AT_END, j)
         turn = max(abs(f[0]), abs(f[1]), abs(f[2])) * abs(w[j])
-        if turn > LARGEST_TURN and integers(js[sp.NODE_OF], nw)[j] >= 0:
+        if turn > LARGEST_TURN and js.node_of[j] >= 0:
             factor = min(factor, LARGEST_TURN / turn)
     for j in range(nw):
         w[j] *= factor
     for i in range(n):
         delta[i] = factor * linear[i]
-    finite_motion(frame, js, row(frame, ap.Q1), w, delta)
+    finite_motion(frame, js, frame.vec.q1, w, delta)
     return ap.OK
 
 
 @jit
-def _last_multipliers(frame: Any, js: Any) -> None:
+def _last_multipliers(frame: Frame, js: JointFrame) -> None:
     """Multipliers of loops and inputs of servo constraints at the solution, of one more solution of the dense system there."""
-    n, m = frame[ap.N_UNKNOWNS], frame[ap.N_MULTIPLIERS]
-    delta, r, kind = doubles(frame[ap.F_DELTA], n), doubles(frame[ap.F_R], n), integers(js[sp.KIND], n)
-    now, of = doubles(frame[ap.F_LAM] + 8 * m * ap.NOW, m), integers(js[sp.MULTIPLIER_OF], n)
-    for i in range(frame[ap.N_COORDINATES], n):
+    n = frame.n_unknowns
+    delta, r, kind = frame.delta, frame.r, js.kind
+    now, of = frame.lam.now, js.multiplier_of
+    for i in range(frame.n_coordinates, n):
         if kind[i] == sp.CLOSURE_ROW or kind[i] == sp.SERVO_ROW or kind[i] == sp.OWN_ROW:
             now[of[i]] += delta[i]
             sp.add_column(frame, js, i, delta[i], r)
@@ -278,51 +279,51 @@ def react(address: int) -> int:
 def start(address: int) -> int:
     """First iterate: joints at rest when the given one is, else moved at the guessed rates, so that the tree stays closed."""
     frame, js = _frames(address)
-    clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
-    moving, n = extent(frame, ap.U) > 0.0, frame[ap.N_UNKNOWNS]
-    m = frame[ap.N_MULTIPLIERS]
-    unknown, now, kind = integers(frame[ap.F_MULTIPLIER_ROWS], m), doubles(frame[ap.F_LAM] + 8 * m * ap.NOW, m), integers(js[sp.KIND], n)
-    for k in range(m):
+    vec = frame.vec
+    clock, count = frame.clock, frame.count
+    moving, n = extent(frame, vec.u) > 0.0, frame.n_unknowns
+    unknown, now, kind = frame.multiplier_rows, frame.lam.now, js.kind
+    for k in range(now.size):
         if unknown[k] >= 0 and kind[unknown[k]] == sp.TREE_ROW:
             now[k] = 0.0
     if not moving:
         return ap.OK
-    w, delta, free = doubles(js[sp.W], js[sp.N_W]), doubles(frame[ap.F_DELTA], n), integers(frame[ap.F_FREE], 2 * frame[ap.N_FREE])
-    rates, q0 = row(frame, ap.GUESS), row(frame, ap.Q0)
-    joint_rates(frame, js, w, clock[ap.H])
-    predicted_turns(js, w, clock[ap.H])
+    w, delta, free = js.w, frame.delta, frame.free
+    rates, q0 = vec.guess, vec.q0
+    joint_rates(frame, js, w, clock.h)
+    predicted_turns(js, w, clock.h)
     for i in range(n):
         delta[i] = 0.0
-    for k in range(frame[ap.N_FREE]):
-        delta[free[2 * k + 1]] = clock[ap.H] * rates[free[2 * k]]
+    for k in range(len(free)):
+        delta[free[k].unknown] = clock.h * rates[free[k].coordinate]
     rest(frame)
     finite_motion(frame, js, q0, w, delta)
     keep(frame)
-    count[ap.MODE], clock[ap.ALPHA] = ap.APPLY, 1.0
-    return call(frame[ap.MOVE], address)
+    count.mode, clock.alpha = ap.APPLY, 1.0
+    return call(frame.move, frame)
 
 
 @jit
-def _build(address: int, frame: Any, js: Any, count: Any, between_steps: bool, held: bool, which: int) -> int:
+def _build(frame: Frame, js: JointFrame, count: Count, between_steps: bool, held: bool, which: int) -> int:
     """r̃ and K̃ (or r̃ alone) at the present iterate, and the dense system made of them; its matrix may be held from an iteration before.
 
     With an old K̃ the result is the same: its columns belong to multipliers of augmented coordinates, whose increments vanish.
     """
-    doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] = 1.0 if held else 0.0
-    count[ap.WHICH], count[ap.MODE] = which, ap.APPLY
-    call(frame[ap.EVALUATE], address)
-    call(js[sp.SPACES], address)
-    call(js[sp.PROJECT], address)
-    count[ap.MODE] = ap.PREDICT if between_steps else ap.APPLY
-    return call(js[sp.REDUCE], address)
+    js.state.held = 1 if held else 0
+    count.which, count.mode = which, ap.APPLY
+    call(frame.evaluate, frame)
+    call(js.spaces, frame)
+    call(js.project, frame)
+    count.mode = ap.PREDICT if between_steps else ap.APPLY
+    return call(js.reduce, frame)
 
 
 @jit
-def _tree_closed(frame: Any, js: Any, limit: float) -> bool:
+def _tree_closed(frame: Frame, js: JointFrame, limit: float) -> bool:
     """Whether the rows of the tree's pairs hold; an angle that landed whole turns away, for one, leaves the pitch of its screw."""
-    n = frame[ap.N_UNKNOWNS]
-    r, kind, worst = doubles(frame[ap.F_R], n), integers(js[sp.KIND], n), 0.0
-    for i in range(frame[ap.N_COORDINATES], n):
+    n = frame.n_unknowns
+    r, kind, worst = frame.r, js.kind, 0.0
+    for i in range(frame.n_coordinates, n):
         if kind[i] == sp.TREE_ROW:
             worst = max(worst, abs(r[i]))
     return worst <= limit
@@ -332,42 +333,43 @@ def _tree_closed(frame: Any, js: Any, limit: float) -> bool:
 def reduced_newton(address: int) -> int:
     """Solves the step in joint coordinates: OK or DIVERGED; multipliers of the tree's pairs are found afterwards."""
     frame, js = _frames(address)
-    clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
-    tolerance = doubles(frame[ap.F_CONTROL], ap.CONTROL_SIZE)[ap.TOLERANCE]
-    size, last, before, best, held = clock[ap.SIZE], np.inf, np.inf, 1.0, False
-    rounding = 16.0 * EPS * extent(frame, ap.Q0)
-    call(js[sp.START], address)
-    for iteration in range(count[ap.MAX_ITERATIONS] + 1):
-        if _build(address, frame, js, count, iteration == 0, held, ap.RESIDUAL if held else ap.TANGENT) != ap.OK:
+    vec = frame.vec
+    clock, count = frame.clock, frame.count
+    tolerance = frame.control.tolerance
+    size, last, before, best, held = clock.size, np.inf, np.inf, 1.0, False
+    rounding = 16.0 * EPS * extent(frame, vec.q0)
+    call(js.start, frame)
+    for iteration in range(count.max_iterations + 1):
+        if _build(frame, js, count, iteration == 0, held, ap.RESIDUAL if held else ap.TANGENT) != ap.OK:
             return ap.DIVERGED
-        call(js[sp.SOLVE], address)
-        norm = doubles(js[sp.STATE], sp.STATE_SIZE)[sp.NORM]
+        call(js.solve, frame)
+        norm = js.state.norm
         if not norm < np.inf:
             return ap.DIVERGED
         if iteration > 0:
             ratio = norm / before if before > 0.0 else 0.0
             best = min(best, ratio)
-            goal = EXACT * tolerance * (extent(frame, ap.U) + 1e-3 * size)
+            goal = EXACT * tolerance * (extent(frame, vec.u) + 1e-3 * size)
             near = last <= 100.0 * tolerance * size + rounding
             if last <= goal or (near and last * best <= goal) or (near and ratio > 0.3 and not held):
-                if not _tree_closed(frame, js, 1e-6 * max(size, extent(frame, ap.Q1))):
+                if not _tree_closed(frame, js, 1e-6 * max(size, extent(frame, vec.q1))):
                     return ap.DIVERGED
                 if held:  # reactions need the rows of the solution itself
-                    _build(address, frame, js, count, False, True, ap.TANGENT)
-                    call(js[sp.SOLVE], address)
-                call(js[sp.EXPAND], address)
-                return call(js[sp.REACT], address)
-        count[ap.ITERATIONS] += 1
-        count[ap.FACTORISATIONS] += 0 if held else 1
-        call(js[sp.EXPAND], address)
+                    _build(frame, js, count, False, True, ap.TANGENT)
+                    call(js.solve, frame)
+                call(js.expand, frame)
+                return call(js.react, frame)
+        count.iterations += 1
+        count.factorisations += 0 if held else 1
+        call(js.expand, frame)
         slow = held and norm > 0.1 * before
         last, before = increment(frame), norm
         held = last <= CLOSE * size and not slow
         if not last < np.inf:
             return ap.DIVERGED
         keep(frame)
-        count[ap.MODE], clock[ap.ALPHA] = ap.APPLY, 1.0
-        call(frame[ap.MOVE], address)
+        count.mode, clock.alpha = ap.APPLY, 1.0
+        call(frame.move, frame)
     return ap.DIVERGED
 
 
@@ -375,24 +377,23 @@ def reduced_newton(address: int) -> int:
 def reduced_finish(address: int) -> int:
     """The end of a step; rates of a variational step are projected in joint coordinates."""
     frame, js = _frames(address)
-    if doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)[ap.EVALUATION] != ap.START:
-        return call(js[sp.FINISH], address)
-    m, count = frame[ap.N_MULTIPLIERS], integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
-    kept, now = doubles(frame[ap.F_LAM] + 8 * m * ap.KEPT, m), doubles(frame[ap.F_LAM] + 8 * m * ap.NOW, m)
-    doubles(js[sp.STATE], sp.STATE_SIZE)[sp.HELD] = 0.0
+    if frame.scheme.evaluation != ap.START:
+        return call(js.finish, frame)
+    count, kept, now = frame.count, frame.lam.kept, frame.lam.now
+    js.state.held = 0
     book_violation(frame)
     keep(frame)
-    free_rates(address, frame)
-    call(js[sp.SPACES], address)
-    call(js[sp.PROJECT], address)
-    status = call(js[sp.REDUCE], address)
-    call(js[sp.SOLVE], address)
-    if status != ap.OK or not doubles(js[sp.STATE], sp.STATE_SIZE)[sp.NORM] < np.inf:
+    free_rates(frame)
+    call(js.spaces, frame)
+    call(js.project, frame)
+    status = call(js.reduce, frame)
+    call(js.solve, frame)
+    if status != ap.OK or not js.state.norm < np.inf:
         return ap.DIVERGED
-    call(js[sp.EXPAND], address)
-    count[ap.MODE] = ap.RATES
-    call(frame[ap.MOVE], address)
-    for i in range(m):
+    call(js.expand, frame)
+    count.mode = ap.RATES
+    call(frame.move, frame)
+    for i in range(now.size):
         now[i] = kept[i]
     return ap.OK
 
@@ -401,20 +402,18 @@ def reduced_finish(address: int) -> int:
 def reduced_matrix(address: int) -> int:
     """The dense system of a step at its first iterate (MODE is PREDICT) or at q₁ = q₀, for reports."""
     frame, js = _frames(address)
-    count = integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
+    count = frame.count
     prepare(frame)
-    predicted = count[ap.MODE] == ap.PREDICT
+    predicted = count.mode == ap.PREDICT
     rest(frame)
     if predicted:
         guess(frame, False)
-        call(frame[ap.MOVE], address)
-        call(js[sp.START], address)
-    return _build(address, frame, js, count, True, False, ap.TANGENT)
+        call(frame.move, frame)
+        call(js.start, frame)
+    return _build(frame, js, count, True, False, ap.TANGENT)
 
 
-def functions() -> dict[int, int]:
-    """Addresses of the native functions by slot of the joint space's frame."""
-    return {
-        sp.SPACES: spaces.address, sp.PROJECT: project.address, sp.REDUCE: reduce_loops.address, sp.SOLVE: solve_dense.address,
-        sp.EXPAND: expand.address, sp.START: start.address, sp.REACT: react.address, sp.FINISH: finish.address,
-    }  # fmt: skip
+def give_functions(js: JointFrame) -> None:
+    """Gives the frame of a joint space its native functions."""
+    js.spaces, js.project, js.reduce, js.solve = spaces.address, project.address, reduce_loops.address, solve_dense.address
+    js.expand, js.start, js.react, js.finish = expand.address, start.address, react.address, finish.address

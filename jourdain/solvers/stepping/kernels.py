@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...native.call import call, doubles, integers, words
+from ...native.call import address as at
+from ...native.call import call
 from ...native.kernel import hot, jit, kernel
-from ..linear.sparse_lu import RHS
 from ..ode.frame import EPS
 from . import frame as ap
-from .frame import FRAME, SCALARS
+from .frame import SCALARS, Frame, Group
 
 #: Defect of a step's energy balance, relative to the energies exchanged, above which the step is refused.
 LOPSIDED = 1e-6
@@ -22,86 +22,74 @@ LOPSIDED = 1e-6
 MIRRORED = 1e-6
 
 
-@hot
-def row(frame: Any, which: int) -> Any:
-    """A vector of coordinates."""
-    n = frame[ap.N_Q]
-    return doubles(frame[ap.F_VEC] + 8 * n * which, n)
-
-
-@hot
-def table(frame: Any, slot: int, k: int, columns: int) -> Any:
-    """Row k of a table of integers."""
-    return integers(frame[slot] + 8 * columns * k, columns)
-
-
 @jit
-def extent(frame: Any, which: int) -> float:
+def extent(frame: Frame, q: Any) -> float:
     """Largest coordinate of a vector, first-order ones relative to their own size."""
-    q, largest, peak = row(frame, which), 0.0, doubles(frame[ap.F_PEAK], frame[ap.N_Q])
-    for i in range(frame[ap.N_Q]):
+    largest, peak = 0.0, frame.peak
+    for i in range(frame.n_q):
         largest = max(largest, abs(q[i]) if peak[i] == 0.0 else _relative(frame, peak, q[i], i))
     return largest
 
 
 @jit
-def _relative(frame: Any, peak: Any, change: float, i: int) -> float:
+def _relative(frame: Frame, peak: Any, change: float, i: int) -> float:
     """A change of a first-order coordinate as the same part of the size of positions (their units have nothing in common)."""
-    largest = max(peak[i], abs(row(frame, ap.U)[i]))
-    return abs(change) * doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.SIZE] / largest
+    largest = max(peak[i], abs(frame.vec.u[i]))
+    return abs(change) * frame.clock.size / largest
 
 
 @hot
-def _gather(frame: Any, group: Any, i: int, x: Any) -> None:
+def _gather(frame: Frame, group: Group, i: int, x: Any) -> None:
     """Packs coordinates, multipliers and history of an instance behind the scalars."""
-    n, m, k = group[ap.N], group[ap.M], group[ap.K]
-    index = integers(frame[ap.F_GATHER] + 8 * (group[ap.GATHER_AT] + i * n), n)
-    q0, q1 = row(frame, ap.Q0), row(frame, ap.Q1)
+    vec = frame.vec
+    n, m, k = group.n, group.m, group.k
+    index = frame.gather[group.gather_at + i * n :]
+    q0, q1 = vec.q0, vec.q1
     for a in range(n):
         x[SCALARS + a] = q0[index[a]]
         x[SCALARS + n + a] = q1[index[a]]
-    if group[ap.HAS_MASS]:
-        excess = row(frame, ap.EXCESS)
+    if group.has_mass:
+        excess = vec.excess
         for a in range(n):
             x[SCALARS + 2 * n + a] = excess[index[a]]
-    if group[ap.HAS_RATE]:
-        offset = row(frame, ap.OFFSET)
+    if group.has_rate:
+        offset = vec.offset
         for a in range(n):
             x[SCALARS + 3 * n + a] = offset[index[a]]
-    now = doubles(frame[ap.F_LAM] + 8 * (frame[ap.N_MULTIPLIERS] * ap.NOW + group[ap.MULTIPLIER_AT] + i * m), m)
+    now = frame.lam.now[group.multiplier_at + i * m :]
     for a in range(m):
         x[SCALARS + 4 * n + a] = now[a]
-    z = doubles(frame[ap.F_HISTORY] + 8 * (group[ap.HISTORY_AT] + i * k), k)
+    z = frame.history.start[group.history_at + i * k :]
     for a in range(k):
         x[SCALARS + 4 * n + m + a] = z[a]
 
 
 @hot
-def _scalars(frame: Any, x: Any) -> None:
-    clock, scheme = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)
-    x[0], x[1], x[2], x[3], x[4] = clock[ap.H], clock[ap.T], scheme[ap.KAPPA], scheme[ap.WEIGHT], scheme[ap.FACTOR]
+def _scalars(frame: Frame, x: Any) -> None:
+    clock, scheme = frame.clock, frame.scheme
+    x[0], x[1], x[2], x[3], x[4] = clock.h, clock.t, scheme.kappa, scheme.weight, scheme.factor
 
 
 @hot
-def _group_values(frame: Any, g: int, which: int, r: Any, values: Any, x: Any, args: Any) -> float:
+def _group_values(frame: Frame, g: int, which: int, r: Any, values: Any, x: Any, args: Any) -> float:
     """Evaluates the instances of a group and adds their results; the largest residual of a row that is left out."""
-    group = table(frame, ap.F_GROUPS, g, ap.GROUP_COLUMNS)
-    kernel_row = table(frame, ap.F_KERNELS, group[ap.KERNEL_AT] + which, ap.KERNEL_COLUMNS)
-    rows, entries = group[ap.ROWS], kernel_row[ap.ENTRIES] if which != ap.RESIDUAL else 0
-    y, aside = doubles(frame[ap.F_Y], rows + entries), 0.0
+    group = frame.groups[g]
+    kernel_row = frame.kernels[group.kernel_at + which]
+    rows, entries = group.rows, kernel_row.entries if which != ap.RESIDUAL else 0
+    y, aside = frame.y, 0.0
     last = 2 if which == ap.RESIDUAL else 3
-    args[0], args[1], args[2], args[last + 1] = frame[ap.F_X], frame[ap.F_Y], frame[ap.F_Y] + 8 * rows, frame[ap.F_WORK]
-    for i in range(group[ap.COUNT]):
+    args[0], args[1], args[2], args[last + 1] = at(frame.x), at(frame.y), at(frame.y[rows:]), at(frame.work)
+    for i in range(group.count):
         _gather(frame, group, i, x)
-        args[last] = frame[ap.F_CONSTANTS] + 8 * (kernel_row[ap.CONSTANT_AT] + i * kernel_row[ap.CONSTANT_STRIDE])
-        call(kernel_row[ap.ADDRESS], frame[ap.F_ARGS])
-        unknown = integers(frame[ap.F_ROWS] + 8 * (group[ap.ROWS_AT] + i * rows), rows)
+        args[last] = at(frame.constants[kernel_row.constant_at + i * kernel_row.constant_stride :])
+        call(kernel_row.function, frame.args)
+        unknown = frame.rows[group.rows_at + i * rows :]
         for a in range(rows):
             if unknown[a] >= 0:
                 r[unknown[a]] += y[a]
-            elif a >= rows - group[ap.M]:
+            elif a >= rows - group.m:
                 aside = max(aside, abs(y[a]))
-        slot = integers(frame[ap.F_SLOTS] + 8 * (kernel_row[ap.SLOTS_AT] + i * entries), entries)
+        slot = frame.slots[kernel_row.slots_at + i * entries :]
         for e in range(entries):
             if slot[e] >= 0:
                 values[slot[e]] += y[rows + e]
@@ -111,52 +99,54 @@ def _group_values(frame: Any, g: int, which: int, r: Any, values: Any, x: Any, a
 @kernel
 def evaluate(address: int) -> int:
     """Residual, and the matrix unless WHICH is RESIDUAL, summed over all elements."""
-    frame = words(address, FRAME)
-    which = integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.WHICH]
-    r, values = doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS]), doubles(frame[ap.F_VALUES], frame[ap.N_ENTRIES])
-    x, args = doubles(frame[ap.F_X], SCALARS), words(frame[ap.F_ARGS], 8)
-    for i in range(frame[ap.N_UNKNOWNS]):
+    frame = Frame.at(address)
+    which = frame.count.which
+    r, values = frame.r, frame.values
+    x, args = frame.x, frame.args
+    for i in range(frame.n_unknowns):
         r[i] = 0.0
     if which != ap.RESIDUAL:
-        for i in range(frame[ap.N_ENTRIES]):
+        for i in range(values.size):
             values[i] = 0.0
     _scalars(frame, x)
-    clock = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)
-    clock[ap.ASIDE] = 0.0
-    for g in range(frame[ap.N_GROUPS]):
-        clock[ap.ASIDE] = max(clock[ap.ASIDE], _group_values(frame, g, which, r, values, x, args))
+    clock = frame.clock
+    clock.aside = 0.0
+    for g in range(len(frame.groups)):
+        clock.aside = max(clock.aside, _group_values(frame, g, which, r, values, x, args))
     return 0
 
 
 @hot
-def _bodies(frame: Any, slot: int, source: Any, base: Any, target: Any, delta: Any, rates: Any, alpha: float) -> None:
+def _bodies(frame: Frame, what: int, source: Any, base: Any, target: Any, delta: Any, rates: Any, alpha: float) -> None:
     """Adds the increments of retraction (or advance, or expansion) of all bodies with a null space to ``base``."""
-    args = words(frame[ap.F_ARGS], 8)
-    args[0], args[1], args[2], args[3] = frame[ap.F_X], frame[ap.F_Y], frame[ap.F_CONSTANTS], frame[ap.F_WORK]
-    for kind in range(frame[ap.N_KINDS]):
-        of = table(frame, ap.F_REDUCTIONS, kind, ap.REDUCTION_COLUMNS)
-        n, size = of[ap.BODY_N], of[ap.BODY_SIZE]
-        x, y = doubles(frame[ap.F_X], 2 * n), doubles(frame[ap.F_Y], n)
-        for b in range(of[ap.BODY_AT], of[ap.BODY_AT] + of[ap.BODY_COUNT]):
-            body = table(frame, ap.F_BODIES, b, 2)
+    args = frame.args
+    args[0], args[1], args[2], args[3] = at(frame.x), at(frame.y), at(frame.constants), at(frame.work)
+    for kind in range(len(frame.reductions)):
+        of = frame.reductions[kind]
+        n, size = of.n, of.size
+        x, y = frame.x, frame.y
+        function = of.retract if what == ap.RETRACT else of.advance if what == ap.ADVANCE else of.expand
+        for b in range(of.first, of.first + of.count):
+            body = frame.bodies[b]
             for i in range(n):
-                x[i] = source[body[0] + i]
-            if slot == ap.ADVANCE:
+                x[i] = source[body.coordinate + i]
+            if what == ap.ADVANCE:
                 for i in range(n):
-                    x[n + i] = alpha * rates[body[0] + i]
+                    x[n + i] = alpha * rates[body.coordinate + i]
             else:
                 for i in range(size):
-                    x[n + i] = alpha * delta[body[1] + i]
-            call(of[slot], frame[ap.F_ARGS])
+                    x[n + i] = alpha * delta[body.unknown + i]
+            call(function, args)
             for i in range(n):
-                target[body[0] + i] = base[body[0] + i] + y[i]
+                target[body.coordinate + i] = base[body.coordinate + i] + y[i]
 
 
 @jit
-def settle(frame: Any) -> None:
+def settle(frame: Frame) -> None:
     """q₁ and the excess (q₁ − q₀) − w that belong to the displacement."""
-    q0, q1, moved, w, excess = row(frame, ap.Q0), row(frame, ap.Q1), row(frame, ap.U), row(frame, ap.W), row(frame, ap.EXCESS)
-    for i in range(frame[ap.N_Q]):
+    vec = frame.vec
+    q0, q1, moved, w, excess = vec.q0, vec.q1, vec.u, vec.w, vec.excess
+    for i in range(frame.n_q):
         q1[i] = q0[i] + moved[i]
         excess[i] = moved[i] - w[i]
 
@@ -167,14 +157,15 @@ def move(address: int) -> int:
 
     The displacement u = q₁ − q₀ is kept by itself, free of the rounding of positions.
     """
-    frame = words(address, FRAME)
-    mode, clock = integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE], doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)
-    delta, free = doubles(frame[ap.F_DELTA], frame[ap.N_UNKNOWNS]), integers(frame[ap.F_FREE], 2 * frame[ap.N_FREE])
-    q0, q1, saved, guess, v1 = row(frame, ap.Q0), row(frame, ap.Q1), row(frame, ap.SAVED), row(frame, ap.GUESS), row(frame, ap.V1)
-    moved, kept_moved = row(frame, ap.U), row(frame, ap.U_SAVED)
-    alpha, h = clock[ap.ALPHA], clock[ap.H]
-    for k in range(frame[ap.N_FREE]):
-        c, u = free[2 * k], free[2 * k + 1]
+    frame = Frame.at(address)
+    vec = frame.vec
+    mode, clock = frame.count.mode, frame.clock
+    delta, free = frame.delta, frame.free
+    q0, q1, saved, guess, v1 = vec.q0, vec.q1, vec.saved, vec.guess, vec.v1
+    moved, kept_moved = vec.u, vec.u_saved
+    alpha, h = clock.alpha, clock.h
+    for k in range(len(free)):
+        c, u = free[k].coordinate, free[k].unknown
         if mode == ap.APPLY:
             moved[c] = kept_moved[c] + alpha * delta[u]
         elif mode == ap.PREDICT:
@@ -183,18 +174,17 @@ def move(address: int) -> int:
             v1[c] = delta[u]
     if mode == ap.APPLY:
         _bodies(frame, ap.RETRACT, saved, kept_moved, moved, delta, guess, alpha)
-        m = frame[ap.N_MULTIPLIERS]
-        unknown = integers(frame[ap.F_MULTIPLIER_ROWS], m)
-        kept, now = doubles(frame[ap.F_LAM] + 8 * m * ap.KEPT, m), doubles(frame[ap.F_LAM] + 8 * m * ap.NOW, m)
-        for k in range(m):
+        unknown = frame.multiplier_rows
+        kept, now = frame.lam.kept, frame.lam.now
+        for k in range(now.size):
             if unknown[k] >= 0:
                 now[k] = kept[k] + alpha * delta[unknown[k]]
     elif mode == ap.PREDICT:
-        for i in range(frame[ap.N_Q]):
+        for i in range(frame.n_q):
             kept_moved[i] = 0.0
         _bodies(frame, ap.ADVANCE, q0, kept_moved, moved, delta, guess, h)
     else:
-        for i in range(frame[ap.N_Q]):
+        for i in range(frame.n_q):
             kept_moved[i] = 0.0
         _bodies(frame, ap.EXPAND, q1, kept_moved, v1, delta, guess, 1.0)
         return 0
@@ -203,35 +193,36 @@ def move(address: int) -> int:
 
 
 @jit
-def prepare(frame: Any) -> None:
+def prepare(frame: Frame) -> None:
     """Displacement without forces, κ, and the rate as a function of the displacement, for the step H."""
-    scheme, h = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.H]
-    b, g, theta = scheme[ap.BETA], scheme[ap.GAMMA], scheme[ap.THETA]
-    w, offset, v, a, d = row(frame, ap.W), row(frame, ap.OFFSET), row(frame, ap.V0), row(frame, ap.A0), row(frame, ap.D0)
-    scheme[ap.WEIGHT], scheme[ap.FACTOR] = theta, 1.0 / h
-    scheme[ap.KAPPA] = h * h if scheme[ap.EVALUATION] == ap.END else 0.5 * h * h
-    for i in range(frame[ap.N_Q]):
+    vec = frame.vec
+    scheme, h = frame.scheme, frame.clock.h
+    b, g, theta = scheme.beta, scheme.gamma, scheme.theta
+    w, offset, v, a, d = vec.w, vec.offset, vec.v0, vec.a0, vec.d0
+    scheme.weight, scheme.factor = theta, 1.0 / h
+    scheme.kappa = h * h if scheme.evaluation == ap.END else 0.5 * h * h
+    for i in range(frame.n_q):
         w[i], offset[i] = h * v[i], 0.0
     if b > 0.0:
-        am, af = scheme[ap.ALPHA_M], scheme[ap.ALPHA_F]
-        scheme[ap.KAPPA], scheme[ap.FACTOR] = b * h * h * (1.0 - af) / (1.0 - am), theta * g / (b * h)
-        for i in range(frame[ap.N_Q]):
+        am, af = scheme.alpha_m, scheme.alpha_f
+        scheme.kappa, scheme.factor = b * h * h * (1.0 - af) / (1.0 - am), theta * g / (b * h)
+        for i in range(frame.n_q):
             w[i] += h * h * (0.5 - b) * a[i] - b * h * h / (1.0 - am) * (am * a[i] - af * d[i])
             offset[i] = v[i] + theta * (-g / b * v[i] + h * (1.0 - 0.5 * g / b) * a[i])
-    first = integers(frame[ap.F_FIRST], 2 * frame[ap.N_FIRST])
-    for k in range(frame[ap.N_FIRST]):  # z without f: zero, or what velocities of Newmark's family are without forces
-        i = first[2 * k]
+    first = frame.first
+    for k in range(len(first)):  # z without f: zero, or what velocities of Newmark's family are without forces
+        i = first[k].coordinate
         w[i] = offset[i] = 0.0
         if b > 0.0:
-            w[i] = h * (1.0 - g) * a[i] + h * g * (scheme[ap.ALPHA_F] * d[i] - scheme[ap.ALPHA_M] * a[i]) / (1.0 - scheme[ap.ALPHA_M])
+            w[i] = h * (1.0 - g) * a[i] + h * g * (scheme.alpha_f * d[i] - scheme.alpha_m * a[i]) / (1.0 - scheme.alpha_m)
 
 
 @jit
-def increment(frame: Any) -> float:
+def increment(frame: Frame) -> float:
     """Largest increment of the coordinates (multipliers do not count); infinite when one is not finite."""
-    delta, largest = doubles(frame[ap.F_DELTA], frame[ap.N_COORDINATES]), 0.0
-    first, peak = integers(frame[ap.F_FIRST_OF], frame[ap.N_COORDINATES]), doubles(frame[ap.F_PEAK], frame[ap.N_Q])
-    for i in range(frame[ap.N_COORDINATES]):
+    delta, largest = frame.delta, 0.0
+    first, peak = frame.first_of, frame.peak
+    for i in range(frame.n_coordinates):
         if not abs(delta[i]) < np.inf:
             return np.inf
         largest = max(largest, abs(delta[i]) if first[i] < 0 else _relative(frame, peak, delta[i], first[i]))
@@ -239,48 +230,49 @@ def increment(frame: Any) -> float:
 
 
 @jit
-def direction(frame: Any) -> None:
+def direction(frame: Frame) -> None:
     """δ = −K⁻¹ r with the present factors."""
-    n = frame[ap.N_UNKNOWNS]
-    r, delta = doubles(frame[ap.F_R], n), doubles(frame[ap.F_DELTA], n)
+    n = frame.n_unknowns
+    r, delta = frame.r, frame.delta
     for i in range(n):
         delta[i] = -r[i]
-    words(frame[ap.LU], RHS + 1)[RHS] = frame[ap.F_DELTA]
-    call(frame[ap.SOLVE], frame[ap.LU])
+    frame.lu.rhs = delta
+    call(frame.solve, frame.lu)
 
 
 @jit
-def free_rates(address: int, frame: Any) -> None:
+def free_rates(frame: Frame) -> None:
     """Matrix and residual of the projection of the momentum p₁ = M Δq/h − h/2 ∇V onto the constraints at the end of a step."""
-    scheme, h = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.H]
-    moved, excess, v1 = row(frame, ap.U), row(frame, ap.EXCESS), row(frame, ap.V1)
-    count = integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
-    for i in range(frame[ap.N_Q]):
+    vec = frame.vec
+    scheme, h = frame.scheme, frame.clock.h
+    moved, excess, v1 = vec.u, vec.excess, vec.v1
+    count = frame.count
+    for i in range(frame.n_q):
         excess[i], v1[i] = moved[i] / h, 0.0
-    scheme[ap.WEIGHT] = 0.5 * h
-    count[ap.WHICH], count[ap.MODE] = ap.PROJECTION, ap.RATES
-    call(frame[ap.EVALUATE], address)
-    scheme[ap.WEIGHT] = scheme[ap.THETA]
+    scheme.weight = 0.5 * h
+    count.which, count.mode = ap.PROJECTION, ap.RATES
+    call(frame.evaluate, frame)
+    scheme.weight = scheme.theta
 
 
 @jit
-def _project_rates(address: int, frame: Any) -> int:
+def _project_rates(frame: Frame) -> int:
     """Rates at the end of a variational step."""
-    free_rates(address, frame)
-    if call(frame[ap.FACTORISE], frame[ap.LU]) != ap.OK:
+    free_rates(frame)
+    if call(frame.factorise, frame.lu) != ap.OK:
         return ap.ANALYSE
     direction(frame)
-    call(frame[ap.MOVE], address)
+    call(frame.move, frame)
     return ap.OK
 
 
 @jit
-def book_violation(frame: Any) -> None:
+def book_violation(frame: Frame) -> None:
     """The largest residual of a constraint goes into the books, also of one that is left out."""
-    book, r = doubles(frame[ap.F_BOOK], ap.BOOK), doubles(frame[ap.F_R], frame[ap.N_UNKNOWNS])
-    unknown = integers(frame[ap.F_MULTIPLIER_ROWS], frame[ap.N_MULTIPLIERS])
-    book[ap.VIOLATION] = max(book[ap.VIOLATION], doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.ASIDE])
-    for k in range(frame[ap.N_MULTIPLIERS]):
+    book, r = frame.book, frame.r
+    unknown = frame.multiplier_rows
+    book[ap.VIOLATION] = max(book[ap.VIOLATION], frame.clock.aside)
+    for k in range(unknown.size):
         if unknown[k] >= 0:
             book[ap.VIOLATION] = max(book[ap.VIOLATION], abs(r[unknown[k]]))
 
@@ -288,28 +280,29 @@ def book_violation(frame: Any) -> None:
 @kernel
 def finish(address: int) -> int:
     """Constraint violation, rates and accelerations at the end of the step."""
-    frame = words(address, FRAME)
-    scheme, clock = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)
+    frame = Frame.at(address)
+    vec = frame.vec
+    scheme, clock = frame.scheme, frame.clock
     book_violation(frame)
-    if scheme[ap.EVALUATION] == ap.START:
-        return _project_rates(address, frame)
-    h, b, g, am, af = clock[ap.H], scheme[ap.BETA], scheme[ap.GAMMA], scheme[ap.ALPHA_M], scheme[ap.ALPHA_F]
-    u, v0, v1 = row(frame, ap.U), row(frame, ap.V0), row(frame, ap.V1)
-    a0, a1, d0, d1 = row(frame, ap.A0), row(frame, ap.A1), row(frame, ap.D0), row(frame, ap.D1)
-    for i in range(frame[ap.N_Q]):
+    if scheme.evaluation == ap.START:
+        return _project_rates(frame)
+    h, b, g, am, af = clock.h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f
+    u, v0, v1 = vec.u, vec.v0, vec.v1
+    a0, a1, d0, d1 = vec.a0, vec.a1, vec.d0, vec.d1
+    for i in range(frame.n_q):
         moved, v = u[i], v0[i]
         if b > 0.0:
             a = a0[i]
             a1[i] = (moved - h * v - h * h * (0.5 - b) * a) / (b * h * h)
             d1[i] = ((1.0 - am) * a1[i] + am * a - af * d0[i]) / (1.0 - af)
             v1[i] = v + h * ((1.0 - g) * a + g * a1[i])
-        elif scheme[ap.EVALUATION] == ap.END:
+        elif scheme.evaluation == ap.END:
             v1[i] = moved / h
         else:
             v1[i] = 2.0 * moved / h - v
-    first = integers(frame[ap.F_FIRST], 2 * frame[ap.N_FIRST])
-    for k in range(frame[ap.N_FIRST]):
-        i = first[2 * k]
+    first = frame.first
+    for k in range(len(first)):
+        i = first[k].coordinate
         v1[i] = u[i] / h
         if b > 0.0:
             a1[i] = (u[i] / h - (1.0 - g) * a0[i]) / g
@@ -318,31 +311,31 @@ def finish(address: int) -> int:
 
 
 @hot
-def _audit(frame: Any, total: Any) -> None:
+def _audit(frame: Frame, total: Any) -> None:
     """Energies, work and momenta summed over all elements (rates stand in EXCESS), and the new history."""
-    args, x = words(frame[ap.F_ARGS], 8), doubles(frame[ap.F_X], SCALARS)
-    y = doubles(frame[ap.F_Y], ap.AUDIT_SIZE)
+    args, x = frame.args, frame.x
+    y = frame.y
     _scalars(frame, x)
     for a in range(ap.AUDIT_SIZE):
         total[a] = 0.0
-    for g in range(frame[ap.N_GROUPS]):
-        group = table(frame, ap.F_GROUPS, g, ap.GROUP_COLUMNS)
-        kernel_row = table(frame, ap.F_KERNELS, group[ap.KERNEL_AT] + ap.AUDIT, ap.KERNEL_COLUMNS)
-        k = group[ap.K]
+    for g in range(len(frame.groups)):
+        group = frame.groups[g]
+        kernel_row = frame.kernels[group.kernel_at + ap.AUDIT]
+        k = group.k
         last = 3 if k > 0 else 2
-        args[0], args[1], args[last + 1] = frame[ap.F_X], frame[ap.F_Y], frame[ap.F_WORK]
-        for i in range(group[ap.COUNT]):
+        args[0], args[1], args[last + 1] = at(frame.x), at(frame.y), at(frame.work)
+        for i in range(group.count):
             _gather(frame, group, i, x)
             if k > 0:
-                args[2] = frame[ap.F_HISTORY] + 8 * (frame[ap.N_HISTORY] + group[ap.HISTORY_AT] + i * k)
-            args[last] = frame[ap.F_CONSTANTS] + 8 * (kernel_row[ap.CONSTANT_AT] + i * kernel_row[ap.CONSTANT_STRIDE])
-            call(kernel_row[ap.ADDRESS], frame[ap.F_ARGS])
+                args[2] = at(frame.history.end[group.history_at + i * k :])
+            args[last] = at(frame.constants[kernel_row.constant_at + i * kernel_row.constant_stride :])
+            call(kernel_row.function, frame.args)
             for a in range(ap.AUDIT_SIZE):
                 total[a] += y[a]
 
 
 @jit
-def _balanced(frame: Any, total: Any) -> bool:
+def _balanced(frame: Frame, total: Any) -> bool:
     """Whether the energy balance of a conserving step holds.
 
     A turn of π in one step makes the mid-point directors dependent and the discrete null space lose rank; the projected equations then
@@ -350,24 +343,24 @@ def _balanced(frame: Any, total: Any) -> bool:
     rounding of its former energies is no defect, nor is that of speeds, as differences of rounded positions, in tiny steps and at a start
     from rest.
     """
-    if doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)[ap.EVALUATION] != ap.DISCRETE:
+    if frame.scheme.evaluation != ap.DISCRETE:
         return True
-    book, defect, scale = doubles(frame[ap.F_BOOK], ap.BOOK), total[3] - total[4], total[0] + abs(total[3]) + abs(total[4])
+    book, defect, scale = frame.book, total[3] - total[4], total[0] + abs(total[3]) + abs(total[4])
     for a in range(3):
         defect += total[a] - book[a]
         scale += abs(total[a] - book[a]) + 1e-6 * (abs(total[a]) + abs(book[a]))
     book[ap.PEAK] = max(book[ap.PEAK], scale)
     if abs(defect) <= LOPSIDED * max(scale, 1e-9 * book[ap.PEAK]):
         return True
-    speed, h = extent(frame, ap.V1), doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)[ap.H]
-    noise = 64.0 * EPS * extent(frame, ap.Q1) / (h * speed) if speed > 0.0 else 0.0
+    speed, h = extent(frame, frame.vec.v1), frame.clock.h
+    noise = 64.0 * EPS * extent(frame, frame.vec.q1) / (h * speed) if speed > 0.0 else 0.0
     return abs(defect) <= total[0] * noise * (1.0 + noise)
 
 
 @jit
-def _close_books(frame: Any, total: Any) -> None:
+def _close_books(frame: Frame, total: Any) -> None:
     """Energies and momenta of the new state, sums of work, and the defect of the balance."""
-    book = doubles(frame[ap.F_BOOK], ap.BOOK)
+    book = frame.book
     before = book[0] + book[1] + book[2]
     for a in range(ap.AUDIT_SIZE):
         if a == 3 or a == 4:
@@ -385,84 +378,86 @@ def _close_books(frame: Any, total: Any) -> None:
 def accept(address: int) -> int:
     """Commits the step: books, history, state and clock; DIVERGED, and nothing done, when the energy balance does not hold or an angle
     has left the directions of its bodies."""
-    frame = words(address, FRAME)
-    clock, count = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), integers(frame[ap.F_COUNT], ap.COUNT_SIZE)
-    kappa, h = doubles(frame[ap.F_SCHEME], ap.SCHEME_SIZE)[ap.KAPPA], clock[ap.H]
+    frame = Frame.at(address)
+    vec = frame.vec
+    clock, count = frame.clock, frame.count
+    kappa, h = frame.scheme.kappa, clock.h
     q0, q1, v0, v1, u, excess = (
-        row(frame, ap.Q0), row(frame, ap.Q1), row(frame, ap.V0), row(frame, ap.V1), row(frame, ap.U), row(frame, ap.EXCESS)
+        vec.q0, vec.q1, vec.v0, vec.v1, vec.u, vec.excess
     )  # fmt: skip
     a0, a1, d0, d1, rate1, rate2 = (
-        row(frame, ap.A0), row(frame, ap.A1), row(frame, ap.D0), row(frame, ap.D1), row(frame, ap.RATE1), row(frame, ap.RATE2)
+        vec.a0, vec.a1, vec.d0, vec.d1, vec.rate1, vec.rate2
     )  # fmt: skip
-    for i in range(frame[ap.N_Q]):
+    for i in range(frame.n_q):
         excess[i] = v1[i]
-    total = doubles(frame[ap.F_BOOK] + 8 * ap.BOOK, ap.AUDIT_SIZE)
+    total = frame.audit
     _audit(frame, total)
-    count[ap.REFUSED] = ap.ASTRAY if total[ap.ASTRAY] > MIRRORED else 0 if _balanced(frame, total) else ap.TOTAL
-    if count[ap.REFUSED] != 0:
+    count.refused = ap.ASTRAY if total[ap.ASTRAY] > MIRRORED else 0 if _balanced(frame, total) else ap.TOTAL
+    if count.refused != 0:
         return ap.DIVERGED
     _close_books(frame, total)
-    for i in range(frame[ap.N_Q]):
+    for i in range(frame.n_q):
         rate2[i] = rate1[i]
         rate1[i] = u[i] / h
         q0[i], v0[i], a0[i], d0[i] = q1[i], v1[i], a1[i], d1[i]
-    first, peak = integers(frame[ap.F_FIRST], 2 * frame[ap.N_FIRST]), doubles(frame[ap.F_PEAK], frame[ap.N_Q])
-    for k in range(frame[ap.N_FIRST]):
-        peak[first[2 * k]] = max(peak[first[2 * k]], abs(q0[first[2 * k]]))
-    m = frame[ap.N_MULTIPLIERS]
-    lam = doubles(frame[ap.F_LAM], 2 * m)
-    for k in range(m):
-        lam[k] = lam[m + k] / kappa
-    z = doubles(frame[ap.F_HISTORY], 2 * frame[ap.N_HISTORY])
-    for k in range(frame[ap.N_HISTORY]):
-        z[k] = z[frame[ap.N_HISTORY] + k]
-    clock[ap.T_RATE2], clock[ap.T_RATE1] = clock[ap.T_RATE1], clock[ap.T] + 0.5 * h
-    clock[ap.T] += h
-    count[ap.STEPS] += 1
+    first, peak = frame.first, frame.peak
+    for k in range(len(first)):
+        i = first[k].coordinate
+        peak[i] = max(peak[i], abs(q0[i]))
+    last, now, z, z_end = frame.lam.last, frame.lam.now, frame.history.start, frame.history.end
+    for k in range(last.size):
+        last[k] = now[k] / kappa
+    for k in range(z.size):
+        z[k] = z_end[k]
+    clock.t_rate2, clock.t_rate1 = clock.t_rate1, clock.t + 0.5 * h
+    clock.t += h
+    count.steps += 1
     return ap.OK
 
 
 @kernel
 def begin(address: int) -> int:
     """Books of the initial state: energies and momenta, no work yet; the step is next to nothing, so that history stays as it is."""
-    frame = words(address, FRAME)
-    clock = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE)
-    h = clock[ap.H]
-    clock[ap.H] = 1e-20 * h
+    frame = Frame.at(address)
+    vec = frame.vec
+    clock = frame.clock
+    h = clock.h
+    clock.h = 1e-20 * h
     prepare(frame)
-    q0, q1, v0, excess = row(frame, ap.Q0), row(frame, ap.Q1), row(frame, ap.V0), row(frame, ap.EXCESS)
-    for i in range(frame[ap.N_Q]):
+    q0, q1, v0, excess = vec.q0, vec.q1, vec.v0, vec.excess
+    for i in range(frame.n_q):
         q1[i], excess[i] = q0[i], v0[i]
-    book = doubles(frame[ap.F_BOOK], ap.BOOK + ap.AUDIT_SIZE)
+    book = frame.book
     for a in range(ap.BOOK):
         book[a] = 0.0
-    total = doubles(frame[ap.F_BOOK] + 8 * ap.BOOK, ap.AUDIT_SIZE)
+    total = frame.audit
     _audit(frame, total)
     _close_books(frame, total)
     book[3] = book[4] = book[ap.BALANCE] = book[ap.USED] = 0.0
-    clock[ap.H] = h
+    clock.h = h
     return 0
 
 
 @jit
-def guess(frame: Any, extrapolated: bool) -> None:
+def guess(frame: Frame, extrapolated: bool) -> None:
     """Rates along which the step is predicted: v₀, or the mean rates of the last two steps extrapolated."""
-    clock, rates, v0 = doubles(frame[ap.F_CLOCK], ap.CLOCK_SIZE), row(frame, ap.GUESS), row(frame, ap.V0)
-    rate1, rate2 = row(frame, ap.RATE1), row(frame, ap.RATE2)
+    vec = frame.vec
+    clock, rates, v0 = frame.clock, vec.guess, vec.v0
+    rate1, rate2 = vec.rate1, vec.rate2
     if extrapolated:
-        factor = (clock[ap.T] + 0.5 * clock[ap.H] - clock[ap.T_RATE1]) / (clock[ap.T_RATE1] - clock[ap.T_RATE2])
-        for i in range(frame[ap.N_Q]):
+        factor = (clock.t + 0.5 * clock.h - clock.t_rate1) / (clock.t_rate1 - clock.t_rate2)
+        for i in range(frame.n_q):
             rates[i] = rate1[i] + factor * (rate1[i] - rate2[i])
     else:
-        for i in range(frame[ap.N_Q]):
+        for i in range(frame.n_q):
             rates[i] = v0[i]
 
 
 @jit
-def rest(frame: Any) -> None:
+def rest(frame: Frame) -> None:
     """No displacement: q₁ = q₀."""
-    moved = row(frame, ap.U)
-    for i in range(frame[ap.N_Q]):
+    moved = frame.vec.u
+    for i in range(frame.n_q):
         moved[i] = 0.0
     settle(frame)
 
@@ -470,11 +465,11 @@ def rest(frame: Any) -> None:
 @kernel
 def assemble(address: int) -> int:
     """Residual and matrix of a step from the state: at the predictor when MODE is PREDICT, else at the present q₁ and Λ."""
-    frame = words(address, FRAME)
+    frame = Frame.at(address)
     prepare(frame)
-    if integers(frame[ap.F_COUNT], ap.COUNT_SIZE)[ap.MODE] == ap.PREDICT:
+    if frame.count.mode == ap.PREDICT:
         rest(frame)
         guess(frame, False)
-        call(frame[ap.MOVE], address)
-    call(frame[ap.EVALUATE], address)
+        call(frame.move, frame)
+    call(frame.evaluate, frame)
     return 0

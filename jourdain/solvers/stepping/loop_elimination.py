@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ...native.call import doubles, integers
 from ...native.kernel import jit
 from ..linear.dense import lu_factor, lu_full, lu_solve, lu_solve_transposed
-from . import joint_space as sp
+from .joint_space import JointFrame
 
 
 @jit
-def _choose_dependent(js: Any) -> None:
+def _choose_dependent(js: JointFrame) -> None:
     """Chooses the rates that depend on the others by full pivoting of the scaled rows of closure."""
-    nw, m, extra = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    gb, g = doubles(js[sp.GB], nw * extra), doubles(js[sp.GX], nw * m)
-    rows, columns = integers(js[sp.DEPENDENT], nw), integers(js[sp.PIVOTS], nw + extra)
+    nw, m, extra = js.n_w, js.n_closure, js.n_closure + js.n_servo
+    gb, g = js.gb, js.gx
+    rows, columns = js.dependent, js.pivots
     for l in range(m):
         largest = 1e-300
         for j in range(nw):
@@ -31,11 +30,11 @@ def _choose_dependent(js: Any) -> None:
 
 
 @jit
-def _factor_dependent(js: Any) -> float:
+def _factor_dependent(js: JointFrame) -> float:
     """Factors of the dependent part of the scaled rows of closure; the ratio of its smallest to its largest pivot."""
-    nw, m, extra = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    gb, g = doubles(js[sp.GB], nw * extra), doubles(js[sp.GD], m * m)
-    chosen, pivots, scale = integers(js[sp.DEPENDENT], nw), integers(js[sp.PIVOTS], m), doubles(js[sp.ROW_SCALE], m)
+    nw, m, extra = js.n_w, js.n_closure, js.n_closure + js.n_servo
+    gb, g = js.gb, js.gd
+    chosen, pivots, scale = js.dependent, js.pivots, js.row_scale
     for l in range(m):
         largest = 1e-300
         for j in range(nw):
@@ -52,38 +51,38 @@ def _factor_dependent(js: Any) -> float:
 
 
 @jit
-def dependent_rates(js: Any, between_steps: bool) -> bool:
+def dependent_rates(js: JointFrame, between_steps: bool) -> bool:
     """The dependent set and its factors; a new set between steps when the pivots have got small, in a step only when they vanish."""
-    state = doubles(js[sp.STATE], sp.STATE_SIZE)
-    if js[sp.N_CLOSURE] == 0:
+    state = js.state
+    if js.n_closure == 0:
         return True
-    if state[sp.CHOSEN] == 1.0:
-        state[sp.RATIO] = _factor_dependent(js)
-        limit = state[sp.LIMIT] * state[sp.CHOSEN_RATIO] if between_steps else 1e-12
-        if state[sp.RATIO] > limit:
+    if state.chosen == 1:
+        state.ratio = _factor_dependent(js)
+        limit = state.limit * state.chosen_ratio if between_steps else 1e-12
+        if state.ratio > limit:
             return True
-        if state[sp.LIMIT] == 0.0:
-            return state[sp.RATIO] > 0.0
-        state[sp.SWITCHES] += 1.0
+        if state.limit == 0.0:
+            return state.ratio > 0.0
+        state.switches += 1
     _choose_dependent(js)
-    state[sp.CHOSEN] = 1.0
-    state[sp.RATIO] = state[sp.CHOSEN_RATIO] = _factor_dependent(js)
-    return state[sp.RATIO] > 0.0
+    state.chosen = 1
+    state.ratio = state.chosen_ratio = _factor_dependent(js)
+    return state.ratio > 0.0
 
 
 @jit
-def eliminate(js: Any) -> None:
+def eliminate(js: JointFrame) -> None:
     """The dense matrix: balance of independent rates, rows of closure, rows of servo constraints, for (w, inputs).
 
     GX gets the rows of −B of P^oc, one for every independent rate: Ḡ_D⁻¹ ḡ_i.
     """
-    nw, m, s = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_SERVO]
+    nw, m, s = js.n_w, js.n_closure, js.n_servo
     extra, size = m + s, nw + s
-    a, gb, ct = doubles(js[sp.A], nw * nw), doubles(js[sp.GB], nw * extra), doubles(js[sp.CT], extra * nw)
-    chosen, gd = integers(js[sp.DEPENDENT], nw), doubles(js[sp.GD], m * m)
-    pivots, scale = integers(js[sp.PIVOTS], m), doubles(js[sp.ROW_SCALE], m)
+    a, gb, ct = js.a, js.gb, js.ct
+    chosen, gd = js.dependent, js.gd
+    pivots, scale = js.pivots, js.row_scale
     for k in range(nw - m):
-        i, line, y = chosen[m + k], doubles(js[sp.FINAL] + 8 * k * size, size), doubles(js[sp.GX] + 8 * k * m, m)
+        i, line, y = chosen[m + k], js.final[k * size :], js.gx[k * m :]
         for l in range(m):
             y[l] = scale[l] * gb[i * extra + l]
         lu_solve_transposed(gd, m, pivots, y)
@@ -98,18 +97,18 @@ def eliminate(js: Any) -> None:
             for c in range(s):
                 line[nw + c] -= factor * gb[d * extra + m + c]
     for k in range(extra):
-        line = doubles(js[sp.FINAL] + 8 * (nw - m + k) * size, size)
+        line = js.final[(nw - m + k) * size :]
         for c in range(size):
             line[c] = ct[k * nw + c] if c < nw else 0.0
 
 
 @jit
-def right_side(js: Any) -> None:
+def right_side(js: JointFrame) -> None:
     """The negative residual of the dense system."""
-    nw, m, extra = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_CLOSURE] + js[sp.N_SERVO]
-    rhs, b, chosen = doubles(js[sp.RHS], nw + extra), doubles(js[sp.W], nw + extra), integers(js[sp.DEPENDENT], nw)
+    nw, m, extra = js.n_w, js.n_closure, js.n_closure + js.n_servo
+    rhs, b, chosen = js.rhs, js.w, js.dependent
     for k in range(nw - m):
-        total, y = rhs[chosen[m + k]], doubles(js[sp.GX] + 8 * k * m, m)
+        total, y = rhs[chosen[m + k]], js.gx[k * m :]
         for l in range(m):
             total -= y[l] * rhs[chosen[l]]
         b[k] = -total
@@ -118,20 +117,20 @@ def right_side(js: Any) -> None:
 
 
 @jit
-def closure_multipliers(js: Any) -> Any:
+def closure_multipliers(js: JointFrame) -> Any:
     """Increments of the multipliers of closure after the solution: −Ḡ_D⁻ᵀ (A_D w + B_D u + r_D)."""
-    nw, m, s = js[sp.N_W], js[sp.N_CLOSURE], js[sp.N_SERVO]
-    a, gb, rhs = doubles(js[sp.A], nw * nw), doubles(js[sp.GB], nw * (m + s)), doubles(js[sp.RHS], nw)
-    w, x, scale = doubles(js[sp.W], nw + s), doubles(js[sp.GX] + 8 * (nw + s) * m, m), doubles(js[sp.ROW_SCALE], m)
+    nw, m, s = js.n_w, js.n_closure, js.n_servo
+    a, gb, rhs = js.a, js.gb, js.rhs
+    w, x, scale = js.w, js.gx[(nw + s) * m :], js.row_scale
     for l in range(m):
-        d = integers(js[sp.DEPENDENT], nw)[l]
+        d = js.dependent[l]
         total = rhs[d]
         for c in range(nw):
             total += a[d * nw + c] * w[c]
         for c in range(s):
             total += gb[d * (m + s) + m + c] * w[nw + c]
         x[l] = -total
-    lu_solve(doubles(js[sp.GD], m * m), m, integers(js[sp.PIVOTS], m), x)
+    lu_solve(js.gd, m, js.pivots, x)
     for l in range(m):
         x[l] *= scale[l]
     return x

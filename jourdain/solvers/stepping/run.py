@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...native import record
 from ..interruption import Bar, Interruption
 from ..linear.library_lu import LibraryLU
-from ..linear.sparse_lu import AX, OK, SingularMatrix, SparseLU, factorise, solve
+from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
 from . import frame as ap
 from .kernels import assemble, begin
-from .march import functions, march
+from .march import give_functions, march
 
 CHUNK_TIME = 0.1
 #: Numbers kept in one block of output.
@@ -48,7 +49,7 @@ class Rows:
 def _second_order(plan: ap.Plan, size: int) -> np.ndarray:
     """Which coordinates are not of first order."""
     found = np.ones(size, bool)
-    found[plan.first[:, 0]] = False
+    found[plan.first.array["coordinate"]] = False
     return found
 
 
@@ -62,21 +63,22 @@ class Run:
         self, plan: ap.Plan, pattern: tuple[np.ndarray, np.ndarray], columns: np.ndarray, coefficients: tuple[float, ...],
         q0: np.ndarray, v0: np.ndarray, z0: np.ndarray, tolerance: float = 1e-12, max_iterations: int = 20,
     ) -> None:  # fmt: skip
-        self.frame = np.zeros(ap.FRAME, np.int64)
-        self.vec = np.zeros((ap.VECTORS, q0.size))
-        self.vec[ap.Q0], self.vec[ap.Q1], self.vec[ap.V0] = q0, q0, v0
-        self.scheme, self.clock, self.control = np.zeros(ap.SCHEME_SIZE), np.zeros(ap.CLOCK_SIZE), np.zeros(ap.CONTROL_SIZE)
-        self.scheme[: len(coefficients)] = coefficients
-        self.count, self.books = np.zeros(ap.COUNT_SIZE, np.int64), np.zeros(ap.BOOK + ap.AUDIT_SIZE)
-        self.control[ap.TOLERANCE], self.control[ap.CONTRACTION] = tolerance, 1e-2
-        self.count[ap.MAX_ITERATIONS] = max_iterations
+        self.vec, self.book = ap.Vectors(q0.size), np.zeros(ap.BOOK)
+        self.vec.q0, self.vec.q1, self.vec.v0 = q0, q0, v0
+        self.scheme = ap.Scheme(**dict(zip(ap.Scheme.struct.fields, coefficients, strict=False)))
+        self.clock, self.control = ap.Clock(), ap.Control(tolerance=tolerance, contraction=1e-2)
+        self.count = ap.Count(max_iterations=max_iterations)
+        self.frame = ap.Frame(
+            vec=self.vec, scheme=self.scheme, clock=self.clock, control=self.control, count=self.count, book=self.book,
+            audit=np.zeros(ap.AUDIT_SIZE), events=ap.Event.table([]), n_q=q0.size,
+        )  # fmt: skip
         second = _second_order(plan, q0.size)
-        self.clock[ap.SIZE] = max(1e-8, float(np.abs(q0[second]).max(initial=0.0 if second.any() else 1.0)))
+        self.clock.size = max(1e-8, float(np.abs(q0[second]).max(initial=0.0 if second.any() else 1.0)))
         self.analyses = 0
         #: Acts at an event; says whether the run goes on.
         self.events: Callable[[Rows], bool] | None = None
         #: Values of the guards of events.
-        self.guards = np.zeros((0, 0))
+        self.guards = ap.Guards(0)
         #: Column in the output of every multiplier.
         self.multiplier_columns: np.ndarray | None = None
         self._only_library = False
@@ -85,59 +87,60 @@ class Run:
     def adopt(self, plan: ap.Plan, pattern: tuple[np.ndarray, np.ndarray], columns: np.ndarray, z0: np.ndarray) -> None:
         """Goes on from the present state with other equations for the same coordinates: constraints released, parameters changed."""
         self.plan, self.pattern, self.columns = plan, pattern, columns
-        self._kept = plan.fill(self.frame)
-        self.lam, self.z = np.zeros((3, plan.multiplier_rows.size)), np.zeros((2, z0.size))
-        self.z[:] = z0
-        q = np.abs(self.vec[ap.Q0])
+        plan.fill(self.frame)
+        self.lam, self.z = ap.Multipliers(plan.multiplier_rows.size), ap.History(z0.size)
+        self.z.start = self.z.end = z0
+        q = np.abs(self.vec.q0)
         #: Sizes that first-order coordinates have had; zero for all others.
-        self.peak = np.where(_second_order(plan, q.size), 0.0, np.maximum(q, 1e-6 * self.clock[ap.SIZE]))
+        self.peak = np.where(_second_order(plan, q.size), 0.0, np.maximum(q, 1e-6 * self.clock.size))
         self.r, self.delta, self.values = np.zeros(plan.unknowns), np.zeros(plan.unknowns), np.zeros(pattern[1].size)
         self.lu: SparseLU | None = None
         self.library: LibraryLU | None = None
         self.joints: Any = None
         self._stay, self._next_stay = 0, 1  # steps to be done with the library's factors
-        self._place()
-
-    def _place(self) -> None:
         f = self.frame
-        f[ap.N_Q], f[ap.N_HISTORY], f[ap.N_ENTRIES] = self.vec.shape[1], self.z.shape[1], self.values.size
-        slots = {ap.F_VEC: self.vec, ap.F_LAM: self.lam, ap.F_HISTORY: self.z, ap.F_SCHEME: self.scheme, ap.F_CLOCK: self.clock,
-                 ap.F_CONTROL: self.control, ap.F_COUNT: self.count, ap.F_BOOK: self.books, ap.F_R: self.r, ap.F_VALUES: self.values,
-                 ap.F_DELTA: self.delta, ap.F_PEAK: self.peak}  # fmt: skip
-        for slot, array in slots.items():
-            f[slot] = array.ctypes.data
-        for slot, address in functions().items():
-            f[slot] = address
+        f.lam, f.history, f.peak, f.r, f.values, f.delta = self.lam, self.z, self.peak, self.r, self.values, self.delta
+        give_functions(f)
 
     @property
     def address(self) -> int:
         """Where native code finds the frame."""
-        return self.frame.ctypes.data
+        return self.frame.address
 
-    @property
-    def book(self) -> np.ndarray:
-        """Energies, momenta and sums since the last output."""
-        return self.books[: ap.BOOK]
+    def save(self, *names: str) -> dict[str, Any]:
+        """Copies of arrays and records of the run: of those named, or of all."""
+        return {
+            k: x.copy() for k, x in vars(self).items() if (k in names if names else isinstance(x, (np.ndarray, record.Record, record.Rows)))
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Back to what was saved."""
+        for name, kept in saved.items():
+            mine = getattr(self, name)
+            if isinstance(mine, np.ndarray):
+                mine[...] = kept
+            else:
+                mine.restore(kept)
 
     def set_time(self, start: float, end: float, step: float, every: int = 1) -> None:
         """The span, the step (largest step when adaptive) and the number of steps from output to output."""
         c = self.clock
-        c[ap.T] = c[ap.T_START] = start
-        c[ap.T_END], c[ap.STEP], c[ap.H], c[ap.H_NEXT] = end, step, min(step, end - start), step
-        c[ap.T_GRID] = start + step if start + step < end - 1e-6 * step else end
-        c[ap.T_RATE1] = c[ap.T_RATE2] = -np.inf
-        c[ap.H_MIN] = step * 2.0**-20
-        self.count[ap.EVERY] = every
+        c.t = c.t_start = start
+        c.t_end, c.step, c.h, c.h_next = end, step, min(step, end - start), step
+        c.t_grid = start + step if start + step < end - 1e-6 * step else end
+        c.t_rate1 = c.t_rate2 = -np.inf
+        c.h_min = step * 2.0**-20
+        self.count.every = every
 
     def set_adaptive(self, rtol: float, atol: float, first: float) -> None:
         """Lets the step follow the error of the coordinates."""
-        self.count[ap.ADAPTIVE] = 1
-        self.control[ap.RTOL], self.control[ap.ATOL] = rtol, atol
-        self.clock[ap.H_NEXT] = self.clock[ap.H] = first
+        self.count.adaptive = 1
+        self.control.rtol, self.control.atol = rtol, atol
+        self.clock.h_next = self.clock.h = first
 
     def matrix(self, which: int = ap.TANGENT, predicted: bool = True) -> np.ndarray:
         """Values of the matrix of a step from the present state (its residual is in ``r``)."""
-        self.count[ap.WHICH], self.count[ap.MODE] = which, ap.PREDICT if predicted else ap.APPLY
+        self.count.which, self.count.mode = which, ap.PREDICT if predicted else ap.APPLY
         assemble.call(self.address)
         return self.values
 
@@ -146,17 +149,17 @@ class Run:
         self.lu = lu = SparseLU(*self.pattern, self.values, self.columns)
         self.analyses += 1
         self._stay = 0
-        lu.frame[AX] = self.values.ctypes.data
-        self.frame[ap.LU], self.frame[ap.F_ROW_SCALE] = lu.frame.ctypes.data, lu.row_scale.ctypes.data
-        self.frame[ap.FACTORISE], self.frame[ap.SOLVE] = factorise.address, solve.address
+        lu.frame.ax = self.values
+        self.frame.lu, self.frame.row_scale = lu.frame, lu.row_scale
+        self.frame.factorise, self.frame.solve = factorise.address, solve.address
 
     def use_library(self, steps: int | None = None) -> None:
         """Factors by a library for some steps, or for good."""
         if self.library is None:
             self.library = LibraryLU(*self.pattern, self.values)
         self._stay, self._only_library = steps or LONGEST_STAY, steps is None
-        self.frame[ap.LU] = self.library.frame.ctypes.data
-        self.frame[ap.FACTORISE], self.frame[ap.SOLVE] = self.library.functions
+        self.frame.lu = self.library.frame
+        self.frame.factorise, self.frame.solve = self.library.functions
 
     def use_library_again(self) -> None:
         """Goes on with the library when the run is to use nothing else."""
@@ -166,7 +169,7 @@ class Run:
     def use_joints(self, joints: Any, frame: int, newton: int) -> None:
         """Solves steps in joint coordinates: with the frame and the function of a joint space instead of the sparse factors."""
         self.joints = joints
-        self.frame[ap.REDUCED], self.frame[ap.NEWTON] = frame, newton
+        self.frame.reduced, self.frame.newton = frame, newton
 
     def begin(self) -> None:
         """Books of the initial state."""
@@ -181,13 +184,13 @@ class Run:
         self.add_state(rows)
         with Interruption() as interruption:
             if progress:
-                with Bar(self.clock[ap.T], self.clock[ap.T_END]) as bar:
+                with Bar(self.clock.t, self.clock.t_end) as bar:
                     return rows, self._loop(rows, interruption, bar.show)
             return rows, self._loop(rows, interruption, None)
 
     def add_state(self, rows: Rows) -> None:
         """Appends the present state and books to the output."""
-        self._add(rows, self.clock[ap.T : ap.T + 1], self.vec[ap.Q0][None], self.vec[ap.V0][None], self.lam[ap.LAST][None], self.book[None])
+        self._add(rows, np.array([self.clock.t]), self.vec.q0[None], self.vec.v0[None], self.lam.last[None], self.book[None])
 
     def _add(self, rows: Rows, t: np.ndarray, q: np.ndarray, v: np.ndarray, lam: np.ndarray, book: np.ndarray) -> None:
         if self.multiplier_columns is not None:
@@ -197,40 +200,40 @@ class Run:
 
     def _output(self) -> tuple[np.ndarray, ...]:
         """Fresh blocks for output."""
-        n, m = self.vec.shape[1], self.lam.shape[1]
+        n, m, f = self.frame.n_q, self.lam.last.size, self.frame
         room = max(4, min(4096, BLOCK // (2 * n + m + ap.BOOK + 1)))
-        out = np.empty(room), np.empty((room, n)), np.empty((room, n)), np.empty((room, m)), np.empty((room, ap.BOOK))
-        for slot, array in zip((ap.OUT_T, ap.OUT_Q, ap.OUT_V, ap.OUT_LAM, ap.OUT_BOOK), out, strict=True):
-            self.frame[slot] = array.ctypes.data
-        self.frame[ap.ROOM] = room
+        f.out_t, f.out_q, f.out_v, f.out_lam, f.out_book = out = (
+            np.empty(room), np.empty((room, n)), np.empty((room, n)), np.empty((room, m)), np.empty((room, ap.BOOK))
+        )  # fmt: skip
+        f.room = room
         return out
 
     def _loop(self, rows: Rows, interruption: Any, show: Callable[[float], None] | None) -> int:
         out, limit, run = self._output(), 16, march.call
         while True:
-            begun, steps = time.perf_counter(), int(self.count[ap.STEPS])
-            self.frame[ap.LIMIT] = min(limit, self._stay) if self._stay else limit
+            begun, steps = time.perf_counter(), self.count.steps
+            self.frame.limit = min(limit, self._stay) if self._stay else limit
             reason = run(self.address)
-            spent, taken = time.perf_counter() - begun, int(self.count[ap.STEPS]) - steps
-            k = int(self.count[ap.OUT])
+            spent, taken = time.perf_counter() - begun, self.count.steps - steps
+            k = self.count.out
             if k and (k == len(out[0]) or reason in (ap.FINISHED, ap.FAILED, ap.EVENT) or interruption.heard):
                 self._add(rows, *(block[:k] for block in out))
-                self.count[ap.OUT] = 0
+                self.count.out = 0
             if show is not None:
-                show(float(self.clock[ap.T]))
+                show(self.clock.t)
             if interruption.heard:
                 return 0
             if reason == ap.EVENT:
                 if self.events is None or not self.events(rows):
                     return reason
-                if not self.clock[ap.T] < self.clock[ap.T_END]:
+                if not self.clock.t < self.clock.t_end:
                     return ap.FINISHED
                 out = self._output()
             elif reason == ap.ANALYSE:
                 self.analyse_again()
             elif reason == ap.FAILED and self._inaccurate():
                 self._fall_back()
-                self.clock[ap.H_NEXT] = self.clock[ap.STEP]
+                self.clock.h_next = self.clock.step
             elif reason != ap.PAUSED:
                 return reason
             elif self._stay:
@@ -240,18 +243,18 @@ class Run:
 
     def analyse_again(self) -> None:
         """New pivots when the old ones do not serve, then the library; when that fails too the march halves the step."""
-        if self._stay or self.count[ap.RETRIED] == 1:
+        if self._stay or self.count.retried == 1:
             return self._fall_back()
-        self.count[ap.RETRIED] = 1
+        self.count.retried = 1
         try:
             self.analyse()
         except SingularMatrix:
             self._fall_back()
         except ValueError:  # a value is not finite
-            self.count[ap.RETRIED] = 2
+            self.count.retried = 2
 
     def _fall_back(self) -> None:
-        self.count[ap.RETRIED] = 2
+        self.count.retried = 2
         if not self._stay:
             self.use_library(self._next_stay)
             self._next_stay = min(2 * self._next_stay, LONGEST_STAY)
@@ -266,7 +269,7 @@ class Run:
                 self.analyse()
             except SingularMatrix:
                 self._fall_back()
-                self.count[ap.RETRIED] = 0
+                self.count.retried = 0
 
     def _inaccurate(self) -> bool:
         """Whether own factors solve the last system so badly that they may be why Newton's method failed."""
@@ -287,25 +290,24 @@ class Run:
 
     def remember(self) -> dict[str, np.ndarray]:
         """What a run of the same equations needs to go on as if this one had never stopped."""
-        return {"vec": self.vec.copy(), "lam": self.lam.copy(), "z": self.z.copy(), "step": self.clock[ap.H_NEXT : ap.H_NEXT + 1].copy()}
+        return {"vec": self.vec.array.copy(), "lam": self.lam.array.copy(), "z": self.z.array.copy(), "step": np.array([self.clock.h_next])}
 
     def recall(self, memory: Mapping[str, np.ndarray]) -> None:
         """Takes over the memory of an earlier run; one of other equations is left alone."""
-        own = {"vec": self.vec, "lam": self.lam, "z": self.z}
+        own = {"vec": self.vec.array, "lam": self.lam.array, "z": self.z.array}
         if all(memory[n].shape == x.shape for n, x in own.items()):
             for n, x in own.items():
                 x[...] = memory[n]
-            if self.count[ap.ADAPTIVE]:
-                self.clock[ap.H_NEXT] = self.clock[ap.H] = memory["step"][0]
+            if self.count.adaptive:
+                self.clock.h_next = self.clock.h = float(memory["step"][0])
 
     def statistics(self, seconds: float) -> dict[str, Any]:
         """The work that was done."""
         c = self.count
         reduced = {} if self.joints is None else {"unknowns": self.joints.unknowns, "switches": self.joints.switches}
         return {
-            "steps": int(c[ap.STEPS]), "iterations": int(c[ap.ITERATIONS]), "factorisations": int(c[ap.FACTORISATIONS]),
-            "halvings": int(c[ap.HALVINGS]), "rejected": int(c[ap.REJECTED]), "second_predictors": int(c[ap.PREDICTORS]),
-            "line_searches": int(c[ap.SEARCHES]), "analyses": self.analyses, "unknowns": int(self.r.size),
+            "steps": c.steps, "iterations": c.iterations, "factorisations": c.factorisations, "halvings": c.halvings,
+            "rejected": c.rejected, "second_predictors": c.predictors, "line_searches": c.searches, "analyses": self.analyses, "unknowns": int(self.r.size),
             "nonzeros": int(self.values.size), "wall_time": seconds,
             "library_factorisations": 0 if self.library is None else self.library.factorisations,
             **reduced,

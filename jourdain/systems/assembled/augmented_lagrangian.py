@@ -28,7 +28,6 @@ def simulate_augmented(
 
     ``sweeps`` bounds the repetitions of a step, ``tolerance`` is that of Newton's method.  The statistics count all sweeps.
     """
-    from ...solvers.stepping import frame as ap
     from ...solvers.stepping.run import Rows
     from .channels import channels_of
 
@@ -37,26 +36,24 @@ def simulate_augmented(
     slots, alpha = _multiplier_slots(system, program)
     run.begin()
     rows, repeated = Rows(), 0
-    state = (run.vec, run.lam, run.clock, run.count, run.books)
     run.add_state(rows)
     stepper = _Stepper(run)
     finished = False
     while not finished:
-        start, others = [a.copy() for a in state], run.z[0].copy()
+        start, others = run.save("vec", "lam", "clock", "count", "book"), run.z.start.copy()
         for _ in range(sweeps):
-            before = run.z[0, slots].copy()
+            before = run.z.start[slots].copy()
             finished = stepper.advance(system.name)
-            worst = float(np.abs(2.0 * (run.z[0, slots] - before) / alpha).max(initial=0.0))
+            worst = float(np.abs(2.0 * (run.z.start[slots] - before) / alpha).max(initial=0.0))
             if worst < violation:
                 break
             repeated += 1
-            others[slots] = run.z[0, slots]
-            for array, kept in zip(state, start, strict=True):
-                array[...] = kept
-            run.z[:] = others
+            others[slots] = run.z.start[slots]
+            run.restore(start)
+            run.z.start = run.z.end = others
         else:
             raise SolverError(
-                f"simulate '{system.name}': constraints are violated by {worst:.3g} after {sweeps} sweeps at t = {start[2][ap.T]:.6g} s; "
+                f"simulate '{system.name}': constraints are violated by {worst:.3g} after {sweeps} sweeps at t = {start['clock'].t:.6g} s; "
                 "raise alpha or the number of sweeps"
             )
         rows.add(*stepper.row())
@@ -79,26 +76,23 @@ class _Stepper:
         from ...solvers.stepping import frame as ap
         from ...solvers.stepping.march import march
 
-        n, m = run.vec.shape[1], run.lam.shape[1]
+        n, m, frame = run.vec.q0.size, run.lam.last.size, run.frame
         self.run, self.plan, self.march = run, ap, march.call
         self.out = np.empty(4), np.empty((4, n)), np.empty((4, n)), np.empty((4, m)), np.empty((4, ap.BOOK))
-        for slot, array in zip((ap.OUT_T, ap.OUT_Q, ap.OUT_V, ap.OUT_LAM, ap.OUT_BOOK), self.out, strict=True):
-            run.frame[slot] = array.ctypes.data
-        run.frame[ap.ROOM] = 1
+        frame.out_t, frame.out_q, frame.out_v, frame.out_lam, frame.out_book = self.out
+        frame.room = 1
 
     def advance(self, name: str) -> bool:
         """To the next point of output; whether it is the end."""
         ap, run = self.plan, self.run
-        run.count[ap.OUT], run.frame[ap.LIMIT] = 0, 1 << 30
+        run.count.out, run.frame.limit = 0, 1 << 30
         while True:
             reason = self.march(run.address)
             if reason == ap.ANALYSE:
                 run.analyse_again()
                 continue
             if reason == ap.FAILED:
-                raise SolverError(
-                    f"simulate '{name}': Newton's method does not converge at t = {run.clock[ap.T]:.9g} s; try a smaller step"
-                )
+                raise SolverError(f"simulate '{name}': Newton's method does not converge at t = {run.clock.t:.9g} s; try a smaller step")
             return bool(reason == ap.FINISHED)
 
     def row(self) -> list[np.ndarray]:

@@ -151,15 +151,13 @@ class EventRun:
         gather = [[h.offset + i for h in e.blocks.values() for i in range(h.size)] for e in self.events]
         self._gather = np.array([i for part in gather for i in part] or [0], np.int64)
         self._sizes, self._starts = [len(g) for g in gather], np.cumsum([0, *map(len, gather)])
-        self._table = np.zeros((len(self.events), ap.EVENT_COLUMNS), np.int64)
+        self._table = ap.Event.table([(0,) * 5] * len(self.events))
         self._x = np.zeros(1 + 2 * max(self._sizes, default=0))
-        self.run.guards = self._guards = np.zeros((5, len(self.events)))
+        self.run.guards = self._guards = ap.Guards(len(self.events))
         self._work = np.zeros(max([1, *(f.signature.workspace for f in self.functions if f is not None)]))
         frame = self.run.frame
-        frame[ap.N_EVENTS], frame[ap.WATCH] = len(self.events), watch.address
-        for slot, array in ((ap.F_EVENTS, self._table), (ap.F_EVENT_GATHER, self._gather), (ap.F_EVENT_X, self._x),
-                            (ap.F_EVENT_WORK, self._work), (ap.F_GUARDS, self._guards)):  # fmt: skip
-            frame[slot] = array.ctypes.data
+        frame.events, frame.event_gather, frame.event_x, frame.event_work = self._table, self._gather, self._x, self._work
+        frame.guards, frame.watch = self._guards, watch.address
         self.ever_inactive = set(self.inactive)
         #: Events that have inserted constraints rest while these act: their guards stay at zero.
         self.suspended: dict[int, set[str]] = {}
@@ -176,7 +174,7 @@ class EventRun:
         for k, (e, f) in enumerate(zip(self.events, self.functions, strict=True)):
             place = names.get(e.guard, -1) if isinstance(e.guard, str) else -1
             address = 0 if f is None or k in self.suspended else f.address
-            self._table[k] = (address, self._sizes[k], self._starts[k], place, e.direction)
+            self._table.array[k] = (address, self._sizes[k], self._starts[k], place, e.direction)
         for n in names:
             if n not in self.multiplier_names:
                 self.multiplier_names.append(n)
@@ -187,26 +185,26 @@ class EventRun:
         from ...solvers.stepping.events import arm
 
         arm.call(self.run.address)
-        self._guards[ap.BEFORE, self._resumed + self._passed] = 0.0
+        self._guards.before[self._resumed + self._passed] = 0.0
         self._resumed = []
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def _act(self, rows: Rows) -> bool:
         """Acts at the event that has fired; whether the run goes on."""
-        run, fired = self.run, int(self.run.count[ap.FIRED])
-        event, t = self.events[fired], float(run.clock[ap.T])
+        run, fired = self.run, self.run.count.fired
+        event, t = self.events[fired], run.clock.t
         if not self.records or self.records[-1][0] != t:
             self._passed = []
         self.records.append((t, event.name))
-        span, same = float(run.clock[ap.T_END]) - self.records[0][0] + 1e-300, [x for x, name in self.records if name == event.name]
+        span, same = run.clock.t_end - self.records[0][0] + 1e-300, [x for x, name in self.records if name == event.name]
         if len(same) > MANY and t - same[-MANY] < CLOSE * span:
             self.failure = (
                 f"simulate '{self.system.name}': event '{event.name}' fires again and again at t = {t:.9g} s (Zeno); "
                 "let its action put the system to rest, or make it terminal"
             )
             return False
-        q, v, numbers = run.vec[ap.Q0].copy(), run.vec[ap.V0].copy(), {n: dict(c) for n, c in self.numbers.items()}
+        q, v, numbers = run.vec.q0.copy(), run.vec.v0.copy(), {n: dict(c) for n, c in self.numbers.items()}
         moment = Moment(self.system, event.name, t, q.copy(), v.copy(), set(self.inactive), numbers)
         if event.action is not None:
             event.action(moment)
@@ -221,7 +219,7 @@ class EventRun:
         """Takes over what an action has changed."""
         run, before = self.run, float(self.run.book[ap.TOTAL])
         other = moment.inactive != self.inactive or moment.numbers != self.numbers
-        moved = not (np.array_equal(moment.q, run.vec[ap.Q0]) and np.array_equal(moment.v, run.vec[ap.V0]))
+        moved = not (np.array_equal(moment.q, run.vec.q0) and np.array_equal(moment.v, run.vec.v0))
         if not (other or moved):
             return
         if not np.all(np.isfinite(moment.q) & np.isfinite(moment.v)):
@@ -230,15 +228,15 @@ class EventRun:
         acting = self.system.variant(frozenset(moment.inactive), moment.numbers) if other else self.acting
         if inserted or moved:
             old_rows = set(self.acting.equations.row_names)
-            moment.q, moment.v = acting.equations.after_impact(run.vec[ap.V0], moment.q, moment.v, moment.t, old_rows, self.system.name)
+            moment.q, moment.v = acting.equations.after_impact(run.vec.v0, moment.q, moment.v, moment.t, old_rows, self.system.name)
         moment.q, moment.v = balanced(acting.equations, moment.q, moment.v, moment.t, self.system.name, self._history())
-        run.vec[ap.Q0] = run.vec[ap.Q1] = moment.q
-        run.vec[ap.V0] = moment.v
+        run.vec.q0 = run.vec.q1 = moment.q
+        run.vec.v0 = moment.v
         if other:
             self._switch(acting, moment)
         if self.scheme.has_acceleration:
-            run.vec[ap.A0] = run.vec[ap.D0] = acting.equations.accelerations(moment.q, moment.v, moment.t, self._history())[0]
-        run.clock[ap.T_RATE1] = run.clock[ap.T_RATE2] = -np.inf
+            run.vec.a0 = run.vec.d0 = acting.equations.accelerations(moment.q, moment.v, moment.t, self._history())[0]
+        run.clock.t_rate1 = run.clock.t_rate2 = -np.inf
         sums = run.book[3:5].copy()
         run.begin()
         run.book[3:5] = sums
@@ -247,18 +245,18 @@ class EventRun:
 
     def _switch(self, acting: AssembledSystem, moment: Moment) -> None:
         """The equations of another set of elements, or of other constants."""
-        run, history, forces = self.run, self._history(), dict(zip(self.program.multiplier_names, self.run.lam[ap.LAST], strict=True))
+        run, history, forces = self.run, self._history(), dict(zip(self.program.multiplier_names, self.run.lam.last, strict=True))
         z, program = acting.prepared(self.scheme, self.reduction, self.servo, moment.q, moment.v, moment.t)
         for name, part in _history_places(program).items():
             if name in history:
                 z[part] = history[name]
         acting.give(run, program, self.reduction, z)
-        run.lam[ap.LAST] = [forces.get(n, 0.0) for n in program.multiplier_names]
+        run.lam.last[:] = [forces.get(n, 0.0) for n in program.multiplier_names]
         self.acting, self.program = acting, program
         inserted = self.inactive - moment.inactive
         self.inactive, self.numbers = moment.inactive, moment.numbers
         if inserted:
-            self.suspended[int(run.count[ap.FIRED])] = inserted
+            self.suspended[run.count.fired] = inserted
         self._resumed = [k for k, names in self.suspended.items() if names & self.inactive]
         for k in self._resumed:
             del self.suspended[k]
@@ -266,7 +264,7 @@ class EventRun:
         self._adopted()
 
     def _history(self) -> dict[str, np.ndarray]:
-        return {name: self.run.z[0, part].copy() for name, part in _history_places(self.program).items()}
+        return {name: self.run.z.start[part].copy() for name, part in _history_places(self.program).items()}
 
 
 def _history_places(program: Program) -> dict[str, slice]:

@@ -311,7 +311,7 @@ class JointSpace:
 
     def attach(self, run: Any) -> None:
         """Gives a run the tables and memory of this space; its steps are then solved in joint coordinates."""
-        from ...solvers.stepping.joint_step import functions, reduced_finish, reduced_newton
+        from ...solvers.stepping.joint_step import give_functions, reduced_finish, reduced_newton
 
         program, n = self.program, self.program.unknowns
         nw, m, s, k = self.size, len(self.closure), len(self.servo), len(self.nodes)
@@ -327,39 +327,29 @@ class JointSpace:
         owner = np.full(max(1, nw), -1, np.int64)
         for i, node in enumerate(self.nodes):
             owner[node.first : node.first + node.count] = i
-        self.memory: dict[int, np.ndarray] = {
-            sp.NODES: _table(self._node_rows, sp.NODE_COLUMNS), sp.PAIRS: _table(self._pair_rows, sp.PAIR_COLUMNS),
-            sp.GATHER: _integers(self._gather), sp.LOCAL: _integers(self._local), sp.CONSTANTS: self._constants, sp.T_STARTS: starts,
-            sp.T_COLUMNS: columns, sp.KIND: self.kind, sp.PLACE: place, sp.NODE_OF: owner, sp.AUGMENTED: _table(self._own, sp.AUGMENTED_COLUMNS),
-            sp.SIDE_STARTS: self._side_starts, sp.SIDE_UNKNOWN: self._sides[:, 0].copy(), sp.SIDE_PLACE: self._sides[:, 1].copy(),
-            sp.AP: program.starts, sp.AI: program.indices, sp.MULTIPLIER_OF: self.multiplier_of, sp.RECOVER: self._recover,
-            sp.DEPENDENT: np.arange(nw, dtype=np.int64), sp.PIVOTS: np.zeros(nw + 2 * m + s, np.int64), sp.INDEX: np.full(n, -1, np.int64),
-        }  # fmt: skip
         sizes = {
-            sp.T_END: columns.size, sp.T_MEAN: columns.size, sp.FREEDOMS: 12 * nw, sp.POINTS: 6 * k, sp.WRENCH: 6 * k, sp.MOTION: 8 * k,
-            sp.KT: n * nw, sp.A: nw * nw, sp.GB: nw * (m + s), sp.CT: (m + s) * nw, sp.FINAL: (nw + s) ** 2, sp.RHS: nw + m + s, sp.W: nw + m + s,
-            sp.EFFECTIVE: n, sp.LINEAR: n, sp.SHIFT: len(self.augmented), sp.GD: m * m, sp.GX: (nw + s + 1) * m, sp.SCRATCH: max(512, nw),
-            sp.STATE: sp.STATE_SIZE, sp.ROW_SCALE: m, sp.FINAL_SCALE: nw + s,
+            "t_end": columns.size, "t_mean": columns.size, "freedoms": 12 * nw, "points": 6 * k, "wrench": 6 * k, "motion": 8 * k,
+            "kt": n * nw, "a": nw * nw, "gb": nw * (m + s), "ct": (m + s) * nw, "final": (nw + s) ** 2, "rhs": nw + m + s, "w": nw + m + s,
+            "effective": n, "linear": n, "shift": len(self.augmented), "gd": m * m, "gx": (nw + s + 1) * m, "scratch": max(512, nw),
+            "row_scale": m, "final_scale": nw + s,
         }  # fmt: skip
-        self.memory |= {slot: np.zeros(max(1, size)) for slot, size in sizes.items()}
+        theta = 0.0 if program.evaluation == "start" else run.scheme.theta
+        self.frame = js = sp.JointFrame(
+            n_w=nw, n_closure=m, n_servo=s, nodes=sp.Node.table(self._node_rows), pairs=sp.Pair.table(self._pair_rows),
+            gather=_integers(self._gather), local=_integers(self._local), constants=self._constants, t_starts=starts, t_columns=columns,
+            kind=self.kind, place=place, node_of=owner, augmented=sp.Augmented.table(self._own), side_starts=self._side_starts,
+            side_unknown=self._sides[:, 0].copy(), side_place=self._sides[:, 1].copy(), ap=program.starts, ai=program.indices,
+            multiplier_of=self.multiplier_of, recover=self._recover, dependent=np.arange(nw, dtype=np.int64),
+            pivots=np.zeros(nw + 2 * m + s, np.int64), index=np.full(n, -1, np.int64), state=sp.Choice(limit=SWITCH, theta=theta),
+            **{name: np.zeros(max(1, size)) for name, size in sizes.items()},
+        )  # fmt: skip
         for u, p in enumerate(self.patterns):  # coordinates of their own: unit columns
             if len(p) == 1 and owner[p[0]] < 0 and place[u] < 0:
-                for slot in (sp.T_END, sp.T_MEAN):
-                    self.memory[slot][starts[u]] = 1.0
-        self.memory[sp.STATE][sp.LIMIT] = SWITCH
-        self.memory[sp.STATE][sp.THETA] = 0.0 if program.evaluation == "start" else run.scheme[ap.THETA]
-        self.frame = np.zeros(sp.SIZE, np.int64)
-        self.frame[sp.N_W], self.frame[sp.N_CLOSURE], self.frame[sp.N_SERVO] = nw, m, s
-        self.frame[sp.N_NODES], self.frame[sp.N_AUGMENTED] = k, len(self.augmented)
-        for slot, address in functions().items():
-            self.frame[slot] = address
-        for slot, array in self.memory.items():
-            self.memory[slot] = array = np.ascontiguousarray(array)
-            self.frame[slot] = array.ctypes.data
-        self._work = np.zeros(max(self.workspace, program.plan().workspace))
-        run.frame[ap.F_WORK] = self._work.ctypes.data
-        run.use_joints(self, self.frame.ctypes.data, reduced_newton.address)
-        run.frame[ap.FINISH] = reduced_finish.address
+                js.t_end[starts[u]] = js.t_mean[starts[u]] = 1.0
+        give_functions(js)
+        run.frame.work = np.zeros(max(self.workspace, program.plan().workspace))
+        run.use_joints(self, js.address, reduced_newton.address)
+        run.frame.finish = reduced_finish.address
 
     # -- numbers ----------------------------------------------------------------------------------------------------------------------
 
@@ -367,15 +357,15 @@ class JointSpace:
         """The dense matrix of a step from the present state, at its first iterate or at the state itself."""
         from ...solvers.stepping.joint_step import reduced_matrix
 
-        run.count[ap.MODE] = ap.PREDICT if predicted else ap.APPLY
+        run.count.mode = ap.PREDICT if predicted else ap.APPLY
         reduced_matrix.call(run.address)
-        return self.memory[sp.FINAL].reshape(self.unknowns, self.unknowns).copy()
+        return self.frame.final.reshape(self.unknowns, self.unknowns).copy()
 
     def null_space(self, mean: bool = True) -> np.ndarray:
         """T̄ (or T at the end) as a matrix, after :meth:`build`."""
         T = np.zeros((self.program.coordinate_unknowns, self.size))
-        starts, columns = self.memory[sp.T_STARTS], self.memory[sp.T_COLUMNS]
-        values = self.memory[sp.T_MEAN if mean else sp.T_END]
+        starts, columns = self.frame.t_starts, self.frame.t_columns
+        values = self.frame.t_mean if mean else self.frame.t_end
         for i in range(T.shape[0]):
             T[i, columns[starts[i] : starts[i + 1]]] = values[starts[i] : starts[i + 1]]
         return T
@@ -388,7 +378,7 @@ class JointSpace:
         K = self.build(run)
         balance, free = self.size - len(self.closure), self.size
         left, right = np.ones(self.unknowns), np.ones(self.unknowns)
-        left[:balance], right[free:] = 2.0 / step, run.scheme[ap.KAPPA]
+        left[:balance], right[free:] = 2.0 / step, run.scheme.kappa
         return {
             "unknowns": self.unknowns, "coordinates": self.size, "multipliers": len(self.servo), "nonzeros": K.size, "fill": K.size,
             "closure": len(self.closure), "freedoms": self.size - len(self.closure), "condition": float(np.linalg.cond(K, 1)),
@@ -399,12 +389,12 @@ class JointSpace:
     def independent(self) -> list[str]:
         """Names of the rates that were chosen as independent at last."""
         m = len(self.closure)
-        return [self.names[int(j)] for j in self.memory[sp.DEPENDENT][m:]]
+        return [self.names[int(j)] for j in self.frame.dependent[m:]]
 
     @property
     def switches(self) -> int:
         """How often the independent rates were chosen anew."""
-        return int(self.memory[sp.STATE][sp.SWITCHES])
+        return self.frame.state.switches
 
 
 def condition_table(
@@ -423,10 +413,6 @@ def condition_table(
         slope = float(np.polyfit(np.log(steps), np.log(textbook), 1)[0])
         table[reduction] = {"unknowns": reports[0]["unknowns"], "textbook": textbook, "scaled": scaled, "slope": slope}
     return table
-
-
-def _table(rows: Sequence[Any], columns: int) -> np.ndarray:
-    return np.array(rows, np.int64).reshape(-1, columns)
 
 
 def _integers(values: Sequence[int]) -> np.ndarray:

@@ -14,6 +14,7 @@ from ...elements.element import Element, Reduction, symbols_of
 from ...elements.stepping import ElementStep
 from ...errors import ModelError
 from ...native.function import Function, compile_function
+from ...native.record import Table
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import Expr, add, mul, sub, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
@@ -154,7 +155,8 @@ class Program:
         self.groups = list(groups.values())
 
     def _tabulate(self) -> None:
-        table, kernel_table = np.zeros((len(self.groups), ap.GROUP_COLUMNS), np.int64), []
+        table: list[tuple[int, ...]] = []
+        kernel_table: list[tuple[int, ...]] = []
         gather: list[Any] = []
         rows: list[Any] = []
         constants: list[np.ndarray] = []
@@ -166,8 +168,8 @@ class Program:
             step, count = group.kernels.step, len(group.members)
             n, m, k = step.element.size, len(step.row_names), len(step.packing.history)
             local = len(step.unknowns)
-            table[g] = (count, n, m, k, local, at["gather"], at["rows"], len(self.multiplier_names), at["history"],
-                        step.uses_excess, step.uses_rate, g * ap.KERNELS)  # fmt: skip
+            table.append((count, n, m, k, local, at["gather"], at["rows"], len(self.multiplier_names), at["history"],
+                          step.uses_excess, step.uses_rate, g * ap.KERNELS))  # fmt: skip
             for member in group.members:
                 gather.append(self.local_coordinates(self.instances[member]))
                 rows.append(self._local_rows(member, step, multiplier_rows))
@@ -176,10 +178,10 @@ class Program:
             at["history"] += count * k
             for which, f in enumerate(group.kernels.functions):
                 block = prepared(f, [self.instances[i].numbers for i in group.members])
-                kernel_table.append([f.address, at["constants"], block.shape[1], len(group.kernels.patterns[which]), 0])
+                kernel_table.append((f.address, at["constants"], block.shape[1], len(group.kernels.patterns[which]), 0))
                 constants.append(block.ravel())
                 at["constants"] += block.size
-        self.group_table, self.kernel_table = table, np.array(kernel_table, np.int64).reshape(-1, ap.KERNEL_COLUMNS)
+        self.group_table, self.kernel_table = ap.Group.table(table), ap.Kernel.table(kernel_table)
         self.gather, self.rows = _joined(gather, np.int64), _joined(rows, np.int64)
         self.constants = _joined([*constants, np.zeros(1)], float)
         self.multiplier_rows = np.array(multiplier_rows, np.int64)
@@ -217,8 +219,8 @@ class Program:
         keys: list[np.ndarray] = []
         slots_at = 0
         for g, group in enumerate(self.groups):
-            count, local = int(self.group_table[g, ap.COUNT]), int(self.group_table[g, ap.ROWS])
-            first = int(self.group_table[g, ap.ROWS_AT])
+            of = self.group_table[g]
+            count, local, first = of.count, of.rows, of.rows_at
             rows = self.rows[first : first + count * local].reshape(count, local)
             for which, pattern in enumerate(group.kernels.patterns):
                 if not pattern:
@@ -226,7 +228,7 @@ class Program:
                 i, j = np.array(pattern, np.int64).T
                 r, c = rows[:, i], rows[:, j]
                 keys.append(np.where((r < 0) | (c < 0), -1, c * self.unknowns + r).ravel())
-                self.kernel_table[g * ap.KERNELS + which, ap.SLOTS_AT] = slots_at
+                self.kernel_table[g * ap.KERNELS + which].slots_at = slots_at
                 slots_at += keys[-1].size
         key = _joined(keys, np.int64)
         found, inverse = np.unique(key, return_inverse=True)
@@ -253,9 +255,9 @@ class Program:
 
     def plan(self) -> ap.Plan:
         """Tables for native loops."""
-        size = self.group_table
-        width = int((ap.SCALARS + 4 * size[:, ap.N] + size[:, ap.M] + size[:, ap.K]).max(initial=1))
-        entries = self.kernel_table[:, ap.ENTRIES].max(initial=0)
+        size = self.group_table.array
+        width = int((ap.SCALARS + 4 * size["n"] + size["m"] + size["k"]).max(initial=1))
+        entries = self.kernel_table.array["entries"].max(initial=0)
         work = max([f.signature.workspace for g in self.groups for f in g.kernels.functions], default=1)
         free, kinds, bodies = self._updates()
         first = [
@@ -265,15 +267,15 @@ class Program:
             [work] + [f.signature.workspace for r in set(self.reductions.values()) for f in reduction_functions(r, self._size_of(r))]
         )
         return ap.Plan(
-            size, self.kernel_table, self.gather, self.rows, self.slots, free, kinds, bodies, self.constants, self.multiplier_rows,
-            np.array(first, np.int64).reshape(-1, 2), self.unknowns, self.coordinate_unknowns, max(width, 64),
-            int(size[:, ap.ROWS].max(initial=0) + entries) + ap.AUDIT_SIZE + 64, work,
+            self.group_table, self.kernel_table, self.gather, self.rows, self.slots, free, kinds, bodies, self.constants, self.multiplier_rows,
+            ap.Place.table(first), self.unknowns, self.coordinate_unknowns, max(width, 64),
+            int(size["rows"].max(initial=0) + entries) + ap.AUDIT_SIZE + 64, work,
         )  # fmt: skip
 
     def _size_of(self, reduction: Reduction) -> int:
         return next(self.handles[n].size for n, r in self.reductions.items() if r is reduction)
 
-    def _updates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _updates(self) -> tuple[Table[ap.Place], Table[ap.Reduction], Table[ap.Place]]:
         """Which coordinates are updated by addition, which bodies by their retraction."""
         free: list[tuple[int, int]] = []
         bodies: list[tuple[int, int]] = []
@@ -287,8 +289,7 @@ class Program:
             members = [h for h in self.handles if self.reductions.get(h.number) is r and not h.fixed]
             kinds.append([f.address for f in reduction_functions(r, size)] + [len(members), size, r.size, len(bodies)])
             bodies += [(h.offset, self.first_unknown[h.number]) for h in members]
-        shaped = [np.array(x, np.int64).reshape(-1, k) for x, k in ((free, 2), (kinds, ap.REDUCTION_COLUMNS), (bodies, 2))]
-        return shaped[0], shaped[1], shaped[2]
+        return ap.Place.table(free), ap.Reduction.table(kinds), ap.Place.table(bodies)
 
     def initial_history(self, q: np.ndarray) -> np.ndarray:
         """Internal variables of all instances at the start, in the order of the groups."""

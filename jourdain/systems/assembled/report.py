@@ -27,7 +27,7 @@ def report(system: AssembledSystem, step: float, chosen: Scheme, reduction: str)
     n, k = program.unknowns, program.coordinate_unknowns
     K = csc_matrix((run.values, program.indices, program.starts), shape=(n, n))
     left, right = np.ones(n), np.ones(n)
-    left[:k], right[k:] = 2.0 / step, run.scheme[ap.KAPPA]
+    left[:k], right[k:] = 2.0 / step, run.scheme.kappa
     textbook = csc_matrix(diags(left) @ K @ diags(right))
     return {
         "unknowns": n, "coordinates": k, "multipliers": n - k, "nonzeros": int(run.values.size), "fill": run.lu.fill,
@@ -40,19 +40,19 @@ def failure(name: str, run: Run, program: Program) -> str:
     unknown = run.undetermined() if run.joints is None else None
     if unknown is not None:
         return (
-            f"simulate '{name}': the equations of a step do not determine {program.describe(unknown)} at t = {run.clock[ap.T]:.9g} s, "
-            f"even with a step of {run.clock[ap.H]:.3g} s (singular matrix); give it mass or stiffness there, or remove constraints that coincide"
+            f"simulate '{name}': the equations of a step do not determine {program.describe(unknown)} at t = {run.clock.t:.9g} s, "
+            f"even with a step of {run.clock.h:.3g} s (singular matrix); give it mass or stiffness there, or remove constraints that coincide"
         )
-    if run.count[ap.REFUSED]:
+    if run.count.refused:
         return (
-            f"simulate '{name}': a step of {run.clock[ap.H]:.3g} s at t = {run.clock[ap.T]:.9g} s is refused, because "
-            + ("its energies do not balance: is a law's force none of its energies?" if run.count[ap.REFUSED] == ap.TOTAL else
+            f"simulate '{name}': a step of {run.clock.h:.3g} s at t = {run.clock.t:.9g} s is refused, because "
+            + ("its energies do not balance: is a law's force none of its energies?" if run.count.refused == ap.TOTAL else
                "an angle leaves the directions of its bodies: do forces or speeds run away there? (form='thesis' has a mirror branch: use 'robust')")
         )  # fmt: skip
     r = np.abs(run.r) * (1.0 if run.lu is None else run.lu.row_scale)
     k = int(np.argmax(np.where(np.isfinite(r), r, np.inf)))
     return (
-        f"simulate '{name}': Newton's method does not converge at t = {run.clock[ap.T]:.9g} s, even with a step of {run.clock[ap.H]:.3g} s; "
+        f"simulate '{name}': Newton's method does not converge at t = {run.clock.t:.9g} s, even with a step of {run.clock.h:.3g} s; "
         f"the worst equation belongs to '{program.unknown_names[k]}' (residual {run.r[k]:.3g}); try a smaller step or look at the laws there"
     )
 

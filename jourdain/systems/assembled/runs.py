@@ -123,8 +123,8 @@ class Acting:
 
         if run.joints is not None and self.callbacks:
             raise InputError(f"simulate '{self.system.model.name}': callbacks need reduction 'none' or 'bodies'")
-        now, end, step = (float(run.clock[k]) for k in (ap.T, ap.T_END, ap.STEP))
-        every, begun = int(run.count[ap.EVERY]), now
+        now, end, step = run.clock.t, run.clock.t_end, run.clock.step
+        every, begun = run.count.every, now
         rows, reason = Rows(), ap.FINISHED
         due = {name: list(self.inputs.sampling_instants(name, (begun, end))) for name in self.inputs.controllers}
         while now < end - 1e-9 * step and reason == ap.FINISHED:
@@ -137,7 +137,7 @@ class Acting:
             part, reason = self._agreed(run, now, target, step) if self.callbacks else self._segment(run, now, target, step)
             first = 1 if rows.t else 0
             rows.add(*(block[first:] for block in part.joined()))
-            now = float(run.clock[ap.T])
+            now = run.clock.t
         if every > 1:
             joined = rows.joined()
             kept = sorted({*range(0, len(joined[0]), every), len(joined[0]) - 1})
@@ -146,19 +146,15 @@ class Acting:
         return rows, reason
 
     def _segment(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
-        from ...solvers.stepping import frame as ap
-
         run.set_time(now, target, step)
-        run.count[ap.GRID] = 0
+        run.count.grid = 0
         return run.march()  # type: ignore[no-any-return]
 
     def _set(self, run: Any, values: Mapping[str, float]) -> None:
-        from ...solvers.stepping import frame as ap
-
         names = list(self.system.model.inputs)
         for name, value in values.items():
             self.values[names.index(name)] = value
-            run.vec[ap.Q0, self.places[name]] = run.vec[ap.Q1, self.places[name]] = value
+            run.vec.q0[self.places[name]] = run.vec.q1[self.places[name]] = value
 
     def tree_state(self, q: np.ndarray, v: np.ndarray, now: float) -> State:
         """The state of the reference system that belongs to coordinates and rates of the engine."""
@@ -174,27 +170,24 @@ class Acting:
         return self.state
 
     def _sample(self, run: Any, name: str, now: float) -> None:
-        from ...solvers.stepping import frame as ap
-
-        self._set(run, {name: self.inputs.sampled(name, self.tree_state(run.vec[ap.Q0], run.vec[ap.V0], now))})
+        self._set(run, {name: self.inputs.sampled(name, self.tree_state(run.vec.q0, run.vec.v0, now))})
         if self.accelerated:
-            run.vec[ap.A0] = run.vec[ap.D0] = self.built.system.equations.accelerations(run.vec[ap.Q0], run.vec[ap.V0], now)[0]
+            run.vec.a0 = run.vec.d0 = self.built.system.equations.accelerations(run.vec.q0, run.vec.v0, now)[0]
 
     def _agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
         """One step, or what is left of it before an event, with callbacks that see its middle: repeated until their values do not change."""
         from ...solvers.stepping import frame as ap
 
-        saved = {k: x.copy() for k, x in vars(run).items() if isinstance(x, np.ndarray)}
-        before = run.vec[ap.Q0].copy()
-        values = self._called(before, run.vec[ap.V0], now, before)
+        saved = run.save()
+        before = run.vec.q0.copy()
+        values = self._called(before, run.vec.v0, now, before)
         act, run.events = run.events, None  # an event acts when the step that leads to it is found
         for k in range(AGREEMENTS):
             if k:
-                for name, x in saved.items():
-                    getattr(run, name)[...] = x
+                run.restore(saved)
             self._set(run, values)
             rows, reason = self._segment(run, now, target, step)
-            after, h = run.vec[ap.Q0], float(run.clock[ap.T]) - now
+            after, h = run.vec.q0, run.clock.t - now
             if reason not in (ap.FINISHED, ap.EVENT) or h <= 0.0:
                 break
             found = self._called(0.5 * (before + after), (after - before) / h, now + 0.5 * h, after)

@@ -54,7 +54,6 @@ def equilibrium(
     A step against the forces at its start would lead to an unstable equilibrium: it is taken back and made shorter.  One that is reached all
     the same is left along its fastest growing motion (looked for in systems of up to 600 coordinates).
     """
-    from ...solvers.stepping import frame as ap
 
     path = _Relaxation(system, reduction, first)
     h, moved = first, np.inf
@@ -73,10 +72,10 @@ def equilibrium(
                 path.step(h, away * (0.02 * path.size / h))
                 continue
             a, _ = system.equations.accelerations(path.q, np.zeros_like(before), 0.0)
-            multipliers = dict(zip(path.program.multiplier_names, path.run.lam[ap.LAST].tolist(), strict=True))
+            multipliers = dict(zip(path.program.multiplier_names, path.run.lam.last.tolist(), strict=True))
             return Equilibrium(path.q.copy(), multipliers, float(np.abs(a).max(initial=0.0)), steps)
-        h = min(4.0 * h, 1e4 * first) if path.run.count[ap.HALVINGS] == 0 else h
-        path.run.count[ap.HALVINGS] = 0
+        h = min(4.0 * h, 1e4 * first) if path.run.count.halvings == 0 else h
+        path.run.count.halvings = 0
     raise SolverError(f"equilibrium of '{system.name}': still moving by {moved:.3g} after {max_steps} steps; is there a stable one?")
 
 
@@ -88,17 +87,15 @@ class _Relaxation:
         self._begin()
 
     def _begin(self) -> None:
-        from ...solvers.stepping import frame as ap
 
         self.run, self.program = self.system.new_run(scheme("backward-euler"), self.reduction, 0.0, self.first, self.first, 1, 1e-12, 40)
-        self.size = float(self.run.clock[ap.SIZE])
+        self.size = self.run.clock.size
 
     @property
     def q(self) -> np.ndarray:
         """Present coordinates."""
-        from ...solvers.stepping import frame as ap
 
-        return np.asarray(self.run.vec[ap.Q0])
+        return np.asarray(self.run.vec.q0)
 
     def force(self) -> np.ndarray:
         """∇V + F − Q at rest at the present place."""
@@ -106,9 +103,8 @@ class _Relaxation:
 
     def back(self, q: np.ndarray) -> None:
         """To another place, at rest."""
-        from ...solvers.stepping import frame as ap
 
-        self.run.vec[ap.Q0] = self.run.vec[ap.Q1] = q
+        self.run.vec.q0 = self.run.vec.q1 = q
 
     def step(self, h: float, rate: np.ndarray | float = 0.0) -> None:
         """One step of ``h`` seconds from rest (or from a rate)."""
@@ -116,9 +112,9 @@ class _Relaxation:
         from ...solvers.stepping import frame as ap
 
         run = self.run
-        run.vec[ap.V0] = rate
+        run.vec.v0[:] = rate
         run.set_time(0.0, h, h)
-        run.count[ap.GRID] = 0
+        run.count.grid = 0
         if run.joints is None:
             run.matrix()
             try:

@@ -365,7 +365,6 @@ class AssembledSystem:
         servo: str = "direct",
     ) -> tuple[Run, Program]:  # fmt: skip
         """A run at its initial state, ready to march, and its program."""
-        from ...solvers.stepping import frame as am
         from ...solvers.stepping.run import Run
 
         try:
@@ -386,10 +385,10 @@ class AssembledSystem:
         run = Run(program.plan(), (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
         run.set_time(start, end, step, every)
         if first is not None:
-            run.vec[am.V0], run.vec[am.A0], run.vec[am.D0] = first.rates(chosen, step)
-            run.lam[am.LAST] = [first.multipliers.get(name, 0.0) for name in program.multiplier_names]
+            run.vec.v0, run.vec.a0, run.vec.d0 = first.rates(chosen, step)
+            run.lam.last[:] = [first.multipliers.get(name, 0.0) for name in program.multiplier_names]
         elif chosen.has_acceleration:
-            run.vec[am.A0] = run.vec[am.D0] = self.equations.accelerations(q, v, start)[0]
+            run.vec.a0 = run.vec.d0 = self.equations.accelerations(q, v, start)[0]
         self._factorise(run, program, reduction, first is not None)
         return run, program
 
@@ -408,7 +407,6 @@ class AssembledSystem:
     def _factorise(self, run: Run, program: Program, reduction: str, loaded: bool = False) -> None:
         """What solves the steps of a run: joint coordinates, or pivots of the sparse matrix (with multipliers when ``loaded``)."""
         from ...solvers.linear.sparse_lu import SingularMatrix
-        from ...solvers.stepping import frame as am
 
         if reduction == "joints":
             from .joints import JointSpace
@@ -417,7 +415,7 @@ class AssembledSystem:
             return
         run.matrix()
         if loaded:  # without tension a rope would steer nothing
-            run.lam[am.NOW] = run.scheme[am.KAPPA] * run.lam[am.LAST]
+            run.lam.now = run.scheme.kappa * run.lam.last
             run.matrix()
         try:
             run.analyse()

@@ -129,7 +129,7 @@ def _pointers(native: NativeSystem, f: Function, keep: list[object]) -> np.ndarr
     return np.array(pointers, dtype=np.uintp)
 
 
-def _residual(native: NativeSystem) -> tuple[np.ndarray, NativeFunction]:
+def _residual(native: NativeSystem) -> tuple[Any, NativeFunction]:
     """The plan of sizes, and the equations with their tangent as the generalised-α kernels take them."""
     from ...solvers.ode import generalized_alpha as alpha
 
@@ -137,12 +137,12 @@ def _residual(native: NativeSystem) -> tuple[np.ndarray, NativeFunction]:
     eq, turns = system.equations_of_motion, system.configuration.quaternions
     plan = alpha.make_plan(system.nq, system.nv, system.nz, len(eq.rows), eq.holonomic, len(turns))
     equations, tangent = native._function("implicit_equations"), native._function("implicit_tangent")
-    plan[alpha.EQUATIONS_ADDRESS], plan[alpha.TANGENT_ADDRESS] = equations.address, tangent.address
+    plan.equations, plan.tangent = equations.address, tangent.address
     keep: list[object] = [plan, native]
     first, second = _pointers(native, equations, keep), _pointers(native, tangent, keep)
     pairs = np.array([i for pair in turns for i in pair] + [0], dtype=np.int64)
     massless = np.array(getattr(system, "massless", np.zeros(max(1, system.nv))), dtype=np.int64)
-    args = np.array([0, 0, 0, *(a.ctypes.data for a in (plan, first, second, pairs, massless))], dtype=np.uintp)
+    args = np.array([0, 0, 0, plan.address, *(a.ctypes.data for a in (first, second, pairs, massless))], dtype=np.uintp)
     keep += [first, second, pairs, massless]
     return plan, NativeFunction(equations.address, args, tuple(keep))
 

@@ -13,7 +13,6 @@ from jourdain.elements.carriers import Ground
 from jourdain.elements.pairs import Revolute
 from jourdain.elements.rigid import DirectorBody
 from jourdain.elements.schemes import NAMES, scheme
-from jourdain.solvers.stepping import frame as ap
 from jourdain.systems.assembled.system import AssembledSystem
 
 
@@ -36,15 +35,15 @@ def intermediate(s: AssembledSystem, h: float, steps: int) -> tuple[np.ndarray, 
     rows = program.multiplier_rows
     n, rows = s.q0.size, rows[rows >= 0]
     q = np.setdiff1d(np.arange(run.r.size), rows)
-    found = [run.vec[ap.Q0].copy()]
+    found = [run.vec.q0.copy()]
     assert q.size == n == 24
     for _ in range(steps):
-        q0, v0 = run.vec[ap.Q0].copy(), run.vec[ap.V0].copy()
+        q0, v0 = run.vec.q0.copy(), run.vec.v0.copy()
         moved = h * v0
         for _ in range(20):
-            run.vec[ap.U], run.vec[ap.Q1] = moved, q0 + moved
-            run.vec[ap.EXCESS] = moved - h * v0
-            run.lam[ap.NOW] = 0.0
+            run.vec.u, run.vec.q1 = moved, q0 + moved
+            run.vec.excess = moved - h * v0
+            run.lam.now = 0.0
             run.matrix(predicted=False)
             K = csc_matrix((run.values, program.indices, program.starts), shape=(run.r.size,) * 2).toarray()
             P = null_space(K[np.ix_(q, rows)].T)
@@ -53,8 +52,8 @@ def intermediate(s: AssembledSystem, h: float, steps: int) -> tuple[np.ndarray, 
             moved = moved + change
             if np.abs(change).max() < 1e-13:
                 break
-        run.vec[ap.Q0], run.vec[ap.V0] = q0 + moved, 2.0 * moved / h - v0
-        found.append(run.vec[ap.Q0].copy())
+        run.vec.q0, run.vec.v0 = q0 + moved, 2.0 * moved / h - v0
+        found.append(run.vec.q0.copy())
     return np.array(found), residual.size
 
 

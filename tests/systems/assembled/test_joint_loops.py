@@ -14,7 +14,6 @@ from jourdain.elements.rigid import DirectorBody
 from jourdain.errors import JourdainError
 from jourdain.library.manipulators import planar_manipulator, radio_telescope, stewart_platform
 from jourdain.solvers.stepping import frame as ap
-from jourdain.solvers.stepping import joint_space as sp
 from jourdain.solvers.stepping import joint_step as reduced_step
 from jourdain.solvers.stepping import kernels as assembled_kernels
 from jourdain.systems.assembled.joints import SWITCH, condition_table
@@ -25,18 +24,18 @@ from tests.systems.assembled.test_joints import PLANAR, SPATIAL, assert_same, fl
 
 def moved(run: Any, joints: Any, w: np.ndarray) -> np.ndarray:
     """Coordinates after a finite motion w of the tree's joints from the initial state."""
-    run.vec[ap.Q1], run.vec[ap.U] = run.vec[ap.Q0], 0.0
-    run.count[ap.WHICH], run.count[ap.MODE], run.clock[ap.ALPHA] = ap.TANGENT, ap.APPLY, 1.0
+    run.vec.q1, run.vec.u = run.vec.q0, 0.0
+    run.count.which, run.count.mode, run.clock.alpha = ap.TANGENT, ap.APPLY, 1.0
     for kernel in (assembled_kernels.evaluate, reduced_step.spaces):
         _go(kernel, run)
-    joints.memory[sp.W][:] = 0.0
-    joints.memory[sp.W][: w.size] = w
-    joints.memory[sp.GD][:] = np.eye(len(joints.closure)).ravel() if joints.closure else 0.0
-    run.vec[ap.SAVED], run.vec[ap.U_SAVED] = run.vec[ap.Q1], run.vec[ap.U]
-    run.lam[ap.KEPT] = run.lam[ap.NOW]
+    joints.frame.w[:] = 0.0
+    joints.frame.w[: w.size] = w
+    joints.frame.gd[:] = np.eye(len(joints.closure)).ravel() if joints.closure else 0.0
+    run.vec.saved, run.vec.u_saved = run.vec.q1, run.vec.u
+    run.lam.kept = run.lam.now
     for kernel in (reduced_step.expand, assembled_kernels.move):
         _go(kernel, run)
-    return run.vec[ap.Q1].copy()
+    return run.vec.q1.copy()
 
 
 def _go(kernel: Any, run: Any) -> None:
@@ -102,14 +101,14 @@ def test_choices_span_one_space_along_a_run_through_singular_legs() -> None:
 def pivots(limit: float) -> tuple[list[float], int]:
     """Ratio of the pivots of the dependent rates at the steps of a run through singular legs, and the number of new choices."""
     run, joints = joints_of(planar_manipulator(), 0.01)
-    joints.memory[sp.STATE][sp.LIMIT] = limit
+    joints.frame.state.limit = limit
     run.begin()
     found = []
     for k in range(105):
         run.set_time(0.01 * k, 0.01 * (k + 1), 0.01)
-        run.count[ap.GRID] = 0
+        run.count.grid = 0
         assert run.march()[1] == ap.FINISHED
-        found.append(float(joints.memory[sp.STATE][sp.RATIO]))
+        found.append(float(joints.frame.state.ratio))
     return found, joints.switches
 
 

@@ -201,7 +201,7 @@ def test_discrete_gradients_vanish_along_the_null_space(h: float) -> None:
         assert np.abs(G @ P).max(initial=0.0) < 1e-12 * max(1.0, np.abs(G).max(), np.abs(P).max()) ** 2
         assert np.linalg.matrix_rank(P) == joints.size
         assert P.shape[0] - len(rows) == joints.size
-        moved = np.abs(run.vec[ap.U]).max()
+        moved = np.abs(run.vec.u).max()
         assert moved > 0.1 * h
 
 
@@ -213,10 +213,10 @@ def residual_at(run: Any, joints: JointSpace) -> np.ndarray:
     def go(kernel: Any) -> None:
         ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(kernel.address)(run.address)
 
-    run.count[ap.WHICH], run.count[ap.MODE] = ap.TANGENT, ap.APPLY
+    run.count.which, run.count.mode = ap.TANGENT, ap.APPLY
     for kernel in (assembled_kernels.evaluate, reduced_step.spaces, reduced_step.project, reduced_step.reduce_loops):
         go(kernel)
-    return -joints.memory[sp.W][: joints.unknowns].copy()
+    return -joints.frame.w[: joints.unknowns].copy()
 
 
 def test_matrix_is_the_derivative_of_the_residual() -> None:
@@ -233,17 +233,17 @@ def test_matrix_is_the_derivative_of_the_residual() -> None:
     ):
         run, joints = joints_of(s, 0.2)
         K = joints.build(run)
-        q, u = run.vec[ap.Q1].copy(), run.vec[ap.U].copy()
+        q, u = run.vec.q1.copy(), run.vec.u.copy()
         found = np.zeros_like(K)
         for k in range(joints.unknowns):
             sides = []
             for sign in (1.0, -1.0):
-                run.vec[ap.Q1], run.vec[ap.U] = q, u
+                run.vec.q1, run.vec.u = q, u
                 residual_at(run, joints)
-                joints.memory[sp.W][:] = 0.0
-                joints.memory[sp.W][k] = sign * 1e-5
-                run.vec[ap.SAVED], run.vec[ap.U_SAVED] = q, u
-                run.clock[ap.ALPHA], run.count[ap.MODE] = 1.0, ap.APPLY
+                joints.frame.w[:] = 0.0
+                joints.frame.w[k] = sign * 1e-5
+                run.vec.saved, run.vec.u_saved = q, u
+                run.clock.alpha, run.count.mode = 1.0, ap.APPLY
                 for kernel in (reduced_step.expand, assembled_kernels.move):
                     ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(kernel.address)(run.address)
                 sides.append(residual_at(run, joints))
@@ -326,8 +326,9 @@ def test_loops_do_not_depend_on_the_dependent_rates() -> None:
     for dependent in (None, (3, 4, 5, 6), (6, 7, 8, 9), (3, 5, 7, 9)):
         run, joints = joints_of(planar_manipulator(), 0.01)
         if dependent:
-            joints.memory[sp.DEPENDENT][:] = [*dependent, *(k for k in range(10) if k not in dependent)]
-            joints.memory[sp.STATE][[sp.CHOSEN, sp.CHOSEN_RATIO, sp.LIMIT]] = 1.0, 1.0, 0.0
+            joints.frame.dependent[:] = [*dependent, *(k for k in range(10) if k not in dependent)]
+            state = joints.frame.state
+            state.chosen, state.chosen_ratio, state.limit = 1, 1.0, 0.0
         run.set_time(0.0, 0.3, 0.01)
         run.begin()
         rows, _ = run.march()
