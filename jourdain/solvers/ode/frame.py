@@ -135,8 +135,8 @@ def fixed_step(clock: Any, count: Any) -> Any:
         count[SINCE_BASE] = 0
     count[SINCE_BASE] += 1
     h = clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T]
-    if abs(h) < 1e-9 * abs(clock[H]):  # this point of the grid was the end of an earlier run
-        count[SINCE_BASE] += 1
+    if h / clock[H] < 1e-9:  # earlier runs have ended at this point of the grid, and at others before it
+        count[SINCE_BASE] = math.floor((clock[T] - clock[T_BASE]) / clock[H] + 1e-9) + 1
         h = clock[T_BASE] + count[SINCE_BASE] * clock[H] - clock[T]
     return h, False
 
