@@ -26,6 +26,7 @@ SELF = 21
 PROJECT, OUTPUT, DECIDE, REMAP = 24, 26, 28, 30
 FIRST, GUARDS, WATCH, SIGN, G, SAMPLERS, STOPS, OWNERS, T_EVAL, ROW_T, ROW_X, ROW_Y = range(32, 44)
 SEGMENT, SEGMENT_COEF, EVENT_T, EVENT_WHICH, EVENT_X, PROGRESS, PROBE, WATCHER, SWITCHER = range(44, 53)
+GIVEN_STEP, INSTANTS, N_INSTANTS = range(53, 56)  # of given steps: the method's own step, and where to step to
 FRAME_SIZE = 56
 
 # Entries of CLOCK. STAGE_T is where the right-hand side reads its time.

@@ -73,6 +73,8 @@ class Session:
         layout = _layout(method, n)
         doubles = np.zeros(layout.size)
         words = doubles.view(np.int64)
+        #: All memory of the method and the march.
+        self.block = doubles
         words[: layout.head.size] = layout.head
         self.address = base = address(doubles)
         at = layout.parts
@@ -202,7 +204,7 @@ class Session:
 
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
-        self._collect_events()
+        self.collect_events()
         k, segments = int(self.progress[pr.ROWS]), int(self.progress[pr.SEGMENTS])
         if segments:
             self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))
@@ -213,7 +215,8 @@ class Session:
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
-    def _collect_events(self) -> None:
+    def collect_events(self) -> None:
+        """Move the events that the kernel has noted out of its buffer."""
         if not self.progress[pr.EVENTS]:
             return
         states = self.event_x.reshape(-1, 2, self.n) if self.n else self.event_x.reshape(1, 1, 1)

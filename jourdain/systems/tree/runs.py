@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
-from ..run import Outcome, Restart, Settings
+from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
-from .alpha import ALPHA_METHODS, alpha_channels, integrate_alpha
+from .alpha import ALPHA_METHODS, alpha_channels, consistent_state, integrate_alpha
 from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
 from .projected import NativeSystem
@@ -51,6 +52,8 @@ class AlphaRun(ProjectedRun):
     """Generalised-α, HHT, Newmark and the trapezoidal rule on the differential-algebraic equations themselves."""
 
     kind = "generalised-α"
+    honours = frozenset(DEFAULTS) - {"steps"}
+    renews = True
 
     def __init__(
         self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
@@ -58,13 +61,22 @@ class AlphaRun(ProjectedRun):
         super().__init__(system, start, span, inputs, settings)
         self.rho = rho
 
-    def march(self, first: Any, span: tuple[float, float]) -> Trajectory:
+    def march(self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, **changes: Any) -> Any:
         """The integration; rows are (q, v, z, v̇, λ)."""
         samples = self.inputs.samples(span, self.native.u, self.model_state)
-        control = self.control()
+        control = self.control() | changes
         return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), self.events(), samples, **control
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), self.events(), samples, by, **control
         )
+
+    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Accelerations and multipliers under the new inputs."""
+        return consistent_state(self.native, t, x)
+
+    def model_state(self, t: float, x: np.ndarray) -> State:
+        """The model's state, quaternions of unit length."""
+        s = super().model_state(t, x)
+        return s.with_values(q=self.system.configuration.normalise(s.q[None])[0]) if self.system.configuration.quaternions else s
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method
@@ -95,6 +107,9 @@ class IndependentRun(OdeRun):
         self._runs: list[Trajectory] = []
         self._choices: list[list[Choice]] = []
         self._switches = 0
+        #: Where the present native functions begin, and with which inputs.
+        self._from, self._u = start, inputs.initial
+        self._watching = False
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
         """The native functions for a choice of independent coordinates at a state."""
@@ -113,32 +128,43 @@ class IndependentRun(OdeRun):
 
     def go(self, restart: Restart | None = None) -> Outcome:
         """Runs to the end; a closed form that comes near a dead point is left for another one."""
-        self._check_method()
         fits = restart is not None and self.fits(restart)
         if fits:
             assert restart is not None
             self.resume_inputs(restart)
-        start, u = self.start, self.inputs.initial
         while True:
-            chosen = {**self.chosen, "independent": restart.memory["independent"]} if fits and restart else self.chosen
-            self.native = native = self.choose(start, chosen, u)
-            if len(native.x0) == 0:
-                raise InputError(
-                    f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)"
-                )
-            watching = self._watch(start)
-            first: Any = restart.inner if fits and restart and self._recall(restart, u) else native.x0
+            resumed = fits and restart is not None
+            first = self.begin(restart.memory["independent"] if restart is not None and resumed else None)
+            if restart is not None and resumed and self._recall(restart, self._u):
+                first = restart.inner
             fits = False
-            last = self.march(first, (start.t, self.span[1]))
+            last = self.march(first, (self._from.t, self.span[1]))
             self._runs.append(last)
             self.raise_error()
             if self._inner.keeps_interpolant:
-                self._choices.append(native.choices())
-            if not (watching and last.status == "failed" and "status -7 " in last.message and last.restart.t > start.t):
+                self._choices.append(self.native.choices())
+            if not self.goes_on(last):
                 return self.outcome(self._joined())
-            u = native.u[: self.system.nu].copy()
-            start = self.model_state(last.restart.t, last.restart.x)
-            self._switches += 1 + native.switches
+
+    def begin(self, independent: Sequence[str] | None = None) -> Any:
+        """The native functions where the run is; the independent state there."""
+        self._check_method()
+        chosen = self.chosen if independent is None else {**self.chosen, "independent": independent}
+        self.native = self.choose(self._from, chosen, self._u)
+        if len(self.native.x0) == 0:
+            raise InputError(f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
+        self._watching = self._watch(self._from)
+        return self.native.x0
+
+    def goes_on(self, trajectory: Trajectory) -> bool:
+        """A closed form that comes near a dead point is left for another one."""
+        near = self._watching and trajectory.status == "failed" and "status -7 " in trajectory.message
+        if not (near and trajectory.restart.t > self._from.t):
+            return False
+        self._u = self.native.u[: self.system.nu].copy()
+        self._from = self.model_state(trajectory.restart.t, trajectory.restart.x)
+        self._switches += 1 + self.native.switches
+        return True
 
     def _watch(self, start: State) -> bool:
         """Whether the run stops near a dead point of its closed form, to choose another one."""
