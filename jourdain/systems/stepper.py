@@ -86,8 +86,8 @@ class Engine(ABC):
         self.ended, self.stopped = event, f"event '{event}' has ended the motion"
 
     @abstractmethod
-    def advance(self) -> None:
-        """Goes on by ``step`` with the inputs ``given``."""
+    def advance(self) -> np.ndarray:
+        """Goes on by ``step`` with the inputs ``given``; the outputs there."""
 
     @abstractmethod
     def read(self) -> np.ndarray:
@@ -158,7 +158,8 @@ class OdeEngine(Engine):
         self._open = OpenMarch(run.start.t, run.native.u[self._places], self._places, len(self._compiled), self._size, self._limit)
         self.given, self.step, self.t, self.events = self._open.given, self._open.step, self._open.t, []
         self.ended = self.stopped = None
-        self._where = self._open.address
+        self._where, self._y = self._open.address, self._open.y[: len(self._compiled)]
+        self._renews, self._ready = run.renews, not self._later.names
         self._enter(first, run.start.t)
         self._read(self._where)
         self.read()  # refuses unknown outputs
@@ -188,7 +189,7 @@ class OdeEngine(Engine):
         self._method, self._session = drive.method, drive.session
         native = self.run.native
         self._open.enter(drive.session, native.u, native.reading(self._compiled) if self._compiled else None)
-        self._watches = bool(drive.session.events)
+        self._attentive = bool(drive.session.events) or self.run.follows
         self._begin(t)
 
     def _begin(self, t: float) -> None:
@@ -202,14 +203,20 @@ class OdeEngine(Engine):
 
     # -- going on -------------------------------------------------------------------------------------------------
 
-    def advance(self) -> None:
+    def advance(self) -> np.ndarray:
         """One native call; what that leaves to Python follows."""
-        if self.run.renews:
+        if self._renews:
             self._renew()
         status = self._advance(self._where)
+        if status or self._attentive:
+            self._after(status)
+        return self._y.copy() if self._ready else self.read()
+
+    def _after(self, status: int) -> None:
+        """What is left to Python after a native step."""
         if status:
             self._attend(status)
-        if self._watches:
+        if self._session.events:
             self._note_events()
         if self.run.follows:
             self.run.follow(float(self.t[0]), self._session.x)
@@ -286,11 +293,10 @@ class OdeEngine(Engine):
 
     def read(self) -> np.ndarray:
         """The outputs: of native code as they are, the others by the channels of a solution."""
-        n = len(self._compiled)
-        if not self._later.names:
-            return self._open.y[:n].copy()
+        if self._ready:
+            return self._y.copy()
         later = self._later.at(self.state(), self.run.native.u[: self.run.system.nu])
-        return np.array([*self._open.y[:n], *later])[self._order]
+        return np.array([*self._y, *later])[self._order]
 
     def state(self) -> State:
         """The model's state."""
@@ -358,7 +364,7 @@ class Stepper:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         #: How far an advance goes (s) unless it says otherwise.
         self.step = float(engine.step[0])
-        self._given, self._go, self._read = engine.given[: len(inputs)], engine.advance, engine.read
+        self._count, self._given, self._go = len(self.inputs), engine.given[: len(inputs)], engine.advance
 
     def advance(self, u: Sequence[float] | np.ndarray | None = None, step: float | None = None) -> np.ndarray:
         """Goes on by ``step`` seconds (by default :attr:`step`) with the inputs ``u`` held; the outputs at the end.
@@ -369,30 +375,24 @@ class Stepper:
         if self._engine.stopped is not None:
             raise InputError(f"{self}: {self._engine.stopped}; restore() an earlier state")
         if u is not None:
-            self._hold(u)
-        if step is None:
-            self._go()
-        else:
-            self._partial(step)
-        return self._read()
+            try:
+                fits = len(u) == self._count
+                if fits:
+                    self._given[:] = u
+            except (TypeError, ValueError):
+                fits = False
+            if not fits:
+                names = ", ".join(map(repr, self.inputs)) or "none"
+                raise InputError(f"{self}: u = {u!r} must give one number for each input, which are {names}")
+        return self._go() if step is None else self._partial(step)
 
-    def _hold(self, u: Any) -> None:
-        try:
-            if len(u) == len(self.inputs):
-                self._given[:] = u
-                return
-        except (TypeError, ValueError):
-            pass
-        names = ", ".join(map(repr, self.inputs)) or "none"
-        raise InputError(f"{self}: u = {u!r} must give one number for each input, which are {names}")
-
-    def _partial(self, step: float) -> None:
+    def _partial(self, step: float) -> np.ndarray:
         if not (isinstance(step, (int, float, np.number)) and 0.0 < step < np.inf):
             raise InputError(f"{self}: step = {step!r} must be a positive number of seconds")
         how_far = self._engine.step
         how_far[0] = step
         try:
-            self._go()
+            return self._go()
         finally:
             how_far[0] = self.step
 
@@ -406,7 +406,7 @@ class Stepper:
     @property
     def y(self) -> np.ndarray:
         """The outputs as they are."""
-        return self._read()
+        return self._engine.read()
 
     @property
     def state(self) -> State:

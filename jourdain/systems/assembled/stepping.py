@@ -41,7 +41,7 @@ class DirectorEngine(Engine):
 
     # -- going on -------------------------------------------------------------------------------------------------
 
-    def advance(self) -> None:
+    def advance(self) -> np.ndarray:
         """Marches to the next instant."""
         march, now, step = self._march, float(self.t[0]), float(self.step[0])
         changed = self._take_inputs(now)
@@ -64,6 +64,7 @@ class DirectorEngine(Engine):
         self.events = list(self._watch.records[noted:]) if self._watch else []
         self._check(reason)
         self._note()
+        return self.read()
 
     def _take_inputs(self, now: float) -> bool:
         """New inputs are held from here on; whether one of them jumps."""
