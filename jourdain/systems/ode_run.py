@@ -83,10 +83,11 @@ class OdeRun(Run):
         """Notes a point that an open run has passed."""
 
     def compiled_channels(self) -> set[str]:
-        """Channels that may be functions of time, state and inputs of the native side."""
+        """Channels that may be functions of time, state, inputs and accelerations of the native side."""
         s, m = self.system, self.system.model
+        rates = {e.name for c in s.configuration.coordinates for e in c.a}
         energies = {"energy.kinetic", "energy.potential", "energy.total"}
-        return {"t", *s.coordinate_names, *s.velocity_names, *m.states, *m.inputs, *m.outputs} | energies
+        return {"t", *s.coordinate_names, *s.velocity_names, *m.states, *m.inputs, *m.outputs} | energies | rates
 
     # -- the run --------------------------------------------------------------------------------------------------
 

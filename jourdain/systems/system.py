@@ -205,8 +205,8 @@ class System(Compiled):
             for stiff systems: "rosenbrock2" and "linearly-implicit-euler".  A method that adapts its steps takes those it needs.
         inputs: names of the inputs that each advance gives, in order (all by default); others: the others by name, as ``simulate`` takes
             them: numbers, functions or tables of time.
-        outputs: names of scalar channels (the model's outputs by default).  Time, states, inputs, energies and outputs without
-            accelerations are read natively, other channels of a solution in Python.
+        outputs: names of scalar channels (the model's outputs by default).  Time, states, accelerations, inputs, energies and the model's
+            outputs are read natively as far as the formulation can, other channels of a solution in Python.
         max_steps: how many steps of the method an advance may take (100 000).
 
         All further options are those of :meth:`simulate`.

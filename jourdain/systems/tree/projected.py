@@ -148,8 +148,21 @@ class NativeSystem:
         }
 
     def reading(self, channels: tuple[str, ...]) -> NativeFunction:
-        """Channels that are functions of time, (full) state and inputs."""
-        return self.wrap(self._function("readings", channels=channels))
+        """Channels that are functions of time, (full) state, inputs and accelerations."""
+        f = self._function("readings", channels=channels)
+        return self._with_accelerations(f) if "a" in f.inputs else self.wrap(f)
+
+    def _with_accelerations(self, f: Function) -> NativeFunction:
+        """A function f(t, x, u, a) with one result, accelerations by the right-hand side."""
+        from ...solvers.adapter import with_accelerations
+
+        k, work = self._memory(f)
+        rates, outer = np.zeros(self.n), self.rhs.args.copy()
+        inner = np.array([0, 0, address(self.u), 0, 0, address(k), address(work)], dtype=np.uintp)
+        words = [0, 0, 0, self.rhs.address, address(outer), f.address, address(inner), address(rates), self.system.nq]
+        return NativeFunction(
+            with_accelerations.address, np.array(words, dtype=np.uintp), (k, work, rates, outer, inner, self.rhs, self.u, f)
+        )
 
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""
