@@ -259,7 +259,7 @@ class OdeEngine(Engine):
 
     def _go_on(self, reason: int) -> None:
         """Goes on in other coordinates where the run can, or says why it cannot."""
-        self.run.raise_error()
+        self._raise_error()
         trajectory = self._end(reason)
         target = float(self._session.stops[0])
         if not self.run.goes_on(trajectory):
@@ -268,6 +268,14 @@ class OdeEngine(Engine):
             raise SolverError(f"stepper '{self.run.system.model.name}': {message}")
         self._enter(self.run.begin(), trajectory.restart.t)
         self._session.stops[0] = target
+
+    def _raise_error(self) -> None:
+        """Raises what a callback raised."""
+        called = self.run.native.callbacks
+        if called is not None and called.error is not None:
+            error, called.error = called.error, None
+            self.stopped = f"a step has failed ({error!r})"
+            raise error
 
     def _explained(self, trajectory: Trajectory) -> str:
         """Why a step cannot be done, in the words of the model."""
@@ -319,7 +327,8 @@ class OdeEngine(Engine):
     def _arrays(self) -> list[np.ndarray]:
         """All memory that changes from step to step."""
         session, native = self._session, self.run.native
-        return [session.block, *(a for a in session.kept if isinstance(a, np.ndarray)), *native.memory().values(), *self._open.memory()]
+        kept = [session.row_y, *(a for a in session.kept if isinstance(a, np.ndarray))]
+        return [session.block, *kept, *native.memory().values(), *self._open.memory()]
 
     @property
     def native(self) -> tuple[int, int]:
