@@ -154,6 +154,15 @@ def car(record: dict[str, Any]) -> str:
     return f"{conditions(record)}\n\n{first}\n\nThe lane change of 10 s (target: 50 times real time):\n\n{second}"
 
 
+def stepper(record: dict[str, Any]) -> str:
+    """Steps from Python beside those inside a run."""
+    rows = [
+        [title, *(f"{row[n]:.2f}" for n in ("inside", "advance", "allowed")), f"{row['alone']:.0f}"]
+        for title, row in record["figures"].items()
+    ]
+    return table(["system, method", "step inside simulate, µs", "advance, µs", "allowed, µs", "a simulate of its own, µs"], rows)
+
+
 def sweep(record: dict[str, Any]) -> str:
     """Many runs in one call."""
     f = record["figures"]
@@ -233,7 +242,7 @@ def conserving_small(record: dict[str, Any]) -> str:
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
-    "car": car, "sweep": sweep, "conserving": conserving, "conserving_hinges": conserving_hinges,
+    "car": car, "stepper": stepper, "sweep": sweep, "conserving": conserving, "conserving_hinges": conserving_hinges,
     "conserving_small": conserving_small,
 }  # fmt: skip
 

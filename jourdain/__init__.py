@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .systems.inputs import Controller
     from .systems.run import SimulationError
     from .systems.state import State
+    from .systems.stepper import Stepper
     from .systems.system import System
 
 #: Public names that load their room when first used.
@@ -60,6 +61,7 @@ _LATER = {
     "load_solution": "results",
     "Controller": "systems.inputs",
     "State": "systems.state",
+    "Stepper": "systems.stepper",
     "System": "systems.system",
     "read_urdf": "io",
     "read_mjcf": "io",
@@ -162,6 +164,7 @@ __all__ = [
     "sqrt",
     "State",
     "step",
+    "Stepper",
     "Store",
     "symbol",
     "symbols",

@@ -52,12 +52,32 @@ def _settings(system: System, span: tuple[float, float], method: str | None, opt
     """Method, step control and output, and the options that are the formulation's own."""
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
-    word = system.method if method is None else _spelled(method)
+    word = system.method if method is None else spelled(method)
     given = {n: x for n, x in options.items() if n in DEFAULTS}
     common = DEFAULTS | given
     times = instants_of(system.model.name, span, common.pop("times"), common.pop("outputs"))
+    common["steps"] = _given_steps(system.model.name, common["steps"], given)
     settings = Settings(word, times=times, given=frozenset(given), **common)
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
+
+
+def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray | None:
+    """The instants to step to: those given, or every step of a solution."""
+    if steps is None:
+        return None
+    for other in ("step", "max_step"):
+        if other in given:
+            raise InputError(f"simulate '{name}': steps= gives every step; leave out {other}=")
+    if isinstance(steps, Solution):
+        if not steps.metadata.get("every_step", False):
+            raise InputError(
+                f"simulate '{name}': the solution given as steps= has not kept every step; simulate it without times= and outputs="
+            )
+        return steps.t
+    try:
+        return np.asarray(steps, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
 #: Methods that were written with underscores.
@@ -66,7 +86,7 @@ OLD_SPELLINGS = {
 }  # fmt: skip
 
 
-def _spelled(method: Any) -> Any:
+def spelled(method: Any) -> Any:
     """A method's name as it is spelled now."""
     if isinstance(method, str) and method in OLD_SPELLINGS:
         new = method.replace("_", "-")
@@ -82,7 +102,7 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     about = lambda: {
         "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
         "atol": settings.atol, "parameters": dict(zip(system.model.parameter_set.names, values.tolist(), strict=True)),
-        "status": outcome.status, "message": outcome.message, **outcome.about,
+        "status": outcome.status, "message": outcome.message, "every_step": settings.times is None, **outcome.about,
     }  # fmt: skip
     solution = solution_of(
         system, outcome.t, outcome.states, about, outcome.statistics, inputs.at, outcome.between, outcome.channels, bool(inputs.callbacks),

@@ -214,6 +214,16 @@ class Record(metaclass=_Slotted):
         found: int = self._words.__array_interface__["data"][0]
         return found
 
+    @property
+    def words(self) -> np.ndarray:
+        """Its memory."""
+        return self._words
+
+    @property
+    def referred(self) -> list[Any]:
+        """Arrays, tables and records that it refers to and keeps alive."""
+        return [value for _, value in self._kept.values()]
+
     def copy(self) -> Self:
         """A record of its own with the same numbers, referring to the same arrays and records."""
         other = type(self)()

@@ -44,12 +44,14 @@ METHODS: dict[str, tuple[str, str]] = {
     "adams": ("adams", "Adams-Bashforth-Moulton, variable order 1-12 and step, few evaluations"),
     "rosenbrock": ("rosenbrock", "stiffly accurate Rosenbrock 4(3), stiff, moderate tolerances"),
     "radau": ("radau", "Radau IIA of order 5, stiff"),
+    "rosenbrock2": ("linearly_implicit", "L-stable Rosenbrock method of order 2, fixed step, stiff, constant cost"),
+    "linearly-implicit-euler": ("linearly_implicit", "L-stable linearly implicit Euler, fixed step, stiff, constant cost"),
     "semi-implicit-euler": ("symplectic", "semi-implicit (symplectic) Euler for x = [q, v], fixed step"),
     "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
 #: Methods that need the Jacobian ∂f/∂x.
-STIFF = ("rosenbrock", "radau")
+STIFF = ("rosenbrock", "radau", "rosenbrock2", "linearly-implicit-euler")
 
 _HOMES = {
     "Event": "ode.events",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .state import State, split_state
 
 if TYPE_CHECKING:
     from ..solvers.ode.trajectory import Trajectory
+    from .stepper import OdeEngine
     from .tree.projected import NativeSystem
 
 
@@ -28,6 +29,10 @@ class OdeRun(Run):
     """
 
     native: NativeSystem
+    #: Whether the state of the method changes where inputs jump (it holds accelerations).
+    renews: ClassVar[bool] = False
+    #: Whether states of the model are found by continuation, so that an open run notes the points it passes.
+    follows: ClassVar[bool] = False
 
     def native_side(self) -> NativeSystem:
         """The native functions of the run, with its inputs."""
@@ -60,7 +65,37 @@ class OdeRun(Run):
 
         return explain_failure(self.native, trajectory, self.inputs, self.settings.step or 0.0)
 
+    def begin(self) -> Any:
+        """Makes the native functions; what the method starts from."""
+        self.native = self.native_side()
+        self._check_method()
+        return self.first()
+
+    def goes_on(self, trajectory: Trajectory) -> bool:
+        """Whether a run that came to a stop goes on from there in other coordinates; then :meth:`begin` makes their functions."""
+        return False
+
+    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state of the method after a jump of the inputs."""
+        return x
+
+    def follow(self, t: float, x: np.ndarray) -> None:
+        """Notes a point that an open run has passed."""
+
+    def compiled_channels(self) -> set[str]:
+        """Channels that may be functions of time, state, inputs and accelerations of the native side."""
+        s, m = self.system, self.system.model
+        rates = {e.name for c in s.configuration.coordinates for e in c.a}
+        energies = {"energy.kinetic", "energy.potential", "energy.total"}
+        return {"t", *s.coordinate_names, *s.velocity_names, *m.states, *m.inputs, *m.outputs} | energies | rates
+
     # -- the run --------------------------------------------------------------------------------------------------
+
+    def open(self, step: float, inputs: Sequence[str], outputs: Sequence[str]) -> OdeEngine:
+        """The run held open."""
+        from .stepper import OdeEngine
+
+        return OdeEngine(self, step, inputs, outputs)
 
     def go(self, restart: Restart | None = None) -> Outcome:
         """Integrates to the end, or as far as it goes."""
@@ -68,9 +103,9 @@ class OdeRun(Run):
         if resumed:
             assert restart is not None
             self.resume_inputs(restart)
-        self.native = self.native_side()
-        self._check_method()
-        first = self.resumed(restart) if restart is not None and resumed else self.first()
+        first = self.begin()
+        if restart is not None and resumed:
+            first = self.resumed(restart)
         trajectory = self.march(first, self.span)
         self.raise_error()
         return self.outcome(trajectory)
@@ -80,21 +115,24 @@ class OdeRun(Run):
         fresh = restart.inner is None or restart.inner.method != self.settings.method  # a passage has a method of its own
         return self.first() if fresh else restart.inner
 
-    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
-        """The integration from a state or a checkpoint over a span, with ``more`` events and ``changes`` of step control and output."""
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration from a state or a checkpoint over a span; ``by`` may only prepare it, with ``more`` events and ``changes`` of its
+        control."""
         native = self.native
-        return integrate(
+        return by(
             native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
             events=[*self.events(), *more], samples=self.inputs.samples(span, native.u, self.model_state), **self.derivatives(),
-            **{**self.control(), **changes},
+            **(self.control() | changes),
         )  # fmt: skip
 
     def control(self) -> dict[str, Any]:
         """Step control and output as the methods take them."""
         s = self.settings
         return {
-            "rtol": s.rtol, "atol": s.atol, "step": s.step, "max_step": s.max_step, "max_steps": s.max_steps, "t_eval": s.times,
-            "dense": s.keeps_interpolant, "progress": s.progress,
+            "rtol": s.rtol, "atol": s.atol, "step": s.step, "max_step": s.max_step, "max_steps": s.max_steps, "steps": s.steps,
+            "t_eval": s.times, "dense": s.keeps_interpolant, "progress": s.progress,
         }  # fmt: skip
 
     def derivatives(self) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ else is refused by name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from inspect import Parameter, signature
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..solvers.ode.trajectory import Checkpoint
     from .inputs import Inputs
     from .state import State
+    from .stepper import Engine
     from .system import System
 
 
@@ -38,8 +39,8 @@ class SimulationError(SolverError):
 
 #: Common options and what they are without being given.
 DEFAULTS: dict[str, Any] = {
-    "rtol": 1e-8, "atol": 1e-10, "step": None, "max_step": np.inf, "max_steps": 10_000_000, "times": None, "outputs": None, "dense": None,
-    "progress": False,
+    "rtol": 1e-8, "atol": 1e-10, "step": None, "max_step": np.inf, "max_steps": 10_000_000, "steps": None, "times": None, "outputs": None,
+    "dense": None, "progress": False,
 }  # fmt: skip
 
 
@@ -53,6 +54,8 @@ class Settings:
     step: float | None = None
     max_step: float = np.inf
     max_steps: int = 10_000_000
+    #: Instants to step to; None: as the method chooses.
+    steps: Any = None
     #: Instants to keep; None: every step.
     times: Any = None
     dense: bool | None = None
@@ -124,6 +127,12 @@ class Run(ABC):
     @abstractmethod
     def go(self, restart: Restart | None = None) -> Outcome:
         """Runs to the end, or as far as it goes; from the memory of an earlier run where that fits."""
+
+    def open(self, step: float, inputs: Sequence[str], outputs: Sequence[str]) -> Engine:
+        """The run held open, to go on by steps of ``step`` seconds with new inputs, if there is an engine for this kind of run."""
+        raise InputError(
+            f"stepper '{self.system.model.name}': {self.kind} runs go to their end in one piece; choose another method or reduction"
+        )
 
     def fits(self, restart: Restart | None) -> bool:
         """Whether the memory of an earlier run belongs to this kind of run, method and instant."""

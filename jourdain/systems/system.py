@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .assembled.from_model import JointElements
     from .inputs import Controller
     from .state import State
+    from .stepper import Stepper
     from .tree.closure import ClosureReport
 
 P = ParamSpec("P")
@@ -78,6 +79,7 @@ class System(Compiled):
         step: float | None = None,
         max_step: float | None = None,
         max_steps: int | None = None,
+        steps: Solution | Sequence[float] | np.ndarray | None = None,
         times: Any = None,
         outputs: int | None = None,
         dense: bool | None = None,
@@ -113,12 +115,15 @@ class System(Compiled):
         Method and steps:
 
         method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
-            "radau", "rosenbrock"; on the differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal";
+            "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
+            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal";
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
         rtol, atol: relative and absolute error allowed in a step (1e-8, 1e-10; directors: 1e-5, 1e-7 with ``adaptive``).
         step: size (s) of fixed steps, or of the first one of methods that adapt it (directors: 0.01).
         max_step, max_steps: the largest step (s), so that no short pulse of an input is stepped over, and how many.
+        steps: instants (s) to step to whatever the error, or a solution whose steps are taken again, so that runs with other parameters
+            differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
 
         Output:
 
@@ -158,6 +163,67 @@ class System(Compiled):
             warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
             given.setdefault("reduction", word)
         return simulate(self, x0, t, method, **given)
+
+    @verb
+    def stepper(
+        self,
+        x0: State | Solution | Mapping[str, Any] | None,
+        step: float,
+        method: str | None = None,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        others: Mapping[str, Any] | None = None,
+        parameters: np.ndarray | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        max_step: float | None = None,
+        max_steps: int | None = None,
+        reduction: str | None = None,
+        independent: Sequence[str] | None = None,
+        criterion: str | None = None,
+        repartition: bool | int | None = None,
+        rho: float | None = None,
+        projection: bool | None = None,
+        stabilisation: str | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
+        tolerance: float | None = None,
+        adaptive: bool | None = None,
+        max_iterations: int | None = None,
+        linear_solver: str | None = None,
+        elements: JointElements | None = None,
+    ) -> Stepper:
+        """The system in motion, step by step: ``y = st.advance(u)`` goes on by ``step`` seconds with inputs u held, and gives outputs.
+
+        For real time, co-simulation and control loops of one's own; see :class:`jourdain.Stepper`.
+
+        x0: a state, named values, the end of a solution, or None.
+        step: how far an advance goes (s), unless it says otherwise; the step of methods with a fixed one.
+        method: "rk4" by default (directors: "energy-momentum"), or any of :meth:`simulate` but "augmented-lagrangian".  Of constant cost
+            for stiff systems: "rosenbrock2" and "linearly-implicit-euler".  A method that adapts its steps takes those it needs.
+        inputs: names of the inputs that each advance gives, in order (all by default); others: the others by name, as ``simulate`` takes
+            them: numbers, functions or tables of time.
+        outputs: names of scalar channels (the model's outputs by default).  Time, states, accelerations, inputs, energies and the model's
+            outputs are read natively as far as the formulation can, other channels of a solution in Python.
+        max_steps: how many steps of the method an advance may take (100 000).
+
+        All further options are those of :meth:`simulate`.
+
+        >>> from jourdain import library
+        >>> s = library.pendulum().compile()
+        >>> st = s.stepper({"hinge.angle": 0.1}, step=1e-3, outputs=["hinge.angle"])
+        >>> here = st.save()
+        >>> first = [st.advance()[0] for _ in range(5)]
+        >>> st.restore(here)
+        >>> first == [st.advance()[0] for _ in range(5)]
+        True
+        """
+        from ..analysis.stepper import stepper
+
+        given = {n: x for n, x in locals().items() if x is not None and n not in ("self", "x0", "step", "method", "stepper")}
+        return stepper(self, x0, step, method, **given)
 
     @verb
     def sweep(

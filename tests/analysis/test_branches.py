@@ -79,7 +79,7 @@ def test_branches_are_the_limits_of_motions_nearby(a: float, b: float, kite: boo
 def test_simulate_goes_on_along_the_branch(formulation: str, branch: int) -> None:
     s = linkage(0.1, 0.3, 0.1, 0.3, gravity=9.81)
     x = flat(s, velocities={"A": 30.0}, branch=branch)
-    sol = s.simulate(x, 0.5, "dop853", rtol=1e-10, formulation=formulation, outputs=11)
+    sol = s.simulate(x, 0.5, "dop853", rtol=1e-10, reduction=formulation, outputs=11)
     assert np.ptp(sol["energy.total"]) < 1e-6 * np.abs(sol["energy.kinetic"]).max()
     parallel = np.abs(sol["A.angle"] - sol["D.angle"]).max() < 1e-6
     assert parallel == (branch == 0)

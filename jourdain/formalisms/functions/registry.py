@@ -288,6 +288,36 @@ def outputs_function(eq: Equations) -> SymbolicFunction:
     return assemble(eq, "outputs", "t x u", [vector_result("y", e)], optional="a")
 
 
+def readable(eq: Equations) -> dict[str, Callable[[], Expr]]:
+    """Scalar channels that are expressions of (t, x, u, a), by name: time, states, accelerations, inputs, outputs, energies."""
+    from ..tree.energy import kinetic_energy, potential_energy
+
+    known: dict[str, Callable[[], Expr]] = {"t": lambda: eq.t}
+    model = eq.model
+
+    def resolved(e: Expr) -> Callable[[], Expr]:
+        return lambda: eq.resolve([e])[0]
+
+    for c in eq.tree.coordinates:
+        known |= {n: resolved(e) for n, e in zip((*c.names, *c.velocity_names), (*c.q, *c.v), strict=True)}
+        known |= {e.name: resolved(e) for e in c.a}
+    kinetic, potential = lambda: kinetic_energy(eq.kinematics), lambda: add(potential_energy(eq.kinematics), eq.potential)
+    known |= {"energy.kinetic": kinetic, "energy.potential": potential, "energy.total": lambda: add(kinetic(), potential())}
+    known |= {n: resolved(e) for n, e in zip(model.states, eq.z, strict=True)}
+    known |= {n: resolved(item.symbol) for n, item in model.inputs.items()}
+    return known | {n: resolved(o.expression) for n, o in model.outputs.items()}
+
+
+@builder
+def readings_function(eq: Equations, channels: tuple[str, ...]) -> SymbolicFunction:
+    """Some channels of a solution at one instant; an error where one of them needs more than state, inputs and accelerations."""
+    known = readable(eq)
+    missing = [n for n in channels if n not in known]
+    if missing:
+        raise InputError(f"channel '{missing[0]}' is not a function of time, state, inputs and accelerations alone")
+    return assemble(eq, "readings", "t x u", [vector_result("y", [known[n]() for n in channels])], optional="a")
+
+
 @builder
 def guard_function(eq: Equations, event: str) -> SymbolicFunction:
     """The guard of an event."""

@@ -69,7 +69,7 @@ class Drive:
                     reason = _run(session, interruption, bar.show)
             else:
                 reason = _run(session, interruption, None)
-        status, message = _explain(session, reason, self.method)
+        status, message = explain(session, reason, self.method)
         t, x, y = session.output()
         statistics = session.statistics(time.perf_counter() - begun)
         return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments())
@@ -103,7 +103,7 @@ def _run(session: Session, interruption: Interruption, show: Callable[[float], N
         return 0
 
 
-def _explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
+def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     """Return status and message for the reason that ended the march."""
     clock, count = session.clock, session.count
     t, bad_t = clock.t, clock.t_bad

@@ -183,6 +183,9 @@ class Frame(Record):
     event_which: Integers
     event_x: Matrix
     probe: Floats
+    # of given steps: the method's own step, and where to step to
+    given_step: Address
+    instants: Floats
 
 
 @hot
@@ -272,8 +275,8 @@ def fixed_step(clock: Clock, count: Count) -> Any:
         count.since_base = 0
     count.since_base += 1
     h = clock.t_base + count.since_base * clock.h - clock.t
-    if abs(h) < 1e-9 * abs(clock.h):  # this point of the grid was the end of an earlier run
-        count.since_base += 1
+    if h / clock.h < 1e-9:  # earlier runs have ended at this point of the grid, and at others before it
+        count.since_base = math.floor((clock.t - clock.t_base) / clock.h + 1e-9) + 1
         h = clock.t_base + count.since_base * clock.h - clock.t
     return h, False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,30 @@ from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.tableaus import Tableau
 from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 
+if TYPE_CHECKING:
+    from jourdain.solvers.ode.drive import Drive
+
 Array = NDArray[np.float64]
+MAX_STEPS = 10_000_000
+#: What the shortest way does not do.
+PARTS = {"steps", "t_eval", "jacobian", "time_derivative", "events", "project", "samples", "switch", "output"}
 
 
 def integrate(
+    rhs: NativeFunction, t_span: tuple[float, float], x0: ArrayLike | Checkpoint, method: str | Tableau | Method = "dopri5", *,
+    progress: bool = False, **options: Any,
+) -> Trajectory:  # fmt: skip
+    """Integrate x' = f(t, x) from t_span[0] to t_span[1] (s) in native code; forwards or backwards.
+
+    All options are told by :func:`prepare`; `progress` shows a bar.
+    """
+    given = {name for name, option in options.items() if not (option is None or (name in ("events", "samples") and not option))}
+    if method == "rk4" and "step" in given and not given & PARTS:
+        return _plain(rhs, t_span, x0, options["step"], options.get("max_steps", MAX_STEPS), options.get("dense"))
+    return prepare(rhs, t_span, x0, method, **options).run(progress)
+
+
+def prepare(
     rhs: NativeFunction,
     t_span: tuple[float, float],
     x0: ArrayLike | Checkpoint,
@@ -30,6 +50,7 @@ def integrate(
     atol: ArrayLike = 1e-9,
     step: float | None = None,
     max_step: float = np.inf,
+    steps: ArrayLike | None = None,
     t_eval: ArrayLike | None = None,
     jacobian: NativeFunction | None = None,
     time_derivative: NativeFunction | None = None,
@@ -42,24 +63,21 @@ def integrate(
     output_size: int = 0,
     positions: int | None = None,
     dense: bool | None = None,
-    max_steps: int = 10_000_000,
-    progress: bool = False,
-) -> Trajectory:
-    """Integrate x' = f(t, x) from t_span[0] to t_span[1] (s) in native code; forwards or backwards.
+    max_steps: int = MAX_STEPS,
+) -> Drive:
+    """An integration ready to run, or to be driven from instant to instant.
 
     rhs: native f(t, x); `jacobian` is df/dx (row-major n by n) and `time_derivative` df/dt, for stiff methods.
     x0: the initial state, or the `restart` of an earlier trajectory to go on exactly.
     method: a name in `jourdain.solvers.METHODS` or a `Tableau`; rtol, atol: error allowed in a step (atol may differ
     by state); step: size (s) of fixed steps, or of the first one; max_step: the largest (s).
+    steps: instants (s) to step to, one after the other, whatever the error; by methods that take single steps without iteration.
     t_eval: times (s) of the rows wanted; every step and both sides of every jump without it.
     events, samples, switch: see those classes; event_probes: points inside each step where guards are looked at too.
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
     """
-    extras = (jacobian, time_derivative, project, switch, output, t_eval)
-    if method == "rk4" and step is not None and not events and not samples and all(e is None for e in extras):
-        return _plain(rhs, t_span, x0, step, max_steps, dense)
     from jourdain.solvers.ode.drive import Drive
 
     chosen = load_method(method)
@@ -67,6 +85,11 @@ def integrate(
     t0, t1 = float(t_span[0]), float(t_span[1])
     if not max_step > 0:
         raise InputError(f"integrate: max_step {max_step} s must be positive")
+    if steps is not None:
+        from jourdain.solvers.ode.replay import given_steps
+
+        instants = given_steps(chosen, steps, t0, t1)
+        step = abs(float(instants[0]) - t0)
     _check_input(chosen, t0, t1, x0, start, rtol, step, jacobian, output, output_size)
     times = None if t_eval is None else _check_times(t_eval, t0, t1)
     if chosen.needs_time_derivative and time_derivative is None:
@@ -79,7 +102,11 @@ def integrate(
     session.set_events(events, event_probes)
     session.set_stops(samples, t0, t1)
     session.set_output(times, times is None if dense is None else dense, output_size)
-    return drive.run(progress)
+    if steps is not None:
+        from jourdain.solvers.ode.replay import follow
+
+        follow(session, instants)
+    return drive
 
 
 def _plain(

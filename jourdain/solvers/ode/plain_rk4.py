@@ -21,6 +21,10 @@ from .trajectory import Checkpoint, Segments, Statistics, Trajectory
 Array = NDArray[np.float64]
 
 
+#: Weights of the tableau.
+SIXTH, THIRD = 1 / 6, 1 / 3
+
+
 @jit
 def _stage(y: Any, x: Any, k: Any, s: Any, c: float, w: float) -> None:
     """y = x + c k for the next stage, and s + w k."""
@@ -30,77 +34,66 @@ def _stage(y: Any, x: Any, k: Any, s: Any, c: float, w: float) -> None:
 
 
 @jit
-def _steps(f: int, args: int, clock: Any, x: Any, work: Any, t0: float, h: float, steps: int, table: Any) -> int:
-    """Equal steps from x; rows of x and its slope go to the table.  The number of steps done."""
+def _steps(f: int, args: int, clock: Any, x: Any, work: Any, t1: float, step: float, times: Any, table: Any) -> int:
+    """Steps from times[0] to t1 over the grid times[0] + k step; rows of x and its slope go to the table.  The number of steps done.
+
+    Grid and sums are those of the general loop and method, bit for bit.
+    """
     n = x.size
     y, k, s = work[:n], work[n : 2 * n], work[2 * n :]
-    for step in range(steps + 1):
-        t, row = t0 + step * h, table[2 * n * step :]
+    t, done = times[0], 0
+    while True:
+        row = table[2 * n * done :]
         for i in range(n):
-            y[i], s[i] = x[i], 0.0
+            y[i], s[i] = x[i], x[i]
         clock[0] = t
         status = call(f, args)
+        times[done] = t
         for i in range(n):
             row[i], row[n + i] = x[i], k[i]
-        if step == steps:
-            return steps
-        _stage(y, x, k, s, 0.5 * h, 1.0)
+        if t == t1:
+            return done
+        hit = abs(step) >= abs(t1 - t) * (1.0 - 1e-9)
+        h = t1 - t if hit else times[0] + (done + 1) * step - t
+        _stage(y, x, k, s, h * 0.5, h * SIXTH)
         clock[0] = t + 0.5 * h
         status |= call(f, args)
-        _stage(y, x, k, s, 0.5 * h, 2.0)
+        _stage(y, x, k, s, h * 0.5, h * THIRD)
         status |= call(f, args)
-        _stage(y, x, k, s, h, 2.0)
+        _stage(y, x, k, s, h, h * THIRD)
         clock[0] = t + h
         status |= call(f, args)
-        _stage(y, x, k, s, 0.0, 1.0)
+        _stage(y, x, k, s, 0.0, h * SIXTH)
         for i in range(n):
-            x[i] += h / 6.0 * s[i]
+            x[i] = s[i]
             if not math.isfinite(x[i]):
                 status = 1
         if status != 0:
-            return step
-    return steps
+            return done
+        t = t1 if hit else t + h
+        done += 1
 
 
 def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step: float, dense: bool) -> Trajectory:
     """Integrates with equal steps, and a shorter one at the end where the span is not a multiple of the step."""
     t0, t1 = t_span
-    h = float(np.copysign(step, t1 - t0))
-    whole = int((t1 - t0) / h * (1.0 + 1e-12))
-    rest = t1 - (t0 + whole * h)
     begun = time.perf_counter()
-    times, tables, ok = [], [], True
-    start, x = t0, np.array(x0, dtype=np.float64)
-    for steps, size in ((whole, h), (1, rest)):
-        if not steps or abs(size) <= 1e-12 * abs(h) or not ok:
-            continue
-        table, done = _march(rhs, start, x, size, steps)
-        ok = done == steps
-        times.append(start + size * np.arange(done + 1))
-        tables.append(table[: done + 1])
-        start = float(times[-1][-1])
-    # the last row of a part is the first of the next
-    t = np.concatenate([part[:-1] for part in times[:-1]] + [times[-1]])
-    both = np.concatenate([part[:-1] for part in tables[:-1]] + [tables[-1]])
-    rows, slopes = both[:, 0].copy(), both[:, 1]
-    if ok:
-        t[-1] = t1
-    message = "" if ok else _failure(rhs, float(t[-1]), rows[-1], h)
-    done = len(t) - 1
-    statistics = Statistics(done, 0, 4 * done + len(times), 0, 0, 0, time.perf_counter() - begun)
-    segments = _hermite(t, rows, slopes) if dense and done else None
-    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1], {})
-    return Trajectory(t, rows, np.zeros((done + 1, 0)), "finished" if ok else "failed", message, statistics, (), checkpoint, segments)
-
-
-def _march(rhs: NativeFunction, t0: float, x: Array, h: float, steps: int) -> tuple[Array, int]:
-    """Table of states and slopes and the steps done; x is moved on in place."""
-    n = x.size
-    clock, work, table = np.zeros(1), np.zeros(3 * n), np.zeros((steps + 1, 2, n))
+    n, room = x0.size, int(abs(t1 - t0) / step * (1.0 + 1e-9)) + 3
+    x, clock, work = np.array(x0, dtype=np.float64), np.zeros(1), np.zeros(3 * n)
+    times, table = np.zeros(room), np.zeros((room, 2, n))
+    times[0] = t0
     args = np.zeros(max(3, rhs.args.size), dtype=np.uintp)
     args[: rhs.args.size] = rhs.args
     args[:3] = clock.ctypes.data, work.ctypes.data, work.ctypes.data + 8 * n
-    return table, _steps(rhs.address, args.ctypes.data, clock, x, work, t0, h, steps, table.ravel())
+    h = float(np.copysign(step, t1 - t0))
+    done = _steps(rhs.address, args.ctypes.data, clock, x, work, t1, h, times, table.ravel())
+    t, rows, slopes = times[: done + 1].copy(), table[: done + 1, 0].copy(), table[: done + 1, 1]
+    ok = t[-1] == t1
+    message = "" if ok else _failure(rhs, float(t[-1]), rows[-1], h)
+    statistics = Statistics(done, 0, 4 * done + 1, 0, 0, 0, time.perf_counter() - begun)
+    segments = _hermite(t, rows, slopes) if dense and done else None
+    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1], {})
+    return Trajectory(t, rows, np.zeros((done + 1, 0)), "finished" if ok else "failed", message, statistics, (), checkpoint, segments)
 
 
 def _failure(rhs: NativeFunction, t: float, x: Array, h: float) -> str:

@@ -81,6 +81,8 @@ class Session:
         layout = _layout(method, n)
         doubles = np.zeros(layout.size)
         self._words = words = doubles.view(np.int64)
+        #: All memory of the method and the march.
+        self.block = doubles
         words[: layout.head.size] = layout.head
         self.address = base = address(doubles)
         self._parts = at = layout.parts
@@ -194,7 +196,7 @@ class Session:
 
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
-        self._collect_events()
+        self.collect_events()
         k, segments = self.progress.rows, self.progress.segments
         if segments:
             self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))
@@ -205,7 +207,8 @@ class Session:
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
-    def _collect_events(self) -> None:
+    def collect_events(self) -> None:
+        """Move the events that the kernel has noted out of its buffer."""
         if not self.progress.events:
             return
         states = self.event_x.reshape(len(self.event_x), 2, self.n)

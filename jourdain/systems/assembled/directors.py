@@ -61,10 +61,13 @@ class DirectorSystem(DescriptorSystem):
         start = self.assemble({}) if state is None else self.state(state)
         return DirectorAssembly(self.own, start, inputs, elements=elements).system
 
-    def elements_at(self, start: State, inputs: Inputs, elements: JointElements | None = None) -> DirectorAssembly:
-        """The model's elements for a run: those of an ended run where they fit, else new ones."""
-        held = {n: float(x) for n, x in zip(self.model.inputs, inputs.initial, strict=True) if n in inputs.set_on_the_way}
-        idle = self._idle.get(self._key(inputs, elements), [])
+    def elements_at(
+        self, start: State, inputs: Inputs, elements: JointElements | None = None, stepped: Sequence[str] = ()
+    ) -> DirectorAssembly:
+        """The model's elements for a run: those of an ended run where they fit, else new ones; ``stepped`` inputs change from step to step."""
+        changing = [*inputs.set_on_the_way, *stepped]
+        held = {n: float(x) for n, x in zip(self.model.inputs, inputs.initial, strict=True) if n in changing}
+        idle = [] if stepped else self._idle.get(self._key(inputs, elements), [])
         if idle:
             try:  # another thread may have taken the last one
                 built = idle.pop()
@@ -73,7 +76,7 @@ class DirectorSystem(DescriptorSystem):
                 return built
             except IndexError:
                 pass
-        return DirectorAssembly(self.own, start, {**inputs.given, **held}, inputs.set_on_the_way, elements=elements)
+        return DirectorAssembly(self.own, start, {**inputs.given, **held}, changing, elements=elements)
 
     def keep(self, built: DirectorAssembly, inputs: Inputs, elements: JointElements | None = None) -> None:
         """Lets another run use the elements of an ended one."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...solvers.stepping.run import Rows
     from ..inputs import Inputs
     from .directors import DirectorSystem
+    from .stepping import DirectorEngine
 
 #: Iterations by which the values of callbacks and the step they act in are made to agree.
 AGREEMENTS = 30
@@ -57,17 +58,29 @@ class DirectorRun(Run):
         given = {n: getattr(settings, n) for n in ("rtol", "atol") if n in settings.given}
         self.options: dict[str, Any] = {n: x for n, x in chosen.items() if x is not None} | given | {"progress": settings.progress}
 
+    def built(self, stepped: Sequence[str] = ()) -> tuple[DirectorAssembly, Acting]:
+        """The assembled system of the model with what acts on it; ``stepped`` are inputs that change from step to step."""
+        inputs, model = self.inputs, self.system.model
+        built = self.system.elements_at(self.start, inputs, self.elements, stepped)
+        acting = Acting(self, built)
+        built.system.forget_events()
+        if model.events:
+            declare_events(built, acting.tree_state, inputs.at)
+        return built, acting
+
+    def open(self, step: float, inputs: Sequence[str], outputs: Sequence[str]) -> DirectorEngine:
+        """The march held open."""
+        from .stepping import DirectorEngine
+
+        return DirectorEngine(self, step, inputs, outputs)
+
     def go(self, restart: Restart | None = None) -> Outcome:
         """Marches to the end, or as far as it goes."""
         resumed = restart is not None and self.fits(restart)
         if restart is not None and resumed:
             self.resume_inputs(restart)
-        inputs, settings, model = self.inputs, self.settings, self.system.model
-        built = self.system.elements_at(self.start, inputs, self.elements)
-        acting = Acting(self, built)
-        built.system.forget_events()
-        if model.events:
-            declare_events(built, acting.tree_state, inputs.at)
+        inputs, settings = self.inputs, self.settings
+        built, acting = self.built()
         memory = restart.memory.get("march") if restart is not None and resumed else None
         step, status, message = STEP if settings.step is None else settings.step, "", ""
         try:
@@ -134,7 +147,7 @@ class Acting:
                     del instants[0]
             target = min([end, *(instants[0] for instants in due.values() if instants)])
             target = min(target, now + step) if self.callbacks else target
-            part, reason = self._agreed(run, now, target, step) if self.callbacks else self._segment(run, now, target, step)
+            part, reason = self.agreed(run, now, target, step) if self.callbacks else self._segment(run, now, target, step)
             first = 1 if rows.t else 0
             rows.add(*(block[first:] for block in part.joined()))
             now = run.clock.t
@@ -150,6 +163,12 @@ class Acting:
         run.count.grid = 0
         return run.march()  # type: ignore[no-any-return]
 
+    def jump(self, run: Any, values: Mapping[str, float], now: float) -> None:
+        """New inputs from an instant on, with the accelerations that belong to them."""
+        self._set(run, values)
+        if self.accelerated:
+            run.vec.a0 = run.vec.d0 = self.built.system.equations.accelerations(run.vec.q0, run.vec.v0, now)[0]
+
     def _set(self, run: Any, values: Mapping[str, float]) -> None:
         names = list(self.system.model.inputs)
         for name, value in values.items():
@@ -158,23 +177,25 @@ class Acting:
 
     def tree_state(self, q: np.ndarray, v: np.ndarray, now: float) -> State:
         """The state of the reference system that belongs to coordinates and rates of the engine."""
-        row = np.zeros(0)
+        return self.tree_state_along(np.array([now]), q[None], v[None])
+
+    def tree_state_along(self, t: np.ndarray, qs: np.ndarray, vs: np.ndarray) -> State:
+        """The last state of the reference system along some points of the engine, by continuation from the last one asked for."""
+        row, q, now = np.zeros(0), qs[-1], float(t[-1])
         if self.system.model.bodies:
             bodies = [h.offset for h in self.built.system.handles[: len(self.system.model.bodies)]]
-            d, dd = (np.array([x[at + 3 : at + 12].reshape(3, 3) for at in bodies]) for x in (q, v))
-            p, pd = (np.array([[x[at : at + 3] for at in bodies]]) for x in (q, v))
-            spin = 0.5 * np.cross(d, dd).sum(axis=1)[None]
-            row = tree_states(self.system, self.state, np.array([now]), p, d.swapaxes(1, 2)[None], pd, spin)[0]
+            d, dd = (np.stack([x[:, at + 3 : at + 12].reshape(-1, 3, 3) for at in bodies], axis=1) for x in (qs, vs))
+            p, pd = (np.stack([x[:, at : at + 3] for at in bodies], axis=1) for x in (qs, vs))
+            spin = 0.5 * np.cross(d, dd).sum(axis=2)
+            row = tree_states(self.system, self.state, t, p, d.swapaxes(2, 3), pd, spin)[-1]
         z = np.array([q[h.offset] for n in self.system.model.states for h in self.built.system.handles if h.name == f"state {n}"])
         self.state = State(self.system, row[: self.system.nq], row[self.system.nq :], z, now)
         return self.state
 
     def _sample(self, run: Any, name: str, now: float) -> None:
-        self._set(run, {name: self.inputs.sampled(name, self.tree_state(run.vec.q0, run.vec.v0, now))})
-        if self.accelerated:
-            run.vec.a0 = run.vec.d0 = self.built.system.equations.accelerations(run.vec.q0, run.vec.v0, now)[0]
+        self.jump(run, {name: self.inputs.sampled(name, self.tree_state(run.vec.q0, run.vec.v0, now))}, now)
 
-    def _agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
+    def agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
         """One step, or what is left of it before an event, with callbacks that see its middle: repeated until their values do not change."""
         from ...solvers.stepping import frame as ap
 

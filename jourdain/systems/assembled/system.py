@@ -286,16 +286,37 @@ class AssembledSystem:
         from ...solvers.stepping import frame as am
 
         begun = time.perf_counter()
+        if servo == "projected":
+            from .servo import even_step
+
+            step = even_step(self.name, end - start, step, adaptive)
+        run, program, events = self.opened(
+            end, step, method, reduction, start=start, tolerance=tolerance, adaptive=adaptive, rtol=rtol, atol=atol, every=every,
+            max_iterations=max_iterations, linear_solver=linear_solver, servo=servo, memory=memory, **coefficients,
+        )  # fmt: skip
+        rows, reason = run.march(progress) if held is None else held.march(run, progress)
+        about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
+                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
+        t, q, v, lam, book = rows.joined()
+        if len(t) > 1 and servo == "direct":
+            lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
+        statistics = run.statistics(time.perf_counter() - begun)
+        solution = self._solution((t, q, v, lam, book), about, statistics, run, program, events)
+        solution.restart = run.remember()
+        return solution
+
+    def opened(
+        self, end: float, step: float, method: str = "energy-momentum", reduction: str = "none", *, start: float = 0.0, tolerance: float = 1e-12,
+        adaptive: bool = False, rtol: float | None = None, atol: float | None = None, every: int = 1, max_iterations: int = 20,
+        linear_solver: str = "own", servo: str = "direct", memory: Any = None, **coefficients: float,
+    ) -> tuple[Run, Program, EventRun | None]:  # fmt: skip
+        """A run ready to march, its program and its events; the options are those of :meth:`simulate`."""
         chosen = scheme(method, **coefficients)
         if linear_solver not in LINEAR_SOLVERS or (linear_solver == "library" and reduction == "joints"):
             raise InputError(
                 f"system '{self.name}': linear_solver '{linear_solver}' is not available with reduction '{reduction}'; "
                 "choose 'own', or 'library' with reduction 'none' or 'bodies'"
             )
-        if servo == "projected":
-            from .servo import even_step
-
-            step = even_step(self.name, end - start, step, adaptive)
         acting = self.acting
         run, program = acting.new_run(chosen, reduction, start, end, step, every, tolerance, max_iterations, servo)
         if linear_solver == "library":
@@ -309,16 +330,7 @@ class AssembledSystem:
             from .events import EventRun
 
             events = EventRun(self, self._events, chosen, reduction, servo, run, acting, program, set(self._inactive))
-        rows, reason = run.march(progress) if held is None else held.march(run, progress)
-        about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
-                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
-        t, q, v, lam, book = rows.joined()
-        if len(t) > 1 and servo == "direct":
-            lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
-        statistics = run.statistics(time.perf_counter() - begun)
-        solution = self._solution((t, q, v, lam, book), about, statistics, run, program, events)
-        solution.restart = run.remember()
-        return solution
+        return run, program, events
 
     def _control_steps(self, run: Run, adaptive: bool, rtol: float | None, atol: float | None, step: float) -> None:
         """Lets the steps follow their error when ``adaptive``."""

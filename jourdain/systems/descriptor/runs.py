@@ -11,11 +11,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...solvers.ode.events import Event, Switch
+from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import ModelJumps, OdeRun
-from ..run import Outcome, Run, Settings
+from ..run import DEFAULTS, Outcome, Run, Settings
 from ..state import State
-from ..tree.alpha import integrate_alpha
+from ..tree.alpha import consistent_state, integrate_alpha
 from ..tree.projected import NativeSystem
 from .dynamics import DescriptorDynamics
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 BAUMGARTE = 20.0
 STABILISATIONS = ("projection", "baumgarte", "none")
 AUGMENTED_LAGRANGIAN = "augmented-lagrangian"
+#: Points noted before the joint coordinates are found along them.
+LONGEST_TRAIL = 256
 
 
 class DescriptorRun(OdeRun):
@@ -34,6 +37,7 @@ class DescriptorRun(OdeRun):
 
     kind = "descriptor"
     system: DescriptorSystem
+    follows = True
 
     def __init__(
         self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
@@ -52,6 +56,8 @@ class DescriptorRun(OdeRun):
             self.dynamics = system.own.stabilised(first, first if beta is None else beta)
         self.own = system.own.state_of(start)
         self._last = start
+        #: Points passed since then.
+        self._trail: list[tuple[float, np.ndarray]] = []
 
     def native_side(self) -> NativeSystem:
         """The native functions of the descriptor."""
@@ -78,6 +84,11 @@ class DescriptorRun(OdeRun):
         """Every step is kept: turns of joints are counted from step to step, whatever the output."""
         return super().control() | {"t_eval": None, "dense": self.settings.keeps_interpolant or self.settings.times is not None}
 
+    def compiled_channels(self) -> set[str]:
+        """Those of the model itself: joint coordinates follow from the bodies' poses, and outputs too where these drift apart."""
+        m = self.system.model
+        return {"t", *m.states, *m.inputs} | (set(m.outputs) if self.stabilisation == "projection" else set())
+
     def events(self) -> list[Event]:
         """The model's events; jumps are those of the model's state."""
         return ModelJumps(self, self._back).events(self.native.events())
@@ -90,8 +101,22 @@ class DescriptorRun(OdeRun):
         self._last = state
         return x
 
+    def follow(self, t: float, x: np.ndarray) -> None:
+        """Notes a point, so that turns of joints are counted."""
+        self._trail.append((t, x.copy()))
+        if len(self._trail) >= LONGEST_TRAIL:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """The model's state at the last point noted, by continuation along the trail."""
+        t, x = (np.array(part) for part in zip(*self._trail, strict=True))
+        s, row = self.system, self.dynamics.joint_rows(self._last, t, x)[-1]
+        self._last, self._trail = State(s.reference, row[: s.nq], row[s.nq : s.nq + s.nv], row[s.nq + s.nv :], float(t[-1])), []
+
     def model_state(self, t: float, x: np.ndarray) -> State:
         """The model's state that belongs to x, near the last one that was asked for."""
+        if self._trail:
+            self._catch_up()
         row = self.dynamics.joint_rows(self._last, np.array([t]), x[None])[0]
         s = self.system
         self._last = State(s.reference, row[: s.nq], row[s.nq : s.nq + s.nv], row[s.nq + s.nv :], t)
@@ -140,6 +165,8 @@ class DescriptorAlphaRun(DescriptorRun):
     """Generalised-α, HHT, Newmark and the trapezoidal rule on the equations of the descriptor with their multipliers."""
 
     kind = "generalised-α"
+    honours = frozenset(DEFAULTS) - {"steps"}
+    renews = True
 
     def __init__(
         self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
@@ -152,20 +179,18 @@ class DescriptorAlphaRun(DescriptorRun):
             )
         self.rho = rho
 
-    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
         """The integration; rows are (x, ẋ, z, ẍ, λ)."""
-        samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control()
+        samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
         return integrate_alpha(
-            self.native,
-            span,
-            first,
-            self.settings.method,
-            self.rho,
-            control.pop("step"),
-            [*self.events(), *more],
-            samples,
-            **{**control, **changes},
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.events(), *more], samples, by, **control
         )
+
+    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Accelerations and multipliers under the new inputs."""
+        return consistent_state(self.native, t, x)
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method

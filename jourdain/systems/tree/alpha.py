@@ -29,12 +29,12 @@ ALPHA_METHODS = ("generalized-alpha", "hht", "newmark", "trapezoidal")
 
 def integrate_alpha(
     native: NativeSystem, span: tuple[float, float], x0: np.ndarray | Checkpoint, method: str, rho: float, step: float | None,
-    events: list[Event], samples: list[Samples], **options: Any,
-) -> Trajectory:  # fmt: skip
+    events: list[Event], samples: list[Samples], by: Callable[..., Any] = integrate, **options: Any,
+) -> Any:  # fmt: skip
     """Integrates by a generalised-α scheme; rows of the result are (q, v, z, v̇, λ).
 
     Without a step the step adapts; velocities are then projected onto the constraints after every step, because what index 3
-    leaves of their violation would spoil λ when the step shrinks.
+    leaves of their violation would spoil λ when the step shrinks.  ``by`` may only prepare the integration.
     """
     from ...solvers.ode import generalized_alpha as alpha
 
@@ -51,11 +51,11 @@ def integrate_alpha(
     chosen = alpha.method(method, rho, plan, adaptive=step is None, redundant=redundant)
     events = [replace(e, action=consistent.after(e.action)) if callable(e.action) else e for e in events]
     samples = [replace(s, action=consistent.after(s.action)) for s in samples]
-    trajectory = integrate(
+    trajectory = by(
         native.rhs, span, start, chosen, jacobian=residual, events=events, samples=samples, step=step,
         project=native.project if step is None else None, **options,
     )  # fmt: skip
-    if system.configuration.quaternions and len(trajectory.t):
+    if isinstance(trajectory, Trajectory) and system.configuration.quaternions and len(trajectory.t):
         trajectory.x[:, : system.nq] = system.configuration.normalise(trajectory.x[:, : system.nq])
     return trajectory
 
@@ -72,6 +72,11 @@ def alpha_channels(system: TreeSystem, x: np.ndarray) -> dict[str, Channel]:
         channels[multiplier_channel(row.name)] = Channel(x[:, at].copy(), "", "constraint multiplier")
         at += 1
     return channels
+
+
+def consistent_state(native: NativeSystem, t: float, x: np.ndarray) -> np.ndarray:
+    """The state (q, v, z) of x with the accelerations and multipliers that belong to it."""
+    return _Consistent(native).extended(t, x)
 
 
 class _Consistent:

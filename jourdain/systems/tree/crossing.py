@@ -122,6 +122,10 @@ class Watch:
         self._anchor[VALID] = 0.0
         return self.look(t, X)
 
+    def memory(self) -> list[np.ndarray]:
+        """Arrays that change from step to step."""
+        return [self._space, self._anchor, self._integers]
+
     def look(self, t: float, X: np.ndarray) -> int:
         """The check of one state."""
         return self._function(t, np.ascontiguousarray(X), np.zeros(1))
@@ -316,6 +320,13 @@ class Crossing:
         return Passage(self.system, native, replace(done, y=done.x), clear=clear)
 
 
+def nearing(crossing: Crossing, native: NativeSystem) -> list[Event]:
+    """The event that ends a run in all coordinates near a singular position."""
+    if not crossing.system.equations_of_motion.rows:
+        return []
+    return [Event(Watch(native, crossing.scales).guard(crossing.scales.near), -1, True, name=NEARING)]
+
+
 def with_passages(
     crossing: Crossing, native: NativeSystem, start: State, first: Any, leg: Callable[[Any, float, list[Event]], Trajectory]
 ) -> Trajectory:
@@ -326,8 +337,7 @@ def with_passages(
     system, runs = crossing.system, crossing.legs
     if not system.equations_of_motion.rows:
         return leg(first, start.t, [])
-    watch = Watch(native, crossing.scales)
-    nearing = [Event(watch.guard(crossing.scales.near), -1, True, name=NEARING)]
+    near = nearing(crossing, native)
     passage = crossing.begin(start, native.u[: system.nu])
     while True:
         if passage is not None:
@@ -337,7 +347,7 @@ def with_passages(
                 break
             start = passage.onward
             first = start.x
-        runs.append(leg(first, start.t, nearing))
+        runs.append(leg(first, start.t, near))
         last = runs[-1]
         if last.status != "event" or last.events[-1].name != NEARING:
             break
@@ -390,4 +400,4 @@ def _singular(code: int | None, message: str, near: bool) -> bool:
     return code in (c.NEAR_SINGULAR, c.OFF_BRANCH) or (stuck and near)
 
 
-__all__ = ["Crossing", "Passage", "Watch", "joined", "with_passages"]
+__all__ = ["Crossing", "Passage", "Watch", "joined", "nearing", "with_passages"]

@@ -98,6 +98,9 @@ class IndependentSystem(NativeSystem):
             array[...] = memory[name]
         return True
 
+    def _with_accelerations(self, f: Function) -> NativeFunction:
+        raise InputError("the right-hand side of independent coordinates gives no other accelerations")
+
     def of_full_state(self, f: Function) -> NativeFunction:
         """A function f(t, X, u) of the full state as one of the independent state."""
         from ...solvers.constraints.reduced import of_full_state

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...solvers.ode.events import Event
+from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
 from ..run import Settings
 from ..state import State
-from .crossing import Crossing, with_passages
+from .crossing import Crossing, nearing, with_passages
 from .projected import NativeSystem
 from .semi_recursive import MultiplierSystem, SemiRecursiveSystem
 
@@ -42,13 +43,18 @@ class MultiplierRun(OdeRun):
             native.project = None
         return native
 
-    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
-        """The integration; singular positions, where multipliers cannot be found, are passed in another way."""
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration; singular positions, where multipliers cannot be found, are passed in another way (an open run ends there)."""
         crossing = Crossing(self.system, self.start, span[1], self.settings.method, self._from, self.inputs)
+        if by is not integrate:
+            return super().march(first, span, by, [*more, *nearing(crossing, self.native)], **changes)
         self._legs = crossing.legs
 
-        def leg(first: Any, t: float, nearing: list[Event]) -> Trajectory:
-            return super(MultiplierRun, self).march(first, (t, span[1]), [*more, *nearing], **{**self._from(t), **changes})
+        def leg(first: Any, t: float, near: list[Event]) -> Trajectory:
+            found: Trajectory = super(MultiplierRun, self).march(first, (t, span[1]), by, [*more, *near], **{**self._from(t), **changes})
+            return found
 
         return with_passages(crossing, self.native, self.start, first, leg)
 

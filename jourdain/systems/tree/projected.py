@@ -86,7 +86,7 @@ class NativeSystem:
         """Keeps the object for another run by :meth:`with_constant_inputs`; nothing may refer to it any more."""
         self.system._idle["native"].append(self)
 
-    def _function(self, name: str, **options: str) -> Function:
+    def _function(self, name: str, **options: Any) -> Function:
         """A compiled function of the system, with signals put in."""
         if not self._signals:
             return self.system.function(name, **options)
@@ -132,6 +132,10 @@ class NativeSystem:
         args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
         return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
 
+    def memory(self) -> dict[str, np.ndarray]:
+        """Arrays that, with the method's own memory, let a run go on as if it had never stopped."""
+        return {"u": self.u}
+
     def derivatives(self) -> dict[str, NativeFunction]:
         """∂f/∂x and ∂f/∂t for implicit methods."""
         if self.system.equations_of_motion.rows:
@@ -142,6 +146,23 @@ class NativeSystem:
             "jacobian": self.wrap(self._function("state_jacobian")),
             "time_derivative": self.wrap(self._function("state_time_derivative")),
         }
+
+    def reading(self, channels: tuple[str, ...]) -> NativeFunction:
+        """Channels that are functions of time, (full) state, inputs and accelerations."""
+        f = self._function("readings", channels=channels)
+        return self._with_accelerations(f) if "a" in f.inputs else self.wrap(f)
+
+    def _with_accelerations(self, f: Function) -> NativeFunction:
+        """A function f(t, x, u, a) with one result, accelerations by the right-hand side."""
+        from ...solvers.adapter import with_accelerations
+
+        k, work = self._memory(f)
+        rates, outer = np.zeros(self.n), self.rhs.args.copy()
+        inner = np.array([0, 0, address(self.u), 0, 0, address(k), address(work)], dtype=np.uintp)
+        words = [0, 0, 0, self.rhs.address, address(outer), f.address, address(inner), address(rates), self.system.nq]
+        return NativeFunction(
+            with_accelerations.address, np.array(words, dtype=np.uintp), (k, work, rates, outer, inner, self.rhs, self.u, f)
+        )
 
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""

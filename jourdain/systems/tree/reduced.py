@@ -229,7 +229,7 @@ class ReducedSystem(IndependentSystem):
 
     def dead_point(self, t: float, x: np.ndarray) -> str:
         """Why the motion cannot go on: the joint whose direction the constraints lose."""
-        return lock_up(self.system, t, self._position(), self.independent[0])
+        return lock_up(self.system, t, self._position(), self.independent[0] if self.independent else self.system.coordinate_names[0])
 
     def closure(self) -> dict[str, Any]:
         """Which constraints are closed how."""

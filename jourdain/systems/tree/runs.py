@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...solvers.ode.events import Event
+from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
-from ..run import Outcome, Restart, Settings
+from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
-from .alpha import ALPHA_METHODS, alpha_channels, integrate_alpha
+from .alpha import ALPHA_METHODS, alpha_channels, consistent_state, integrate_alpha
 from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
 from .crossing import Crossing, joined
@@ -53,6 +54,8 @@ class AlphaRun(ProjectedRun):
     """Generalised-α, HHT, Newmark and the trapezoidal rule on the differential-algebraic equations themselves."""
 
     kind = "generalised-α"
+    honours = frozenset(DEFAULTS) - {"steps"}
+    renews = True
 
     def __init__(
         self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
@@ -60,21 +63,24 @@ class AlphaRun(ProjectedRun):
         super().__init__(system, start, span, inputs, settings)
         self.rho = rho
 
-    def march(self, first: Any, span: tuple[float, float], more: Sequence[Event] = (), **changes: Any) -> Trajectory:
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
         """The integration; rows are (q, v, z, v̇, λ)."""
         samples = self.inputs.samples(span, self.native.u, self.model_state)
-        control = self.control()
+        control = self.control() | changes
         return integrate_alpha(
-            self.native,
-            span,
-            first,
-            self.settings.method,
-            self.rho,
-            control.pop("step"),
-            [*self.events(), *more],
-            samples,
-            **{**control, **changes},
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.events(), *more], samples, by, **control
         )
+
+    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Accelerations and multipliers under the new inputs."""
+        return consistent_state(self.native, t, x)
+
+    def model_state(self, t: float, x: np.ndarray) -> State:
+        """The model's state, quaternions of unit length."""
+        s = super().model_state(t, x)
+        return s.with_values(q=self.system.configuration.normalise(s.q[None])[0]) if self.system.configuration.quaternions else s
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method
@@ -105,6 +111,10 @@ class IndependentRun(OdeRun):
         self._runs: list[Trajectory] = []
         self._choices: list[list[Choice]] = []
         self._switches = 0
+        #: Where the present native functions begin, and with which inputs.
+        self._from, self._u = start, inputs.initial
+        self._watching = False
+        self._crossing = Crossing(system, start, span[1], settings.method, self._control_from, inputs)
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
         """The native functions for a choice of independent coordinates at a state."""
@@ -112,9 +122,9 @@ class IndependentRun(OdeRun):
 
     def control(self) -> dict[str, Any]:
         """As for all runs, with the full state as output."""
-        return self._from(self.native.start.t) | {"output": self.native.output, "output_size": self.native.n}
+        return self._control_from(self.native.start.t) | {"output": self.native.output, "output_size": self.native.n}
 
-    def _from(self, t: float) -> dict[str, Any]:
+    def _control_from(self, t: float) -> dict[str, Any]:
         """Step control and output from a time on: times already passed and steps already taken are left out."""
         s = self._inner
         times = None if s.times is None else np.asarray(s.times, dtype=float)
@@ -129,44 +139,55 @@ class IndependentRun(OdeRun):
 
     def go(self, restart: Restart | None = None) -> Outcome:
         """Runs to the end; a closed form that comes near a dead point is left for another one."""
-        self._check_method()
         fits = restart is not None and self.fits(restart)
         if fits:
             assert restart is not None
             self.resume_inputs(restart)
-        start, u = self.start, self.inputs.initial
-        crossing = Crossing(self.system, start, self.span[1], self.settings.method, self._from, self.inputs)
-        passage = None if fits else crossing.begin(start, u)
+        crossing = self._crossing
+        passage = None if fits else crossing.begin(self._from, self._u)
         while True:
             if passage is not None:
                 self._add(passage.across, passage.native)
                 if passage.onward is None:
                     return self.outcome(self._joined())
-                start, u = passage.onward, passage.native.u[: self.system.nu].copy()
-            chosen = {**self.chosen, "independent": restart.memory["independent"]} if fits and restart else self.chosen
-            self.native = native = self.choose(start, chosen, u)
-            if len(native.x0) == 0:
-                raise InputError(
-                    f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)"
-                )
-            crossing.watch(native, start)
-            watching = self._watch(start)
-            first: Any = restart.inner if fits and restart and self._recall(restart, u) else native.x0
+                self._from, self._u = passage.onward, passage.native.u[: self.system.nu].copy()
+            resumed = fits and restart is not None
+            first = self.begin(restart.memory["independent"] if restart is not None and resumed else None)
+            if restart is not None and resumed and self._recall(restart, self._u):
+                first = restart.inner
             fits = False
-            last = self.march(first, (start.t, self.span[1]))
-            self._add(last, native)
+            last = self.march(first, (self._from.t, self.span[1]))
+            self._add(last, self.native)
             self.raise_error()
-            choosing = hasattr(native, "branches") and not watching and "independent" not in self.chosen
-            passage = crossing.passage(native, last, choosing=choosing)
+            choosing = hasattr(self.native, "branches") and not self._watching and "independent" not in self.chosen
+            passage = crossing.passage(self.native, last, choosing=choosing)
             if passage is not None:
                 self._runs[-1] = passage.before
-                self._switches += 1 + native.switches
+                self._switches += 1 + self.native.switches
                 continue
-            if not (watching and last.status == "failed" and "status -7 " in last.message and last.restart.t > start.t):
+            if not self.goes_on(last):
                 return self.outcome(self._joined())
-            u = native.u[: self.system.nu].copy()
-            start = self.model_state(last.restart.t, last.restart.x)
-            self._switches += 1 + native.switches
+
+    def begin(self, independent: Sequence[str] | None = None) -> Any:
+        """The native functions where the run is; the independent state there."""
+        self._check_method()
+        chosen = self.chosen if independent is None else {**self.chosen, "independent": independent}
+        self.native = self.choose(self._from, chosen, self._u)
+        if len(self.native.x0) == 0:
+            raise InputError(f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
+        self._crossing.watch(self.native, self._from)
+        self._watching = self._watch(self._from)
+        return self.native.x0
+
+    def goes_on(self, trajectory: Trajectory) -> bool:
+        """A closed form that comes near a dead point is left for another one."""
+        near = self._watching and trajectory.status == "failed" and "status -7 " in trajectory.message
+        if not (near and trajectory.restart.t > self._from.t):
+            return False
+        self._u = self.native.u[: self.system.nu].copy()
+        self._from = self.model_state(trajectory.restart.t, trajectory.restart.x)
+        self._switches += 1 + self.native.switches
+        return True
 
     def _add(self, run: Trajectory, native: Any) -> None:
         """One more leg, and the native side it was made with."""

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from jourdain.errors import InputError
-from jourdain.solvers import METHODS, Tableau, integrate
+from jourdain.solvers import METHODS, STIFF, Tableau, integrate
 from tests.solvers.native import native
 
 ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")
@@ -21,7 +21,10 @@ ORDERS = {
     "radau": (5, 4, 20),
     "semi-implicit-euler": (1, 1, 400),
     "velocity-verlet": (2, 2, 100),
+    "rosenbrock2": (2, 2, 100),
+    "linearly-implicit-euler": (1, 1, 400),
 }
+CONSTANT_COST = {"rosenbrock2": 2, "linearly-implicit-euler": 1}  # with their evaluations of f in a step
 
 
 class Driven:
@@ -44,9 +47,9 @@ class Driven:
 
 
 def solve(method, span, x0, rhs=None, **options):
-    if method in ("rosenbrock", "radau"):
+    if method in STIFF:
         options.setdefault("jacobian", Driven.jacobian)
-    if method == "rosenbrock":
+    if method in STIFF and method != "radau":
         options.setdefault("time_derivative", Driven.time_derivative)
     return integrate(rhs or Driven.rhs, span, x0, method, **options).check()
 
@@ -213,6 +216,32 @@ def test_stiff_decay_takes_large_steps():
 def test_rosenbrock_refuses_a_hidden_dependence_on_time():
     with pytest.raises(InputError, match="time_derivative"):
         integrate(Driven.rhs, (0, 1), [1.0, 0.0], "rosenbrock", jacobian=Driven.jacobian)
+
+
+@pytest.mark.parametrize("method, evaluations", CONSTANT_COST.items())
+def test_constant_cost_and_damping_at_infinity(method, evaluations):
+    """A rate of 1e9 / s at steps of 0.1 s: one Jacobian and one factorisation a step, and the transient is gone after the second one."""
+    rhs, jacobian = native("f[0]=-1e9*(x[0]-np.cos(t))-np.sin(t)"), native("f[0]=-1e9")
+    rate = native("f[0]=-1e9*np.sin(t)-np.cos(t)")
+    found = integrate(rhs, (0, 5), [3.0], method, step=0.1, jacobian=jacobian, time_derivative=rate).check()
+    assert abs(found.x[2:, 0] - np.cos(found.t[2:])).max() < 0.011
+    s = found.stats
+    assert (s.steps, s.rhs, s.jacobians, s.factorizations, s.rejected) == (50, 50 * evaluations, 50, 50, 0)
+    inside = np.linspace(0.2, 5, 400)
+    assert abs(found.at(inside)[:, 0] - np.cos(inside)).max() < 0.013  # the interpolant is as well damped
+
+
+def test_constant_cost_methods_are_what_their_formulas_say():
+    """One step of both in NumPy."""
+    h, x, J, g = 0.3, np.array([1.0, 0.5]), np.array([[0, 1], [-4, -0.6]]), 1.0 - np.sqrt(0.5)
+    f = lambda t, x: np.array([x[1], -4 * x[0] - 0.6 * x[1] + np.sin(3 * t)])
+    ft = np.array([0.0, 3 * np.cos(3 * 0.2)])
+    euler = x + h * np.linalg.solve(np.eye(2) - h * J, f(0.2, x) + h * ft)
+    W = np.eye(2) - g * h * J
+    k1 = np.linalg.solve(W, f(0.2, x) + g * h * ft)
+    k2 = np.linalg.solve(W, f(0.2 + h, x + h * k1) - 2 * k1 - g * h * ft)
+    for method, expected in (("linearly-implicit-euler", euler), ("rosenbrock2", x + h * (1.5 * k1 + 0.5 * k2))):
+        assert solve(method, (0.2, 0.5), x, step=h).x[-1] == pytest.approx(expected, rel=1e-14)
 
 
 def test_own_tableau():

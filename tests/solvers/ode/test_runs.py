@@ -35,6 +35,29 @@ def test_restart_equals_uninterrupted_run(method):
     assert part.stats.rhs + rest.stats.rhs == whole.stats.rhs
 
 
+@pytest.mark.parametrize("method", ["euler", "heun", "rk4", "velocity-verlet"])
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_runs_of_one_step_each_stay_on_the_grid(method, direction):
+    """Fixed steps go on forwards after any number of runs that each ended at a point of their grid."""
+    go = lambda a, b, x: integrate(PENDULUM, (direction * a, direction * b), x, method, step=0.125, jacobian=JACOBIAN).check()
+    whole = go(0.0, 1.25, [1.0, 0.0])
+    parts, x = [], [1.0, 0.0]
+    for a, b in ((0.0, 0.125), (0.125, 0.25), (0.25, 0.375), (0.375, 0.75), (0.75, 0.875), (0.875, 1.25)):
+        parts.append(go(a, b, x))
+        x = parts[-1].restart
+    assert np.array_equal(np.concatenate([[0.0], *(p.t[1:] for p in parts)]), whole.t)
+    assert np.array_equal(parts[-1].x[-1], whole.x[-1])
+
+
+def test_the_short_way_of_rk4_is_the_general_one():
+    """Its own loop and the marching loop give the same bits, whatever the span."""
+    for span, step in (((0, 1), 1e-2), ((0.3, 2.05), 0.07), ((2, 0), 0.013), ((-1, 1), 1e-2), ((0, 0.05), 0.1)):
+        short = integrate(PENDULUM, span, [1.0, 0.3], "rk4", step=step)
+        general = integrate(PENDULUM, span, [1.0, 0.3], "rk4", step=step, jacobian=JACOBIAN)
+        assert np.array_equal(short.t, general.t) and np.array_equal(short.x, general.x)
+        assert short.at(short.t) == pytest.approx(general.at(short.t), abs=1e-15)
+
+
 def test_continuation_beyond_the_end_keeps_the_tolerance():
     whole = run("adams", (0, 20), [1.0, 0.0], rtol=1e-9).x[-1]
     part = run("adams", (0, 11), [1.0, 0.0], rtol=1e-9)

@@ -53,7 +53,7 @@ def table(s: Any, sol: Any) -> np.ndarray:
 def test_a_parallelogram_stays_one(formulation: str, method: str, options: dict[str, float]) -> None:
     """At 0 and π it could become an antiparallelogram; without gravity it turns at constant speed."""
     s, x = parallelogram()
-    sol = s.simulate(x, 2.0, method, formulation=formulation, outputs=41, **options)
+    sol = s.simulate(x, 2.0, method, reduction=formulation, outputs=41, **options)
     turned = 0.3 + 5.0 * sol.t
     np.testing.assert_allclose(
         table(s, sol), np.column_stack([turned, -turned, turned, *([s * 5.0 + 0 * turned for s in (1, -1, 1)])]), atol=1e-6
@@ -107,7 +107,7 @@ def test_energy_is_kept_where_branches_meet(
     names = ("A", "B", "D")
     x = s.assemble({"A": start[0]}, guess=dict(zip(names, start, strict=True)), velocities={"A": speed})
     options: dict[str, Any] = {"rtol": tolerance, "atol": 0.1 * tolerance, "outputs": 31, "max_steps": 20000}
-    sol = s.simulate(x, 3.0, method, formulation=formulation, **options)
+    sol = s.simulate(x, 3.0, method, reduction=formulation, **options)
     energy = sol["energy.total"]
     assert np.ptp(energy) < 1e-5 * energy[0]
     assert np.abs(s.function("constraints")(sol.t[:, None], table(s, sol)[:, :3])[0]).max() < 1e-9
@@ -133,5 +133,5 @@ def test_between_steps_and_restart() -> None:
     expected = s.simulate(x, 2.0, "dop853", rtol=1e-12, atol=1e-13, times=times)
     for name in ("A0.angle", "B1.angle", "A2.angle_rate"):
         np.testing.assert_allclose(whole.at(times)[name], expected[name], atol=1e-6)
-    again = s.simulate(s.simulate(x, 0.7142, "dop853", rtol=1e-10, formulation="reduced"), (0.7142, 2.0), "dop853", reduction="reduced")
+    again = s.simulate(s.simulate(x, 0.7142, "dop853", rtol=1e-10, reduction="reduced"), (0.7142, 2.0), "dop853", reduction="reduced")
     assert again["A0.angle"][-1] == pytest.approx(expected["A0.angle"][-1], abs=1e-6)
