@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..results.solution import Solution
+from ..systems.audit import audited
 from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError
@@ -39,7 +40,7 @@ def simulate(
     run = system.run(start, span, Inputs(system, inputs), settings, rest)
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
         check_closed(system, start, 1e-6 if restart is None else 1e-4)
-    outcome = run.go(restart)
+    outcome = audited(system, run, run.go(restart))
     solution = _solution(system, run, outcome)
     if outcome.status in ("failed", "max_steps"):
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution)

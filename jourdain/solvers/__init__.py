@@ -50,6 +50,9 @@ METHODS: dict[str, tuple[str, str]] = {
     "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
+#: Methods whose steps follow their error.
+ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")
+
 #: Methods that need the Jacobian ∂f/∂x.
 STIFF = ("rosenbrock", "radau", "rosenbrock2", "linearly-implicit-euler")
 

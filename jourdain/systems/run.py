@@ -121,6 +121,10 @@ class Run(ABC):
     #: Which of the common options it honours.
     honours: ClassVar[frozenset[str]] = frozenset(DEFAULTS)
 
+    #: Whether the constraints of the model hold at every step, and whether energy does within the tolerance (see :mod:`.audit`).
+    keeps_constraints: bool = False
+    keeps_energy: bool = False
+
     def __init__(self, system: System, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings) -> None:
         self.system, self.start, self.span, self.inputs, self.settings = system, start, span, inputs, settings
 

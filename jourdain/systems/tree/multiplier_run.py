@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...solvers import ADAPTIVE
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
@@ -33,7 +34,8 @@ class MultiplierRun(OdeRun):
     ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
         self.kind = reduction
-        self.projection = projection
+        self.projection = self.keeps_constraints = projection
+        self.keeps_energy = projection and settings.method in ADAPTIVE
         self._legs: list[Trajectory] = []
 
     def native_side(self) -> NativeSystem:

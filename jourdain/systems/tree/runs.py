@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...solvers import ADAPTIVE
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
@@ -33,6 +34,7 @@ class ProjectedRun(OdeRun):
     """All coordinates of the tree; after each step they are put back onto the constraints."""
 
     kind = "projected"
+    keeps_constraints = True
     system: TreeSystem
 
     def native_side(self) -> NativeSystem:
@@ -93,6 +95,7 @@ class AlphaRun(ProjectedRun):
 class IndependentRun(OdeRun):
     """Independent coordinates only; the others follow by closing the loops.  Closed forms are left for others near dead points."""
 
+    keeps_constraints = True
     system: TreeSystem
     native: IndependentSystem
 
@@ -101,6 +104,7 @@ class IndependentRun(OdeRun):
     ) -> None:
         super().__init__(system, start, span, inputs, settings)
         self.chosen = {k: v for k, v in chosen.items() if v is not None}
+        self.keeps_energy = settings.method in ADAPTIVE
         if settings.method in ALPHA_METHODS:
             raise InputError(
                 f"simulate '{system.model.name}': method '{settings.method}' works on all coordinates with multipliers; "

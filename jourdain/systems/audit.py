@@ -1,0 +1,83 @@
+"""What a run must have kept when it ends: closed loops, and energy where nothing takes or gives any.
+
+A run that breaks either does not end in "finished".  A few samples are looked at, with functions that are compiled anyway or only for ways to
+run that have changed coordinates on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..symbolic.expr import KINDS, ZERO
+from .run import Outcome, Run
+
+if TYPE_CHECKING:
+    from .compiled import Compiled
+
+#: How many samples are looked at.
+SAMPLES = 9
+#: Constraints off by more than this (m, rad; as part of the largest coordinate where that is larger than 1) are broken.
+OPEN = 1e-5
+#: Energy may change by so many times the tolerance in every step, as part of the energy that moves.
+LOST = 1e3
+
+
+def audited(system: Compiled, run: Run, outcome: Outcome) -> Outcome:
+    """The outcome, "doubtful" where a run that reached its end has not kept what it must."""
+    if outcome.status not in ("finished", "event") or not run.keeps_constraints or callable(outcome.states) or not len(outcome.t):
+        return outcome
+    rows = np.unique(np.linspace(0, len(outcome.t) - 1, SAMPLES).astype(int))
+    told = _open(system, outcome, rows) or (_lost(system, run, outcome, rows) if run.keeps_energy else "")
+    return replace(outcome, status="doubtful", message=told) if told else outcome
+
+
+def _open(system: Compiled, outcome: Outcome, rows: np.ndarray) -> str:
+    """Which constraint is broken first, and by how much."""
+    eq = system.equations_of_motion
+    if not eq.holonomic:
+        return ""
+    f, x = system.function("constraints"), np.asarray(outcome.states)
+    for k in rows:
+        h = f(outcome.t[k : k + 1], np.ascontiguousarray(x[k, : system.nq]))[0]
+        i = int(np.argmax(np.abs(h)))
+        if not abs(h[i]) <= OPEN * max(1.0, float(np.abs(x[k, : system.nq]).max())):
+            return f"at t = {outcome.t[k]:.6g} s the constraint {eq.rows[i].name} is broken by {h[i]:.3g}; tighten rtol, or use reduction='projected'"
+    return ""
+
+
+def _lost(system: Compiled, run: Run, outcome: Outcome, rows: np.ndarray) -> str:
+    """When energy that nothing took or gave has changed beyond what the tolerance allows."""
+    if not conservative(system):
+        return ""
+    f, x, nq, nv = system.function("energy"), np.asarray(outcome.states), system.nq, system.nv
+    extra = {"z": np.zeros(system.nz), "u": system.input_values()}
+    split = (nq, nq + nv)
+    found = np.array(
+        [f(outcome.t[k : k + 1], *np.split(x[k, : nq + nv], split[:1]), *(extra[n] for n in list(f.inputs)[3:])) for k in rows]
+    )
+    total, moved = found.sum(axis=1), float(found[:, 0].max() + np.ptp(found[:, 1]))
+    allowed = LOST * (run.settings.rtol * moved + run.settings.atol) * max(1, int(outcome.statistics().get("steps", 1)))
+    wrong = np.flatnonzero(np.abs(total - total[0]) > allowed)
+    if not wrong.size:
+        return ""
+    k = rows[wrong[0]]
+    return (
+        f"at t = {outcome.t[k]:.6g} s energy has changed by {total[wrong[0]] - total[0]:.3g} of {moved:.3g} J though nothing takes or gives any: "
+        "the motion may have changed its branch at a singular position; use reduction='projected', or a tighter rtol"
+    )
+
+
+def conservative(system: Compiled) -> bool:
+    """Whether no law, drive, input or event takes or gives energy."""
+    eq, model = system.equations_of_motion, system.model
+    if eq.tree.prescribed or model.inputs or model.events or model.callbacks or model.states:
+        return False
+    if any(r.nonholonomic or r.expression.deps & KINDS["time"] for r in eq.rows):
+        return False
+    return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
+
+
+__all__ = ["audited", "conservative"]
