@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from .errors import InputError, JourdainError, ModelError, SolverError
 from .model import Body, Frame, Joint, Model
+from .moved import install as _install_older_names
 from .symbolic import (  # fmt: skip
     Expr,
     absolute,
@@ -90,6 +91,8 @@ _LATER = {
     "run": "io.analyses",
     "SimulationError": "systems.run",
 }
+
+_install_older_names()
 
 _MODULES = ("elements", "library")
 

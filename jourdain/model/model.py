@@ -275,7 +275,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
                         f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'"
                     )
 
-    def compile(self, check: bool = True, formulation: str = "recursive", **options: Any) -> System:
+    def compile(self, check: bool = True, formulation: str | None = "recursive", **options: Any) -> System:
         """The compiled system, on which every analysis is a verb; the model is locked from now on.
 
         formulation: "recursive" (joint coordinates), or the same model in other coordinates: "semi-recursive", "cartesian", "natural",
@@ -291,7 +291,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         if check:
             self.check()
 
-        return formulate(self, formulation, **options)
+        return formulate(self, formulation or "recursive", **options)
 
     def save(self, path: Any) -> None:
         """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""
