@@ -149,7 +149,12 @@ def test_plane_faced_booleans_are_exact(offset, angle):
     pytest.importorskip("manifold3d")
     a = sh.box(1, 0.8, 0.6, RHO)
     b = sh.prism([(0, 0), (0.9, 0), (0.7, 0.6), (0.2, 0.8)], 0.9, RHO).rotated((1, 2, 3), angle).at(*offset)
-    both, common = sh.union(a, b, by="mesh"), sh.intersection(a, b)
+    try:
+        common = sh.intersection(a, b)
+    except ModelError as error:  # some lie apart
+        assert "nothing is left" in str(error)
+        return
+    both = sh.union(a, b, by="mesh")
     only_a, only_b = sh.difference(a, b, by="mesh"), sh.difference(b, a, by="mesh")
     assert both.exact and common.exact and only_a.exact
     for left, right in (
