@@ -47,6 +47,8 @@ class Configuration:
         A quaternion is one value: where an entry of it is given, the others are those of no rotation.
         """
         q = self.neutral() if base is None else self._array(base, self.nq, "q").copy()
+        if not values and base is None:
+            return q
         named = {self.index(name): (name, value) for name, value in values.items()}
         for i, _ in self.quaternions:
             if any(k in named for k in range(i, i + 4)):
@@ -58,6 +60,8 @@ class Configuration:
     def pack_velocities(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
         """v from named values; a coordinate's own name is accepted for its rate."""
         v = np.zeros(self.nv) if base is None else self._array(base, self.nv, "v").copy()
+        if not values:
+            return v
         own = {c.names[0]: c.velocity_names[0] for c in self.coordinates if not c.is_quaternion}
         units = [f"{c.unit or 'rad'}/s" for c in self.coordinates for _ in c.velocity_names]
         for name, value in values.items():

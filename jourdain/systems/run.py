@@ -121,7 +121,8 @@ class Run(ABC):
     #: Which of the common options it honours.
     honours: ClassVar[frozenset[str]] = frozenset(DEFAULTS)
 
-    #: Whether the constraints of the model hold at every step, and whether energy does within the tolerance (see :mod:`.audit`).
+    #: Whether a run says nothing of constraints that it must have kept at every step, and of energy within the tolerance, so that both are
+    #: looked at when it has ended (see :mod:`.audit`; a projection that fails says so itself).
     keeps_constraints: bool = False
     keeps_energy: bool = False
 

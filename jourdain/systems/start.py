@@ -65,10 +65,13 @@ def named_state(system: System, given: Mapping[str, Any] | None, velocities: Map
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"'{system.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
     c = system.configuration
-    start, changed = initial_values(system), initial_values(system, given or {})
-    q = c.pack(changed.positions, c.pack(start.positions))
-    v = c.pack_velocities({**changed.rates, **(velocities or {})}, c.pack_velocities(start.rates))
-    return State(system, q, v, user_states(system, start.states | changed.states), t)
+    changed = initial_values(system, given or {})
+    q, v, states = None, None, changed.states
+    if system.model.initial:
+        start = initial_values(system)
+        q, v, states = c.pack(start.positions), c.pack_velocities(start.rates), start.states | states
+    rates = {**changed.rates, **velocities} if velocities else changed.rates
+    return State(system, c.pack(changed.positions, q), c.pack_velocities(rates, v), user_states(system, states), t)
 
 
 def user_states(system: System, values: Mapping[str, Any]) -> np.ndarray:

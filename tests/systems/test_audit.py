@@ -23,7 +23,7 @@ def ended(reduction: str) -> tuple[Any, Any, Any]:
     return s, run, run.go()
 
 
-@pytest.mark.parametrize("reduction", ["projected", "reduced", "closed"])
+@pytest.mark.parametrize("reduction", ["reduced", "closed"])
 def test_a_good_run_passes_and_an_opened_loop_is_told(reduction: str) -> None:
     s, run, outcome = ended(reduction)
     assert audited(s, run, outcome) is outcome

@@ -37,7 +37,9 @@ FIXED = {"step": STEP}
 WAYS = [
     Way("recursive"), Way("recursive", {"reduction": "reduced"}), Way("recursive", {"reduction": "closed"}),
     Way("recursive", {}, {"method": "generalized-alpha", **FIXED}, 2e-4),
-    Way("recursive", {}, {"method": "radau"}),
+    Way("recursive", {}, {"method": "radau"}), Way("recursive", {}, {"method": "rosenbrock2", **FIXED}, 2e-3),
+    Way("semi-recursive", {"reduction": "null-space"}, {"method": "radau"}), Way("natural", {}, {"method": "radau"}),
+    Way("cartesian", {}, {"method": "generalized-alpha", **FIXED}, 2e-4), Way("cartesian", {}, {"method": "adams"}),
     Way("semi-recursive"), Way("semi-recursive", {"reduction": "range-space"}), Way("semi-recursive", {"reduction": "null-space"}),
     Way("semi-recursive", {"reduction": "augmented-lagrangian"}, FIXED, 2e-4),
     Way("cartesian"), Way("cartesian", {"rotation": "rotation-vector"}), Way("cartesian", {"reduction": "qr"}),
@@ -133,7 +135,7 @@ CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
 
 #: What a way cannot do and refuses.
 REFUSED = {
-    "callback": ("recursive generalized-alpha", "augmented-lagrangian", "directors joints"),
+    "callback": ("recursive generalized-alpha", "cartesian generalized-alpha", "augmented-lagrangian", "directors joints"),
     "signal": ("augmented-lagrangian",), "table": ("augmented-lagrangian",), "controller": ("augmented-lagrangian",),
     "terminal event": ("augmented-lagrangian",), "recorded event": ("augmented-lagrangian",), "jump": ("augmented-lagrangian",),
     "max_step": ("augmented-lagrangian", "directors"), "tolerances": ("augmented-lagrangian", "directors"),

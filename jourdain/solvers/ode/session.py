@@ -21,6 +21,8 @@ LARGEST_BUFFER = 1 << 21
 #: What a method remembers.
 MEMORY = ("clock", "x", "x_old", "f", "count", "work", "ints", "past_t", "past_x", "past_f")
 
+#: The counters of the work done, in the order of :class:`Statistics`.
+WORK = slice(fr.Count.struct.fields["steps"][0], fr.Count.struct.fields["n_events"][0] + 1)
 STAGE = fr.Clock.struct.fields["stage_t"][0]
 
 Array = NDArray[np.float64]
@@ -262,8 +264,8 @@ class Session:
 
     def statistics(self, wall_time: float) -> Statistics:
         """Return the work done so far."""
-        c = self.count
-        return Statistics(c.steps, c.rejected, c.n_rhs, c.n_jac, c.n_lu, c.n_events, wall_time)
+        steps, rejected, rhs, jacobians, factorizations, events = self.count.words[WORK].tolist()
+        return Statistics(steps, rejected, rhs, jacobians, factorizations, events, wall_time)
 
     def output(self) -> tuple[Array, Array, Array]:
         """Return all rows."""

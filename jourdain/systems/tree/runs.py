@@ -34,7 +34,6 @@ class ProjectedRun(OdeRun):
     """All coordinates of the tree; after each step they are put back onto the constraints."""
 
     kind = "projected"
-    keeps_constraints = True
     system: TreeSystem
 
     def native_side(self) -> NativeSystem:
@@ -56,6 +55,7 @@ class AlphaRun(ProjectedRun):
     """Generalised-α, HHT, Newmark and the trapezoidal rule on the differential-algebraic equations themselves."""
 
     kind = "generalised-α"
+    keeps_constraints = True
     honours = frozenset(DEFAULTS) - {"steps"}
     renews = True
 
