@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -43,7 +42,7 @@ def new_name(name: str) -> str | None:
     return None
 
 
-class _Found(Loader):
+class _Found:  # no subclass of importlib.abc.Loader, whose module costs a tenth of the time of `import jourdain`
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -58,7 +57,7 @@ class _Found(Loader):
         module.__spec__ = self.spec
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds modules whose older names begin so."""
 
     def __init__(self, beginning: str) -> None:
@@ -66,7 +65,7 @@ class _Finder(MetaPathFinder):
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         found = new_name(name) if name.startswith(self.beginning) else None
-        return None if found is None else ModuleSpec(name, _Found(found))
+        return None if found is None else ModuleSpec(name, _Found(found))  # type: ignore[arg-type]
 
 
 def install() -> None:
