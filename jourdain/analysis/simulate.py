@@ -15,6 +15,7 @@ from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError
 from ..systems.solution import solution_of
+from ..systems.start import check_belongs
 from ..systems.state import State, split_state
 
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
 
 def end_of(system: System, solution: Solution) -> State:
     """The state at the end of a run, whichever samples of it were kept."""
+    if solution.system is not None:
+        check_belongs(system.reference, solution.system, "solution")
     if solution.restart is None:
-        state: State = solution.final_state()
-        return state
+        return system.state(solution.final_state())
     return split_state(system.reference, solution.restart.x, solution.restart.t)
 
 

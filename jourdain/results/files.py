@@ -141,7 +141,8 @@ _HDF5_MARK = b"jourdain sha256 "
 
 def _write_hdf5(sol: Solution, path: Path) -> None:
     h5py = need("h5py", "files", ".h5")
-    with h5py.File(path, "w", userblock_size=_HDF5_BLOCK) as file:
+    # in memory: HDF5's own library crashes when a disk is full
+    with h5py.File(path.name, "w", driver="core", backing_store=False) as file:
         file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
         file.create_dataset(_HEADER, data=metadata.dumps(header(sol)))
         file.create_dataset("t", data=sol.t).attrs["unit"] = "s"
@@ -151,13 +152,10 @@ def _write_hdf5(sol: Solution, path: Path) -> None:
             packing = _HDF5_PACKING if channel.values.size > 1000 else {}
             data = group.create_dataset(name, data=channel.values, **packing)
             data.attrs["unit"], data.attrs["description"] = channel.unit, channel.description
-    _seal(path)
-
-
-def _seal(path: Path) -> None:
-    """Writes the digest of an HDF5 file's data before them."""
-    with open(path, "r+b") as file:
-        file.write((_HDF5_MARK + _digest(file)).ljust(_HDF5_BLOCK, b"\0"))
+        file.flush()
+        image = file.id.get_file_image()
+    digest = hashlib.sha256(image).hexdigest().encode()
+    path.write_bytes((_HDF5_MARK + digest).ljust(_HDF5_BLOCK, b"\0") + image)
 
 
 def _digest(file: io.BufferedReader | io.BufferedRandom) -> bytes:
@@ -287,7 +285,11 @@ def save_solution(sol: Solution, path: str | os.PathLike[str]) -> None:
     temporary = target.with_name(f".{target.stem[:50]}-{secrets.token_hex(6)}{target.suffix}")
     try:
         write(sol, temporary)
+        with open(temporary, "rb") as file:  # on the disk before it takes the place of an older one
+            os.fsync(file.fileno())
         os.replace(temporary, target)
+    except OSError as error:
+        raise ResultFileError(f"file {str(target)!r} could not be written: {error.strerror or error}; what was there is kept") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -74,10 +74,30 @@ def named_state(system: System, given: Mapping[str, Any] | None, velocities: Map
     return State(system, c.pack(changed.positions, q), c.pack_velocities(rates, v), user_states(system, states), t)
 
 
+def own_state(system: System, state: State) -> State:
+    """The state, if it is one of this system: of its model, or of one with the same coordinates and states in the same order."""
+    check_belongs(system, state.system, "state")
+    return state
+
+
+def check_belongs(system: System, other: Any, what: str) -> None:
+    """Refuses a state or a solution of a system with other coordinates."""
+    if other is system or (other.model is system.model and other.configuration is system.configuration):
+        return
+    names = [(s.coordinate_names, s.velocity_names, list(s.model.states)) for s in (system, other)]
+    if names[0] != names[1]:
+        strange = next(
+            (n for mine, theirs in zip(*names, strict=True) for n in theirs if n not in mine), "another order of its coordinates"
+        )
+        raise InputError(
+            f"'{system.model.name}': the {what} given is one of '{other.model.name}' (it has '{strange}'); give one of this system, or values by name"
+        )
+
+
 def user_states(system: System, values: Mapping[str, Any]) -> np.ndarray:
     """The user's states z, with some replaced by name."""
     states = system.model.states
     return np.array([number(values.get(n, item.initial), f"state '{n}'") for n, item in states.items()], dtype=float)
 
 
-__all__ = ["Initial", "initial_values", "named_state", "user_states"]
+__all__ = ["Initial", "check_belongs", "initial_values", "named_state", "own_state", "user_states"]

@@ -25,6 +25,25 @@ class State:
     z: np.ndarray
     t: float = 0.0
 
+    def __post_init__(self) -> None:
+        s = self.system
+        for name, size in (("q", s.nq), ("v", s.nv), ("z", s.nz)):
+            array = getattr(self, name)
+            if array.__class__ is not np.ndarray or array.dtype != float:
+                array = self._numbers(name, array)
+            if array.shape != (size,):
+                raise InputError(f"state of '{s.model.name}': {name} has the shape {array.shape}; it must hold {size} numbers")
+            if not np.isfinite(array).all():
+                raise InputError(f"state of '{s.model.name}': {name} holds a number that is not finite: {array}")
+
+    def _numbers(self, name: str, given: Any) -> np.ndarray:
+        try:
+            array = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"state of '{self.system.model.name}': {name} = {given!r} are no numbers") from None
+        object.__setattr__(self, name, array)
+        return array
+
     @property
     def x(self) -> np.ndarray:
         """The state vector (q, v, z)."""

@@ -24,7 +24,7 @@ from ..compiled import Wrenches
 from ..configuration import Configuration
 from ..reactions import constrained_accelerations, reactions_at
 from ..run import make_run
-from ..start import named_state
+from ..start import named_state, own_state
 from ..state import State
 from ..system import System
 from .projected import NativeSystem
@@ -232,7 +232,7 @@ class TreeSystem(System):
 
     def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
         """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
-        return given if isinstance(given, State) else named_state(self, given, velocities, t)
+        return own_state(self, given) if isinstance(given, State) else named_state(self, given, velocities, t)
 
     def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
         """For closures that hold orientations: a number that is negative when the frames are turned by π."""
