@@ -49,7 +49,7 @@ def test_every_formulation_starts_at_the_initial_values(formulation: str) -> Non
     s = started().compile(formulation=formulation)
     plain = flyer().compile(formulation=formulation)
     start = s.state()
-    np.testing.assert_allclose(start.x, expected(None).x, rtol=1e-15, atol=1e-15)
+    np.testing.assert_allclose(start.x, expected(s.reference).x, rtol=1e-15, atol=1e-15)
     options = {"step": 1e-3} if formulation == "directors" else {}
     told = plain.simulate(expected(plain.state().system), 0.05, outputs=3, **options)
     for given in (None, {}):
