@@ -149,7 +149,8 @@ def reaction_channels(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndar
     @cache
     def shared() -> Share:
         found = shared_reactions(system, t, x, u, *motion())
-        if found.indeterminate.any():
+        if found.indeterminate.any() and not system.reference._idle.get("told of open reactions"):
+            system.reference._idle["told of open reactions"] = True  # once for a system
             open_ones = ", ".join(n for n, free in zip(names, found.indeterminate, strict=True) if free)
             warnings.warn(
                 f"'{system.model.name}': constraints are redundant, so that rigid bodies do not determine the reactions of {open_ones}; they are "
