@@ -118,16 +118,16 @@ def semi_recursive_accelerations_function(eq: Equations, reference: str = "origi
 
 
 @builder
-def semi_recursive_range_space_function(eq: Equations, reference: str = "origin", redundant: tuple[int, ...] = ()) -> SymbolicFunction:
+def semi_recursive_range_space_function(eq: Equations, reference: str = "origin") -> SymbolicFunction:
     """ẋ with multipliers by the range space: (Φ M⁻¹ Φᵀ) λ = c − Φ M⁻¹ Q, both factors without pivoting."""
     s = semi_recursive(eq, reference)
     M, Q = _terms(s)
-    n, kept = s.tree.nv, [i for i in range(len(s.rows)) if i not in redundant]
-    rows = [[s.constraint_jacobian.get((i, j), ZERO) for j in range(n)] for i in kept]
+    m = len(s.rows)
+    rows = [[s.constraint_jacobian.get((i, j), ZERO) for j in range(s.tree.nv)] for i in range(m)]
     factor = SparseFactor(M)
     inner = [factor.solve(row) for row in rows]  # rows of Φ M⁻¹
-    schur = [[_dot(rows[i], inner[j]) for j in range(len(kept))] for i in range(len(kept))]
-    right = [sub(neg(s.constraint_accelerations[i]), _dot(inner[k], Q)) for k, i in enumerate(kept)]
+    schur = [[_dot(rows[i], inner[j]) for j in range(m)] for i in range(m)]
+    right = [sub(neg(s.constraint_accelerations[i]), _dot(inner[i], Q)) for i in range(m)]
     lam = SparseFactor(schur).solve(right)
     a = [add(x, _dot([row[j] for row in inner], lam)) for j, x in enumerate(factor.solve(Q))]
     rates = [*s.position_rates, *a, *with_accelerations(s, s.state_rates, a)]

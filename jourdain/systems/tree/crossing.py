@@ -355,6 +355,14 @@ def with_passages(
     return joined(runs)
 
 
+def left_to_do(control: dict[str, Any], legs: Sequence[Trajectory], t: float) -> dict[str, Any]:
+    """Step control and output of a run from a time on: times that earlier legs have passed and steps they have taken are left out."""
+    times = None if control["t_eval"] is None else np.asarray(control["t_eval"], dtype=float)
+    if times is not None and legs:
+        times = times[times > t]
+    return control | {"t_eval": times, "max_steps": control["max_steps"] - sum(leg.stats.steps for leg in legs)}
+
+
 def joined(runs: Sequence[Trajectory]) -> Trajectory:
     """Runs one after the other as one; an instant that ends one and begins the next stands once."""
     skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
@@ -400,4 +408,4 @@ def _singular(code: int | None, message: str, near: bool) -> bool:
     return code in (c.NEAR_SINGULAR, c.OFF_BRANCH) or (stuck and near)
 
 
-__all__ = ["Crossing", "Passage", "Watch", "joined", "nearing", "with_passages"]
+__all__ = ["Crossing", "Passage", "Watch", "joined", "left_to_do", "nearing", "with_passages"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...solvers import ADAPTIVE
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
@@ -14,7 +12,7 @@ from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
 from ..run import Settings
 from ..state import State
-from .crossing import Crossing, nearing, with_passages
+from .crossing import Crossing, left_to_do, nearing, with_passages
 from .projected import NativeSystem
 from .semi_recursive import MultiplierSystem, SemiRecursiveSystem
 
@@ -62,10 +60,7 @@ class MultiplierRun(OdeRun):
 
     def _from(self, t: float) -> dict[str, Any]:
         """Step control and output from a time on: times already passed and steps already taken are left out."""
-        found, legs = self.control(), self._legs
-        times = None if found["t_eval"] is None else np.asarray(found["t_eval"], dtype=float)
-        left = found["max_steps"] - sum(r.stats.steps for r in legs)
-        return found | {"t_eval": times if times is None or not legs else times[times > t], "max_steps": left}
+        return left_to_do(self.control(), self._legs, t)
 
 
 __all__ = ["MultiplierRun"]

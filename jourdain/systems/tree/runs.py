@@ -20,7 +20,7 @@ from ..state import State, split_state
 from .alpha import ALPHA_METHODS, alpha_channels, consistent_state, integrate_alpha
 from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
-from .crossing import Crossing, joined
+from .crossing import Crossing, joined, left_to_do
 from .projected import NativeSystem
 from .reduced import ReducedSystem
 
@@ -131,11 +131,7 @@ class IndependentRun(OdeRun):
     def _control_from(self, t: float) -> dict[str, Any]:
         """Step control and output from a time on: times already passed and steps already taken are left out."""
         s = self._inner
-        times = None if s.times is None else np.asarray(s.times, dtype=float)
-        if times is not None and self._runs:
-            times = times[times > t]
-        left = s.max_steps - sum(r.stats.steps for r in self._runs)
-        return super().control() | {"t_eval": times, "dense": s.keeps_interpolant, "max_steps": left}
+        return left_to_do(super().control() | {"t_eval": s.times, "dense": s.keeps_interpolant}, self._runs, t)
 
     def model_state(self, t: float, x: np.ndarray) -> State:
         """The full state of an independent one."""
