@@ -169,6 +169,11 @@ class Equations:
         elif c.motion is None:
             self._cut_force(joint, force, wrenches)
 
+    def add_mode_force(self, c: Coordinate, force: Expr, forces: list[Expr]) -> None:
+        """A force on the amplitude of a mode."""
+        index = self.tree._velocity_index[id(c)]
+        forces[index] = add(forces[index], force)
+
     def _cut_force(self, joint: Joint, force: Expr, wrenches: dict[int, Wrench]) -> None:
         """A force along or a torque about the axis of a joint that closes a loop, on both bodies."""
         _, axis = measured_coordinate(self.kinematics, joint)

@@ -328,7 +328,8 @@ def _mass_matrix(tree: Tree, form: Form) -> Table:
 
 def _inertial_forces(tree: Tree, M: Table, form: Form) -> list[Expr]:
     """c(q, v) without gravity, by Newton and Euler or (where q̇ = v) by Lagrange: Ṁ v − ½ ∂(vᵀM v)/∂q."""
-    forces = joint_forces(tree, link_wrenches(tree, link_motions(tree, gravity=False, acceleration=False)))
+    motions = link_motions(tree, gravity=False, acceleration=False)
+    forces = joint_forces(tree, motions, link_wrenches(tree, motions))
     if len(tree.q) != tree.nv or tree.prescribed:
         return [form(e) for e in forces]
     p = [_sum(map(mul, row, tree.v)) for row in M]

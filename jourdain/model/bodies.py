@@ -27,6 +27,8 @@ class Frame:
         self.name = name
         #: The rotation relative to the body's frame as it was given, where it was given so.
         self.turn: Any = None
+        #: The node of a flexible body that carries the frame; position and rotation are those of the undeformed body.
+        self.node: str | None = None
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
         """A frame displaced (and turned) from this one, coordinates along this frame's axes, in m."""
@@ -34,6 +36,7 @@ class Frame:
         step = vector((x, y, z), what, "m")
         frame = Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
         frame.turn = rotation if self.rotation.is_identity else None
+        frame.node = self.node
         return frame
 
     @property
@@ -44,7 +47,7 @@ class Frame:
     @property
     def is_origin(self) -> bool:
         """Whether this is the body's own frame."""
-        return self.position.is_zero and self.rotation.is_identity
+        return self.position.is_zero and self.rotation.is_identity and self.node is None
 
     def __repr__(self) -> str:
         return f"<Frame {self.path} at {self.position}>"

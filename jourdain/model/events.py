@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..symbolic.expr import Expr
-from .joints import Joint
+from .joints import Coordinate
 from .values import value
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ class EventMethods:
     """The part of a model that declares events."""
 
     name: str
-    joints: dict[str, Joint]
     states: dict[str, UserState]
     events: dict[str, ModelEvent]
 
@@ -41,6 +40,8 @@ class EventMethods:
 
         def _unlocked(self, what: str) -> None: ...
         def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
+        @property
+        def coordinates(self) -> list[Coordinate]: ...
 
     def event(
         self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | None = None
@@ -56,7 +57,7 @@ class EventMethods:
         g = value(guard, f"event '{name}'")
         if g.is_number:
             raise ModelError(f"event '{name}': the guard {float(g):g} is constant and never crosses zero")
-        known = {s.id for j in self.joints.values() for c in j.coordinates for s in (*c.q, *c.v)}
+        known = {s.id for c in self.coordinates for s in (*c.q, *c.v)}
         known |= {s.symbol.id for s in self.states.values()}
         new: dict[Expr, Expr] = {}
         for target, e in (jump or {}).items():

@@ -25,6 +25,8 @@ class Parameter:
     unit: str = ""
     bounds: tuple[float | None, float | None] = (None, None)
     description: str = ""
+    #: whether it is a number of a structure: set with the structure as a whole, and not listed
+    data: bool = False
 
 
 class Parameters:
@@ -52,13 +54,20 @@ class Parameters:
         self._items[name] = item
         return item.symbol
 
+    def add_data(self, name: str, value: float) -> Expr:
+        """A number that equations hold as a symbol but that is no parameter of the user's."""
+        if name in self._items:
+            raise ModelError(f"parameter '{name}' is declared twice; choose another name")
+        self._items[name] = Parameter(name, symbol(name, "parameter"), value, data=True)
+        return self._items[name].symbol
+
     def __getitem__(self, name: str) -> Parameter:
         try:
             return self._items[name]
         except KeyError:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, self._items, 3)
+            near = get_close_matches(name, [p.name for p in self.listed], 3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise InputError(f"there is no parameter '{name}'{hint}") from None
 
@@ -77,13 +86,18 @@ class Parameters:
         return list(self._items)
 
     @property
+    def listed(self) -> list[Parameter]:
+        """Those that are the user's, without the numbers of structures."""
+        return [p for p in self if not p.data]
+
+    @property
     def symbols(self) -> tuple[Expr, ...]:
         """Symbols in order."""
         return tuple(p.symbol for p in self)
 
-    def values(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        """Values in order, with some replaced."""
-        vector = np.array([p.value for p in self], dtype=float)
+    def values(self, changes: Mapping[str, Any] | None = None, base: np.ndarray | None = None) -> np.ndarray:
+        """Values in order (``base`` where given), with some replaced."""
+        vector = np.array([p.value for p in self] if base is None else base, dtype=float)
         index = {name: i for i, name in enumerate(self._items)}
         for name, value in (changes or {}).items():
             item = self[name]

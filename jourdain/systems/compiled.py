@@ -99,7 +99,7 @@ class Compiled(ABC):
     @property
     def parameters(self) -> dict[str, float]:
         """Present parameter values by name."""
-        return dict(zip(self.model.parameter_set.names, self.parameter_vector.tolist(), strict=True))
+        return {p.name: x for p, x in zip(self.model.parameter_set, self.parameter_vector.tolist(), strict=True) if not p.data}
 
     def set_parameters(self, **changes: Any) -> None:
         """Changes parameter values; nothing is compiled again."""

@@ -152,7 +152,7 @@ def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> li
     if loads and added_mass(eq):
         return [row[0] for row in solve_dense(effective_mass_matrix(eq), [[e] for e in explicit_forces(eq)])]
     wrenches = eq.wrenches if loads else None
-    if shares_coordinates(eq.tree) or eq.tree.couplings or average_depth(eq) < DEEP:
+    if shares_coordinates(eq.tree) or eq.tree.coupled or average_depth(eq) < DEEP:
         return accelerations_by_factor(eq.tree, forces, wrenches)
     return articulated_accelerations(eq.tree, forces, wrenches)
 
@@ -160,13 +160,15 @@ def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> li
 def choose_form(eq: Equations, wanted: str) -> str:
     """ "straight" (line) or "looped" code for the tree's dynamics; "auto" decides by the estimated size.
 
-    Loops over links serve trees without constraints and user states; others are always written out.
+    Loops over links serve trees of rigid bodies without constraints and user states; others are always written out.
     """
     if wanted not in ("auto", "straight", "looped"):
         raise InputError(f"form '{wanted}' is unknown; use 'auto', 'straight' or 'looped'")
-    possible = not eq.rows and not eq.z
+    possible = not eq.rows and not eq.z and not eq.tree.flexible
     if wanted == "looped" and not possible:
-        raise InputError(f"model '{eq.model.name}': the looped form serves trees without constraints and user states; use form='straight'")
+        raise InputError(
+            f"model '{eq.model.name}': the looped form serves trees of rigid bodies without constraints and user states; use form='straight'"
+        )
     large = len(eq.tree.links) * OPERATIONS_OF_A_LINK > STRAIGHT_LINE_LIMIT
     return wanted if wanted != "auto" else ("looped" if large and possible else "straight")
 

@@ -47,12 +47,20 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
     composites = composite_inertias(tree, coupled.inertias() if coupled else None)
     for link in tree.links:
         m, s, I = composites[link.index]
+        known: dict[tuple[Expr, ...], list[Share]] = {}  # freedoms along one axis differ in their ratios alone
         for freedom in link.freedoms:
             force, moment = freedom.asked(m, s, I)
             arriving, entries = coupled.column(link, freedom) if coupled else ({}, [])
-            _spread(tree, link, freedom, force, moment, M, arriving)
+            key = (*force, *moment)
+            if arriving or key not in known:
+                known[key] = _shares(tree, link, force, moment, arriving)
+            _spread(link, freedom, known[key], M)
             for other, value in entries:
                 _add_entry(M, freedom.index, other.index, mul(freedom.ratio, value))
+    for flexible in tree.flexible.values():
+        for a, row in zip(flexible.freedoms, flexible.modal.data.M, strict=True):
+            for b, entry in zip(flexible.freedoms, row, strict=True):
+                M[a.index][b.index] = add(M[a.index][b.index], entry)
     for i, inertia in reflected_inertias(tree).items():
         M[i][i] = add(M[i][i], inertia)
     return M
@@ -64,26 +72,36 @@ def _add_entry(M: list[list[Expr]], i: int, j: int, value: Expr) -> None:
     M[j][i] = M[i][j] if i != j else add(M[i][i], value)
 
 
-def _spread(
-    tree: Tree, link: Link, freedom: Freedom, force: Vector, moment: Vector, M: list[list[Expr]], arriving: Mapping[int, Wrench]
-) -> None:
-    """Projects the column's force on the joint itself and on all joints before it; ``arriving`` joins it at links on the way."""
-    own = link.index
-    ratio, column = freedom.ratio, freedom.index
+#: A freedom of a link, and the share of a wrench in one unit of its motion.
+Share = tuple[Link, Freedom, Expr]
+
+
+def _shares(tree: Tree, link: Link, force: Vector, moment: Vector, arriving: Mapping[int, Wrench]) -> list[Share]:
+    """A column's force projected on the joint itself and on all joints before it; ``arriving`` joins it at links on the way."""
+    found: list[Share] = []
     while True:
-        for other in link.freedoms:
-            if link.index == own and other.index > column:
-                continue
-            value = mul(mul(ratio, other.ratio), other.project(force, moment))
-            row = other.index
-            M[row][column] = add(M[row][column], value)
-            if row != column:
-                M[column][row] = M[row][column]
-            elif link.index != own:
-                M[row][row] = add(M[row][row], value)
+        for freedom in link.freedoms:
+            share = freedom.project(force, moment)
+            if share is not ZERO:
+                found.append((link, freedom, share))
         if link.parent < 0:
-            return
+            return found
         force, moment = link.inwards(force, moment)
         link = tree.links[link.parent]
         if link.index in arriving:
             force, moment = force + arriving[link.index][0], moment + arriving[link.index][1]
+
+
+def _spread(own: Link, freedom: Freedom, shares: list[Share], M: list[list[Expr]]) -> None:
+    """Adds a column's shares to the entries of its freedom."""
+    ratio, column = freedom.ratio, freedom.index
+    for link, other, share in shares:
+        if link is own and other.index > column:
+            continue
+        value = mul(mul(ratio, other.ratio), share)
+        row = other.index
+        M[row][column] = add(M[row][column], value)
+        if row != column:
+            M[column][row] = M[row][column]
+        elif link is not own:
+            M[row][row] = add(M[row][row], value)

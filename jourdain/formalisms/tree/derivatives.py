@@ -286,7 +286,7 @@ def inverse_dynamics_derivatives(tree: Tree, method: str = "auto") -> tuple[Tabl
     is kept.  Expressions of φ itself are shared when both are asked for.  Rods with mass couple links across the tree, which the
     recursion does not know: then it is always the graph.
     """
-    if method == "graph" or tree.couplings:
+    if method == "graph" or tree.coupled:
         return graph_derivatives(tree)
     if method not in ("auto", "recursive"):
         raise InputError(f"derivatives: method '{method}' is unknown; use 'auto', 'recursive' or 'graph'")
@@ -328,7 +328,7 @@ def forward_dynamics_derivatives(tree: Tree, forces: Sequence[Expr]) -> tuple[Ta
     """
     by_position, by_velocity, M = inverse_dynamics_derivatives(tree, "recursive")
     factor = SparseFactor(M)
-    if shares_coordinates(tree) or tree.couplings:
+    if shares_coordinates(tree) or tree.coupled:
         bias = inverse_dynamics(tree, acceleration=False)
         motion = factor.solve([sub(f, c) for f, c in zip(forces, bias, strict=True)])
     else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ...model.bodies import Body
+from ...model.flexible import FlexibleBody
 from ...symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, neg
 from ...symbolic.vectors import Vector
+from ..modal_inertia import ModalInertia, deformed_moments
 from .kinematics import Kinematics, centre_of_mass
 from .newton_euler import reflected_inertias
 from .rods import rod_energy
@@ -29,9 +31,12 @@ def kinetic_energy(kinematics: Kinematics) -> Expr:
         if body.mass is ZERO and body.inertia.is_zero:
             continue
         omega, v = body_rates(kinematics, body)
-        double = add(double, mul(body.mass, v.dot(v)))
-        double = add(double, mul(TWO, v.dot(omega.cross(body.moment))))
-        double = add(double, omega.dot(body.inertia @ omega))
+        mass, moment, inertia = deformed_moments(body)
+        double = add(double, mul(mass, v.dot(v)))
+        double = add(double, mul(TWO, v.dot(omega.cross(moment))))
+        double = add(double, omega.dot(inertia @ omega))
+        if isinstance(body, FlexibleBody):
+            double = add(double, ModalInertia(body).double_energy(v, omega))
     for inertia, rate in rotor_rates(kinematics.tree):
         double = add(double, mul(inertia, mul(rate, rate)))
     return mul(HALF, double)

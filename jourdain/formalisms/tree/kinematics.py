@@ -13,6 +13,7 @@ from ...model.bodies import Body, Frame
 from ...model.topology import Topology
 from ...symbolic.expr import ONE, TWO, ZERO, Expr
 from ...symbolic.vectors import IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
+from ..modal_inertia import deformed_moments
 from .links import STILL, Freedom, Link, LinkMotion, Map
 from .rods import rods_with_mass
 from .tree import Placement, Tree
@@ -251,8 +252,9 @@ def centre_of_mass(kinematics: Kinematics) -> tuple[Expr, Vector]:
         if body.mass is ZERO:
             continue
         p, R = kinematics.position(body), kinematics.rotation(body)
-        mass = mass + body.mass
-        moment = moment + p * body.mass + _apply(R, body.moment)
+        m, s, _ = deformed_moments(body)
+        mass = mass + m
+        moment = moment + p * m + _apply(R, s)
     for rod in rods_with_mass(tree.model):
         assert rod.inertia is not None
         a, b = rod.inertia.weights

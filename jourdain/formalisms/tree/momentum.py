@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Literal
 
 from ...errors import InputError, ModelError
+from ...model.flexible import FlexibleBody
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, div
 from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
+from ..modal_inertia import ModalInertia, deformed_moments
 from .composite_body import composite_inertias
 from .kinematics import GROUND, Kinematics, centre_of_mass
 from .links import Link
@@ -41,10 +43,14 @@ def momentum(kinematics: Kinematics) -> tuple[Vector, Vector]:
             continue
         R, r = kinematics.rotation(body), kinematics.position(body)
         v, omega = kinematics.velocity(body), kinematics.angular_velocity(body)
-        s = R @ body.moment
-        p = v * body.mass + omega.cross(s)
+        mass, moment, inertia = deformed_moments(body)
+        s = R @ moment
+        p, h = v * mass + omega.cross(s), s.cross(v) + R @ (inertia @ (R.T @ omega))
+        if isinstance(body, FlexibleBody):
+            inner_p, inner_h = ModalInertia(body).inner_momentum
+            p, h = p + R @ inner_p, h + R @ inner_h
         linear = linear + p
-        angular = angular + r.cross(p) + s.cross(v) + R @ (body.inertia @ (R.T @ omega))
+        angular = angular + r.cross(p) + h
     for rod in rods_with_mass(kinematics.tree.model):
         assert rod.inertia is not None
         va, vb = kinematics.velocity(rod.a), kinematics.velocity(rod.b)
@@ -139,8 +145,9 @@ def centroidal_inertia(kinematics: Kinematics) -> Inertia:
     total = NO_INERTIA
     for body in kinematics.tree.model.bodies.values():
         R, r = kinematics.rotation(body), kinematics.position(body)
-        inertia = body.inertia if R is IDENTITY else MatrixTurn(R).out_inertia(body.inertia)
-        total = total + inertia + steiner((R @ body.moment) * 2.0 + r * body.mass, r)
+        mass, moment, inertia = deformed_moments(body)
+        inertia = inertia if R is IDENTITY else MatrixTurn(R).out_inertia(inertia)
+        total = total + inertia + steiner((R @ moment) * 2.0 + r * mass, r)
     for rod in rods_with_mass(kinematics.tree.model):
         assert rod.inertia is not None
         a, b = kinematics.position(rod.a), kinematics.position(rod.b)

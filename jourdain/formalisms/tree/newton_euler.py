@@ -57,8 +57,8 @@ def link_wrenches(
 
 def inverse_dynamics(tree: Tree, external: Mapping[int, Wrench] | None = None, acceleration: bool = True) -> list[Expr]:
     """φ(q, v, a) = M a + c: generalised forces for given accelerations (or c alone)."""
-    wrenches = link_wrenches(tree, link_motions(tree, acceleration=acceleration), external, -tree.model.gravity)
-    forces = joint_forces(tree, wrenches)
+    motions = link_motions(tree, acceleration=acceleration)
+    forces = joint_forces(tree, motions, link_wrenches(tree, motions, external, -tree.model.gravity))
     if acceleration:
         a = tree.a
         for i, inertia in reflected_inertias(tree).items():
@@ -66,11 +66,13 @@ def inverse_dynamics(tree: Tree, external: Mapping[int, Wrench] | None = None, a
     return forces
 
 
-def joint_forces(tree: Tree, wrenches: Sequence[Wrench]) -> list[Expr]:
-    """Sᵀ{F; N} of the wrenches that the links' joints transmit."""
+def joint_forces(tree: Tree, motions: Sequence[LinkMotion], wrenches: Sequence[Wrench]) -> list[Expr]:
+    """Sᵀ{F; N} of the wrenches that the links' joints transmit, and what the deformation of flexible bodies asks for."""
     forces = [ZERO] * tree.nv
     for link in tree.links:
         link.add_forces(forces, *wrenches[link.index])
+    for link in tree.flexible.values():
+        link.add_inner_forces(forces, motions[link.index])
     return forces
 
 

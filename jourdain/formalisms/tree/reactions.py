@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from ...errors import InputError
 from ...model.bodies import Body, Frame
+from ...model.flexible import FlexibleBody
 from ...model.model import Model
 from ...model.topology import Branch
 from ...model.values import vector
@@ -104,12 +105,13 @@ def _transmitted(
             totals[name] = (totals[name][0] - f, totals[name][1] - n)
     found = []
     for branch in reversed(tree.model.topology.branches):
-        far = near = totals[branch.body.name]
-        for link in _crossed(tree, branch):
-            near = link.inwards(*near)
+        first, last = tree.sides[branch.joint.name]
+        far = _inwards(tree.between(tree.places[branch.body.name].link, last), totals[branch.body.name])
+        near = _inwards(_crossed(tree, branch), far)
         before = _inner_body(branch).name
         if before in totals:
-            totals[before] = (totals[before][0] + near[0], totals[before][1] + near[1])
+            f, n = _to_body(tree, before, first, near)
+            totals[before] = (totals[before][0] + f, totals[before][1] + n)
         found.append((branch, (far, near)))
     return found
 
@@ -138,9 +140,11 @@ def _body_wrenches(kinematics: Kinematics, external: Mapping[str, tuple[Any, Any
 
 
 def _on_link(kinematics: Kinematics, frame: Frame, force: Vector, torque: Vector, base: int = GROUND) -> Wrench:
-    """A force at a frame and a torque (base's axes) about the origin of the link (or ground) that carries it."""
+    """A force at a frame and a torque (base's axes) about the origin of the link (or ground) that carries the frame's body."""
     link, f, n = kinematics.wrench_on_link(frame, force, torque, base)
-    return (f, n) if link >= 0 else (f, n + kinematics.place(frame).position.cross(f))
+    if link < 0:
+        return f, n + kinematics.place(frame).position.cross(f)
+    return _to_body(kinematics.tree, frame.body.name, link, (f, n))
 
 
 class _LoadsByBody(Equations):
@@ -167,6 +171,8 @@ def body_loads(model: Model) -> dict[str, Wrench]:
 def _inertial_wrench(tree: Tree, body: Body, motion: LinkMotion) -> Wrench:
     """Newton–Euler of one body: F = m a + U s, N = I ω̇ + ω × Iω + s × a in its axes, then about the link's origin."""
     place = expressed_place(tree, body.origin)
+    if isinstance(body, FlexibleBody):
+        return tree.links[place.link].inertial_wrench(motion)
     R, p = place.rotation, place.position
     inside = R.T
     own = LinkMotion(inside @ motion.omega, inside @ motion.omega_dot, inside @ (motion.acceleration + motion.at(p)))
@@ -190,12 +196,31 @@ def _inner_body(branch: Branch) -> Body:
 
 def _crossed(tree: Tree, branch: Branch) -> list[Link]:
     """Links of a joint from the far side to the near side (none for a fixed joint)."""
-    index, stop = tree.places[branch.body.name].link, tree.places[_inner_body(branch).name].link
-    links = []
-    while index != stop:
-        links.append(tree.links[index])
-        index = tree.links[index].parent
-    return links
+    first, last = tree.sides[branch.joint.name]
+    return tree.between(last, first)
+
+
+def _inwards(links: list[Link], wrench: Wrench) -> Wrench:
+    for link in links:
+        wrench = link.inwards(*wrench)
+    return wrench
+
+
+def _to_body(tree: Tree, body: str, link: int, wrench: Wrench) -> Wrench:
+    """A wrench at a link that carries a frame of a body, about the origin of the body's own link: the two differ where a body bends."""
+    own = tree.places[body].link
+    if link < own:  # the node by which a flexible body hangs
+        return _outwards(tree.between(own, link), wrench)
+    return _inwards(tree.between(link, own), wrench)
+
+
+def _outwards(links: list[Link], wrench: Wrench) -> Wrench:
+    """The same wrench about the origin of the outermost of the links."""
+    force, moment = wrench
+    for link in reversed(links):
+        force, moment = link.into(force), link.into(moment - link.d.cross(force))
+        moment = moment - link.slide.cross(force)
+    return force, moment
 
 
 # --- point, sign and axes ----------------------------------------------------------------------------------------

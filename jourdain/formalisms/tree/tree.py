@@ -14,12 +14,13 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model.bodies import Body, Frame
+from ...model.flexible import FlexibleBody
 from ...model.joints import Coordinate, Motion
 from ...model.model import Model
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import ONE, ZERO, Expr, add, neg, sub
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Turn, Vector, steiner, turn_of
-from .links import SORTS, Link
+from .links import SORTS, AxisLink, FlexibleLink, Link, Rotation, Translation
 from .rods import Coupling, take_up_rods
 
 
@@ -53,11 +54,20 @@ class Tree:
         self._velocities = 0
         self._registered: set[int] = set()
         self._share = share
+        #: floating frames by body
+        self.flexible: dict[str, FlexibleLink] = {}
+        #: nodes of flexible bodies, by body and node
+        self._nodes: dict[tuple[str, str], Placement] = {}
+        #: for each joint of the tree the link on which it begins and the last of its own
+        self.sides: dict[str, tuple[int, int]] = {}
         topology = model.topology
         self.cuts = topology.cuts
         for branch in topology.branches:
             for c in branch.joint.coordinates:
                 self._register(c)
+            if isinstance(branch.body, FlexibleBody):
+                for c in branch.body.modes:
+                    self._register(c)
             self._attach(branch.joint.parent, branch.joint.child, branch.joint.motions, branch.body, branch.reverse, branch.joint.name)
         for joint in topology.cuts:
             for c in joint.coordinates:
@@ -116,18 +126,63 @@ class Tree:
                     f"joint '{name}' is reached from its child '{a.body.name}'; declare it from '{a.body.name}' to '{b.body.name}'"
                 )
             motions = [Motion(m.kind, m.axis, m.coordinate, neg(m.ratio), neg(m.offset)) for m in reversed(motions)]
-        place = self.places[a.body.name]
-        link, R, p = place.link, _times(place.rotation, a.rotation), place.position + _turned(place.rotation, a.position)
+        place = self.place(a)
+        first, link, R, p = place.link, place.link, place.rotation, place.position
         for motion in motions:
             aligned, k, sign = _align(motion.axis)
             turn = self._turn(_times(R, aligned)) if aligned is not None else self._turn(R)
             link = self._add_link(name, link, turn, p, motion, k, sign)
             R, p = (IDENTITY, NULL) if aligned is None else (aligned.T, NULL)
+        self.sides[name] = (first, link)
         R = _times(R, b.rotation.T)
+        if isinstance(body, FlexibleBody):
+            self._attach_flexible(body, b, link, R, p)
+            return
         p = p - _turned(R, b.position)
         self.places[body.name] = Placement(link, p, R)
         if link >= 0:
             self._add_inertia(self.links[link], body, p, R)
+
+    def _attach_flexible(self, body: FlexibleBody, b: Frame, link: int, R: Matrix, p: Vector) -> None:
+        """The floating frame of a body that hangs by one of its frames (its axes turned by R, b's origin at p of a link), and its nodes."""
+        origin = b.position
+        if b.node is not None:
+            node = body.frames[b.node]
+            p = p - _turned(R, b.position - node.position)
+            self._nodes[body.name, b.node] = Placement(link, p, R)
+            link, R, p = self._deform(body, b.node, link, R, p, inverse=True)
+            origin = node.position
+        frame = FlexibleLink(len(self.links), body.name, link, 0, self._turn(R), p - _turned(R, origin))
+        frame.take(body, self._velocity_index[id(body.modes[0])])
+        frame.transmission = (ONE, ZERO)
+        self.links.append(frame)
+        self.flexible[body.name] = frame
+        self.places[body.name] = Placement(frame.index, NULL, IDENTITY)
+        for name in body.used_nodes:
+            if (body.name, name) not in self._nodes:
+                end, turn, at = self._deform(body, name, frame.index, IDENTITY, body.frames[name].position)
+                self._nodes[body.name, name] = Placement(end, at, turn)
+
+    def _deform(self, body: FlexibleBody, node: str, link: int, R: Matrix, p: Vector, inverse: bool = False) -> tuple[int, Matrix, Vector]:
+        """Links without mass for the displacement of a node by the modes and its turns about x, y, z (or back), begun at a place of a link.
+
+        Small turns are taken as Cardan angles, which differ from other choices in the second order that a linear theory neglects; rates
+        and accelerations are those of these angles exactly, so that no energy is lost.
+        """
+        shift, turn = body.deformation(node)
+        steps: list[tuple[type[AxisLink], int, Expr]] = [(Translation, k, x) for k, x in enumerate(shift)]
+        steps += [(Rotation, k, x) for k, x in enumerate(turn)]
+        if inverse:
+            steps = [(sort, k, neg(x)) for sort, k, x in reversed(steps)]
+        q, v, a = ([getattr(c, part)[0] for c in body.modes] for part in "qva")
+        for sort, k, displacement in steps:
+            if displacement is ZERO:
+                continue
+            this = sort(len(self.links), f"{body.name}.{node}", link, k, self._turn(R), p)
+            this.follow(displacement, q, v, a, self._velocity_index[id(body.modes[0])])
+            self.links.append(this)
+            link, R, p = this.index, IDENTITY, NULL
+        return link, R, p
 
     def _turn(self, R: Matrix) -> Turn | None:
         return None if R is IDENTITY else turn_of(R)
@@ -190,8 +245,25 @@ class Tree:
 
     def place(self, frame: Frame) -> Placement:
         """A frame on its link, in the link's own axes."""
+        if frame.node is not None:
+            node = self._nodes[frame.body.name, frame.node]
+            offset = frame.position - frame.body.frames[frame.node].position
+            return Placement(node.link, node.position + _turned(node.rotation, offset), _times(node.rotation, frame.rotation))
         body = self.places[frame.body.name]
         return Placement(body.link, body.position + _turned(body.rotation, frame.position), _times(body.rotation, frame.rotation))
+
+    @property
+    def coupled(self) -> bool:
+        """Whether there is inertia that is not a link's own: rods between links, modes of bodies."""
+        return bool(self.couplings or self.flexible)
+
+    def between(self, outer: int, inner: int) -> list[Link]:
+        """Links from an outer one inwards, up to an inner one that is not included."""
+        links = []
+        while outer != inner:
+            links.append(self.links[outer])
+            outer = self.links[outer].parent
+        return links
 
     def ancestors(self, index: int) -> list[int]:
         """The link and all links before it, outermost first."""

@@ -102,7 +102,7 @@ class TreeSystem(System):
 
     def set_parameters(self, **changes: Any) -> None:
         """Changes parameter values; nothing is compiled again."""
-        values = self.model.parameter_set.values(self.parameters | changes)
+        values = self.model.parameter_set.values(changes, self._parameters)
         self.equations_of_motion.check_parameters(values)
         self._take(values)
 

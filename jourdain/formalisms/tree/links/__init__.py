@@ -2,6 +2,7 @@
 
 from .axis_link import AxisLink
 from .ball import Ball
+from .flexible import FlexibleLink, FlexibleMotion
 from .freedom import AxisFreedom, Freedom, Map
 from .link import Link
 from .motion import STILL, Field, LinkMotion, MassMoments, Relative, Wrench, inertial_moment
@@ -12,6 +13,6 @@ from .translation import Translation, TranslationFreedom
 SORTS: dict[str, type[Link]] = {sort.letter: sort for sort in (Rotation, Translation, Ball)}
 
 __all__ = [
-    "SORTS", "STILL", "AxisFreedom", "AxisLink", "Ball", "Field", "Freedom", "Link", "LinkMotion", "Map", "MassMoments", "Relative", "Rotation", "RotationFreedom",
+    "SORTS", "STILL", "AxisFreedom", "AxisLink", "Ball", "Field", "FlexibleLink", "FlexibleMotion", "Freedom", "Link", "LinkMotion", "Map", "MassMoments", "Relative", "Rotation", "RotationFreedom",
     "Translation", "TranslationFreedom", "Wrench", "inertial_moment",
 ]  # fmt: skip

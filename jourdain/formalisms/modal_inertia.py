@@ -1,0 +1,125 @@
+"""Inertia of a flexible body in its floating frame, as a function of the modal amplitudes e.
+
+With the velocity v of the frame's origin and its angular velocity ω, in the frame's axes, the kinetic energy is
+
+    T = ½ m v·v + v·(ω × s) + v·ṡ + ½ ω·J ω + ω·D ė + ½ ė·M ė
+
+with the first moment s(e), the inertia J(e) and the coupling D(e) as polynomials of second order in e (D of first).  Everything else follows
+from Hamel's equations F = Ṗ + ω × P, N = L̇ + ω × L + v × P and Lagrange's for e, so that energy and momenta are those of T whatever the
+numbers; what a linear theory leaves out are terms of the polynomials, never terms of the equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.bodies import Body
+from ..model.flexible import FlexibleBody
+from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, sub
+from ..symbolic.vectors import NO_INERTIA, NULL, Inertia, Vector
+
+
+class ModalInertia:
+    """The moments of one body at the amplitudes e with the rates ė."""
+
+    def __init__(self, body: FlexibleBody) -> None:
+        data = body.data
+        self.data = data
+        self.e = [c.q[0] for c in body.modes]
+        self.rates = [c.v[0] for c in body.modes]
+        self.mass = data.mass
+        #: ∂s/∂e_i, ∂J/∂e_i and the columns D_i
+        self.s_by = [first + _sum(row, self.e) for first, row in zip(data.s1, data.s2, strict=True)]
+        self.J_by = [_add_inertias([first, *_scaled_row(data.J2, i, self.e)]) for i, first in enumerate(data.J1)]
+        self.D = [first + _sum([data.D1[j][i] for j in range(len(self.e))], self.e) for i, first in enumerate(data.D0)]
+        # a polynomial of second order is its constant, with half of each slope's constant and half of the slope
+        halves = [mul(HALF, e) for e in self.e]
+        self.s = data.s0 + _sum([a + b for a, b in zip(data.s1, self.s_by, strict=True)], halves)
+        self.J = _add_inertias([data.J0, *(_times(a + b, e) for a, b, e in zip(data.J1, self.J_by, halves, strict=True))])
+        self.s_rate = _sum(self.s_by, self.rates)
+
+    # -- momenta and energy ---------------------------------------------------------------------------------------
+
+    @property
+    def inner_momentum(self) -> tuple[Vector, Vector]:
+        """ṡ and D ė: the momentum and the angular momentum about the frame's origin of the deformation alone."""
+        return self.s_rate, _sum(self.D, self.rates)
+
+    def double_energy(self, v: Vector, omega: Vector) -> Expr:
+        """Twice the part of T with rates of the amplitudes: 2 v·ṡ + 2 ω·D ė + ė·M ė."""
+        p, h = self.inner_momentum
+        inner = _sum_products([self._row(i, self.rates) for i in range(len(self.e))], self.rates)
+        return add(mul(TWO, add(v.dot(p), omega.dot(h))), inner)
+
+    # -- forces ---------------------------------------------------------------------------------------------------
+
+    def wrench(self, omega: Vector, rates2: Sequence[Expr]) -> tuple[Vector, Vector]:
+        """What the deformation asks for beyond F = m a + U s, N = J ω̇ + ω × J ω + s × a: s̈ + 2ω × ṡ and D ë + Ḋ ė + J̇ ω + ω × D ė."""
+        n = range(len(self.e))
+        force = _sum(self.s_by, rates2) + _sum([_sum(self.data.s2[i], self.rates) for i in n], self.rates)
+        force = force + omega.cross(self.s_rate) * TWO
+        J_rate = _add_inertias([_times(J, rate) for J, rate in zip(self.J_by, self.rates, strict=True)])
+        moment = _sum(self.D, rates2) + _sum([_sum(self.data.D1[j], self.rates) for j in n], self.rates)
+        return force, moment + J_rate @ omega + omega.cross(_sum(self.D, self.rates))
+
+    def forces(self, omega: Vector, omega_dot: Vector, acceleration: Vector, rates2: Sequence[Expr]) -> list[Expr]:
+        """Rows of the amplitudes: s_i·a + D_i·ω̇ + M ë + Σ ė_j ω·(∂_j D_i − ∂_i D_j) − ½ ω·(∂_i J) ω."""
+        found = []
+        D1 = self.data.D1
+        for i in range(len(self.e)):
+            turning = _sum([D1[j][i] - D1[i][j] for j in range(len(self.e))], self.rates)
+            row = add(self.s_by[i].dot(acceleration), self.D[i].dot(omega_dot))
+            row = add(row, add(self._row(i, rates2), omega.dot(turning)))
+            found.append(sub(row, mul(HALF, _quadratic(self.J_by[i], omega))))
+        return found
+
+    def _row(self, i: int, x: Sequence[Expr]) -> Expr:
+        return _sum_products(self.data.M[i], x)
+
+
+def deformed_moments(body: Body) -> tuple[Expr, Vector, Inertia]:
+    """Mass, first moment and inertia of a body about its origin, as it stands deformed."""
+    if not isinstance(body, FlexibleBody):
+        return body.mass, body.moment, body.inertia
+    modal = ModalInertia(body)
+    return modal.mass, modal.s, modal.J
+
+
+def _sum(vectors: Sequence[Vector], factors: Sequence[Expr]) -> Vector:
+    total = NULL
+    for v, k in zip(vectors, factors, strict=True):
+        if not v.is_zero and k is not ZERO:
+            total = total + v * k
+    return total
+
+
+def _sum_products(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    total = ZERO
+    for x, y in zip(a, b, strict=True):
+        total = add(total, mul(x, y))
+    return total
+
+
+def _times(I: Inertia, k: Expr) -> Inertia:
+    return Inertia(*(mul(x, k) for x in I.entries))
+
+
+def _add_inertias(parts: Sequence[Inertia]) -> Inertia:
+    total = NO_INERTIA
+    for I in parts:
+        total = total + I
+    return total
+
+
+def _scaled_row(J2: Sequence[Sequence[Inertia]], i: int, e: Sequence[Expr]) -> list[Inertia]:
+    return [_times(I, x) for I, x in zip(J2[i], e, strict=True) if not I.is_zero]
+
+
+def _quadratic(I: Inertia, w: Vector) -> Expr:
+    """ω·I ω with the products of rates shared by all I."""
+    x, y, z = w
+    total = add(add(mul(I.xx, mul(x, x)), mul(I.yy, mul(y, y))), mul(I.zz, mul(z, z)))
+    return add(total, mul(TWO, add(add(mul(I.xy, mul(x, y)), mul(I.xz, mul(x, z))), mul(I.yz, mul(y, z)))))
+
+
+__all__ = ["ModalInertia", "deformed_moments"]

@@ -1,0 +1,234 @@
+"""Bodies that bend: a rigid motion of a floating frame with small deformations by modes.
+
+A flexible body refers to a reduced structure (:mod:`jourdain.structures`), whose numbers become *data* of the compiled functions: symbols
+that behave as parameters do, but are not listed with them.  Two bodies with as many modes and the same pattern of zeros share their
+machine code, and another structure is put in without compiling again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, ModelError
+from ..symbolic.expr import HALF, ZERO, Expr, add, mul, neg
+from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector
+from .bodies import Body, Frame
+from .joints import Coordinate, scalar_coordinate
+from .load_sorts import Load
+from .parameters import Parameters
+
+if TYPE_CHECKING:
+    from ..structures import ReducedStructure
+    from .include import Copy
+    from .model import Model
+
+#: Numbers below this share of the largest of their kind are zeros of the structure, not data.
+NEGLIGIBLE = 1e-13
+
+
+@dataclass(frozen=True)
+class ModalData:
+    """The numbers of a reduced structure as symbols; see :class:`jourdain.structures.ReducedStructure` for their meaning."""
+
+    mass: Expr
+    s0: Vector
+    s1: list[Vector]
+    s2: list[list[Vector]]
+    J0: Inertia
+    J1: list[Inertia]
+    J2: list[list[Inertia]]
+    D0: list[Vector]
+    D1: list[list[Vector]]
+    M: list[list[Expr]]
+    K: list[list[Expr]]
+    C: list[list[Expr]]
+
+
+class FlexibleBody(Body):
+    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
+
+    def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
+        super().__init__(model, name)
+        self.part = part
+        self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
+        self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
+        self.data = _data(model.parameter_set, name, part)
+        self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
+
+    def node(self, name: str | int) -> Frame:
+        """A frame that moves with an interface or node of the structure."""
+        point = self.part.point(name)
+        if point.name not in self._nodes:
+            table = self.model.parameter_set
+            amplitudes = [c.q[0] for c in self.modes]
+            shift, turn = (
+                [_product(row, amplitudes) for row in _symbols(table, f"{self.name}.{point.name}.{what}", numbers)]
+                for what, numbers in (("shift", point.phi_t), ("turn", point.phi_r))
+            )
+            self._nodes[point.name] = (shift, turn)
+            frame = _node_frame(self, point)
+            frame.node = point.name
+            self.frames[point.name] = frame
+        return self.frames[point.name]
+
+    def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
+        """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
+        return self._nodes[node]
+
+    @property
+    def used_nodes(self) -> list[str]:
+        """Nodes that frames were asked for."""
+        return list(self._nodes)
+
+    def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
+        """The node at a place of the undeformed body; an error if there is none (use ``body.node(name)``)."""
+        return self.node(_node_at(self, (x, y, z))).at(rotation=rotation)
+
+    def frame(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Frame:
+        """A named frame at the node at a place of the undeformed body."""
+        base = self.at(*position)
+        new = super().frame(name, position, rotation)
+        new.node = base.node
+        return new
+
+
+class RigidPart(Body):
+    """The same part without its modes: nodes and names as those of the flexible body."""
+
+    def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
+        super().__init__(model, name)
+        self.part = part
+        self.add_mass(part.mass, np.asarray(part.s0) / part.mass, part.J0, about="origin")
+
+    def node(self, name: str | int) -> Frame:
+        """The frame of an interface or node of the structure."""
+        point = self.part.point(name)
+        return self.frames.setdefault(point.name, _node_frame(self, point))
+
+
+def _node_frame(body: Body, point: Any) -> Frame:
+    R = Matrix.of(point.rotation)
+    return Frame(body, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
+
+
+def _node_at(body: FlexibleBody, place: tuple[Any, Any, Any]) -> str | int:
+    try:
+        return body.part.point(tuple(float(x) for x in place)).name
+    except InputError as error:
+        raise ModelError(f"flexible body '{body.name}': {error}; joints and loads hold on to its nodes") from None
+
+
+def reduced(part: Any, frame: str | None, modes: int | None, damping: Any, what: str, options: dict[str, Any]) -> ReducedStructure:
+    """A reduced structure from what the user gives: itself, or a structure to be reduced by the options."""
+    from ..structures import ReducedStructure, Structure
+
+    if isinstance(part, ReducedStructure):
+        given = {"frame": frame, "modes": modes, **options}
+        wrong = [n for n, x in given.items() if x is not None]
+        if wrong:
+            raise ModelError(f"{what}: '{wrong[0]}' belongs to the reduction, which the part has already; give it to part.reduce(...)")
+        return part if damping is None else part.with_damping(damping)
+    if not isinstance(part, Structure):
+        raise ModelError(f"{what}: {part!r} is no structure; make one with jd.structures.beam(...), jd.structures.read(...) and the like")
+    if frame is not None:
+        options = {"frame": frame, **options}
+    return part.reduce(modes=modes, damping=damping, **options)
+
+
+def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> Body:
+    """The body of a reduced structure, flexible or rigid."""
+    return RigidPart(model, name, part) if rigid or not part.modes else FlexibleBody(model, name, part)
+
+
+@dataclass
+class Elasticity(Load):
+    """Stiffness and damping of a flexible body's modes: −K e − C ė."""
+
+    title = "elasticity of a body"
+    name: str
+    body: FlexibleBody
+    potential: Expr = ZERO
+    kind: str = "elasticity"
+
+    def __post_init__(self) -> None:
+        self.given: dict[str, Any] = {}
+        e = [c.q[0] for c in self.body.modes]
+        for i, row in enumerate(self.body.data.K):
+            self.potential = add(self.potential, mul(HALF, mul(e[i], _product(row, e))))
+
+    @property
+    def laws(self) -> tuple[Expr, ...]:
+        """A force for each mode."""
+        e, rates = ([getattr(c, x)[0] for c in self.body.modes] for x in "qv")
+        data = self.body.data
+        return tuple(neg(add(_product(k, e), _product(c, rates))) for k, c in zip(data.K, data.C, strict=True))
+
+    @property
+    def signature(self) -> tuple[Expr | Frame | Coordinate | str | None, ...]:
+        """Modes and laws."""
+        return *self.body.modes, *self.laws
+
+    def copied(self, copy: Copy, name: str) -> Load:
+        """Made anew with the body's copy."""
+        raise ModelError(f"flexible body '{self.body.name}': a model with flexible bodies cannot be included in another yet")
+
+
+def _product(row: list[Expr], x: list[Expr]) -> Expr:
+    total = ZERO
+    for a, b in zip(row, x, strict=True):
+        total = add(total, mul(a, b))
+    return total
+
+
+# --- numbers as data ---------------------------------------------------------------------------------------------
+
+
+def _symbols(table: Parameters, name: str, numbers: Any) -> Any:
+    """Symbols of the entries of an array that are not zero, nested as the array is."""
+    array = np.asarray(numbers, dtype=float)
+    negligible = NEGLIGIBLE * float(np.abs(array).max(initial=0.0))
+
+    def entry(index: tuple[int, ...]) -> Any:
+        if len(index) == array.ndim:
+            x = float(array[index])
+            label = f"[{','.join(str(i) for i in index)}]" if index else ""
+            return table.add_data(name + label, x) if abs(x) > negligible else ZERO
+        return [entry((*index, i)) for i in range(array.shape[len(index)])]
+
+    return entry(())
+
+
+def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
+    """Symbols of a symmetric matrix, one for each pair of entries."""
+    array = np.asarray(numbers, dtype=float)
+    upper = _symbols(table, name, np.triu(array))
+    return [[upper[min(i, j)][max(i, j)] for j in range(len(array))] for i in range(len(array))]
+
+
+def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
+    n = part.modes
+
+    def made(name: str, numbers: Any) -> Any:
+        return _symbols(table, f"{body}.{name}", numbers)
+
+    def inertias(name: str, tensors: Any) -> list[Inertia]:
+        entries = np.array([(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]) for J in tensors])
+        return [Inertia(*row) for row in made(name, entries)]
+
+    J1, J2, D1 = np.asarray(part.J1), np.asarray(part.J2), np.moveaxis(np.asarray(part.D1), 1, 2)
+    pairs = [(i, j) for i in range(n) for j in range(i, n)]
+    hessian = dict(zip(pairs, inertias("J2", [J2[i, j] + J2[j, i] for i, j in pairs]), strict=True))
+    s2 = np.zeros((n, n, 3))
+    return ModalData(
+        made("mass", part.mass), Vector(*made("s0", part.s0)), [Vector(*row) for row in made("s1", np.transpose(part.s1))],
+        [[Vector(*x) for x in row] for row in made("s2", s2)], inertias("J0", [np.asarray(part.J0)])[0],
+        inertias("J1", J1 + np.swapaxes(J1, 1, 2)), [[hessian[min(i, j), max(i, j)] for j in range(n)] for i in range(n)],
+        [Vector(*row) for row in made("D0", np.transpose(part.D0))], [[Vector(*x) for x in row] for row in made("D1", D1)],
+        _symmetric(table, f"{body}.M", part.M_ee), _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
+    )  # fmt: skip
+
+
+__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "flexible_body", "reduced"]
