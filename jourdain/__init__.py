@@ -39,7 +39,7 @@ from .symbolic import (  # fmt: skip
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from . import elements, library
+    from . import elements, library, structures
     from .analysis.compare import compare
     from .formalisms.principles import derive
     from .io import read_mbs, read_mjcf, read_urdf, write_mbs
@@ -94,7 +94,7 @@ _LATER = {
 
 _install_older_names()
 
-_MODULES = ("elements", "library")
+_MODULES = ("elements", "library", "structures")
 
 
 def __getattr__(name: str) -> object:
@@ -169,6 +169,7 @@ __all__ = [
     "step",
     "Stepper",
     "Store",
+    "structures",
     "symbol",
     "symbols",
     "System",

@@ -1,0 +1,170 @@
+"""A reduced structure: all that dynamics needs of an elastic body, as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg as sl
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from .dofs import Array, skew
+
+if TYPE_CHECKING:
+    from .structure import Structure
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point of the body that things are fastened to: place and axes undeformed, and how both follow the elastic coordinates.
+
+    In body components: position r0 + phi_t e, axes (I + (phi_r e)~) R0.
+    """
+
+    name: str
+    position: Array  #: r0 (3,)
+    rotation: Array  #: R0 (3, 3)
+    phi_t: Array  #: (3, m)
+    phi_r: Array  #: (3, m)
+    turns: bool  #: False for a node without rotations: its phi_r is zero and no joint may hold its orientation
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedStructure:
+    """An elastic body of m coordinates e in a floating frame, whatever the reduction and the frame; numbers only.
+
+    Undeformed, the body frame is the part's own coordinate system; deflections u = Φ e are seen from it and fulfil the frame's conditions.
+    With b = s + u and (v, ω) the velocity of the origin and the angular velocity, in body components, the kinetic energy is
+
+        T = ½ ∫ |v + ω × b + Φ ė|² dm (+ rotary inertia of sections) = ½ (v, ω, ė)ᵀ M(e) (v, ω, ė),
+
+               | m I      −c̃(e)     s1    |      c(e) = s0 + s1 e                               (first moment)
+        M(e) = | c̃(e)      J(e)     D(e)  |      J(e) = J0 + Σ e_i (J1_i + J1_iᵀ) + Σ e_i e_j J2_ij
+               | s1ᵀ      D(e)ᵀ     M_ee  |      D(e) = D0 + Σ e_j D1_j
+
+    exact in e for the displacement field of the elements (Shabana, *Dynamics of Multibody Systems*, ch. 5; Nikravesh (17), (18)).  Only the
+    turning of sections' rotary inertia with the deflection is left out: D and J keep its undeformed value.
+    """
+
+    name: str
+    frame: str
+    kind: str
+    names: list[str]  #: of the elastic coordinates, e.g. "mode1"
+    mass: float
+    s0: Array  #: (3,) first moment of mass about the origin
+    s1: Array  #: (3, m) its change with e, and the coupling of translation with ė
+    J0: Array  #: (3, 3) inertia about the origin
+    J1: Array  #: (m, 3, 3) ∫ s̃ᵀ φ̃_i dm
+    J2: Array  #: (m, m, 3, 3) ∫ φ̃_iᵀ φ̃_j dm
+    D0: Array  #: (3, m) coupling of rotation with ė
+    D1: Array  #: (m, 3, m) its change: ∫ φ_j × φ_k dm at [j, :, k]
+    M_ee: Array  #: (m, m)
+    stiffness: Array  #: (m, m)
+    damping: Array  #: (m, m)
+    points: dict[str, Point]
+    part: Structure = field(repr=False)
+    shapes: Array = field(repr=False)  #: Φ (n, m) in all degrees of freedom
+    conditions: Array = field(repr=False)  #: B of the frame, B Φ = 0
+
+    @property
+    def modes(self) -> int:
+        """Number m of elastic coordinates."""
+        return len(self.names)
+
+    @property
+    def frequencies(self) -> Array:
+        """Angular frequencies (rad/s) with the floating frame held; for mean axes those of the free body."""
+        if not self.modes:
+            return np.zeros(0)
+        return np.sqrt(np.maximum(sl.eigh(self.stiffness, self.M_ee, eigvals_only=True), 0.0))
+
+    @property
+    def free_frequencies(self) -> Array:
+        """Angular frequencies (rad/s) of the free body with these elastic coordinates, the same in every frame."""
+        if not self.modes:
+            return np.zeros(0)
+        mass = self.mass_matrix()
+        rigid = [0, 1, 5] if self.part.dofs.planar else range(6)
+        rr = mass[np.ix_(rigid, rigid)]
+        re = mass[np.ix_(rigid, range(6, 6 + self.modes))]
+        relieved = self.M_ee - re.T @ np.linalg.solve(rr, re)
+        return np.sqrt(np.maximum(sl.eigh(self.stiffness, 0.5 * (relieved + relieved.T), eigvals_only=True), 0.0))
+
+    def first_moment(self, e: ArrayLike) -> Array:
+        return self.s0 + self.s1 @ np.asarray(e, float)
+
+    def inertia(self, e: ArrayLike) -> Array:
+        """J(e) about the origin."""
+        e = np.asarray(e, float)
+        linear = np.einsum("i,iab->ab", e, self.J1)
+        return self.J0 + linear + linear.T + np.einsum("i,j,ijab->ab", e, e, self.J2)
+
+    def coupling(self, e: ArrayLike) -> Array:
+        """D(e)."""
+        return np.asarray(self.D0 + np.einsum("j,jak->ak", np.asarray(e, float), self.D1))
+
+    def mass_matrix(self, e: ArrayLike | None = None) -> Array:
+        """M(e), (6 + m, 6 + m), for velocities (v, ω, ė) in body components."""
+        e = np.zeros(self.modes) if e is None else np.asarray(e, float)
+        c, D = skew(self.first_moment(e)), self.coupling(e)
+        return np.block([[self.mass * np.eye(3), -c, self.s1], [c, self.inertia(e), D], [self.s1.T, D.T, self.M_ee]])
+
+    def displacement(self, e: ArrayLike) -> Array:
+        """Deflections of all degrees of freedom, Φ e."""
+        return np.asarray(self.shapes @ np.asarray(e, float))
+
+    def node_positions(self, e: ArrayLike) -> Array:
+        """Positions of all nodes in the body frame, (n, 3)."""
+        u = self.displacement(e)
+        moved = self.part.nodes.copy()
+        dofs = self.part.dofs
+        moves = dofs.components < 3
+        moved[dofs.nodes[moves], dofs.components[moves]] += u[moves]
+        return moved
+
+    def point(self, which: Any) -> Point:
+        """A point by its name, or the number or position of any node."""
+        if isinstance(which, str) and which in self.points:
+            return self.points[which]
+        return point_of(self.part, which, self.shapes)
+
+    def with_damping(self, damping: float | ArrayLike | Mapping[str, float] | None) -> ReducedStructure:
+        """The same body with other damping; see :func:`modal_damping`."""
+        from dataclasses import replace
+
+        return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes))
+
+
+def point_of(part: Structure, which: Any, shapes: Array) -> Point:
+    from .points import motion_of
+
+    motion = motion_of(part, which)
+    phi = np.asarray(motion.operator @ shapes)
+    return Point(motion.name, motion.position, motion.rotation, phi[:3], phi[3:], motion.turns)
+
+
+def modal_damping(stiffness: Array, mass: Array, damping: Any, part: Structure, shapes: Array) -> Array:
+    """The damping matrix of elastic coordinates.
+
+    A number or one a mode: ratios ζ of the natural modes with the frame held, C = M Y diag(2 ζ ω) Yᵀ M.  {"mass": α, "stiffness": β}:
+    Rayleigh's α M + β K.  None: the structure's own matrix, or none.
+    """
+    m = len(stiffness)
+    if damping is None:
+        return np.zeros((m, m)) if part.damping is None else np.asarray(shapes.T @ (part.damping @ shapes))
+    if isinstance(damping, Mapping):
+        unknown = set(damping) - {"mass", "stiffness"}
+        if unknown:
+            raise InputError(f"{part.name}: damping has '{sorted(unknown)[0]}'; Rayleigh's damping takes 'mass' and 'stiffness'")
+        return damping.get("mass", 0.0) * mass + damping.get("stiffness", 0.0) * stiffness
+    ratios = np.asarray(damping, float)
+    if ratios.shape not in ((), (m,)) or (ratios < 0).any() or not np.isfinite(ratios).all():
+        raise InputError(f"{part.name}: damping = {damping!r} must be a ratio that is not negative, or {m} of them, one a mode")
+    if not m:
+        return np.zeros((0, 0))
+    square, Y = sl.eigh(stiffness, mass)
+    MY = mass @ Y
+    return (MY * (2.0 * ratios * np.sqrt(np.maximum(square, 0.0)))) @ MY.T

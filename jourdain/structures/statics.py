@@ -1,0 +1,150 @@
+"""Static answers of a structure that is held by linear conditions: one factor, many loads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .dofs import Array
+
+#: A pivot smaller than this share of the largest entry of its row belongs to a motion that costs no energy.
+SINGULAR = 1e-13
+
+
+class Held:
+    """K u = f with conditions B u = g: rows of K are left out where B picks single degrees of freedom, else multipliers join.
+
+    `B` (c, n) has independent rows that hold all motions without strain.
+    """
+
+    def __init__(self, K: sp.csc_array, B: Array | sp.sparray, name: str = "structure", label: Any = str) -> None:
+        self.K, self.size, self.name, self.label = K, K.shape[0], name, label
+        self.B = sp.csr_array(B)
+        picked = picked_rows(self.B)
+        if picked is not None:
+            self.rows: NDArray[np.int64] | None = picked
+            self.free = np.setdiff1d(np.arange(self.size), picked)
+            self.factor = symmetric_factor(sp.csc_array(K[self.free][:, self.free]), self)
+        else:
+            self.rows, self.free = None, np.arange(self.size)
+            scale = float(np.abs(K.diagonal()).mean()) or 1.0
+            self.scale = scale / max(float(abs(self.B).max()), 1e-300)
+            border = self.scale * self.B
+            self.factor = general_factor(sp.csc_array(sp.block_array([[K, border.T], [border, None]])), self)
+
+    def solve(self, loads: Array) -> Array:
+        """Displacements under loads (n, …) with B u = 0."""
+        if self.rows is not None:
+            u = np.zeros_like(loads, dtype=float)
+            if len(self.free):
+                u[self.free] = self.factor.solve(np.ascontiguousarray(loads[self.free]))
+            return u
+        padded = np.concatenate([loads, np.zeros((self.B.shape[0], *loads.shape[1:]))])
+        return np.asarray(self.factor.solve(padded))[: self.size]
+
+    def prescribed(self, values: Array) -> Array:
+        """Displacements without loads for prescribed B u = values (c, …)."""
+        if self.rows is not None:
+            u = np.zeros((self.size, *values.shape[1:]))
+            u[self.rows] = values / self.B.data.reshape(-1, *([1] * (values.ndim - 1)))
+            if len(self.free):
+                u[self.free] = -self.factor.solve(np.ascontiguousarray((self.K @ u)[self.free]))
+            return u
+        padded = np.concatenate([np.zeros((self.size, *values.shape[1:])), self.scale * values])
+        return np.asarray(self.factor.solve(padded))[: self.size]
+
+    def refuse(self, row: int) -> InputError:
+        return InputError(
+            f"{self.name}: K lets {self.label(row)} move without any force (a loose node or a mechanism), so that shapes are not defined; "
+            "connect the node, or look at print(part)"
+        )
+
+
+def picked_rows(B: sp.csr_array) -> NDArray[np.int64] | None:
+    """The degrees of freedom that B picks one by one, or None if it combines some."""
+    B.eliminate_zeros()
+    if (np.diff(B.indptr) != 1).any() or len(np.unique(B.indices)) < B.shape[0]:
+        return None
+    return B.indices.astype(np.int64)
+
+
+class NoFactor:
+    """The factor of nothing."""
+
+    def solve(self, loads: Array) -> Array:
+        return loads
+
+
+def symmetric_factor(K: sp.csc_array, held: Held) -> Any:
+    """A factor of a positive definite matrix: symmetric ordering, pivots on the diagonal."""
+    if not K.shape[0]:
+        return NoFactor()
+    try:
+        factor = sla.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:
+        raise held.refuse(int(held.free[loosest(K)])) from None
+    pivots = np.abs(factor.U.diagonal())
+    own = np.abs(K.diagonal())[np.argsort(factor.perm_c)] if K.shape[0] else pivots
+    if (pivots <= SINGULAR * own).any():
+        raise held.refuse(int(held.free[loosest(K)]))
+    return factor
+
+
+def general_factor(K: sp.csc_array, held: Held) -> Any:
+    try:
+        factor = sla.splu(K)
+    except RuntimeError:
+        raise held.refuse(loosest(held.K)) from None
+    return factor
+
+
+def loosest(K: sp.csc_array) -> int:
+    """The degree of freedom that moves most in the softest motion, by an inverse iteration with a small shift."""
+    shift = 1e-10 * float(np.abs(K.diagonal()).max() or 1.0)
+    factor = sla.splu(sp.csc_array(K + shift * sp.eye_array(K.shape[0])))
+    motion = np.random.default_rng(1).standard_normal(K.shape[0])
+    for _ in range(3):
+        motion = factor.solve(motion)
+        motion /= np.abs(motion).max()
+    return int(np.argmax(np.abs(motion)))
+
+
+def isostatic(R: Array) -> NDArray[np.int64]:
+    """As many degrees of freedom as there are rigid motions R (n, r), such that holding them holds the body and strains nothing."""
+    scaled = R / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
+    _, _, order = sl.qr(scaled.T, pivoting=True, mode="economic")
+    return np.sort(order[: R.shape[1]]).astype(np.int64)
+
+
+def selection(rows: NDArray[np.int64], size: int) -> sp.csr_array:
+    """The matrix that picks the given rows."""
+    return sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), size))
+
+
+class Relieved:
+    """Flexibility of a free body by inertia relief: loads are balanced by its own inertia, and its rigid motions are taken out.
+
+    u = P G Pᵀ f with P = I − R (Rᵀ M R)⁻¹ Rᵀ M, whatever six degrees of freedom G holds (Craig 1981, ch. 19).
+    """
+
+    def __init__(self, K: sp.csc_array, M: sp.csc_array, R: Array, name: str = "structure", label: Any = str) -> None:
+        self.R, self.MR = R, np.asarray(M @ R)
+        self.inertia = sl.cho_factor(R.T @ self.MR)
+        self.held = Held(K, selection(isostatic(R), K.shape[0]), name, label)
+
+    def balanced(self, loads: Array) -> Array:
+        """Pᵀ f: the loads with the inertia forces that they cause."""
+        return loads - self.MR @ sl.cho_solve(self.inertia, self.R.T @ loads)
+
+    def elastic(self, u: Array) -> Array:
+        """P u: the displacement seen from mean axes."""
+        return u - self.R @ sl.cho_solve(self.inertia, self.MR.T @ u)
+
+    def solve(self, loads: Array) -> Array:
+        return self.elastic(self.held.solve(self.balanced(loads)))

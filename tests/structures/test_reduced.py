@@ -1,0 +1,113 @@
+"""The record of a reduced structure: its mass matrix against quadrature, frames against each other, points against shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import jourdain as jd
+from jourdain.structures.dofs import skew
+
+STEEL = jd.structures.STEEL
+
+
+def ell():
+    """An L-shaped frame with a skew leg, so that nothing is symmetric."""
+    nodes = np.array([(0, 0, 0), (0.3, 0, 0), (0.6, 0, 0), (0.6, 0.2, 0.1), (0.6, 0.4, 0.3)], float)
+    part = jd.structures.framework(
+        nodes, [(0, 1), (1, 2), (2, 3), (3, 4)], jd.structures.rectangle(0.02, 0.03), STEEL, theory="timoshenko", offset=(0, 0.01, 0)
+    )
+    part.names.update(start=0, end=4)
+    return part
+
+
+def quadrature(body, e):
+    """M(e) point by point: ∫ of [I, −b̃, φ] over the mass, and the rotary inertia undeformed."""
+    field = body.part.field
+    phi = field.sampled(body.shapes)
+    b = field.positions + phi @ e
+    L = np.concatenate([np.broadcast_to(np.eye(3), (len(b), 3, 3)), -skew(b), phi], axis=2)
+    M = np.einsum("pq,pia,qib->ab", field.weights.toarray(), L, L)
+    if field.remainder is not None:
+        W = np.hstack([body.part.rigid, body.shapes])
+        M += W.T @ (field.remainder @ W)
+    return M
+
+
+FRAMES = ["mean axes", "tangent", "pinned", "nodal-fixed", "principal axes"]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_mass_matrix_is_the_quadrature_at_random_states(frame: str) -> None:
+    body = ell().reduce(5, frame=frame)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        e = 0.05 * rng.standard_normal(5)
+        M = quadrature(body, e)
+        assert_allclose(body.mass_matrix(e), M, atol=1e-13 * abs(M).max())
+        assert np.linalg.eigvalsh(body.mass_matrix(e))[0] > 0
+
+
+@given(seed=st.integers(0, 1000), nodes=st.integers(4, 7), frame=st.sampled_from(FRAMES))
+@settings(max_examples=25, deadline=None)
+def test_random_frameworks(seed: int, nodes: int, frame: str) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((nodes, 3))
+    members = [(int(rng.integers(i)), i) for i in range(1, nodes)] + [(0, nodes - 1)]
+    part = jd.structures.framework(points, members, jd.structures.circle(0.05), STEEL, theory="rayleigh")
+    at = {"tangent": 0, "pinned": (0, 1), "nodal-fixed": (0, 1, 2)}.get(frame)
+    body = part.reduce(4, frame=frame, at=at, kind=None if frame in FRAMES[1:4] else "free-free")
+    e = 0.01 * rng.standard_normal(4)
+    assert_allclose(body.mass_matrix(e), quadrature(body, e), atol=1e-12 * abs(body.mass_matrix(e)).max())
+    assert np.abs(body.conditions @ body.shapes).max() < 1e-9 * np.abs(body.conditions).max()
+    assert np.linalg.eigvalsh(body.mass_matrix(e))[0] > 0
+
+
+def test_frames_of_one_span_have_the_same_free_frequencies() -> None:
+    part = ell()
+    found = [part.reduce(8, frame=f, kind="craig-bampton", interfaces=["start", "end"]).free_frequencies for f in FRAMES]
+    for other in found[1:]:
+        assert_allclose(other, found[0], rtol=1e-8)
+    assert (found[0][:4] >= part.frequencies(4) * (1 - 1e-10)).all()
+    assert_allclose(found[0][:4], part.frequencies(4), rtol=3e-3)
+
+
+def test_mean_axes_do_not_couple() -> None:
+    body = ell().reduce(6)
+    assert np.abs(body.s1).max() < 1e-12 * body.mass
+    assert np.abs(body.D0).max() < 1e-12 * body.mass
+    assert_allclose(body.frequencies, body.free_frequencies, rtol=1e-12)
+
+
+def test_craig_bampton_counts() -> None:
+    body = ell().craig_bampton(4, interfaces=["start", "end"])
+    assert body.modes == 6 * 2 - 6 + 4
+    assert (np.diff(body.frequencies) >= 0).all()
+
+
+def test_all_modes_of_a_reduction_are_the_structure() -> None:
+    part = ell()
+    body = part.reduce(24, normalise="mass")
+    assert_allclose(body.M_ee, np.eye(24), atol=1e-10)
+    assert_allclose(body.frequencies, part.frequencies(24), rtol=1e-9)
+
+
+def test_damping_ratios_rayleigh_and_own_matrix() -> None:
+    part = ell()
+    body = part.reduce(3, damping=0.02, normalise="mass")
+    assert_allclose(np.diag(body.damping), 2 * 0.02 * body.frequencies, rtol=1e-9)
+    rayleigh = body.with_damping({"mass": 3.0, "stiffness": 1e-5})
+    assert_allclose(rayleigh.damping, 3.0 * body.M_ee + 1e-5 * body.stiffness, rtol=1e-12)
+    own = jd.structures.Structure(part.nodes, part.M, part.K, damping=1e-5 * part.K).reduce(3, normalise="mass")
+    assert_allclose(own.damping, 1e-5 * own.stiffness, rtol=1e-8, atol=1e-6)
+
+
+def test_equal_frequencies_are_along_the_axes() -> None:
+    part = jd.structures.beam((0, 0, 0), (1, 0, 0), jd.structures.circle(0.02), STEEL, elements=6)
+    body = part.reduce(2)
+    end = body.points["end"].phi_t
+    assert np.abs(end[[2, 1], [0, 1]]).max() < 1e-8
+    assert np.abs(end[[1, 2], [0, 1]]).min() > 0.9
