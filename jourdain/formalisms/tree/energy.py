@@ -37,8 +37,8 @@ def kinetic_energy(kinematics: Kinematics) -> Expr:
         double = add(double, omega.dot(inertia @ omega))
         if isinstance(body, FlexibleBody):
             double = add(double, ModalInertia(body).double_energy(v, omega))
-    for inertia, rate in rotor_rates(kinematics.tree):
-        double = add(double, mul(inertia, mul(rate, rate)))
+    for rotor, rate in rotor_rates(kinematics.tree):
+        double = add(double, mul(rotor, mul(rate, rate)))
     return mul(HALF, double)
 
 
