@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 #: Numbers below this share of the largest of their kind are zeros of the structure, not data.
-NEGLIGIBLE = 1e-13
+NEGLIGIBLE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -183,28 +183,36 @@ def _product(row: list[Expr], x: list[Expr]) -> Expr:
     return total
 
 
+def refuse_flexible(model: Model, what: str, remedy: str) -> None:
+    """Raises an error where something is for rigid bodies only."""
+    for body in model.bodies.values():
+        if isinstance(body, FlexibleBody):
+            raise InputError(f"{what} knows rigid bodies only, but '{body.name}' of '{model.name}' is flexible; {remedy}")
+
+
 # --- numbers as data ---------------------------------------------------------------------------------------------
 
 
-def _symbols(table: Parameters, name: str, numbers: Any) -> Any:
+def _symbols(table: Parameters, name: str, numbers: Any, negligible: float = NEGLIGIBLE) -> Any:
     """Symbols of the entries of an array that are not zero, nested as the array is."""
     array = np.asarray(numbers, dtype=float)
-    negligible = NEGLIGIBLE * float(np.abs(array).max(initial=0.0))
+    least = negligible * float(np.abs(array).max(initial=0.0))
 
     def entry(index: tuple[int, ...]) -> Any:
         if len(index) == array.ndim:
             x = float(array[index])
             label = f"[{','.join(str(i) for i in index)}]" if index else ""
-            return table.add_data(name + label, x) if abs(x) > negligible else ZERO
+            return table.add_data(name + label, x) if abs(x) > least else ZERO
         return [entry((*index, i)) for i in range(array.shape[len(index)])]
 
     return entry(())
 
 
 def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
-    """Symbols of a symmetric matrix, one for each pair of entries."""
+    """Symbols of a positive semidefinite matrix, one for each pair of entries; zeros are judged by the diagonal."""
     array = np.asarray(numbers, dtype=float)
-    upper = _symbols(table, name, np.triu(array))
+    size = np.sqrt(np.maximum(np.diag(array), 0.0))
+    upper = _symbols(table, name, np.where(np.abs(array) > NEGLIGIBLE * np.outer(size, size), np.triu(array), 0.0), negligible=0.0)
     return [[upper[min(i, j)][max(i, j)] for j in range(len(array))] for i in range(len(array))]
 
 
@@ -231,4 +239,4 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
     )  # fmt: skip
 
 
-__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "flexible_body", "reduced"]
+__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]

@@ -13,6 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..model.flexible import refuse_flexible
 from .system import System
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ FORMULATIONS: dict[str, str] = {
 }
 
 
+#: Those of rigid bodies only.
+RIGID = ("natural", "directors")
+
+
 def formulate(model: Model | System, formulation: str = "recursive", **options: Any) -> System:
     """A model in a formulation by name; a compiled system may be given, with which the new one shares joint coordinates and parameters."""
     if formulation not in FORMULATIONS:
@@ -41,6 +46,9 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
             return model.reference
         _check_options(formulation, TreeSystem, options)
         return TreeSystem(model, **options)
+    if formulation in RIGID:
+        others = ", ".join(f for f in FORMULATIONS if f not in RIGID)
+        refuse_flexible(model.model if isinstance(model, System) else model, f"formulation '{formulation}'", f"use {others}, or rigid=True")
     module, name = FORMULATIONS[formulation].split(":")
     made = getattr(import_module(module), name)
     reference = model.reference if isinstance(model, System) else TreeSystem(model)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ...errors import ModelError
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
+from ...model.flexible import FlexibleBody
 from ...model.joints import Coordinate, Drive, Joint, Motion
 from ...model.model import Model
 from ...model.topology import Topology
@@ -24,9 +25,10 @@ from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, neg, sub, symbol
 from ...symbolic.functions import cos, sin
 from ...symbolic.graph import free_symbols
-from ...symbolic.vectors import IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
+from ...symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
 from ..equations import Equations, Row
 from ..loops.loop_closure import RelativePose, RowParts, closure_rows, cut_joint_closure, joint_rows, perpendiculars
+from ..modal_inertia import deformed_moments
 from ..tree.kinematics import GROUND
 from ..tree.links import Wrench
 
@@ -48,6 +50,9 @@ class BodyPose:
     def arm(self, frame: Frame) -> Vector:
         """From the reference point to a frame's origin, in world axes."""
         step = frame.position - self.reference
+        if frame.node is not None:
+            at, turn = node_motion(frame)
+            step = at.position + turn @ (frame.position - frame.body.frames[frame.node].position) - self.reference
         return NULL if step.is_zero else self.rotation @ step
 
 
@@ -104,6 +109,8 @@ class AbsoluteKinematics:
     def rotation(self, frame: Frame | Body, base: int = GROUND) -> Matrix:
         """Rotation: the frame's axes to the world's."""
         R = self.pose(frame).rotation
+        if isinstance(frame, Frame) and frame.node is not None:
+            R = R @ node_motion(frame)[1]
         if isinstance(frame, Body) or frame.rotation.is_identity:
             return R
         return frame.rotation if R is IDENTITY else R @ frame.rotation
@@ -116,11 +123,19 @@ class AbsoluteKinematics:
     def velocity(self, frame: Frame | Body, base: int = GROUND) -> Vector:
         """Velocity of the frame's origin."""
         pose = self.pose(frame)
-        return pose.velocity + pose.angular_velocity.cross(pose.arm(_frame(frame)))
+        v = pose.velocity + pose.angular_velocity.cross(pose.arm(_frame(frame)))
+        if isinstance(frame, Frame) and frame.node is not None:
+            at, turn = node_motion(frame)
+            offset = turn @ (frame.position - frame.body.frames[frame.node].position)
+            v = v + pose.rotation @ (at.velocity + at.angular_velocity.cross(offset))
+        return v
 
     def angular_velocity(self, frame: Frame | Body, base: int = GROUND) -> Vector:
         """Angular velocity."""
-        return self.pose(frame).angular_velocity
+        pose = self.pose(frame)
+        if isinstance(frame, Frame) and frame.node is not None:
+            return pose.angular_velocity + pose.rotation @ node_motion(frame)[0].angular_velocity
+        return pose.angular_velocity
 
     def acceleration(self, frame: Frame | Body, base: int = GROUND, acceleration: bool = True) -> Vector:
         """Acceleration of the origin; ``acceleration=False`` leaves out what depends on ẍ."""
@@ -146,6 +161,25 @@ def _frame(frame: Frame | Body) -> Frame:
     return frame if isinstance(frame, Frame) else frame.origin
 
 
+def node_motion(frame: Frame) -> tuple[BodyPose, Matrix]:
+    """Place and motion of a flexible body's node by its modes, seen from the floating frame, and the turn of its axes.
+
+    Turns are Cardan angles about x, y, z as in the tree (:meth:`~jourdain.formalisms.tree.tree.Tree.place`).
+    """
+    body = frame.body
+    assert isinstance(body, FlexibleBody) and frame.node is not None
+    shift, angles = body.deformation(frame.node)
+    flow = {c.q[0]: c.v[0] for c in body.modes}
+    velocity, rates = Vector(*jvp(shift, flow)), jvp(angles, flow)
+    R, omega = IDENTITY, NULL
+    for axis, angle, rate in zip(AXES, angles, rates, strict=True):
+        if angle is not ZERO:
+            omega = omega + (R @ axis) * rate
+            R = R @ axis_rotation(list(axis), angle)
+    place = body.frames[frame.node].position + Vector(*shift)
+    return BodyPose(place, R, velocity, omega), R
+
+
 class MixedCoordinates:
     """What :class:`Equations` asks of a tree: the coordinates, here those of bodies (x) and the joints' kept among them.
 
@@ -159,6 +193,7 @@ class MixedCoordinates:
         kept = _kept_coordinates(model)
         self.prescribed = _unique(c for j in model.joints.values() for c in j.coordinates if c.motion is not None)
         self.coordinates = [c for c in kept if c.motion is None]
+        self.coordinates += [c for b in model.bodies.values() if isinstance(b, FlexibleBody) for c in b.modes]
         x, xd, xdd = list(body_x), list(body_xd), [symbol(f"{s.name}_rate", "acceleration") for s in body_xd]
         self.body_count = len(x)
         self._velocity_index: dict[int, int] = {}
@@ -251,6 +286,7 @@ class AbsoluteEquations(Equations):
         self.p = model.parameter_set.symbols
         self.poses = dict(poses)
         self.internal = list(internal)
+        self._on_nodes: list[tuple[Frame, Vector, Vector]] = []
         self.kinematics: Any = AbsoluteKinematics(model, self.poses, {**self.flow, **dict(zip(self.v, self.a, strict=True))})  # type: ignore[assignment]
 
     @cached_property
@@ -277,6 +313,29 @@ class AbsoluteEquations(Equations):
             index = self.mixed._velocity_index[id(c)]
             forces[index] = add(forces[index], force)
 
+    def add_mode_force(self, c: Coordinate, force: Expr, forces: list[Expr]) -> None:
+        index = self.mixed._velocity_index[id(c)]
+        forces[index] = add(forces[index], force)
+
+    def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
+        """On the body; what a node of a flexible one passes on to the modes is kept for :attr:`generalised_forces`."""
+        super().add_wrench(frame, force, torque, base, wrenches)
+        if frame.node is not None:
+            self._on_nodes.append((frame, force, torque))
+
+    @cached_property
+    def _mode_forces(self) -> list[Expr]:
+        """Φₜᵀ f + Φᵣᵀ n of all wrenches at nodes, by the virtual power of the amplitudes."""
+        _ = self.wrenches
+        total = [ZERO] * len(self.v)
+        for frame, force, torque in self._on_nodes:
+            modes = [c.v[0] for c in frame.body.modes]  # type: ignore[attr-defined]
+            velocities = [*self.kinematics.velocity(frame), *self.kinematics.angular_velocity(frame)]
+            for (i, j), e in sparse_jacobian(velocities, modes).items():
+                index = self.mixed._velocity_index[id(frame.body.modes[j])]  # type: ignore[attr-defined]
+                total[index] = add(total[index], mul(e, (*force, *torque)[i]))
+        return total
+
     @cached_property
     def body_wrenches(self) -> dict[str, Wrench]:
         """Gravity and loads on each body: force and torque about the reference point of its pose, world axes."""
@@ -286,7 +345,7 @@ class AbsoluteEquations(Equations):
         for name, pose in self.poses.items():
             body = self.model.bodies[name]
             force, torque = found.get(name, (NULL, NULL))
-            lever = body.moment - pose.reference * body.mass
+            lever = deformed_moments(body)[1] - pose.reference * body.mass
             found[name] = (force + g * body.mass, torque if lever.is_zero else torque + (pose.rotation @ lever).cross(g))
         return found
 
@@ -298,7 +357,7 @@ class AbsoluteEquations(Equations):
     @cached_property
     def generalised_forces(self) -> list[Expr]:
         """Q(t, x, ẋ, z, u) of all loads and gravity by their virtual power."""
-        total = list(self.joint_forces)
+        total = [add(f, m) for f, m in zip(self.joint_forces, self._mode_forces, strict=True)]
         for name, (force, torque) in self.body_wrenches.items():
             wrench = (*force, *torque)
             for (i, j), e in self.pose_jacobian(name).items():

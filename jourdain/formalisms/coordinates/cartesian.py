@@ -14,13 +14,16 @@ import numpy as np
 
 from ...errors import InputError, ModelError
 from ...model.bodies import Body
+from ...model.flexible import FlexibleBody
 from ...model.model import Model
 from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, div, mul, neg, sub, symbol, where
 from ...symbolic.functions import cos, sin, sqrt
 from ...symbolic.graph import evaluate, substitute
 from ...symbolic.vectors import AXES, IDENTITY, NULL, Inertia, Matrix, Vector, axis_rotation, quaternion_rotation, steiner
 from ..equations import Row
+from ..modal_inertia import ModalInertia
 from ..tree.kinematics import Kinematics
+from ..tree.links import LinkMotion, inertial_moment
 from ..tree.tree import Tree
 from .absolute import AbsoluteEquations, BodyPose, Quaternion
 from .descriptor import BodyMotion, Descriptor, add_entry, add_rods, add_rotors, joint_values
@@ -127,7 +130,7 @@ class Plane:
 def find_plane(model: Model) -> Plane | None:
     """The coordinate plane in which every joint of the tree keeps its bodies, if there is one."""
     tree = Tree(model, freed=True)
-    if any(c.is_quaternion for c in tree.coordinates) or not model.bodies:
+    if any(c.is_quaternion for c in tree.coordinates) or not model.bodies or tree.flexible:
         return None
     k = Kinematics(tree)
     zero = dict.fromkeys(tree.q, ZERO)
@@ -152,8 +155,8 @@ def find_plane(model: Model) -> Plane | None:
 
 
 def mass_centre(body: Body) -> Vector:
-    """Centre of mass in body axes; the origin for a body without mass."""
-    if body.mass is ZERO or body.moment.is_zero:
+    """The point that coordinates tell the place of, in body axes: the centre of mass; the origin for a body without mass or one that bends."""
+    if body.mass is ZERO or body.moment.is_zero or isinstance(body, FlexibleBody):
         return NULL
     return Vector(*(div(e, body.mass) for e in body.moment))
 
@@ -241,6 +244,42 @@ class CartesianBody:
         return [*x, *psi], [*xd, *np.linalg.solve(body_rate_matrix(psi), R.T @ w)]
 
 
+class CartesianFlexibleBody(CartesianBody):
+    """A flexible body: place of its floating frame, with the modes among the joint coordinates."""
+
+    def add_modal_terms(self, at: int, equations: AbsoluteEquations, mass: dict[tuple[int, int], Expr], force: list[Expr]) -> None:
+        """The 6 + m rows of :class:`~jourdain.formalisms.modal_inertia.ModalInertia` in the body's coordinates."""
+        assert isinstance(self.body, FlexibleBody)
+        modal, R = ModalInertia(self.body), self.chart.rotation
+        turns = [(at + 3 + i, c) for i, c in enumerate(self.chart.columns)]
+        modes = [equations.mixed._velocity_index[id(c)] for c in self.body.modes]
+        for i in range(3):
+            add_entry(mass, at + i, at + i, modal.mass)
+        for k, (i, c) in enumerate(turns):
+            for j, e in enumerate(R @ c.cross(modal.s)):
+                add_entry(mass, at + j, i, e)
+            for other, d in turns[k:]:
+                add_entry(mass, i, other, c.dot(modal.J @ d))
+            for j, D in zip(modes, modal.D, strict=True):
+                add_entry(mass, i, j, c.dot(D))
+        for k, j in enumerate(modes):
+            for i, e in enumerate(R @ modal.s_by[k]):
+                add_entry(mass, at + i, j, e)
+            for other in range(k, len(modes)):
+                add_entry(mass, j, modes[other], modal.data.M[k][other])
+        w, still = self.chart.body_rate, [ZERO] * len(modes)
+        motion = LinkMotion(w, self.chart.bias or NULL, NULL)
+        f, n = modal.wrench(w, still)
+        f, n = f + motion.at(modal.s), n + inertial_moment(modal.J, motion)
+        for i, e in enumerate(R @ f):
+            force[at + i] = sub(force[at + i], e)
+        for i, c in turns:
+            force[i] = sub(force[i], c.dot(n))
+        rows = modal.forces(w, motion.omega_dot, R.T @ -equations.model.gravity, still)
+        for j, e in zip(modes, rows, strict=True):
+            force[j] = sub(force[j], e)
+
+
 CHARTS: dict[str, Any] = {"euler-parameters": euler_parameters, "rotation-vector": rotation_vector}
 
 
@@ -260,7 +299,7 @@ def cartesian(model: Model, rotation: str = "auto") -> Descriptor:
     if rotation == "planar" and plane is None:
         raise ModelError(f"model '{model.name}' does not move in a coordinate plane; use rotation='euler-parameters'")
     kind = "planar" if plane is not None else ("euler-parameters" if rotation == "auto" else rotation)
-    bodies = [CartesianBody(b, kind, plane) for b in model.bodies.values()]
+    bodies = [(CartesianFlexibleBody if isinstance(b, FlexibleBody) else CartesianBody)(b, kind, plane) for b in model.bodies.values()]
     equations = AbsoluteEquations(
         model, [s for b in bodies for s in b.x], [s for b in bodies for s in b.xd], {b.body.name: b.pose for b in bodies},
         [r for b in bodies for r in b.rows],
@@ -270,7 +309,10 @@ def cartesian(model: Model, rotation: str = "auto") -> Descriptor:
     charts: list[tuple[int, int, int]] = []
     at = 0
     for b in bodies:
-        b.add_terms(at, mass, force)
+        if isinstance(b, CartesianFlexibleBody):
+            b.add_modal_terms(at, equations, mass, force)
+        else:
+            b.add_terms(at, mass, force)
         at += len(b.x)
         if kind == "rotation-vector":
             charts.append((at - 3, at - 2, at - 1))

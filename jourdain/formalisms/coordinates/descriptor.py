@@ -14,12 +14,14 @@ import numpy as np
 
 from ...errors import InputError, ModelError
 from ...model.constraints import Closure
+from ...model.flexible import FlexibleBody
 from ...model.joints import Coordinate
+from ...model.model import Model
 from ...symbolic.derivatives import jvp, sparse_jacobian
-from ...symbolic.expr import KINDS, ZERO, Expr, add, mul, neg, sub
+from ...symbolic.expr import KINDS, ONE, ZERO, Expr, add, mul, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
-from ...symbolic.vectors import Vector
+from ...symbolic.vectors import IDENTITY, NULL, Vector
 from ..equations import Equations, Row
 from ..functions.linearisation import constrained_terms
 from ..functions.registry import assemble, builder, derive, jacobian_result, matrix_result, vector_result
@@ -238,14 +240,15 @@ class Descriptor:
         """p, R, v, ω, v̇, ω̇ of every body's origin from x, ẋ, ẍ."""
         eq = self.equations
         k = eq.kinematics
-        bodies = list(eq.model.bodies.values())
+        bodies, modes = list(eq.model.bodies.values()), _mode_places(eq.model)
         rates = {**eq.flow, **dict(zip(eq.v, eq.a, strict=True))}
-        v = [e for b in bodies for e in k.velocity(b)]
-        w = [e for b in bodies for e in k.angular_velocity(b)]
-        n = len(bodies)
+        v = [e for b in bodies for e in k.velocity(b)] + [e for place in modes for e in place.velocity]
+        w = [e for b in bodies for e in k.angular_velocity(b)] + [ZERO] * (3 * len(modes))
+        n = len(bodies) + len(modes)
+        p = [*(e for b in bodies for e in k.position(b)), *(e for place in modes for e in place.position)]
         results = [
-            Result("p", tuple(e for b in bodies for e in k.position(b)), (n, 3)),
-            Result("R", tuple(e for b in bodies for e in k.rotation(b).entries), (n, 3, 3)),
+            Result("p", tuple(p), (n, 3)),
+            Result("R", (*(e for b in bodies for e in k.rotation(b).entries), *(IDENTITY.entries * len(modes))), (n, 3, 3)),
             Result("v", tuple(v), (n, 3)), Result("w", tuple(w), (n, 3)),
             Result("vd", tuple(jvp(v, rates)), (n, 3)), Result("wd", tuple(jvp(w, rates)), (n, 3)),
         ]  # fmt: skip
@@ -265,23 +268,38 @@ class Descriptor:
         return SymbolicFunction("transmitted", tuple(named), (matrix_result("wrench", table, 6),), title=eq.model.name)
 
 
+def _mode_places(model: Model) -> list[BodyPose]:
+    """The amplitudes of all modes, three by three as places of points, so that they are read with the bodies' places."""
+    modes = [c for b in model.bodies.values() if isinstance(b, FlexibleBody) for c in b.modes]
+    found = []
+    for i in range(0, len(modes), 3):
+        three = modes[i : i + 3]
+        position, velocity = ([getattr(c, x)[0] for c in three] + [ZERO] * (3 - len(three)) for x in "qv")
+        found.append(BodyPose(Vector(*position), IDENTITY, Vector(*velocity), NULL))
+    return found
+
+
 @builder
 def bodies_motion_function(eq: Equations) -> SymbolicFunction:
     """p, R, v, ω of every body's origin with the Jacobian (6 rows for each body: v, then ω) and the bias J̇v, from q and v."""
     k = eq.kinematics
-    bodies = list(eq.model.bodies.values())
-    n, nv = len(bodies), eq.tree.nv
+    bodies, modes = list(eq.model.bodies.values()), _mode_places(eq.model)
+    n, nv = len(bodies) + len(modes), eq.tree.nv
     table: list[list[Expr]] = []
     bias: list[Expr] = []
     for body in bodies:
         translation, rotation = k.jacobian(body)
         table += [[c[i] for c in columns] for columns in (translation, rotation) for i in range(3)]
         bias += [*k.acceleration(body, acceleration=False), *k.angular_acceleration(body, acceleration=False)]
+    for place in modes:
+        table += [[ONE if s is e else ZERO for s in eq.v] for e in place.velocity] + [[ZERO] * nv for _ in range(3)]
+        bias += [ZERO] * 6
+    v = [*(e for b in bodies for e in k.velocity(b)), *(e for place in modes for e in place.velocity)]
     results = [
-        Result("p", tuple(e for b in bodies for e in k.position(b)), (n, 3)),
-        Result("R", tuple(e for b in bodies for e in k.rotation(b).entries), (n, 3, 3)),
-        Result("v", tuple(e for b in bodies for e in k.velocity(b)), (n, 3)),
-        Result("w", tuple(e for b in bodies for e in k.angular_velocity(b)), (n, 3)),
+        Result("p", (*(e for b in bodies for e in k.position(b)), *(e for place in modes for e in place.position)), (n, 3)),
+        Result("R", (*(e for b in bodies for e in k.rotation(b).entries), *(IDENTITY.entries * len(modes))), (n, 3, 3)),
+        Result("v", tuple(v), (n, 3)),
+        Result("w", (*(e for b in bodies for e in k.angular_velocity(b)), *([ZERO] * (3 * len(modes)))), (n, 3)),
         matrix_result("J", table, nv), vector_result("bias", bias),
     ]  # fmt: skip
     return assemble(eq, "bodies_motion", "t q v", results, optional="")

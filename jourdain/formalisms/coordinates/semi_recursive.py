@@ -28,11 +28,11 @@ import numpy as np
 from ...errors import InputError
 from ...model.bodies import Frame
 from ...model.model import Model
-from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, div, mul
-from ...symbolic.vectors import IDENTITY, NULL, Inertia, MatrixTurn, Vector, steiner
+from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, div, mul, sub
+from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, MatrixTurn, Vector, steiner
 from ..equations import Equations
 from ..tree.kinematics import Kinematics
-from ..tree.links import Link, LinkMotion, Relative, Wrench, inertial_moment
+from ..tree.links import FlexibleLink, Link, LinkMotion, Relative, Wrench, inertial_moment
 from ..tree.newton_euler import reflected_inertias
 from ..tree.rods import Coupling
 from ..tree.tree import Tree
@@ -229,6 +229,8 @@ class SemiRecursive(Equations):
             for b in self.columns[link.index]:
                 force, moment = self.composites[link.index].times(b.velocity, b.omega)
                 self._project(link.index, link.index, b, force, moment, M)
+        for flexible in self.tree.flexible.values():
+            self._add_modes(flexible, M)
         for base, c in self.couplings:
             for i in self.path(c.b, base):
                 for b in self.columns[i]:
@@ -239,6 +241,28 @@ class SemiRecursive(Equations):
         for i, inertia in reflected_inertias(self.tree).items():
             M[i][i] = add(M[i][i], inertia)
         return M
+
+    def _add_modes(self, link: FlexibleLink, M: list[list[Expr]]) -> None:
+        """Columns of a flexible body's modes: {∂s/∂e_i; D_i} on the path, and the block of the modes themselves."""
+        for b, freedom in zip(self.columns[link.index], link.freedoms, strict=True):
+            self._project(link.index, link.index, b, *self._about_point(link, *freedom.asked(ZERO, NULL, NO_INERTIA)), M)
+        for a, row in zip(link.freedoms, link.modal.data.M, strict=True):
+            for c, entry in zip(link.freedoms, row, strict=True):
+                M[a.index][c.index] = add(M[a.index][c.index], entry)
+
+    def _about_point(self, link: Link, force: Vector, moment: Vector) -> Wrench:
+        """A wrench about a link's origin in its axes as one about its reference point in the world's."""
+        k = self.kinematics
+        force, moment = k.turned(link.index, force), k.turned(link.index, moment)
+        return force, moment + (k.link_position(link.index) - self.points[link.index]).cross(force)
+
+    def _inner_terms(self, link: FlexibleLink) -> tuple[Wrench, list[Expr]]:
+        """What the deformation of a flexible body asks for without accelerations: on its frame, and on its modes."""
+        R, motion = self.kinematics.link_rotation(link.index).T, self.bias[link.index]
+        origin = motion.acceleration + motion.at(self.kinematics.link_position(link.index) - self.points[link.index])
+        omega, omega_dot, a = R @ motion.omega, R @ motion.omega_dot, R @ origin
+        still = [ZERO] * len(link.freedoms)
+        return self._about_point(link, *link.modal.wrench(omega, still)), link.modal.forces(omega, omega_dot, a, still)
 
     def _couple(self, c: Coupling, i: int, b: Column, M: list[list[Expr]], start: int = -1) -> None:
         """b_jᵀ M̄_ab b_i for every j on the path of a (from ``start`` on), i a joint beyond the common body on the path of b."""
@@ -304,7 +328,13 @@ class SemiRecursive(Equations):
                 if i >= 0:
                     f, n = coupling.asked_of_a(IDENTITY, motion)
                     totals[i] = (totals[i][0] - f, totals[i][1] - n)
-        return self._accumulate(totals, self.joint_forces)
+        own = list(self.joint_forces)
+        for link in self.tree.flexible.values():
+            (f, n), rows = self._inner_terms(link)
+            totals[link.index] = (totals[link.index][0] - f, totals[link.index][1] - n)
+            for freedom, row in zip(link.freedoms, rows, strict=True):
+                own[freedom.index] = sub(own[freedom.index], row)
+        return self._accumulate(totals, own)
 
     def _accumulate(self, totals: dict[int, Wrench], joint_forces: Sequence[Expr]) -> list[Expr]:
         """b_iᵀ F_i^S + τ_i with F^S summed from the leaves (34)."""

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from ...errors import InputError
 from ...model.bodies import Body, Frame, MassGiven
 from ...model.constraints import Closure
+from ...model.flexible import refuse_flexible
 from ...model.model import Model
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, mul, symbol, unary
@@ -155,6 +156,7 @@ class Mechanics:
     """Bodies, coordinates, applied forces and constraints of a model, as the principles need them."""
 
     def __init__(self, model: Model, positive: Iterable[Expr] = ()) -> None:
+        refuse_flexible(model, "a derivation step by step", "give it with rigid=True, or print s.equations(...)")
         self.model = model
         self.eq = _LoadsOnBodies(model, positive)
         self.tree, self.kinematics = self.eq.tree, self.eq.kinematics

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import InputError
-from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import HALF, ZERO, Expr, add, mul, sub
+from ...symbolic.derivatives import jacobian, jvp, sparse_jacobian
+from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, mul, sub
 from ...symbolic.vectors import NULL, Vector
 from ..equations import project_wrenches
 from .composite_body import composite_inertias, mass_matrix
@@ -35,6 +35,8 @@ def coriolis_matrix(tree: Tree) -> Table:
     >>> round(float(jd.evaluate(C[1][0], state)), 3)
     0.5
     """
+    if tree.flexible:
+        return _by_differentiation(tree)
     motions = link_motions(tree, gravity=False, acceleration=False)
     composites = composite_inertias(tree)
     rates = origin_rates(tree, motions)
@@ -44,6 +46,33 @@ def coriolis_matrix(tree: Tree) -> Table:
     if tree.couplings:
         C = [[add(a, b) for a, b in zip(row, more, strict=True)] for row, more in zip(C, coriolis_coupling(tree), strict=True)]
     return C
+
+
+def _by_differentiation(tree: Tree) -> Table:
+    """½(Ṁ + ∂(M v)/∂q − (∂(M v)/∂q)ᵀ), the matrix of Christoffel symbols where q̇ = v."""
+    _refuse_quaternions(tree, "the Coriolis matrix of a system with flexible bodies")
+    n, M = tree.nv, mass_matrix(tree)
+    flat = [M[i][j] for i in range(n) for j in range(n)]
+    flow = dict(zip(tree.q, tree.v, strict=True)) | {tree.model.time: ONE}
+    rates = jvp(flat, flow)
+    slopes = jacobian([_dot(row, tree.v) for row in M], tree.q)
+    return [[mul(HALF, add(rates[i * n + j], sub(slopes[i][j], slopes[j][i]))) for j in range(n)] for i in range(n)]
+
+
+def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    total = ZERO
+    for x, y in zip(a, b, strict=True):
+        total = add(total, mul(x, y))
+    return total
+
+
+def _refuse_quaternions(tree: Tree, what: str) -> None:
+    for c in tree.coordinates:
+        if c.is_quaternion:
+            raise InputError(
+                f"{what}: the coordinate '{c.names[0].removesuffix('.e0')}' is a quaternion; choose an orientation sequence such as 'xyz' "
+                "for its joint"
+            )
 
 
 def _fields(link: Link, motion: LinkMotion) -> list[list[Field]]:
@@ -85,12 +114,7 @@ def christoffel(tree: Tree) -> list[Table]:
     The forces Σ Γ_ijk v_j v_k are those of the velocities; indices run as ``gamma[i][j][k]``.  Not defined for
     quaternions, whose velocities are not rates of coordinates.
     """
-    for c in tree.coordinates:
-        if c.is_quaternion:
-            raise InputError(
-                f"Christoffel symbols: the coordinate '{c.names[0].removesuffix('.e0')}' is a quaternion; choose an "
-                "orientation sequence such as 'xyz' for its joint, or use coriolis_matrix"
-            )
+    _refuse_quaternions(tree, "Christoffel symbols")
     n, M = tree.nv, mass_matrix(tree)
     d = [[[ZERO] * n for _ in range(n)] for _ in range(n)]
     for (entry, k), value in sparse_jacobian([M[i][j] for i in range(n) for j in range(n)], tree.q).items():

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...model.bodies import Body
+from ...model.flexible import refuse_flexible
 from ...model.model import Model
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, symbol
@@ -46,6 +47,7 @@ def standard_parameters(model: Model) -> dict[str, Expr]:
 
 def regressor(tree: Tree) -> list[list[Expr]]:
     """Y(q, v, a), nv rows, with Y π = φ for π as :func:`standard_parameters` lists them (Khalil and Dombre, ch. 12)."""
+    refuse_flexible(tree.model, "the regressor", "give it with rigid=True")
     if tree.couplings:
         name = rods_with_mass(tree.model)[0].name
         raise InputError(f"regressor: the mass of rod '{name}' is no parameter of a body; make the rod a body on a universal joint")
@@ -248,6 +250,7 @@ def grouped_parameters(model: Model, seed: int = 0) -> dict[str, Expr]:
     >>> grouped_parameters(m)
     {'hinge.mcx': bob.mcx, 'hinge.mcz': bob.mcz, 'hinge.Iyy': bob.Iyy}
     """
+    refuse_flexible(model, "grouping of inertial parameters", "give it with rigid=True")
     tree = ParameterTree(model)
     groups: list[tuple[str, Expr, Expr]] = []
     seen: dict[str, int] = {}
