@@ -4,7 +4,7 @@ With the velocity v of the frame's origin and its angular velocity ω, in the fr
 
     T = ½ m v·v + v·(ω × s) + v·ṡ + ½ ω·J ω + ω·D ė + ½ ė·M ė
 
-with the first moment s(e), the inertia J(e) and the coupling D(e) as polynomials of second order in e (D of first).  Everything else follows
+with the first moment s(e) and the inertia J(e) as polynomials of second order in e, the coupling D(e) and M(e) of first.  Everything else follows
 from Hamel's equations F = Ṗ + ω × P, N = L̇ + ω × L + v × P and Lagrange's for e, so that energy and momenta are those of T whatever the
 numbers; what a linear theory leaves out are terms of the polynomials, never terms of the equations.
 """
@@ -37,6 +37,11 @@ class ModalInertia:
         self.s = data.s0 + _sum([a + b for a, b in zip(data.s1, self.s_by, strict=True)], halves)
         self.J = _add_inertias([data.J0, *(_times(a + b, e) for a, b, e in zip(data.J1, self.J_by, halves, strict=True))])
         self.s_rate = _sum(self.s_by, self.rates)
+        #: the modes' own mass matrix
+        self.M = [
+            [add(entry, _sum_products([slice_[i][j] for slice_ in data.M1], self.e)) for j, entry in enumerate(row)]
+            for i, row in enumerate(data.M)
+        ]
 
     # -- momenta and energy ---------------------------------------------------------------------------------------
 
@@ -63,18 +68,24 @@ class ModalInertia:
         return force, moment + J_rate @ omega + omega.cross(_sum(self.D, self.rates))
 
     def forces(self, omega: Vector, omega_dot: Vector, acceleration: Vector, rates2: Sequence[Expr]) -> list[Expr]:
-        """Rows of the amplitudes: s_i·a + D_i·ω̇ + M ë + Σ ė_j ω·(∂_j D_i − ∂_i D_j) − ½ ω·(∂_i J) ω."""
+        """Rows of the amplitudes: s_i·a + D_i·ω̇ + (M ë + Ṁ ė − ½ ė·(∂M/∂e) ė)_i + Σ ė_j ω·(∂_j D_i − ∂_i D_j) − ½ ω·(∂_i J) ω."""
         found = []
         D1 = self.data.D1
         for i in range(len(self.e)):
             turning = _sum([D1[j][i] - D1[i][j] for j in range(len(self.e))], self.rates)
             row = add(self.s_by[i].dot(acceleration), self.D[i].dot(omega_dot))
-            row = add(row, add(self._row(i, rates2), omega.dot(turning)))
+            row = add(row, add(add(self._row(i, rates2), self._inner_bias(i)), omega.dot(turning)))
             found.append(sub(row, mul(HALF, _quadratic(self.J_by[i], omega))))
         return found
 
     def _row(self, i: int, x: Sequence[Expr]) -> Expr:
-        return _sum_products(self.data.M[i], x)
+        return _sum_products(self.M[i], x)
+
+    def _inner_bias(self, i: int) -> Expr:
+        """(Ṁ ė)_i − ½ ė·(∂M/∂e_i) ė."""
+        M1, rates, n = self.data.M1, self.rates, range(len(self.e))
+        along = _sum_products([_sum_products(M1[k][i], rates) for k in n], rates)
+        return sub(along, mul(HALF, _sum_products([_sum_products(M1[i][j], rates) for j in n], rates)))
 
 
 def deformed_moments(body: Body) -> tuple[Expr, Vector, Inertia]:

@@ -43,6 +43,7 @@ class ModalData:
     D0: list[Vector]
     D1: list[list[Vector]]
     M: list[list[Expr]]
+    M1: list[list[list[Expr]]]
     K: list[list[Expr]]
     C: list[list[Expr]]
 
@@ -63,12 +64,9 @@ class FlexibleBody(Body):
         point = self.part.point(name)
         if point.name not in self._nodes:
             table = self.model.parameter_set
-            amplitudes = [c.q[0] for c in self.modes]
-            shift, turn = (
-                [_product(row, amplitudes) for row in _symbols(table, f"{self.name}.{point.name}.{what}", numbers)]
-                for what, numbers in (("shift", point.phi_t), ("turn", point.phi_r))
-            )
-            self._nodes[point.name] = (shift, turn)
+            path, e = f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
+            shift = _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e)
+            self._nodes[point.name] = (shift, _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e))
             frame = _node_frame(self, point)
             frame.node = point.name
             self.frames[point.name] = frame
@@ -208,6 +206,16 @@ def _symbols(table: Parameters, name: str, numbers: Any, negligible: float = NEG
     return entry(())
 
 
+def _polynomials(table: Parameters, name: str, linear: Any, quadratic: Any, e: list[Expr]) -> list[Expr]:
+    """Three polynomials of first or second order in the amplitudes."""
+    found = [_product(row, e) for row in _symbols(table, name, linear)]
+    if quadratic is None:
+        return found
+    halves = [mul(HALF, x) for x in e]
+    table2 = _symbols(table, f"{name}2", quadratic)
+    return [add(first, _product([_product(row, e) for row in rows], halves)) for first, rows in zip(found, table2, strict=True)]
+
+
 def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
     """Symbols of a positive semidefinite matrix, one for each pair of entries; zeros are judged by the diagonal."""
     array = np.asarray(numbers, dtype=float)
@@ -229,13 +237,14 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
     J1, J2, D1 = np.asarray(part.J1), np.asarray(part.J2), np.moveaxis(np.asarray(part.D1), 1, 2)
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     hessian = dict(zip(pairs, inertias("J2", [J2[i, j] + J2[j, i] for i, j in pairs]), strict=True))
-    s2 = np.zeros((n, n, 3))
+    s2 = np.zeros((n, n, 3)) if part.s2 is None else np.moveaxis(part.s2, 0, 2)
+    M1 = [[[ZERO] * n for _ in range(n)] for _ in range(n)] if part.M1 is None else made("M1", part.M1)
     return ModalData(
         made("mass", part.mass), Vector(*made("s0", part.s0)), [Vector(*row) for row in made("s1", np.transpose(part.s1))],
         [[Vector(*x) for x in row] for row in made("s2", s2)], inertias("J0", [np.asarray(part.J0)])[0],
         inertias("J1", J1 + np.swapaxes(J1, 1, 2)), [[hessian[min(i, j), max(i, j)] for j in range(n)] for i in range(n)],
         [Vector(*row) for row in made("D0", np.transpose(part.D0))], [[Vector(*x) for x in row] for row in made("D1", D1)],
-        _symmetric(table, f"{body}.M", part.M_ee), _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
+        _symmetric(table, f"{body}.M", part.M_ee), M1, _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
     )  # fmt: skip
 
 

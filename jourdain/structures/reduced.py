@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Point:
     """A point of the body that things are fastened to: place and axes undeformed, and how both follow the elastic coordinates.
 
-    In body components: position r0 + phi_t e, axes (I + (phi_r e)~) R0.
+    In body components: position r0 + phi_t e, axes (I + (phi_r e)~) R0; with the terms of second order, where they are known,
+    ½ e·psi_t e and ½ e·psi_r e more (the latter of the Cardan angles about x, y, z).
     """
 
     name: str
@@ -30,6 +31,8 @@ class Point:
     phi_t: Array  #: (3, m)
     phi_r: Array  #: (3, m)
     turns: bool  #: False for a node without rotations: its phi_r is zero and no joint may hold its orientation
+    psi_t: Array | None = None  #: (3, m, m)
+    psi_r: Array | None = None  #: (3, m, m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ class ReducedStructure:
     part: Structure = field(repr=False)
     shapes: Array = field(repr=False)  #: Φ (n, m) in all degrees of freedom
     conditions: Array = field(repr=False)  #: B of the frame, B Φ = 0
+    s2: Array | None = field(default=None, repr=False)  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
+    M1: Array | None = field(default=None, repr=False)  #: (m, m, m) of M_ee + Σ e_k M1_k
 
     @property
     def modes(self) -> int:

@@ -266,7 +266,7 @@ class CartesianFlexibleBody(CartesianBody):
             for i, e in enumerate(R @ modal.s_by[k]):
                 add_entry(mass, at + i, j, e)
             for other in range(k, len(modes)):
-                add_entry(mass, j, modes[other], modal.data.M[k][other])
+                add_entry(mass, j, modes[other], modal.M[k][other])
         w, still = self.chart.body_rate, [ZERO] * len(modes)
         motion = LinkMotion(w, self.chart.bias or NULL, NULL)
         f, n = modal.wrench(w, still)

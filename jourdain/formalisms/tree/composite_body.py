@@ -58,7 +58,7 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
             for other, value in entries:
                 _add_entry(M, freedom.index, other.index, mul(freedom.ratio, value))
     for flexible in tree.flexible.values():
-        for a, row in zip(flexible.freedoms, flexible.modal.data.M, strict=True):
+        for a, row in zip(flexible.freedoms, flexible.modal.M, strict=True):
             for b, entry in zip(flexible.freedoms, row, strict=True):
                 M[a.index][b.index] = add(M[a.index][b.index], entry)
     for i, inertia in reflected_inertias(tree).items():

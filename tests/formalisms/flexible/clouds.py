@@ -6,39 +6,32 @@ import numpy as np
 
 import jourdain as jd
 from jourdain.structures import Point, ReducedStructure
-
-LEVI = np.zeros((3, 3, 3))
-for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    LEVI[i, j, k], LEVI[i, k, j] = 1.0, -1.0
+from jourdain.structures.second_order import integrals
 
 
-
-def cloud(points: int, modes: int, rng: np.random.Generator, size: float = 0.1) -> tuple[ReducedStructure, np.ndarray]:
+def cloud(points: int, modes: int, rng: np.random.Generator, order: int = 1, size: float = 0.1) -> tuple[ReducedStructure, np.ndarray]:
     """A reduced structure of random points and modes, and the masses of the points."""
     x, w = rng.normal(size=(points, 3)), rng.uniform(0.5, 1.5, points)
     phi, turn = size * rng.normal(size=(points, 3, modes)), size * rng.normal(size=(points, 3, modes))
-    x_phi = np.einsum("p,pa,pbi->iab", w, x, phi)
-    phi_phi = np.einsum("p,pai,pbj->ijab", w, phi, phi)
-    eye = np.eye(3)
-    J1 = np.einsum("iaa->i", x_phi)[:, None, None] * eye - np.swapaxes(x_phi, 1, 2)
-    J2 = np.einsum("ijaa->ij", phi_phi)[:, :, None, None] * eye - np.swapaxes(phi_phi, 2, 3)
+    psi = size * rng.normal(size=(points, 3, modes, modes)) if order == 2 else None
+    bend = size * rng.normal(size=(points, 3, modes, modes)) if order == 2 else None
+    if psi is not None and bend is not None:
+        psi, bend = psi + np.swapaxes(psi, 2, 3), bend + np.swapaxes(bend, 2, 3)
     A = rng.normal(size=(modes, modes))
-    frames = {f"n{k}": Point(f"n{k}", x[k], eye, phi[k], turn[k], True) for k in range(points)}
+    second = [(None, None) if psi is None or bend is None else (psi[k], bend[k]) for k in range(points)]
+    frames = {f"n{k}": Point(f"n{k}", x[k], np.eye(3), phi[k], turn[k], True, *second[k]) for k in range(points)}
     part = ReducedStructure(
-        name="cloud", frame="none", kind="given", names=[f"mode{i + 1}" for i in range(modes)], mass=float(w.sum()), s0=w @ x,
-        s1=np.einsum("p,pai->ai", w, phi), J0=sum(m * (p @ p * eye - np.outer(p, p)) for m, p in zip(w, x, strict=True)), J1=J1, J2=J2,
-        D0=np.einsum("abc,ibc->ai", LEVI, x_phi), D1=np.einsum("abc,jkbc->jak", LEVI, phi_phi),
-        M_ee=np.einsum("p,pai,paj->ij", w, phi, phi), stiffness=50.0 * A @ A.T, damping=0.1 * A @ A.T, points=frames, part=None,  # type: ignore[arg-type]
-        shapes=np.zeros((0, modes)), conditions=np.zeros((0, 0)),
+        name="cloud", frame="none", kind="given", names=[f"mode{i + 1}" for i in range(modes)], stiffness=50.0 * A @ A.T, damping=0.1 * A @ A.T,
+        points=frames, part=None, shapes=np.zeros((0, modes)), conditions=np.zeros((0, 0)), **integrals(x, w, phi, psi),  # type: ignore[arg-type]
     )  # fmt: skip
     return part, w
 
 
-def chain(seed: int = 1) -> tuple[jd.Model, dict[str, np.ndarray]]:
+def chain(seed: int = 1, order: int = 1) -> tuple[jd.Model, dict[str, np.ndarray]]:
     """Two clouds and a rigid body one behind the other, a third cloud beside them, with a spring between nodes; the masses by body."""
     rng = np.random.default_rng(seed)
     m = jd.Model("clouds")
-    parts = {name: cloud(*size, rng) for name, size in {"a": (5, 3), "b": (4, 2), "c": (3, 1)}.items()}
+    parts = {name: cloud(*size, rng, order) for name, size in {"a": (5, 3), "b": (4, 2), "c": (3, 1)}.items()}
     a, b, c = (m.flexible_body(name, part) for name, (part, _) in parts.items())
     r = m.body("r", mass=1.3, com=(0.1, 0.2, 0.3), inertia=(0.4, 0.5, 0.6))
     for body, (part, _) in zip((a, b, c), parts.values(), strict=True):

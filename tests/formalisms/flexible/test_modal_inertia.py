@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.formalisms.tree.energy import kinetic_energy, potential_energy
+from jourdain.symbolic.derivatives import jacobian, jvp
 from jourdain.symbolic.graph import evaluate
 
 from .clouds import chain
@@ -125,7 +127,10 @@ def test_energy_is_kept_but_for_what_dampers_take() -> None:
     s = chain(4)[0].compile()
     rng = np.random.default_rng(5)
     c = s.configuration
-    x = s.state(dict(zip(c.position_names, 0.2 * rng.normal(size=s.nq), strict=True)), dict(zip(c.velocity_names, rng.normal(size=s.nv), strict=True)))
+    x = s.state(
+        dict(zip(c.position_names, 0.2 * rng.normal(size=s.nq), strict=True)),
+        dict(zip(c.velocity_names, rng.normal(size=s.nv), strict=True)),
+    )
     run = s.simulate(x, t=0.5, rtol=1e-11, atol=1e-13)
     assert run["energy.dissipated"][-1] > 0.1
     assert np.ptp(run["energy.error"]) < 1e-8 * run["energy.total"].max()
@@ -141,3 +146,41 @@ def test_formulations_of_rigid_bodies_say_so(formulation: str) -> None:
         chain()[0].compile().function("regressor")
     with pytest.raises(jd.InputError, match="a derivation step by step knows rigid bodies only"):
         jd.derive(chain()[0], "lagrange")
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_forces_are_those_of_lagrange_from_the_kinetic_energy(order: int) -> None:
+    """φ = d/dt ∂T/∂v − ∂T/∂q + ∂V/∂q, whatever the polynomials of the inertia."""
+    s = chain(5, order)[0].compile()
+    eq = s.equations_of_motion
+    T, V = kinetic_energy(eq.kinematics), potential_energy(eq.kinematics)
+    p = jacobian([T], eq.v)[0]
+    rates = jvp(p, dict(zip(eq.q, eq.v, strict=True)) | dict(zip(eq.v, eq.a, strict=True)))
+    slopes = jacobian([T - V], eq.q)[0]
+    rng = np.random.default_rng(13)
+    q, v, a = (0.7 * rng.normal(size=s.nv) for _ in range(3))
+    known = dict(zip((*eq.q, *eq.v, *eq.a), (*q, *v, *a), strict=True)) | dict(zip(eq.p, s.parameter_vector, strict=True))
+    expected = np.array(evaluate(rates, known), float) - np.array(evaluate(slopes, known), float)
+    near(s.inverse_dynamics(q, v, a), expected, 1e-12)
+    near(s.mass_matrix(q), np.array(evaluate([e for row in jacobian(p, eq.v) for e in row], known), float).reshape(s.nv, s.nv), 1e-12)
+
+
+def test_terms_of_second_order_are_complete() -> None:
+    """Against the points themselves, masses are missed in the second order of the amplitudes only, and moments in the third."""
+    model, masses = chain(6, 2)
+    s = model.compile()
+    rng = np.random.default_rng(17)
+    q, v, a = (rng.normal(size=s.nv) for _ in range(3))
+    modes = ["mode" in n for n in s.configuration.position_names]
+    missed = []
+    for size in (0.04, 0.02):
+        at = np.where(modes, size * q, q)
+        M = Sums(s, masses, at, v, a).M
+        missed.append(np.abs(s.mass_matrix(at) - M).max())
+    assert missed[0] / missed[1] == pytest.approx(4.0, rel=0.1)
+    still = np.where(modes, 0.0, v)
+    rigid = []
+    for size in (0.04, 0.02):
+        at = np.where(modes, size * q, q)
+        rigid.append(abs(s.energy(at, still)[0] - Sums(s, masses, at, still, a).kinetic))
+    assert rigid[0] / rigid[1] > 6.0

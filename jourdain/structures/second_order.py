@@ -1,0 +1,70 @@
+"""Bodies whose points move by r = s + Σ φ_i e_i + ½ Σ ψ_ij e_i e_j: foreshortening, and what follows from it.
+
+The terms ψ of second order let a body that is linear in its strains turn with its modes: a spinning beam stiffens, a pushed one buckles.
+They come from the kinematics of the beam (:mod:`.ritz`), or from geometric stiffness by the principle of virtual work: the work of a unit load
+on ψ is −½ e·K_g e, so that the matrices K_g of loads, accelerations and rotations *are* the integrals that the equations of motion ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .dofs import Array
+from .field import LEVI
+
+if TYPE_CHECKING:
+    from .reduced import ReducedStructure
+
+
+def integrals(x: Array, w: Array, phi: Array, psi: Array | None) -> dict[str, Any]:
+    """The integrals of points x (p, 3) of mass w (p,) with shapes φ (p, 3, m) and ψ (p, 3, m, m), as fields of a reduced structure.
+
+    J is complete to second order, D and M to first, in the amplitudes.
+    """
+    eye = np.eye(3)
+    x_phi = np.einsum("p,pa,pbi->iab", w, x, phi)
+    phi_phi = np.einsum("p,pai,pbj->ijab", w, phi, phi, optimize=True)
+    found: dict[str, Any] = {
+        "mass": float(w.sum()), "s0": w @ x, "s1": np.einsum("p,pai->ai", w, phi),
+        "J0": np.einsum("p,pa,pa->", w, x, x) * eye - np.einsum("p,pa,pb->ab", w, x, x),
+        "J1": np.einsum("iaa->i", x_phi)[:, None, None] * eye - np.swapaxes(x_phi, 1, 2),
+        "J2": np.einsum("ijaa->ij", phi_phi)[:, :, None, None] * eye - np.swapaxes(phi_phi, 2, 3),
+        "D0": np.einsum("abc,ibc->ai", LEVI, x_phi), "D1": np.einsum("abc,jkbc->jak", LEVI, phi_phi),
+        "M_ee": np.einsum("ijaa->ij", phi_phi), "s2": None, "M1": None,
+    }  # fmt: skip
+    if psi is None:
+        return found
+    x_psi = np.einsum("p,pa,pbij->ijab", w, x, psi, optimize=True)
+    bent = np.einsum("ijaa->ij", x_psi)[:, :, None, None] * eye - np.swapaxes(x_psi, 2, 3)
+    crossed = np.einsum("p,pak,paij->kij", w, phi, psi, optimize=True)
+    found["s2"] = np.einsum("p,paij->aij", w, psi)
+    found["J2"] = found["J2"] + 0.5 * (bent + np.swapaxes(bent, 2, 3))
+    found["D1"] = found["D1"] + np.einsum("abc,jkbc->jak", LEVI, x_psi)
+    # M_ij = ∫ (φ_i + ψ_ik e_k)·(φ_j + ψ_jl e_l)
+    found["M1"] = np.einsum("jik->kij", crossed) + np.einsum("ijk->kij", crossed)
+    return found
+
+
+def stiffened(body: ReducedStructure, points: Iterable[str] | None = None) -> ReducedStructure:
+    """The body with the terms of second order that its geometric stiffness stands for, of inertia and of forces at points (all, unless given)."""
+    from .load_cases import PRODUCTS
+
+    geometric = body.geometric_stiffness(points)
+    K = dict(zip(geometric.cases.names, geometric.matrices, strict=True))
+    J2, D1 = body.J2.copy(), body.D1.copy()
+    for a, b in PRODUCTS:
+        term = K[f"omega{'xyz'[a]}{'xyz'[b]}"]
+        J2[:, :, a, b] -= term if a == b else 0.5 * term
+        if a != b:
+            J2[:, :, b, a] -= 0.5 * term
+    for a, axis in enumerate("xyz"):
+        D1[:, a, :] += K[f"alpha{axis}"]
+    held = {name: replace(body.points[name], psi_t=-np.array([K[f"{name}.f{axis}"] for axis in "xyz"])) for name in geometric.cases.points}
+    return replace(body, s2=np.array([K[f"a{axis}"] for axis in "xyz"]), J2=J2, D1=D1, points=body.points | held)
+
+
+__all__ = ["integrals", "stiffened"]
