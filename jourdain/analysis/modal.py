@@ -381,6 +381,46 @@ def root_locus(
     return RootLocus(parameter, grid, np.array(rows))
 
 
+def campbell(
+    system: System, speeds: Mapping[str, Sequence[float]], state: Any = None, u: Mapping[str, float] | None = None, **options: Any
+) -> RootLocus:
+    """Eigenvalues about steady motions with given speeds (a Campbell diagram): velocities or inputs by name with as many values each.
+
+    For each speed the steady motion is found anew from the one before (further ``options`` are those of
+    :func:`~jourdain.analysis.equilibrium.equilibrium` of the kind "dynamic"): what bends or stretches by the motion has done so.
+    """
+    if not speeds:
+        raise InputError("modal: speeds= is empty; give a velocity and its values, such as {'shoulder.angle_rate': (0, 5, 10)}")
+    columns = {name: np.atleast_1d(np.asarray(values, dtype=float)) for name, values in speeds.items()}
+    lengths = {len(v) for v in columns.values()}
+    if len(lengths) != 1:
+        raise InputError(f"modal: speeds= has {', '.join(f'{len(v)} values of {n!r}' for n, v in columns.items())}; give as many of each")
+    names = system.velocity_names
+    for name in columns:
+        system.configuration.index(name, names, "velocity")
+    rows: list[np.ndarray] = []
+    place = state
+    for k in range(lengths.pop()):
+        moving = {n: float(v[k]) for n, v in columns.items()}
+        start = _with_speeds(system, place, moving)
+        place = system.equilibrium(start, kind="dynamic", inputs=u, **options).state
+        found = system.linearise(place, inputs=[], outputs=[], u=u).eigenvalues
+        rows.append(_matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
+    first = next(iter(columns))
+    return RootLocus(first, columns[first], np.array(rows))
+
+
+def _with_speeds(system: System, state: Any, speeds: Mapping[str, float]) -> Any:
+    """A state (the model's own by default) with some velocities set, loops closed."""
+    from ..systems.state import State
+
+    at = state.state if hasattr(state, "state") else state
+    positions = dict(zip(system.configuration.position_names, at.q.tolist(), strict=True)) if isinstance(at, State) else dict(at or {})
+    if system.equations_of_motion.rows:
+        return system.assemble(positions, velocities=speeds)
+    return system.state(positions, speeds)
+
+
 def _matched(before: np.ndarray, found: np.ndarray) -> np.ndarray:
     """Eigenvalues in the order of those before, nearest to nearest."""
     from scipy.optimize import linear_sum_assignment

@@ -19,6 +19,7 @@ from .bodies import Body, Frame
 from .joints import Coordinate, scalar_coordinate
 from .load_sorts import Load
 from .parameters import Parameters
+from .values import number
 
 if TYPE_CHECKING:
     from ..structures import ReducedStructure
@@ -56,11 +57,12 @@ class FlexibleBody(Body):
         self.part = part
         self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
+        self._gauges: list[str] = []
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
-    def node(self, name: str | int) -> Frame:
-        """A frame that moves with an interface or node of the structure."""
+    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
+        """A frame that moves with an interface or node of the structure, by name, number or place."""
         point = self.part.point(name)
         if point.name not in self._nodes:
             table = self.model.parameter_set
@@ -71,6 +73,16 @@ class FlexibleBody(Body):
             frame.node = point.name
             self.frames[point.name] = frame
         return self.frames[point.name]
+
+    def gauge(self, at: Any, curvature: str = "z") -> Expr:
+        """What a strain gauge reads at a place x (m) along a beam: the curvature about an axis in 1/m ("x": the twist), of the modes.
+
+        Times the distance of the fibre it is the strain; it may stand in laws, controllers, outputs and guards.
+        """
+        row = self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
+        path = f"{self.name}.gauge{len(self._gauges) + 1}"
+        self._gauges.append(path)
+        return _product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
     def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
         """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
@@ -101,10 +113,15 @@ class RigidPart(Body):
         self.part = part
         self.add_mass(part.mass, np.asarray(part.s0) / part.mass, part.J0, about="origin")
 
-    def node(self, name: str | int) -> Frame:
-        """The frame of an interface or node of the structure."""
+    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
+        """The frame of an interface or node of the structure, by name, number or place."""
         point = self.part.point(name)
         return self.frames.setdefault(point.name, _node_frame(self, point))
+
+    def gauge(self, at: Any, curvature: str = "z") -> Expr:
+        """What a strain gauge reads: nothing."""
+        self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
+        return ZERO
 
 
 def _node_frame(body: Body, point: Any) -> Frame:
@@ -136,7 +153,7 @@ def reduced(part: Any, frame: str | None, modes: int | None, damping: Any, what:
     return part.reduce(modes=modes, damping=damping, **options)
 
 
-def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> Body:
+def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> FlexibleBody | RigidPart:
     """The body of a reduced structure, flexible or rigid."""
     return RigidPart(model, name, part) if rigid or not part.modes else FlexibleBody(model, name, part)
 

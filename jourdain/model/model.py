@@ -15,7 +15,8 @@ from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
-from .flexible import Elasticity, FlexibleBody, flexible_body, reduced
+from .flexible import FlexibleBody
+from .flexible_methods import FlexibleMethods
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .parameters import Parameters
@@ -24,11 +25,10 @@ from .topology import Topology, spanning_tree, tree_text
 from .values import value, vector
 
 if TYPE_CHECKING:
-    from ..structures import ReducedStructure, Structure
     from ..systems.system import System
 
 
-class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
+class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -116,31 +116,6 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
             if getattr(solid, "density", None) is not None or mass is None:
                 shape_mass(body, solid)
         self.bodies[name] = body
-        return body
-
-    def flexible_body(
-        self, name: str, part: Structure | ReducedStructure, frame: str | None = None, modes: int | None = None, damping: Any = None,
-        rigid: bool = False, colour: str | None = None, **options: Any,
-    ) -> Body:  # fmt: skip
-        """A body that bends by the modes of a structure (see :mod:`jourdain.structures`), its points the structure's nodes.
-
-        part: a structure, which is then reduced, or a reduced one (``part.craig_bampton(12)`` …).
-        frame: the floating frame, as for ``part.reduce``: "mean axes" (the default), "pinned", "tangent" …; ``modes`` and further options
-            are those of ``part.reduce`` too.
-        damping: ratio of critical damping, one for all modes or one for each, or {"mass": α, "stiffness": β}; None for the structure's own.
-        rigid: True leaves the modes out, with the same nodes and names.
-        """
-        self._unlocked(f"body '{name}'")
-        self._new_name(name, "body", self.bodies)
-        what = f"flexible body '{name}'"
-        body = flexible_body(self, name, reduced(part, frame, modes, damping, what, options), rigid)
-        body.colour = colour
-        self.bodies[name] = body
-        if isinstance(body, FlexibleBody):
-            load = f"{name}.elasticity"
-            self.loads[load] = Elasticity(load, body)
-            for c in body.modes:  # loops are closed by the joints, with the body undeformed where that is possible
-                self.initial |= {c.names[0]: 0.0, c.velocity_names[0]: 0.0}
         return body
 
     @property

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .beams import beam, framework
     from .field import MassField
     from .reduced import Point, ReducedStructure
+    from .ritz import ritz_beam
     from .sections import ALUMINIUM, STEEL, Material, Section, circle, rectangle
     from .structure import Interface, Structure
 
@@ -21,6 +22,7 @@ _LATER = {
         "field": "MassField",
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
         "beams": "beam framework",
+        "ritz": "ritz_beam",
     }.items()
     for name in names.split()
 }
@@ -50,4 +52,5 @@ __all__ = [
     "circle",
     "framework",
     "rectangle",
+    "ritz_beam",
 ]

@@ -71,7 +71,9 @@ class ReducedStructure:
     part: Structure = field(repr=False)
     shapes: Array = field(repr=False)  #: Φ (n, m) in all degrees of freedom
     conditions: Array = field(repr=False)  #: B of the frame, B Φ = 0
-    s2: Array | None = field(default=None, repr=False)  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
+    s2: Array | None = field(
+        default=None, repr=False
+    )  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
     M1: Array | None = field(default=None, repr=False)  #: (m, m, m) of M_ee + Σ e_k M1_k
 
     @property
@@ -135,6 +137,12 @@ class ReducedStructure:
         if isinstance(which, str) and which in self.points:
             return self.points[which]
         return point_of(self.part, which, self.shapes)
+
+    def curvature(self, x: float, axis: str = "z") -> Array:
+        """The curvature (1/m) about an axis ("x": twist) of a beam's section at x, for a unit of each elastic coordinate."""
+        from .gauges import curvature
+
+        return curvature(self, x, axis)
 
     def with_damping(self, damping: float | ArrayLike | Mapping[str, float] | None) -> ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""

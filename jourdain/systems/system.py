@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..errors import InputError
 from .compiled import Compiled
@@ -363,14 +363,34 @@ class System(Compiled):
 
         return symbolic_linearisation(self.reference, at, state, preferred, outputs, motion)
 
+    @overload
+    def modal(
+        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), speeds: None = None
+    ) -> Modes: ...
+
+    @overload
+    def modal(
+        self,
+        state: Any = None,
+        u: Mapping[str, float] | None = None,
+        preferred: Sequence[str] = (),
+        *,
+        speeds: Mapping[str, Sequence[float]],
+    ) -> RootLocus: ...
+
     @verb
     def modal(
-        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()
-    ) -> Modes:  # fmt: skip
-        """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`."""
-        from ..analysis.modal import modal
+        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+        speeds: Mapping[str, Sequence[float]] | None = None,
+    ) -> Modes | RootLocus:  # fmt: skip
+        """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`.
 
-        return modal(self, state, u, preferred)
+        With ``speeds={"shaft.angle_rate": (0, 50, 100)}`` eigenvalues over speeds of a steady motion (a Campbell diagram), see
+        :func:`jourdain.analysis.modal.campbell`.
+        """
+        from ..analysis.modal import campbell, modal
+
+        return modal(self, state, u, preferred) if speeds is None else campbell(self, speeds, state, u)
 
     @verb
     def frequency_response(

@@ -328,13 +328,13 @@ class SemiRecursive(Equations):
                 if i >= 0:
                     f, n = coupling.asked_of_a(IDENTITY, motion)
                     totals[i] = (totals[i][0] - f, totals[i][1] - n)
-        own = list(self.joint_forces)
+        at_joints = list(self.joint_forces)
         for link in self.tree.flexible.values():
             (f, n), rows = self._inner_terms(link)
             totals[link.index] = (totals[link.index][0] - f, totals[link.index][1] - n)
             for freedom, row in zip(link.freedoms, rows, strict=True):
-                own[freedom.index] = sub(own[freedom.index], row)
-        return self._accumulate(totals, own)
+                at_joints[freedom.index] = sub(at_joints[freedom.index], row)
+        return self._accumulate(totals, at_joints)
 
     def _accumulate(self, totals: dict[int, Wrench], joint_forces: Sequence[Expr]) -> list[Expr]:
         """b_iᵀ F_i^S + τ_i with F^S summed from the leaves (34)."""

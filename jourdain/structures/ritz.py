@@ -1,0 +1,325 @@
+"""Slender beams by Ritz functions in a frame tangent at the base: bending in two planes, torsion and shear, to first or second order.
+
+Sections stay plane and turn by R_e with R_e′ = R_e κ̃; strains are the curvatures κ = (α′, −v₃″, v₂″) and shear angles γ₂′, γ₃′, which are linear in
+the amplitudes, while places follow from them to second order (Martins, Sá da Costa and Ayala Botto, eqs. 17–33): a beam bends without growing
+longer, and a rotating one stiffens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Chebyshev, Legendre
+
+from ..errors import InputError
+from .beams import beam
+from .dofs import Array
+from .frames import conditions
+from .reduced import Point, ReducedStructure, modal_damping
+from .reduction import record
+from .second_order import integrals
+from .sections import Material, Section
+
+#: Roots of cos βL cosh βL = −1, the clamped-free beam; beyond them (k − ½)π.
+CLAMPED_FREE = (1.8751040687119611, 4.694091132974175, 7.854757438237613, 10.995540734875467, 14.13716839104647)
+#: Degree of the polynomials that stand for functions which are none: the error is that of rounding.
+DEGREE = 40
+FAMILIES = ("clamped-free", "polynomials")
+ORDERS = (1, 2)
+
+Function = Any  # a numpy polynomial on [0, length]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One amplitude: what it moves ("v2", "v3", "alpha", "gamma2", "gamma3"; bending along y, z, torsion, shear) and its function."""
+
+    what: str
+    f: Function
+
+    @cached_property
+    def d(self) -> Function:
+        return self.f.deriv()
+
+    @cached_property
+    def dd(self) -> Function:
+        return self.f.deriv(2)
+
+
+@dataclass(frozen=True, eq=False)
+class RitzBeam:
+    """The displacement field of a beam: place and turn of sections, first and second derivatives by the amplitudes at zero."""
+
+    length: float
+    shapes: tuple[Shape, ...]
+
+    def _integral(self, f: Function) -> Function:
+        return f.integ(lbnd=0.0)
+
+    def linear(self, s: Shape) -> tuple[dict[int, Function], dict[int, Function]]:
+        """Displacement u and small turn a = (α, −v₃′, v₂′), by components."""
+        if s.what == "v2":
+            return {1: s.f}, {2: s.d}
+        if s.what == "v3":
+            return {2: s.f}, {1: -s.d}
+        if s.what == "alpha":
+            return {}, {0: s.f}
+        return {1 if s.what == "gamma2" else 2: s.f}, {}
+
+    def quadratic(self, s: Shape, t: Shape) -> tuple[dict[int, Function], dict[tuple[int, int], Function]]:
+        """∂²u/∂e_s∂e_t and ∂²R_e/∂e_s∂e_t, by components (R₂ = ∫ R₁ κ̃ and u = ∫ R_e k − X to second order)."""
+        if s.what > t.what:
+            s, t = t, s
+        integral, pair = self._integral, (s.what, t.what)
+        if pair == ("v2", "v2"):
+            return {0: -integral(s.d * t.d)}, {(0, 0): -s.d * t.d, (1, 1): -s.d * t.d}
+        if pair == ("v3", "v3"):
+            return {0: -integral(s.d * t.d)}, {(0, 0): -s.d * t.d, (2, 2): -s.d * t.d}
+        if pair == ("alpha", "alpha"):
+            return {}, {(1, 1): -s.f * t.f, (2, 2): -s.f * t.f}
+        if pair == ("v2", "v3"):
+            return {}, {(1, 2): -integral(s.d * t.dd), (2, 1): -integral(t.d * s.dd)}
+        if pair == ("alpha", "v2"):
+            return {2: integral(integral(s.f * t.dd))}, {(0, 2): integral(t.d * s.d), (2, 0): integral(s.f * t.dd)}
+        if pair == ("alpha", "v3"):
+            return {1: -integral(integral(s.f * t.dd))}, {(0, 1): -integral(t.d * s.d), (1, 0): -integral(s.f * t.dd)}
+        if pair in (("gamma2", "v2"), ("gamma3", "v3")):
+            return {0: -integral(s.d * t.d)}, {}
+        if pair == ("alpha", "gamma3"):
+            return {1: -integral(s.f * t.d)}, {}
+        if pair == ("alpha", "gamma2"):
+            return {2: integral(s.f * t.d)}, {}
+        return {}, {}
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def first(self, X: Array) -> tuple[Array, Array]:
+        """u (p, 3, m) and the small turns a (p, 3, m) of the sections at X."""
+        u, a = (np.zeros((len(X), 3, len(self.shapes))) for _ in range(2))
+        for i, s in enumerate(self.shapes):
+            for table, parts in zip((u, a), self.linear(s), strict=True):
+                for k, f in parts.items():
+                    table[:, k, i] = f(X)
+        return u, a
+
+    def second(self, X: Array) -> tuple[Array, Array]:
+        """∂²u (p, 3, m, m) and ∂²R_e (p, 3, 3, m, m) of the sections at X."""
+        m = len(self.shapes)
+        u, R = np.zeros((len(X), 3, m, m)), np.zeros((len(X), 3, 3, m, m))
+        for i, s in enumerate(self.shapes):
+            for j in range(i + 1):
+                moved, turned = self.quadratic(s, self.shapes[j])
+                for k, f in moved.items():
+                    u[:, k, i, j] = u[:, k, j, i] = f(X)
+                for (k, n), f in turned.items():
+                    R[:, k, n, i, j] = R[:, k, n, j, i] = f(X)
+        return u, R
+
+    def angles(self, X: Array) -> tuple[Array, Array]:
+        """Cardan angles of the sections about x, y, z: first (p, 3, m) and second (p, 3, m, m) derivatives by the amplitudes.
+
+        R_x(a) R_y(b) R_z(c) is exp of (a + ½bc, b − ½ac, c + ½ab) to second order, R_e that of its skew part.
+        """
+        a = self.first(X)[1]
+        R = self.second(X)[1]
+        r = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
+        for k, sign in ((0, 1.0), (1, -1.0), (2, 1.0)):
+            b, c = a[:, (k + 1) % 3], a[:, (k + 2) % 3]
+            r[:, k] -= 0.5 * sign * (b[:, :, None] * c[:, None, :] + c[:, :, None] * b[:, None, :])
+        return a, r
+
+    def cloud(self, section: Section, material: Material, order: int, rotary: bool) -> tuple[Array, Array, Array, Array | None]:
+        """Points of mass whose sums are the integrals of the beam: Gauss points along it, four to a section where it has rotary inertia."""
+        nodes, weights = np.polynomial.legendre.leggauss(2 * DEGREE)
+        X, dX = 0.5 * self.length * (nodes + 1.0), 0.5 * self.length * weights
+        mu = material.density * section.area
+        ys, zs = ([0.0], [0.0])
+        if rotary:
+            y, z = np.sqrt(section.Iz / section.area), np.sqrt(section.Iy / section.area)
+            ys, zs = [y, y, -y, -y], [z, -z, z, -z]
+        u, a = self.first(X)
+        bent, turned = self.second(X) if order == 2 else (None, None)
+        x, w, phi, psi = [], [], [], []
+        for y, z in zip(ys, zs, strict=True):
+            x.append(np.column_stack([X, np.full_like(X, y), np.full_like(X, z)]))
+            w.append(mu * dX / len(ys))
+            Y = np.array([0.0, y, z])
+            phi.append(u + np.cross(a, Y[None, :, None], axisa=1, axisb=1, axisc=1))
+            if bent is not None and turned is not None:
+                psi.append(bent + np.einsum("pabij,b->paij", turned, Y))
+        return np.concatenate(x), np.concatenate(w), np.concatenate(phi), np.concatenate(psi) if psi else None
+
+    def stiffness(self, section: Section, material: Material) -> Array:
+        """∫ of EI v″ v″, GJ α′ α′ and κGA γ′ γ′."""
+        factors = {
+            "v2": material.E * section.Iz, "v3": material.E * section.Iy, "alpha": material.G * section.torsion,
+            "gamma2": section.shear_y * material.G * section.area, "gamma3": section.shear_z * material.G * section.area,
+        }  # fmt: skip
+        m = len(self.shapes)
+        K = np.zeros((m, m))
+        for i, s in enumerate(self.shapes):
+            for j, t in enumerate(self.shapes):
+                if s.what == t.what:
+                    f = s.dd * t.dd if s.what in ("v2", "v3") else s.d * t.d
+                    K[i, j] = factors[s.what] * self._integral(f)(self.length)
+        return 0.5 * (K + K.T)
+
+
+def ritz_beam(
+    length: float, section: Section, material: Material, bending: int | tuple[int, int] = (3, 0), torsion: int = 0,
+    shear: int | tuple[int, int] = (0, 0), order: int = 2, functions: str = "clamped-free", rotary: bool = True, softening: bool = True,
+    damping: Any = None, elements: int = 16, name: str = "beam",
+) -> ReducedStructure:  # fmt: skip
+    """A straight beam along x from the origin by Ritz functions, its frame that of the section at x = 0.
+
+    Args:
+        bending: numbers of functions for bending along y and along z (one number: for each). torsion, shear: likewise.
+        order: 2 keeps places to second order in the amplitudes (foreshortening, centrifugal stiffening); 1 is the linear theory, in which
+            a rotating beam grows softer, and with softening=False keeps its frequencies.
+        functions: of bending: "clamped-free", the natural modes of a clamped beam, or "polynomials" x² P_i(x).
+        rotary: whether sections have rotary inertia.
+        elements: of the finite-element beam that shows the shape and gives section forces.
+
+    The amplitudes are ``y1`` … (bending along y), ``z1`` …, ``twist1`` …, ``shear_y1`` …, ``shear_z1`` …; a bending amplitude is the displacement of the
+    tip in m.  Its points are "start", "end" and any place along the beam: ``beam.point((0.3, 0, 0))``.
+    """
+    if order not in ORDERS:
+        raise InputError(f"{name}: order {order!r} is unknown; 1 and 2 are there")
+    if order == 2 and not softening:
+        raise InputError(f"{name}: softening=False is of order 1; order 2 has both softening and stiffening")
+    if not length > 0:
+        raise InputError(f"{name}: length {length!r} m must be positive")
+    shapes = _shapes(length, bending, torsion, shear, functions, name)
+    if not shapes:
+        raise InputError(f"{name}: no functions are asked for; give bending=, torsion= or shear=")
+    field = RitzBeam(length, tuple(shape for _, shape in shapes))
+    part = beam((0, 0, 0), (length, 0, 0), section, material, elements=elements, theory="timoshenko", name=name)
+    drawn = _nodal_shapes(field, part)
+    found = record(part, "tangent", "ritz", conditions(part, "tangent", "start"), drawn, None)
+    sums = integrals(*field.cloud(section, material, order, rotary))
+    if not softening:
+        sums["J2"] = np.zeros_like(sums["J2"])
+    K = field.stiffness(section, material)
+    body = replace(
+        found, names=[n for n, _ in shapes], stiffness=K, damping=modal_damping(K, sums["M_ee"], damping, part, drawn), **sums,
+        points={n: _point(field, n, x, order) for n, x in (("start", 0.0), ("end", length))},
+    )  # fmt: skip
+    return _Placed(**{f: getattr(body, f) for f in body.__dataclass_fields__}, field=field, order=order)
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed(ReducedStructure):
+    """A Ritz beam, whose points are anywhere along it."""
+
+    field: RitzBeam | None = None
+    order: int = 2
+
+    def point(self, which: Any) -> Point:
+        """A point by its name, the number of a node, or its place (x, 0, 0) on the axis."""
+        if isinstance(which, str) and which in self.points:
+            return self.points[which]
+        assert self.field is not None
+        if isinstance(which, str | int | np.integer):
+            x = float(self.part.nodes[self.part.node(which)][0])
+        else:
+            place = np.asarray(which, float)
+            if (
+                place.shape != (3,)
+                or np.abs(place[1:]).max() > 1e-9 * self.field.length
+                or not -1e-9 <= place[0] / self.field.length <= 1 + 1e-9
+            ):
+                raise InputError(f"{self.name}: {which!r} is not on its axis from (0, 0, 0) to ({self.field.length:g}, 0, 0)")
+            x = float(place[0])
+        for point in self.points.values():
+            if abs(point.position[0] - x) < 1e-12 * self.field.length:
+                return point
+        return _point(self.field, f"x={x:g}", x, self.order)
+
+    def curvature(self, x: float, axis: str = "z") -> Array:
+        """The curvature κ about an axis ("x": twist) at a place, for a unit of each amplitude, 1/m."""
+        assert self.field is not None
+        rows = {"x": ("alpha", lambda s: s.d, 1.0), "y": ("v3", lambda s: s.dd, -1.0), "z": ("v2", lambda s: s.dd, 1.0)}
+        if axis not in rows:
+            raise InputError(f"{self.name}: curvature about '{axis}' is unknown; use x, y or z")
+        what, derivative, sign = rows[axis]
+        return np.array([sign * float(derivative(s)(x)) if s.what == what else 0.0 for s in self.field.shapes])
+
+
+def _point(field: RitzBeam, name: str, x: float, order: int) -> Point:
+    X = np.array([x])
+    u, _ = field.first(X)
+    a, bent = field.angles(X)
+    second = (field.second(X)[0][0], bent[0]) if order == 2 else (None, None)
+    return Point(name, np.array([x, 0.0, 0.0]), np.eye(3), u[0], a[0], True, *second)
+
+
+def _nodal_shapes(field: RitzBeam, part: Any) -> Array:
+    """Displacements and turns of the nodes of a finite-element beam for a unit of each amplitude."""
+    u, a = field.first(part.nodes[:, 0])
+    shapes = np.zeros((len(part.dofs), len(field.shapes)))
+    for row, (node, component) in enumerate(zip(part.dofs.nodes, part.dofs.components, strict=True)):
+        shapes[row] = u[node, component] if component < 3 else a[node, component - 3]
+    return shapes
+
+
+# --- functions ---------------------------------------------------------------------------------------------------
+
+
+def _shapes(length: float, bending: Any, torsion: int, shear: Any, functions: str, name: str) -> list[tuple[str, Shape]]:
+    if functions not in FAMILIES:
+        raise InputError(f"{name}: functions '{functions}' are unknown; there are {', '.join(FAMILIES)}")
+    family = _clamped_free if functions == "clamped-free" else _polynomial
+    asked: list[tuple[str, str, int, Callable[[float, int], Function]]] = []
+    for what, label, count in (("v2", "y", _pair(bending)[0]), ("v3", "z", _pair(bending)[1])):
+        asked.append((what, label, count, family))
+    asked.append(("alpha", "twist", torsion, _sine))
+    for what, label, count in (("gamma2", "shear_y", _pair(shear)[0]), ("gamma3", "shear_z", _pair(shear)[1])):
+        asked.append((what, label, count, _power))
+    wrong = [label for _, label, count, _ in asked if not isinstance(count, int | np.integer) or count < 0]
+    if wrong:
+        raise InputError(f"{name}: the number of functions of '{wrong[0]}' must be a whole number that is not negative")
+    return [(f"{label}{i + 1}", Shape(what, make(length, i))) for what, label, count, make in asked for i in range(count)]
+
+
+def _pair(given: Any) -> Sequence[int]:
+    return given if isinstance(given, tuple | list) else (given, given)
+
+
+def _fitted(f: Callable[[Array], Array], length: float) -> Function:
+    return Chebyshev.interpolate(f, DEGREE, domain=[0.0, length])
+
+
+def _clamped_free(length: float, i: int) -> Function:
+    """cosh βx − cos βx − σ(sinh βx − sin βx), one at the tip; written with falling exponentials so that no digits are lost."""
+    bL = CLAMPED_FREE[i] if i < len(CLAMPED_FREE) else (i + 0.5) * np.pi
+    sigma = (np.cosh(bL) + np.cos(bL)) / (np.sinh(bL) + np.sin(bL))
+
+    def f(x: Array) -> Array:
+        b = bL * x / length
+        # cosh b − σ sinh b = e⁻ᵇ + (1 − σ) sinh b
+        return np.exp(-b) + (1.0 - sigma) * np.sinh(b) - np.cos(b) + sigma * np.sin(b)
+
+    return _fitted(lambda x: f(x) / f(np.array([length]))[0], length)
+
+
+def _polynomial(length: float, i: int) -> Function:
+    """(x/L)² P_i(2x/L − 1), one at the tip."""
+    P = Legendre.basis(i)
+    return Chebyshev.interpolate(lambda x: (x / length) ** 2 * P(2.0 * x / length - 1.0), i + 2, domain=[0.0, length])
+
+
+def _sine(length: float, i: int) -> Function:
+    """sin((2i + 1)πx/2L)."""
+    return _fitted(lambda x: np.sin((2 * i + 1) * np.pi * x / (2.0 * length)), length)
+
+
+def _power(length: float, i: int) -> Function:
+    """(x/L)^(i + 1)."""
+    return Chebyshev.interpolate(lambda x: (x / length) ** (i + 1), i + 1, domain=[0.0, length])
+
+
+__all__ = ["RitzBeam", "Shape", "ritz_beam"]
