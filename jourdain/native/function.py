@@ -116,7 +116,7 @@ def cached_array(key: tuple[str, ...], derive: Callable[[], np.ndarray]) -> np.n
     name = engine.content_key("array", _source_key(), *key)
     data = engine.read_cache(name, ".jda")
     if data is not None:
-        return np.frombuffer(data, dtype=np.int64)
+        return np.frombuffer(data, dtype=np.int64).copy()  # an array of its own, like one derived
     found = np.asarray(derive(), dtype=np.int64)
     engine.write_cache(name, ".jda", found.tobytes())
     return found
