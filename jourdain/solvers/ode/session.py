@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jourdain.errors import SolverError
 from jourdain.native.kernel_types import View
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
@@ -101,6 +102,8 @@ class Session:
         self.records: list[EventRecord] = []
         self.events: Sequence[Event] = ()
         self.samples: Sequence[Samples] = ()
+        #: What an action in Python raised.
+        self.error: Exception | None = None
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
@@ -220,11 +223,14 @@ class Session:
             self.records.append(EventRecord(float(self.event_t[k]), self.events[e].name, component, before, after))
         self.progress.events = 0
 
-    def jump(self, action: Callable[[float, Array], Any]) -> None:
+    def jump(self, action: Callable[[float, Array], Any], name: str) -> None:
         """Let a Python action change the state; the method starts afresh from it."""
         new = action(self.clock.t, self.x)
         if new is not None:
-            self.x[:] = np.asarray(new, dtype=np.float64)
+            changed = np.asarray(new, dtype=np.float64)
+            if not np.isfinite(changed).all():
+                raise SolverError(f"the jump of '{name}' at t = {self.clock.t:.9g} s gives numbers that are not finite")
+            self.x[:] = changed
         self.count.fresh, self.count.restart, self.count.begin = 0, 1, 1
 
     def act_at_sample(self) -> None:
@@ -232,17 +238,17 @@ class Session:
         sample = self.samples[int(self.owners[self.progress.stop])]
         self.progress.stop += 1
         if not isinstance(sample.action, NativeFunction):
-            self.jump(sample.action)
+            self.jump(sample.action, sample.name)
 
     def act_at_event(self) -> bool:
         """Run the Python action of the event just recorded; return whether it ends the integration."""
         component = self.progress.fired
-        record = self.records.pop()
+        record = self.records[-1]
         owner = [event for event in self.events for _ in range(event.size)]
         event = owner[component]
         if event.action is not None and not isinstance(event.action, NativeFunction):
-            self.jump(event.action)
-        self.records.append(EventRecord(record.t, record.name, record.component, record.x_before, self.x.copy()))
+            self.jump(event.action, event.name)
+        self.records[-1] = EventRecord(record.t, record.name, record.component, record.x_before, self.x.copy())
         self.progress.forget = component
         return event.terminal
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...native import record
-from ..interruption import Bar, Interruption
+from ..interruption import CHUNK_TIME, Bar, Interruption
 from ..linear.library_lu import LibraryLU
 from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
 from . import frame as ap
 from .kernels import assemble, begin
 from .march import give_functions, march
 
-CHUNK_TIME = 0.1
 #: Numbers kept in one block of output.
 BLOCK = 1 << 20
 #: Longest stay, in steps, with a library's factors before own pivots are tried again; the first stay is one step, each later one twice as long.
@@ -77,6 +76,8 @@ class Run:
         self.analyses = 0
         #: Acts at an event; says whether the run goes on.
         self.events: Callable[[Rows], bool] | None = None
+        #: What a law or jump in Python raised.
+        self.error: Exception | None = None
         #: Values of the guards of events.
         self.guards = ap.Guards(0)
         #: Column in the output of every multiplier.
@@ -224,8 +225,12 @@ class Run:
             if interruption.heard:
                 return 0
             if reason == ap.EVENT:
-                if self.events is None or not self.events(rows):
-                    return reason
+                try:
+                    if self.events is None or not self.events(rows):
+                        return reason
+                except Exception as error:  # of a jump in Python: what was done before it is kept
+                    self.error = error
+                    return ap.FAILED
                 if not self.clock.t < self.clock.t_end:
                     return ap.FINISHED
                 out = self._output()
