@@ -120,7 +120,7 @@ def run(self, progress):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     return usual(self, progress)
 Drive.run = run
-sys.exit(main(["simulate", "jourdain.library.mechanisms:double_pendulum", "-t", "1e6", "--outputs", "1000000", "-o", sys.argv[1]]))
+sys.exit(main(["simulate", "jourdain.library.mechanisms:double_pendulum", "--set", "shoulder.angle=2", "-t", "1e6", "--outputs", "100000", "-o", sys.argv[1]]))
 """
 
 
