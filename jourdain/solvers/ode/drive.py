@@ -47,6 +47,7 @@ class Drive:
         session = self.session
         session.tol[0], session.tol[1:] = rtol, atol
         session.clock.h_max, session.progress.max_steps = max_step, max_steps
+        session.clock.h_min = 4.0 * fr.EPS * abs(self.span[1] - self.span[0])
 
     def functions(
         self, rhs: NativeFunction, jacobian: NativeFunction | None, time_derivative: NativeFunction | None,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jourdain.errors import SolverError
 from jourdain.native.kernel_types import View
+from jourdain.solvers.kept import Kept
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
@@ -97,8 +98,7 @@ class Session:
         self.coefs = layout.coefs
         self._stage = base + 8 * (at["clock"].start + STAGE)
         self.kept: list[Any] = []
-        self.rows: list[tuple[Array, Array, Array]] = []
-        self.spans: list[tuple[Array, Array]] = []
+        self.rows, self.spans = Kept(), Kept()
         self.records: list[EventRecord] = []
         self.events: Sequence[Event] = ()
         self.samples: Sequence[Samples] = ()
@@ -204,11 +204,11 @@ class Session:
         self.collect_events()
         k, segments = self.progress.rows, self.progress.segments
         if segments:
-            self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))
             self.progress.segments = 0
+            self.spans.add(self.spans_room[:segments].copy(), self.coef_room[:segments].copy())
         if k and self.progress.every_step:
-            self.rows.append((self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k, : self.n_y].copy()))
             self.progress.rows = 0
+            self.rows.add(self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k, : self.n_y].copy())
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
@@ -280,14 +280,12 @@ class Session:
             return self.row_t[:k], self.row_x[:k], self.row_y[:k, : self.n_y]
         if not self.rows:
             return np.zeros(0), np.zeros((0, self.n)), np.zeros((0, self.n_y))
-        if len(self.rows) == 1:
-            return self.rows[0]
-        t, x, y = (np.concatenate(parts) for parts in zip(*self.rows, strict=True))
+        t, x, y = self.rows.joined()
         return t, x, y
 
     def segments(self) -> Segments | None:
         """Return all interpolants, if they were kept."""
         if not self.spans:
             return None
-        span, coefficients = self.spans[0] if len(self.spans) == 1 else map(np.concatenate, zip(*self.spans, strict=True))
+        span, coefficients = self.spans.joined()
         return Segments(span[:, 0], span[:, 1], span[:, 2], span[:, 3], coefficients.reshape(len(span), -1, self.n))

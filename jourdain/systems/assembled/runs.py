@@ -150,12 +150,12 @@ class Acting:
                     part, reason = Rows(), 0
                 except Exception as error:  # of a law in Python: what was done before it is kept
                     part, reason, run.error = Rows(), ap.FAILED, error
-                if part.t:
-                    rows.add(*(block[1 if rows.t else 0 :] for block in part.joined()))
+                if part:
+                    rows.add(*(block[1 if rows else 0 :] for block in part.joined()))
                 now = run.clock.t
                 if interruption.heard:
                     reason = 0
-        if not rows.t:
+        if not rows:
             run.add_state(rows)
         if every > 1:
             joined = rows.joined()
