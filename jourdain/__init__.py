@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .results import Solution, Store, load_solution
     from .systems.assembled.system import AssembledSystem
     from .systems.inputs import Controller
-    from .systems.run import SimulationError
+    from .systems.run import SimulationError, SimulationInterrupted
     from .systems.state import State
     from .systems.stepper import Stepper
     from .systems.system import System
@@ -90,6 +90,7 @@ _LATER = {
     "derive": "formalisms.principles",
     "run": "io.analyses",
     "SimulationError": "systems.run",
+    "SimulationInterrupted": "systems.run",
 }
 
 _install_older_names()
@@ -159,6 +160,7 @@ __all__ = [
     "run",
     "sign",
     "SimulationError",
+    "SimulationInterrupted",
     "sin",
     "sinh",
     "Solution",

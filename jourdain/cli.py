@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .cli_model import add_parser as add_model_parser
+from .cli_store import add_parser as add_store_parser
 from .errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MOST_COUNTED = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit status: 0, or 2 with one line on the error output."""
+    """Runs the command and returns its exit status: 0, 2 with one line on the error output, or 130 after Ctrl-C."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.run is None:
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"jourdain: {explanation(error)}", file=sys.stderr)
         return 2
-    return 0
+    return 130 if options.interrupted else 0
 
 
 def explanation(error: Exception) -> str:
@@ -76,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
         "where name is a Model or a function that returns one.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"jourdain {__version__}")
-    parser.set_defaults(run=None, debug=False)
+    parser.set_defaults(run=None, debug=False, interrupted=False)
     verbs = parser.add_subparsers(title="verbs", metavar="VERB")
 
     verb(verbs, "info", info, "the tree, coordinates, parameters, formalisms and operation counts")
@@ -142,6 +143,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.set_defaults(run=plot)
 
     add_model_parser(verbs)
+    add_store_parser(verbs)
     p = verbs.add_parser("demo", help="derive, compile and simulate an engine, and draw it")
     p.add_argument("-o", "--output", default="out", metavar="FOLDER", help="folder of the pictures (default: out)")
     p.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
@@ -405,12 +407,20 @@ def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
     from .io.analyses import starting
     from .systems.formulations import formulate
+    from .systems.run import SimulationInterrupted
 
     system, start = starting(load(options), settings(options.set))
     chosen, formulated = integration(options), formulate(system, options.formulation)
     if options.formulation == "directors" and options.rtol:
         chosen["adaptive"] = True
-    return formulated.simulate(start, options.time, outputs=options.outputs, progress=sys.stderr.isatty(), **chosen)
+    try:
+        return formulated.simulate(start, options.time, outputs=options.outputs, progress=sys.stderr.isatty(), **chosen)
+    except SimulationInterrupted as error:
+        if not len(error.solution):
+            raise
+        print(f"jourdain: {str(error).partition(';')[0]}; what was done is kept", file=sys.stderr)
+        options.interrupted = True
+        return error.solution
 
 
 def integration(options: argparse.Namespace) -> dict[str, Any]:

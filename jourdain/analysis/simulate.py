@@ -13,7 +13,7 @@ from ..results.solution import Solution
 from ..systems.audit import audited
 from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
-from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError
+from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
@@ -28,7 +28,8 @@ def simulate(
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
 
-    A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.
+    A run that cannot go on raises :class:`SimulationError`, one that is interrupted by Ctrl-C :class:`SimulationInterrupted` (a
+    ``KeyboardInterrupt``); what was done is the ``solution`` of both.
     """
     if parameters is not None:
         system = system.copy(parameters)
@@ -43,8 +44,12 @@ def simulate(
         check_closed(system, start, 1e-6 if restart is None else 1e-4)
     outcome = audited(system, run, run.go(restart))
     solution = _solution(system, run, outcome)
+    if outcome.status == "interrupted":
+        reached = outcome.restart.t if outcome.restart is not None else solution.t[-1]
+        raise SimulationInterrupted(f"simulate '{name}': interrupted at t = {reached:.6g} s; what was done is in .solution", solution)
     if outcome.status in ("failed", "max_steps"):
-        raise SimulationError(f"simulate '{name}': {outcome.message}", solution)
+        cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
+        raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
     if outcome.status == "doubtful":
         warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=4)
     return solution
@@ -100,6 +105,7 @@ def spelled(method: Any) -> Any:
 def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     """What a run gave, with names."""
     inputs, settings = run.inputs, run.settings
+    inputs.broken = outcome.cause is not None
     values = system.parameter_vector  # as they are now
     about = lambda: {
         "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
@@ -160,4 +166,4 @@ def _checked_times(name: str, span: tuple[float, float], times: Any) -> np.ndarr
     return np.clip(found, *span)
 
 
-__all__ = ["Controller", "SimulationError", "simulate"]
+__all__ = ["Controller", "SimulationError", "SimulationInterrupted", "simulate"]

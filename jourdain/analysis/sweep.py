@@ -105,7 +105,7 @@ def sweep(
     ``parameters``: arrays by name, run together (``grid=True``: every combination), or a list of mappings.  ``initial``: a state
     for each run (``x0`` serves when it is not given); ``inputs``: as for :meth:`System.simulate`, or a list of such mappings.
     ``outputs``: channel names (their final values) or functions of the solution, as a list or by name; the final state by default.
-    A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done.  With ``store`` (a
+    A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done, with a warning.  With ``store`` (a
     :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there: runs whose model, parameters,
     start, inputs, options and output functions are the same, functions by what they do (:mod:`jourdain.results.identity`).
 
@@ -131,6 +131,8 @@ def sweep(
             results[index] = result
             kept.save(index, result)
             tick()
+    if runner.interrupted:
+        warnings.warn(f"sweep '{system.model.name}': interrupted; {len(results)} of {len(jobs)} runs are done and kept", stacklevel=3)
     table = _table(system, jobs, names, list(readers), results)
     failures = {i: r for i, r in sorted(results.items()) if isinstance(r, str)}
     return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, count)
@@ -211,6 +213,7 @@ class _Runner:
         self, system: System, t: Any, method: str | None, options: dict[str, Any], readers: dict[str, Reader], threads: int
     ) -> None:
         self.system, self.t, self.method, self.options, self.readers, self.threads = system, t, method, options, readers, threads
+        self.interrupted = False
         self._own = threading.local()
         self._first = threading.Lock()
 
@@ -224,7 +227,7 @@ class _Runner:
             yield jobs[0][0], self._one(jobs[0][1])  # derives and compiles what all need
             yield from self._parallel(jobs[1:])
         except KeyboardInterrupt:
-            return
+            self.interrupted = True
 
     def _parallel(self, jobs: list[tuple[int, _Job]]) -> Iterator[tuple[int, dict[str, Any] | str]]:
         pool = ThreadPoolExecutor(self.threads, thread_name_prefix="sweep")

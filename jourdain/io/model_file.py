@@ -98,12 +98,12 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 
 def write_whole(target: Path, data: bytes) -> None:
     """Writes a file so that a crash leaves either the old or the new one."""
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.part")
+    from ..results.whole_file import whole_file
+
     try:
-        scratch.write_bytes(data)
-        os.replace(scratch, target)
+        with whole_file(target) as scratch:
+            scratch.write_bytes(data)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
         raise ModelFileError(f"{target}: the file cannot be written ({error.strerror})") from None
 
 

@@ -7,15 +7,17 @@ import ctypes.util
 import hashlib
 import os
 import sys
-import tempfile
 import threading
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from .disk_cache import read_cache, write_cache
 from .ir import LIBRARY_ONE, LIBRARY_TWO
 
-_lock = threading.RLock()
+#: Held by whoever compiles: LLVM's modules share one context, and what is compiled once must not be compiled by two threads.
+lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child begins when nobody compiles: it would wait forever for a thread that it does not have
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 @cache
@@ -23,11 +25,12 @@ def _llvm() -> Any:
     """llvmlite's binding with the native target and the C library's functions registered."""
     import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    library = _math_library()
-    for name in LIBRARY_ONE + LIBRARY_TWO:
-        llvm.add_symbol(f"jd_{name}", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+    with lock:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        library = _math_library()
+        for name in LIBRARY_ONE + LIBRARY_TWO:
+            llvm.add_symbol(f"jd_{name}", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
     return llvm
 
 
@@ -41,7 +44,8 @@ def _math_library() -> ctypes.CDLL:
 def host() -> tuple[str, str, str]:
     """Triple, CPU name and CPU features that code is made for."""
     llvm = _llvm()
-    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    with lock:
+        return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 @cache
@@ -61,20 +65,6 @@ def _machine(level: int = 2) -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small")
 
 
-def cache_folder() -> Path:
-    """Where compiled objects are kept: ``JOURDAIN_CACHE`` or the user's cache folder."""
-    chosen = os.environ.get("JOURDAIN_CACHE")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "jourdain"
-
-
 def content_key(*parts: str | bytes) -> str:
     """Name of a cache entry: hash of the content, the CPU and the versions that produced it."""
     llvm = _llvm()
@@ -85,36 +75,20 @@ def content_key(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-_DIGEST = 32
+def kept_object(key: str) -> bytes | None:
+    """Object code from the cache; what is not an object file counts as absent, because LLVM crashes on it."""
+    found = read_cache(key, ".o")
+    return found if found is not None and is_object(found) else None
 
 
-def read_cache(key: str, suffix: str) -> bytes | None:
-    """The entry, or None; one that cannot be read, or is not whole as it was written, counts as absent."""
-    try:
-        data = (cache_folder() / key[:2] / f"{key}{suffix}").read_bytes()
-    except (OSError, RuntimeError):  # RuntimeError: the user has no home folder
-        return None
-    head, content = data[:_DIGEST], data[_DIGEST:]
-    return content if head == hashlib.sha256(content).digest() else None
-
-
-def write_cache(key: str, suffix: str, data: bytes) -> None:
-    """Stores an entry behind its digest, atomically, so that two processes writing at once do no harm.
-
-    A full or read-only disk is ignored.
-    """
-    try:
-        folder = cache_folder() / key[:2]
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(data).digest() + data)
-            os.replace(name, folder / f"{key}{suffix}")
-        except OSError:
-            os.unlink(name)
-    except (OSError, RuntimeError):
-        return
+def is_object(data: bytes) -> bool:
+    """Whether bytes are an object file of this platform that is not cut short."""
+    if sys.platform in ("win32", "darwin"):
+        return len(data) > 20
+    if len(data) < 64 or data[:5] != b"\x7fELF\x02":
+        return False
+    sections, (size, count) = int.from_bytes(data[40:48], "little"), (int.from_bytes(data[i : i + 2], "little") for i in (58, 60))
+    return sections > 0 and sections + size * count <= len(data)  # LLVM writes this table last
 
 
 def compile_ir(text: str, quick: bool = False) -> bytes:
@@ -123,10 +97,10 @@ def compile_ir(text: str, quick: bool = False) -> bytes:
     ``quick``: for code that is called now and then; LLVM takes a tenth of the time and the code runs at half the speed.
     """
     key = content_key("object quick" if quick else "object", text)
-    found = read_cache(key, ".o")
+    found = kept_object(key)
     if found is not None:
         return found
-    with _lock:
+    with lock:
         data = _emitted(text, 0 if quick else 2)
     write_cache(key, ".o", data)
     return data
@@ -142,7 +116,7 @@ def _emitted(text: str, level: int) -> bytes:
 
 def optimised(text: str) -> bytes:
     """Object code of IR text after LLVM's passes: inlining, registers for variables, loops turned and vectorised."""
-    with _lock:
+    with lock:
         return _optimised(text)
 
 
@@ -164,7 +138,7 @@ class Library:
 
     def __init__(self, objects: list[bytes]) -> None:
         llvm = _llvm()
-        with _lock:
+        with lock:
             empty = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(empty, self._fresh_machine(llvm))
             for data in objects:
@@ -179,12 +153,12 @@ class Library:
     def __del__(self, finalizing: Any = sys.is_finalizing) -> None:  # at the very end `sys` is gone
         engine = self.__dict__.pop("_engine", None)
         if engine is not None and not finalizing():
-            with _lock:
+            with lock:
                 engine.close()
 
     def address(self, name: str) -> int:
         """Address of a function."""
-        with _lock:
+        with lock:
             found: int = self._engine.get_function_address(name)
         if not found:
             raise KeyError(f"compiled code has no function '{name}'")

@@ -67,13 +67,17 @@ class Code:
 
     @staticmethod
     def from_bytes(data: bytes) -> Code:
-        """The code from a block of bytes."""
+        """The code from a block of bytes; a ValueError if it is none."""
         parts = []
         while data:
             n = int.from_bytes(data[:8], "little")
             parts.append(data[8 : 8 + n])
+            if len(parts[-1]) != n:
+                raise ValueError("the code is cut short")
             data = data[8 + n :]
         head, ir, object_code = parts
+        if not all(map(engine.is_object, _objects(object_code))):
+            raise ValueError("the code holds no object file")
         return Code(Signature.from_json(head.decode()), ir, object_code)
 
 
@@ -104,7 +108,10 @@ def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) ->
     name = engine.content_key("function", _source_key(), *key)
     data = engine.read_cache(name, ".jdf")
     if data is not None:
-        return Code.from_bytes(data)
+        try:
+            return Code.from_bytes(data)
+        except (ValueError, TypeError, KeyError):  # malformed: as good as absent
+            pass
     f = derive()
     code = generate(f, quick=f.name in OCCASIONAL)
     engine.write_cache(name, ".jdf", code.to_bytes())
@@ -115,8 +122,8 @@ def cached_array(key: tuple[str, ...], derive: Callable[[], np.ndarray]) -> np.n
     """Whole numbers kept under a key of the caller's as code is (where entries of sparse matrices stand): derived only when absent."""
     name = engine.content_key("array", _source_key(), *key)
     data = engine.read_cache(name, ".jda")
-    if data is not None:
-        return np.frombuffer(data, dtype=np.int64)
+    if data is not None and len(data) % 8 == 0:
+        return np.frombuffer(data, dtype=np.int64).copy()  # an array of its own, like one derived
     found = np.asarray(derive(), dtype=np.int64)
     engine.write_cache(name, ".jda", found.tobytes())
     return found
@@ -152,8 +159,9 @@ def _objects(block: bytes) -> list[bytes]:
 
 @cache
 def _register_python() -> None:
-    for name, address in fastcall.python_symbols().items():
-        engine._llvm().add_symbol(name, address)
+    with engine.lock:
+        for name, address in fastcall.python_symbols().items():
+            engine._llvm().add_symbol(name, address)
 
 
 class Function:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import linecache
-import threading
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -33,8 +32,6 @@ from .kernel_source import Source
 from .kernel_types import BOOL, COMPLEX, FLOAT, INT, NOTHING, Group, KernelError, Type, View, type_of
 from .kernel_writer import Module, returned
 from .record import Record, Rows, Table, reference
-
-_lock = threading.RLock()
 
 
 def _sources() -> bytes:
@@ -65,7 +62,7 @@ class Function(Source):
         found = self._compiled.get(sorts)
         if found is None:
             types = tuple(type_of(a) for a in arguments)
-            with _lock:
+            with engine.lock:
                 found = self._compiled[sorts] = self._compiled.get(sorts) or PythonCall(self, types)
         return found(*arguments)
 
@@ -88,7 +85,7 @@ class Kernel:
     @cached_property
     def address(self) -> int:
         """Where the machine code begins."""
-        with _lock:  # two libraries would be made by two threads, and the one whose address is kept might be freed
+        with engine.lock:  # two libraries would be made by two threads, and the one whose address is kept might be freed
             if self._library is None:
                 self._library = engine.Library([_object(self.source, (INT,), _kernel_entry)])
         return self._library.address("entry")
@@ -103,7 +100,7 @@ def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source,
     """Object code of a function and all that it calls, with its entry point."""
     where = f"{f.name}:{f.python.__code__.co_firstlineno}"
     key = engine.content_key("kernel", entry.__name__, where, repr(types), repr(f.around), _SOURCES, "".join(linecache.getlines(f.file)))
-    found = engine.read_cache(key, ".o")
+    found = engine.kept_object(key)
     if found is None:
         module = Module()
         entry(module, f, types)
@@ -154,7 +151,7 @@ class PythonCall:
 
     def __init__(self, f: Function, types: tuple[Type, ...]) -> None:
         self.types = types
-        with _lock:
+        with engine.lock:
             self.returns = Module().function(f, types).returns
             self._library = engine.Library([_object(f, types, _python_entry)])
         prototype = ctypes.PYFUNCTYPE if f.locked else ctypes.CFUNCTYPE

@@ -3,6 +3,8 @@
 Every file holds the same header (JSON text): format name and version, metadata, statistics, which channel is whose
 derivative, and for each channel its unit, description, sample shape and type. The arrays are stored in the format's own
 way, so other programs can read them without Jourdain. No format here can run code when it is read.
+
+The header ends with a digest of itself and of every number, so that a damaged file is never read as other numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import hashlib
 import io
 import os
 import re
-import secrets
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,11 +26,14 @@ from jourdain.results import metadata
 from jourdain.results.channel import Array, Channel
 from jourdain.results.exchange import assemble, columns, need
 from jourdain.results.solution import Solution
+from jourdain.results.whole_file import whole_file
 
 FORMAT = "jourdain-solution"
-VERSION = 1
+#: Version 2 has a digest.
+VERSION = 2
 _HEADER = "jourdain_header"
 _DAMAGED = "not a complete Jourdain result: cut short or another kind of file; write it again with sol.save(…)"
+_CHANGED = f"{_DAMAGED} (it was changed since it was written)"
 _TYPES = ("float64", "int64", "bool")
 
 Header = dict[str, Any]
@@ -53,10 +57,22 @@ def header(sol: Solution) -> Header:
             "name": name, "unit": channel.unit, "description": channel.description,
             "shape": list(channel.values.shape[1:]), "type": str(channel.values.dtype),
         })  # fmt: skip
-    return {
+    head = {
         "format": FORMAT, "version": VERSION, "samples": len(sol), "channels": described,
         "derivatives": sol.derivatives, "metadata": sol.metadata, "statistics": sol.statistics,
     }  # fmt: skip
+    return head | {"digest": _digest_of(head, sol)}
+
+
+def _digest_of(head: Header, sol: Solution) -> str:
+    """SHA-256 of the header's text and of all numbers; every NaN counts as the same."""
+    digest = hashlib.sha256(metadata.dumps({key: value for key, value in head.items() if key != "digest"}).encode())
+    for values in (sol.t, *(sol[name] for name in sol.names)):
+        plain = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        if plain.dtype.kind == "f" and np.isnan(plain).any():
+            plain = np.where(np.isnan(plain), np.nan, plain)
+        digest.update(plain.tobytes())
+    return digest.hexdigest()
 
 
 def check_header(head: Any) -> Header:
@@ -82,7 +98,17 @@ def build(head: Header, t: Array, arrays: Callable[[str], Array]) -> Solution:
     for channel in head["channels"]:
         values = np.asarray(arrays(channel["name"])).reshape(samples, *channel["shape"]).astype(channel["type"])
         channels[channel["name"]] = Channel(values, channel["unit"], channel["description"])
-    return Solution(times, channels, head["metadata"], head["statistics"], derivatives=head["derivatives"])
+    sol = Solution(times, channels, head["metadata"], head["statistics"], derivatives=head["derivatives"])
+    if (head["version"] > 1 or "digest" in head) and head.get("digest") != _digest_of(head, sol):
+        raise ResultFileError(_CHANGED)
+    return sol
+
+
+def check_room(size: int) -> None:
+    """Refuses what is larger than the machine's memory before any of it is read."""
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
+    if size > most:
+        raise ResultFileError(f"its arrays take {size / 2**30:.3g} GB, more than the {most / 2**30:.3g} GB of memory of this machine")
 
 
 # -- npz -------------------------------------------------------------------------------------------------------------
@@ -97,6 +123,8 @@ def _write_npz(sol: Solution, path: Path) -> None:
 
 
 def _read_npz(path: Path) -> Solution:
+    with zipfile.ZipFile(path) as archive:
+        check_room(sum(member.file_size for member in archive.infolist()))
     with np.load(path, allow_pickle=False) as archive:
         head = check_header(metadata.loads(archive[_HEADER].tobytes().decode()))
         return build(head, archive["t"], archive.__getitem__)
@@ -114,12 +142,12 @@ def _write_parquet(sol: Solution, path: Path) -> None:
     ]
     schema = pa.schema(fields, metadata={_HEADER: metadata.dumps(header(sol))})
     arrays = [pa.array(np.ascontiguousarray(values), from_pandas=False) for values in table.values()]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd")
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd", write_page_checksum=True)
 
 
 def _read_parquet(path: Path) -> Solution:
     pq = need("pyarrow.parquet", "files", ".parquet")
-    table = pq.read_table(path, memory_map=False)
+    table = pq.read_table(path, memory_map=False, page_checksum_verification=True)
     head = check_header(metadata.loads((table.schema.metadata or {})[_HEADER.encode()].decode()))
     flat = {name: table[name].to_numpy() for name in table.column_names}
     return build(head, flat["t"], _assembler(head, flat))
@@ -171,19 +199,30 @@ def _read_hdf5(path: Path) -> Solution:
     with open(path, "rb") as file:
         expected = _HDF5_MARK + _digest(file)
         if file.read(_HDF5_BLOCK).rstrip(b"\0") != expected:
-            raise ResultFileError(f"{_DAMAGED} (it was changed since it was written)")
+            raise ResultFileError(_CHANGED)
     with h5py.File(path, "r") as file:
-        head = check_header(metadata.loads(file[_HEADER].asstr()[()]))
-        group = file["channels"]
-        return build(head, file["t"][()], lambda name: _own_data(h5py, group, name))
+        head = check_header(metadata.loads(_own(h5py, file, _HEADER).asstr()[()]))
+        return build(head, _own(h5py, file, "t")[()], lambda name: _own(h5py, file, f"channels/{name}")[()])
 
 
-def _own_data(h5py: Any, group: Any, name: str) -> Array:
-    """The dataset's array, unless it points into another file: a result never reads what it does not contain."""
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink) or group[name].external or group[name].is_virtual:
-        raise ResultFileError(f"{_DAMAGED} (channel {name!r} points to another file)")
-    values: Array = group[name][()]
-    return values
+#: Filters of HDF5 itself (gzip, shuffle, checksum): others would be looked for in shared libraries.
+_HDF5_FILTERS = (1, 2, 3)
+
+
+def _own(h5py: Any, file: Any, path: str) -> Any:
+    """A dataset of the file, unless it or what leads to it is in another file: a result never reads what it does not contain."""
+    place = file
+    for word in path.split("/"):
+        if not isinstance(place, h5py.Group) or not isinstance(place.get(word, getlink=True), h5py.HardLink):
+            raise ResultFileError(f"{_DAMAGED} ({path!r} points elsewhere, perhaps to another file)")
+        place = place[word]
+    if not isinstance(place, h5py.Dataset) or place.external or place.is_virtual:
+        raise ResultFileError(f"{_DAMAGED} ({path!r} has its numbers in another file)")
+    created = place.id.get_create_plist()
+    if any(created.get_filter(i)[0] not in _HDF5_FILTERS for i in range(created.get_nfilters())):
+        raise ResultFileError(f"{_DAMAGED} ({path!r} is packed by a filter that results do not use)")
+    check_room(place.size * place.dtype.itemsize)
+    return place
 
 
 # -- CSV -------------------------------------------------------------------------------------------------------------
@@ -282,16 +321,11 @@ def save_solution(sol: Solution, path: str | os.PathLike[str]) -> None:
     write = _format(target)[0]
     if not target.parent.is_dir():
         raise InputError(f"file {str(target)!r}: folder {str(target.parent)!r} does not exist; create it first")
-    temporary = target.with_name(f".{target.stem[:50]}-{secrets.token_hex(6)}{target.suffix}")
     try:
-        write(sol, temporary)
-        with open(temporary, "rb") as file:  # on the disk before it takes the place of an older one
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with whole_file(target) as temporary:
+            write(sol, temporary)
     except OSError as error:
         raise ResultFileError(f"file {str(target)!r} could not be written: {error.strerror or error}; what was there is kept") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def load_solution(path: str | os.PathLike[str]) -> Solution:
@@ -305,8 +339,10 @@ def load_solution(path: str | os.PathLike[str]) -> Solution:
         raise ResultFileNotFoundError(f"file {str(source)!r} does not exist in {os.getcwd()!r}; check the path")
     try:
         return read(source)
-    except (ImportError, MemoryError, PermissionError):
+    except (ImportError, PermissionError):
         raise
+    except MemoryError as error:
+        raise ResultFileError(f"file {str(source)!r}: its arrays do not fit into memory ({error or 'no memory left'})") from error
     except ResultFileError as error:
         raise ResultFileError(f"file {str(source)!r}: {error}") from None
     except Exception as error:  # each library has its own errors for damaged files, down to bare TypeError

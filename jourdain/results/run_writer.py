@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from jourdain.errors import InputError
 from jourdain.results import metadata
 from jourdain.results.channel import Array, as_channel, unknown
 from jourdain.results.solution import Solution
+from jourdain.results.store_file import DamagedRow, row_digest, seal, told
 
 if TYPE_CHECKING:
     from jourdain.results.store import Store
@@ -31,6 +33,7 @@ class RunWriter:
         self._units = units
         self._descriptions = descriptions
 
+    @told
     def append(self, t: ArrayLike, data: Mapping[str, Any]) -> None:
         """Commit samples at times ``t`` (n,) or one time, with values (n, …) for every channel by name."""
         single = np.ndim(t) == 0
@@ -41,17 +44,19 @@ class RunWriter:
         if not len(chunk):
             return
         with self.store._transaction() as database:
-            query = "SELECT max(chunk), data FROM results WHERE run = ? AND channel = ''"
-            number, last = database.execute(query, (self.id,)).fetchone()
             self._check_status(database)
-            if number is None:
+            query = "SELECT chunk, data FROM results WHERE run = ? AND channel = '' ORDER BY chunk DESC LIMIT 1"
+            last = database.execute(query, (self.id,)).fetchone()
+            if last is None:
                 self._describe(database, chunk)
             else:
-                self._check_continues(database, chunk, unpacked(last))
-            place = 0 if number is None else number + 1
-            rows = [(self.id, place, "", packed(chunk.t))]
-            rows += [(self.id, place, name, packed(chunk[name])) for name in chunk.names]
+                self._check_continues(database, chunk, unpacked(last[1], self.id, last[0], ""))
+            place = 0 if last is None else last[0] + 1
+            arrays = {"": chunk.t} | {name: chunk[name] for name in chunk.names}
+            rows = [(self.id, place, name, packed(values, self.id, place, name)) for name, values in arrays.items()]
             database.executemany("INSERT INTO results VALUES (?, ?, ?, ?)", rows)
+            database.execute("UPDATE runs SET chunks = ? WHERE id = ?", (place + 1, self.id))
+            seal(database, "runs", self.id)
 
     def _check_status(self, database: sqlite3.Connection) -> None:
         row = database.execute("SELECT status FROM runs WHERE id = ?", (self.id,)).fetchone()
@@ -69,7 +74,8 @@ class RunWriter:
             channel = chunk.channel(name)
             unit, description = self._units.get(name, channel.unit), self._descriptions.get(name, channel.description)
             rows.append((self.id, name, unit, description, *_sample_kind(channel.values)))
-        database.executemany("INSERT INTO channels VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for row in rows:
+            database.execute("INSERT INTO channels VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, row_digest(row)))
 
     def _check_continues(self, database: sqlite3.Connection, chunk: Solution, earlier: Array) -> None:
         if chunk.t[0] < earlier[-1]:
@@ -91,15 +97,18 @@ class RunWriter:
         """Commit all samples of a solution, with the units of its channels."""
         self.append(sol.t, {name: sol.channel(name) for name in sol.names})
 
+    @told
     def finish(self, status: str = "done", statistics: Mapping[str, Any] | None = None) -> None:
         """End the run with a status ("done", "failed", …) and the statistics of the method."""
         with self.store._transaction() as database:
             values = (status, now(), as_json(statistics), self.id)
-            database.execute("UPDATE runs SET status = ?, finished = ?, statistics = ? WHERE id = ?", values)
+            if database.execute("UPDATE runs SET status = ?, finished = ?, statistics = ? WHERE id = ?", values).rowcount:
+                seal(database, "runs", self.id)
 
     def __enter__(self) -> RunWriter:
         return self
 
+    @told
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if kind is None:
             row = self.store._database().execute("SELECT status FROM runs WHERE id = ?", (self.id,)).fetchone()
@@ -124,19 +133,34 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def packed(values: Array) -> bytes:
-    """An array as compressed bytes in NumPy's own format."""
+_MARK, _DIGEST = b"jd2", 16
+
+
+def _blob_digest(content: bytes, run: int, chunk: int, channel: str) -> bytes:
+    """Binds the content to its place."""
+    return hashlib.sha256(f"{run} {chunk} {channel}\0".encode() + content).digest()[:_DIGEST]
+
+
+def packed(values: Array, run: int, chunk: int, channel: str) -> bytes:
+    """An array as compressed bytes in NumPy's own format, behind the digest of it and of its place."""
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, values, allow_pickle=False)
-    return zlib.compress(buffer.getvalue(), 1)
+    content = zlib.compress(buffer.getvalue(), 1)
+    return _MARK + _blob_digest(content, run, chunk, channel) + content
 
 
-def unpacked(blob: bytes) -> Array:
-    """The array packed by :func:`packed`."""
-    array: Array = np.lib.format.read_array(io.BytesIO(zlib.decompress(blob)), allow_pickle=False)
+def unpacked(blob: bytes, run: int, chunk: int, channel: str) -> Array:
+    """The array packed by :func:`packed`, checked; blocks of older stores have no digest."""
+    what = f"run {run}: chunk {chunk} of {channel or 'time'!r}"
+    if not isinstance(blob, bytes):
+        raise DamagedRow(f"{what} is not a block of numbers")
+    if blob.startswith(_MARK):
+        head = len(_MARK) + _DIGEST
+        if blob[len(_MARK) : head] != _blob_digest(blob[head:], run, chunk, channel):
+            raise DamagedRow(f"{what} was changed")
+        blob = blob[head:]
+    try:
+        array: Array = np.lib.format.read_array(io.BytesIO(zlib.decompress(blob)), allow_pickle=False)
+    except Exception as error:  # NumPy has many errors for what is not an array, down to those of its parser
+        raise DamagedRow(f"{what} cannot be read: {error}") from error
     return array
-
-
-def joined(blobs: Sequence[bytes]) -> Array:
-    """The chunks of a channel one after the other."""
-    return np.concatenate([unpacked(blob) for blob in blobs]) if blobs else np.zeros(0)

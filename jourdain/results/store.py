@@ -1,7 +1,8 @@
 """A store of models, designs (parameter sets), runs and results in one SQLite file.
 
 Many processes may read and write at once (write-ahead log, immediate transactions). Every :meth:`RunWriter.append` is a
-transaction of its own that is on disk when the call returns, so a killed run keeps all it had appended.
+transaction of its own that is on disk when the call returns, so a killed run keeps all it had appended.  Every row and every block of
+numbers has a digest, so that damage is told and never read as data (:meth:`Store.check`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import socket
 import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,40 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, JourdainError
 from jourdain.results import metadata
-from jourdain.results.channel import Channel, unknown
-from jourdain.results.files import ResultFileError
+from jourdain.results.channel import Array, Channel, unknown
 from jourdain.results.filter import parse
-from jourdain.results.run_writer import RunWriter, as_json, joined, now
+from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
 from jourdain.results.solution import Names, Solution
+from jourdain.results.store_file import SEALED, DamagedRow, connected, intact, prepare, seal, told
 
-SCHEMA_VERSION = 1
-_BUSY_SECONDS = 60.0
-_SCHEMA = """
-CREATE TABLE models (hash TEXT PRIMARY KEY, name TEXT NOT NULL, toml TEXT NOT NULL, created TEXT NOT NULL);
-CREATE TABLE designs (
-    id INTEGER PRIMARY KEY, model TEXT NOT NULL REFERENCES models(hash), parameters TEXT NOT NULL,
-    created TEXT NOT NULL, UNIQUE (model, parameters)
-);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, design INTEGER NOT NULL REFERENCES designs(id), status TEXT NOT NULL,
-    method TEXT NOT NULL, created TEXT NOT NULL, finished TEXT, host TEXT NOT NULL, process INTEGER NOT NULL,
-    statistics TEXT NOT NULL, metadata TEXT NOT NULL, derivatives TEXT NOT NULL
-);
-CREATE INDEX runs_of_design ON runs(design);
-CREATE TABLE channels (
-    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE, name TEXT NOT NULL, unit TEXT NOT NULL,
-    description TEXT NOT NULL, shape TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (run, name)
-) WITHOUT ROWID;
-CREATE TABLE results (
-    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE, chunk INTEGER NOT NULL, channel TEXT NOT NULL,
-    data BLOB NOT NULL, PRIMARY KEY (run, channel, chunk)
-);
-"""
-_RUNS = """SELECT runs.id, runs.design, models.hash, models.name, designs.parameters, runs.status, runs.method,
-runs.created, runs.finished, runs.statistics, runs.metadata
+_RUNS = """SELECT runs.*, designs.*
 FROM runs JOIN designs ON designs.id = runs.design JOIN models ON models.hash = designs.model"""
+#: Columns of a run and of a design.
+_OF_RUN, _OF_DESIGN = 13, 5
 
 
 @dataclass(frozen=True)
@@ -72,6 +50,8 @@ class RunRecord:
     finished: str | None
     statistics: dict[str, Any]
     metadata: dict[str, Any]
+    derivatives: dict[str, str]
+    chunks: int | None
 
 
 @dataclass(frozen=True)
@@ -107,22 +87,14 @@ class Store:
     True
     """
 
+    @told
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
             raise InputError(f"store {str(self.path)!r}: its folder does not exist; create it first")
         self._local = threading.local()
         with self._transaction() as database:
-            version = database.execute("PRAGMA user_version").fetchone()[0]
-            tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if version > SCHEMA_VERSION:
-                raise ResultFileError(f"store {str(self.path)!r} is of version {version}: upgrade jourdain")
-            if version == 0 and tables:
-                raise ResultFileError(f"{str(self.path)!r} is the database of another program; choose another file")
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    database.execute(statement)
-                database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            prepare(database, self.path)
 
     # -- connection --------------------------------------------------------------------------------------------------
 
@@ -132,20 +104,8 @@ class Store:
         if getattr(local, "process", None) != os.getpid():
             # closing the parent's connection in a child could drop the parent's locks: keep it, unused
             local.inherited = getattr(local, "database", None)
-            local.database, local.process = self._connect(), os.getpid()
+            local.database, local.process = connected(self.path), os.getpid()
         database: sqlite3.Connection = local.database
-        return database
-
-    def _connect(self) -> sqlite3.Connection:
-        try:
-            database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-            _use_write_ahead_log(database)
-            database.execute("PRAGMA synchronous = FULL")
-            database.execute("PRAGMA foreign_keys = ON")
-        except sqlite3.DatabaseError as error:
-            raise ResultFileError(
-                f"store {str(self.path)!r} cannot be opened ({error}); it is damaged, not a store, or not writable"
-            ) from error
         return database
 
     @contextmanager
@@ -154,10 +114,11 @@ class Store:
         database.execute("BEGIN IMMEDIATE")
         try:
             yield database
+            database.execute("COMMIT")
         except BaseException:
-            database.execute("ROLLBACK")
+            if database.in_transaction:  # SQLite has gone back by itself where the disk is full
+                database.execute("ROLLBACK")
             raise
-        database.execute("COMMIT")
 
     def close(self) -> None:
         """Close this thread's connection; the store opens it again when it is used again."""
@@ -177,17 +138,20 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
+    @told
     def add_model(self, name: str, toml: str) -> str:
         """Keep a model's text; returns its hash (SHA-256 of the text), the same for the same text."""
         key = hashlib.sha256(toml.encode()).hexdigest()
         with self._transaction() as database:
-            database.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?, ?)", (key, name, toml, now()))
+            if database.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?, ?, NULL)", (key, name, toml, now())).rowcount:
+                seal(database, "models", key)
         return key
 
     def add_design(self, model: str, parameters: Mapping[str, Any]) -> int:
         """Keep a parameter set (SI) of a model given by its hash; returns its number (a known set keeps its own)."""
         return self.add_designs(model, [parameters])[0]
 
+    @told
     def add_designs(self, model: str, parameters: Sequence[Mapping[str, Any]]) -> list[int]:
         """Keep many parameter sets of a model in one transaction, as a sweep does; returns their numbers."""
         texts = [metadata.dumps(dict(sorted(one.items())), "parameters") for one in parameters]
@@ -197,11 +161,14 @@ class Store:
                 raise InputError(f"store {str(self.path)!r} has no model with hash {model!r}; call add_model first")
             for text in texts:
                 new = "INSERT OR IGNORE INTO designs (model, parameters, created) VALUES (?, ?, ?)"
-                database.execute(new, (model, text, now()))
+                made = database.execute(new, (model, text, now()))
                 found = "SELECT id FROM designs WHERE model = ? AND parameters = ?"
                 numbers.append(int(database.execute(found, (model, text)).fetchone()[0]))
+                if made.rowcount:
+                    seal(database, "designs", numbers[-1])
         return numbers
 
+    @told
     def start_run(
         self,
         design: int,
@@ -219,11 +186,13 @@ class Store:
             if database.execute("SELECT 1 FROM designs WHERE id = ?", (design,)).fetchone() is None:
                 raise InputError(f"store {str(self.path)!r} has no design {design!r}; call add_design first")
             cursor = database.execute(
-                "INSERT INTO runs (design, status, method, created, host, process, statistics, metadata, derivatives) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values,
+                "INSERT INTO runs (design, status, method, created, host, process, statistics, metadata, derivatives, chunks) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", values,
             )  # fmt: skip
+            seal(database, "runs", cursor.lastrowid)
         return RunWriter(self, int(cursor.lastrowid or 0), units or {}, descriptions or {})
 
+    @told
     def resume(self, run: int) -> RunWriter:
         """Continue a run that was cut short; its status is "running" again and further chunks follow the last one."""
         record = self._record(run)
@@ -232,22 +201,38 @@ class Store:
         with self._transaction() as database:
             mine = (socket.gethostname(), os.getpid(), run)
             database.execute("UPDATE runs SET status = 'running', host = ?, process = ? WHERE id = ?", mine)
+            seal(database, "runs", run)
         return RunWriter(self, run, {}, {})
 
+    @told
     def recover(self) -> list[int]:
         """Mark as "killed" the runs of this machine whose process has gone; returns their numbers."""
         with self._transaction() as database:
             query = "SELECT id, process FROM runs WHERE status = 'running' AND host = ?"
             running = database.execute(query, (socket.gethostname(),)).fetchall()
             gone = [run for run, process in running if not _alive(process)]
-            database.executemany("UPDATE runs SET status = 'killed' WHERE id = ?", [(run,) for run in gone])
+            for run in gone:
+                database.execute("UPDATE runs SET status = 'killed' WHERE id = ?", (run,))
+                seal(database, "runs", run)
         return gone
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def _select(self, where: str = "", values: Sequence[Any] = ()) -> Runs:
+        models = {row[0]: row for row in self._database().execute("SELECT * FROM models")}
         rows = self._database().execute(f"{_RUNS} {where} ORDER BY runs.id", values).fetchall()
-        return [_as_record(row) for row in rows]
+        return [self._as_record(row[:_OF_RUN], row[_OF_RUN:], models.get(row[_OF_RUN + 1], ())) for row in rows]
+
+    def _as_record(self, run: Sequence[Any], design: Sequence[Any], model: Sequence[Any]) -> RunRecord:
+        if not model or not all(map(intact, (run, design, model))) or run[1] != design[0]:
+            raise DamagedRow(f"the record of run {run[0]} was changed")
+        try:
+            return RunRecord(
+                run[0], design[0], model[0], model[1], metadata.loads(design[2]), run[2], run[3], run[4], run[5],
+                metadata.loads(run[8]), metadata.loads(run[9]), metadata.loads(run[10]), run[11],
+            )  # fmt: skip
+        except (TypeError, ValueError) as error:
+            raise DamagedRow(f"the record of run {run[0]} cannot be read: {error}") from error
 
     def _record(self, run: int) -> RunRecord:
         found = self._select("WHERE runs.id = ?", (run,))
@@ -256,39 +241,85 @@ class Store:
             raise InputError(f"store {str(self.path)!r} has no run {run!r}; its last runs are {known}")
         return found[0]
 
+    @told
     def model(self, hash: str) -> str:
         """The text of a model by its hash."""
         row = self._database().execute("SELECT toml FROM models WHERE hash = ?", (hash,)).fetchone()
         if row is None:
             raise InputError(f"store {str(self.path)!r} has no model with hash {hash!r}")
+        if hashlib.sha256(str(row[0]).encode()).hexdigest() != hash:
+            raise DamagedRow(f"the text of model {hash[:12]} was changed")
         return str(row[0])
 
+    @told
     def load(self, run: int, *patterns: str) -> Solution:
         """The results of a run so far as a solution, all channels or those that match the glob patterns."""
-        record = self._record(run)
         database = self._database()
         database.execute("BEGIN")  # one snapshot, though the run may be going on
         try:
-            query = "SELECT name, unit, description FROM channels WHERE run = ? ORDER BY name"
-            described = {row[0]: row[1:] for row in database.execute(query, (run,))}
+            record = self._record(run)
+            described = self._described(run)
             wanted = Names(described)(*patterns)
-            blobs = {name: self._blobs(run, name) for name in ["", *wanted]}
-            slopes = database.execute("SELECT derivatives FROM runs WHERE id = ?", (run,)).fetchone()[0]
+            arrays = {name: self._array(record, name) for name in ["", *wanted]}
         finally:
-            database.execute("COMMIT")
+            if database.in_transaction:
+                database.execute("COMMIT")
         if patterns and described and not wanted:
             raise unknown("channel", " ".join(patterns), described)
-        t = joined(blobs[""])
-        channels = {name: Channel(joined(blobs[name]), *described[name]) for name in wanted}
-        derivatives = {a: b for a, b in metadata.loads(slopes).items() if a in channels and b in channels}
+        channels = {name: Channel(arrays[name], *described[name]) for name in wanted}
+        derivatives = {a: b for a, b in record.derivatives.items() if a in channels and b in channels}
         about = {"model": record.model, "method": record.method, "parameters": record.parameters} | record.metadata
         about |= {"model_hash": record.model_hash, "run": run, "status": record.status}
-        return Solution(t, channels, about, record.statistics, derivatives=derivatives)
+        return Solution(arrays[""], channels, about, record.statistics, derivatives=derivatives)
 
-    def _blobs(self, run: int, channel: str) -> list[bytes]:
-        query = "SELECT data FROM results WHERE run = ? AND channel = ? ORDER BY chunk"
-        return [row[0] for row in self._database().execute(query, (run, channel))]
+    def _described(self, run: int) -> dict[str, tuple[str, str]]:
+        """Unit and description of the channels of a run."""
+        return {row[1]: row[2:4] for row in self._sealed("SELECT * FROM channels WHERE run = ? ORDER BY name", run)}
 
+    def _sealed(self, query: str, *values: Any) -> list[Any]:
+        """Whole rows of a sealed table."""
+        rows = self._database().execute(query, values).fetchall()
+        if not all(map(intact, rows)):
+            raise DamagedRow(f"{sum(not intact(row) for row in rows)} of {len(rows)} rows were changed")
+        return rows
+
+    def _array(self, record: RunRecord, channel: str) -> Array:
+        """All samples of a channel; the empty name is time."""
+        query = "SELECT chunk, data FROM results WHERE run = ? AND channel = ? ORDER BY chunk"
+        rows = self._database().execute(query, (record.id, channel)).fetchall()
+        if [row[0] for row in rows] != list(range(len(rows) if record.chunks is None else record.chunks)):
+            raise DamagedRow(f"of run {record.id} {len(rows)} of {record.chunks} chunks of {channel or 'time'!r} are left")
+        parts = [unpacked(data, record.id, chunk, channel) for chunk, data in rows]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @told
+    def check(self) -> list[str]:
+        """What is damaged in the store, each in a sentence; an empty list if all that was written can be read as it was written."""
+        found = [f"the file's structure: {row[0]}" for row in self._checked("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        found += [f"a row of {row[0]} refers to what is not there" for row in self._checked("PRAGMA foreign_key_check")]
+        for table in SEALED:
+            rows = self._checked(f"SELECT * FROM {table}")
+            found += [f"row {row[:1] if table != 'channels' else row[:2]} of {table} was changed" for row in rows if not intact(row)]
+        for verb, keys in ((self.model, "SELECT hash FROM models"), (self.load, "SELECT id FROM runs")):
+            for (key,) in self._checked(keys):
+                try:
+                    verb(key)
+                except JourdainError as error:
+                    found.append(str(error))
+        return found
+
+    def _checked(self, query: str) -> list[Any]:
+        """Rows as far as they can be read; an error is a row in words."""
+        rows = []
+        try:
+            for row in self._database().execute(query):
+                rows.append(row)
+        except (sqlite3.Error, UnicodeError) as error:
+            if not rows and query.startswith("PRAGMA integrity"):
+                rows.append((str(error),))
+        return rows
+
+    @told
     def query(self, condition: str = "") -> Runs:
         """The runs that fulfil a condition on parameters and fields, e.g. "mass > 3 and status = 'done'".
 
@@ -310,6 +341,7 @@ class Store:
         if keys:
             raise unknown("parameter", name, [*keys, "status", "method", "model", "run", "design"])
 
+    @told
     def show(self, run: int) -> str:
         """A run in words: model, parameters, status, and the summary of its results."""
         from jourdain.results.summary import plain_summary
@@ -323,6 +355,7 @@ class Store:
         ]
         return "\n".join([*lines, plain_summary(self.load(run))])
 
+    @told
     def compare(self, *runs: int) -> Comparison:
         """Runs side by side: parameters and settings that differ, final values of the channels they share."""
         if len(runs) < 2:
@@ -336,6 +369,7 @@ class Store:
         common = [name for name in ends[0] if all(name in end for end in ends)]
         return Comparison(runs, different, {name: tuple(end[name] for end in ends) for name in common})
 
+    @told
     def prune(self, condition: str, *, running: bool = False, compact: bool = False) -> int:
         """Delete the runs that fulfil a condition, with their results; returns how many.
 
@@ -349,38 +383,18 @@ class Store:
             self._database().execute("VACUUM")
         return len(chosen)
 
+    @told
     def list(self, kind: str = "runs") -> Any:
         """What is in the store: "runs" as records, "models" and "designs" as dicts."""
         if kind == "runs":
             return self._select()
         if kind == "models":
-            rows = self._database().execute("SELECT hash, name, created FROM models ORDER BY created, name").fetchall()
-            return [dict(zip(("hash", "name", "created"), row, strict=True)) for row in rows]
+            rows = self._sealed("SELECT * FROM models ORDER BY created, name")
+            return [{"hash": row[0], "name": row[1], "created": row[3]} for row in rows]
         if kind == "designs":
-            rows = self._database().execute("SELECT id, model, parameters FROM designs ORDER BY id").fetchall()
+            rows = self._sealed("SELECT * FROM designs ORDER BY id")
             return [{"id": row[0], "model": row[1], "parameters": metadata.loads(row[2])} for row in rows]
         raise InputError(f"store.list({kind!r}): the kinds are 'models', 'designs' and 'runs'")
-
-
-def _as_record(row: tuple[Any, ...]) -> RunRecord:
-    run, design, key, model, parameters, status, method, created, finished, statistics, about = row
-    return RunRecord(
-        run, design, key, model, metadata.loads(parameters), status, method, created, finished,
-        metadata.loads(statistics), metadata.loads(about),
-    )  # fmt: skip
-
-
-def _use_write_ahead_log(database: sqlite3.Connection) -> None:
-    """Switch the file to the write-ahead log; SQLite does not wait here if another process opens it just now."""
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
 
 
 def _alive(process: int) -> bool:

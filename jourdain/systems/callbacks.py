@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +16,34 @@ from ..solvers.native_function import NativeFunction
 
 if TYPE_CHECKING:
     from ..model.loads import Callback
+    from ..solvers.ode.trajectory import Trajectory
     from .tree.projected import NativeSystem
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
 class CallbackError(SolverError):
-    """A callback raised an error or gave something that is not a finite number."""
+    """A callback or controller raised an error or gave something that is not a finite number."""
+
+
+@contextmanager
+def named(what: str, t: float) -> Iterator[None]:
+    """An error of a user's function says whose it is and when it came."""
+    try:
+        yield
+    except CallbackError:
+        raise
+    except Exception as error:
+        raise CallbackError(f"{what} raised {type(error).__name__}: {error} at t = {t:.9g} s") from error
+
+
+def ended(native: NativeSystem, trajectory: Trajectory) -> Trajectory:
+    """The trajectory; one that a callback has ended says so."""
+    error = None if native.callbacks is None else native.callbacks.error
+    if error is None:
+        return trajectory
+    status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    return replace(trajectory, status=status, message=str(error), cause=error)
 
 
 class Callbacks:
@@ -73,13 +96,17 @@ class Callbacks:
         nu = self.native.system.nu
         for item, places, f in zip(self.items, self.places, self.functions, strict=True):
             arguments = f(np.array([t]), x, u[:nu])
-            u[places] = checked(item, t, np.atleast_1d(item.function(*arguments.tolist())))
+            u[places] = called(item, t, arguments.tolist())
 
 
-def checked(item: Callback, t: float, values: np.ndarray) -> np.ndarray:
-    """The values of a callback, if they are finite numbers, one for each of its inputs."""
-    values = np.asarray(values, dtype=float).ravel()
-    if values.shape != (len(item.inputs),) or not np.isfinite(values).all():
+def called(item: Callback, t: float, arguments: list[float]) -> np.ndarray:
+    """The values that a callback gives, if they are finite real numbers, one for each of its inputs."""
+    with named(f"callback '{item.name}'", t):
+        given = np.asarray(item.function(*arguments)).ravel()
+        values = given.real.astype(float) if given.dtype.kind == "c" and not given.imag.any() else given
+        if values.dtype.kind != "c":
+            values = values.astype(float)
+    if values.shape != (len(item.inputs),) or not np.isfinite(values).all() or values.dtype.kind == "c":
         raise CallbackError(
             f"callback '{item.name}' gave {values.tolist()} at t = {t:g} s; it must give {len(item.inputs)} finite number(s)"
         )

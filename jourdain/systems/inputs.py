@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError
 from ..model.values import number
 from ..solvers.ode.events import Samples
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
-from .callbacks import checked
+from .callbacks import CallbackError, called, named
 from .state import State
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Inputs:
         self.initial = system.input_values(self.constants)
         #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
+        #: Whether a callback has ended the run: where it gives no value, inputs are NaN afterwards.
+        self.broken = False
         #: The instant from which sampling instants are counted; an earlier one where a run goes on.
         self.begun: float | None = None
 
@@ -90,9 +92,10 @@ class Inputs:
 
     def sampled(self, name: str, state: State) -> float:
         """The new value of a controlled input at a state; it is kept in the history."""
-        value = float(self.controllers[name].law(state))
+        with named(f"controller of '{name}'", state.t):
+            value = float(self.controllers[name].law(state))
         if not np.isfinite(value):
-            raise SolverError(f"controller of '{name}' gave {value} at t = {state.t:g} s")
+            raise CallbackError(f"controller of '{name}' gave {value} at t = {state.t:g} s; it must give a finite number")
         self.history.append((state.t, {name: value}))
         return value
 
@@ -132,7 +135,12 @@ class Inputs:
         for c, places in self.callbacks:
             f = self.system.function("callback_arguments", callback=c.name)
             for now, x, row in zip(t, rows, values, strict=True):
-                row[places] = checked(c, float(now), c.function(*f(np.array([now]), x, row).tolist()))
+                try:
+                    row[places] = called(c, float(now), f(np.array([now]), x, row).tolist())
+                except CallbackError:
+                    if not self.broken:
+                        raise
+                    row[places] = np.nan
         return values
 
     def _replay(self, name: str, t: np.ndarray, column: np.ndarray) -> None:

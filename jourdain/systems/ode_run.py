@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..solvers import METHODS, STIFF
 from ..solvers.ode.events import Event
 from ..solvers.ode.integrate import integrate
+from .callbacks import ended
 from .run import Outcome, Restart, Run
 from .state import State, split_state
 
@@ -106,9 +107,7 @@ class OdeRun(Run):
         first = self.begin()
         if restart is not None and resumed:
             first = self.resumed(restart)
-        trajectory = self.march(first, self.span)
-        self.raise_error()
-        return self.outcome(trajectory)
+        return self.outcome(ended(self.native, self.march(first, self.span)))
 
     def resumed(self, restart: Restart) -> Any:
         """What the method goes on from."""
@@ -150,21 +149,17 @@ class OdeRun(Run):
                 f"choose one of {', '.join(METHODS)}"
             )
 
-    def raise_error(self) -> None:
-        """Raises what a callback raised while native code could not."""
-        if self.native.callbacks is not None and self.native.callbacks.error is not None:
-            raise self.native.callbacks.error
-
     # -- what it gave ---------------------------------------------------------------------------------------------
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The trajectory as states of the model, with what is needed to go on."""
-        message = self.explain(trajectory) if trajectory.status == "failed" else trajectory.message
+        explained = trajectory.status != "failed" or trajectory.cause is not None
+        message = trajectory.message if explained else self.explain(trajectory)
         inner = trajectory.restart
         restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
         return Outcome(
             trajectory.t, self.rows(trajectory), trajectory.status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
-            restart,
+            restart, cause=trajectory.cause,
         )  # fmt: skip
 
 

@@ -37,6 +37,14 @@ class SimulationError(SolverError):
         self.solution = solution
 
 
+class SimulationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a simulation; ``solution`` holds what was done, and another run goes on from it."""
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
 #: Common options and what they are without being given.
 DEFAULTS: dict[str, Any] = {
     "rtol": 1e-8, "atol": 1e-10, "step": None, "max_step": np.inf, "max_steps": 10_000_000, "steps": None, "times": None, "outputs": None,
@@ -111,6 +119,8 @@ class Outcome:
     instead: Callable[[], Mapping[str, Channel]] | None = None
     #: The run in the words of the engine, where these are others.
     raw: Solution | None = None
+    #: What a user's function raised, if that is why the run ended.
+    cause: BaseException | None = None
 
 
 class Run(ABC):
@@ -185,4 +195,4 @@ def make_run(
     return kind(system, start, span, inputs, settings, **options, **own)
 
 
-__all__ = ["DEFAULTS", "Outcome", "Restart", "Run", "Settings", "SimulationError", "make_run"]
+__all__ = ["DEFAULTS", "Outcome", "Restart", "Run", "Settings", "SimulationError", "SimulationInterrupted", "make_run"]

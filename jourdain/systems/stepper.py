@@ -240,7 +240,7 @@ class OdeEngine(Engine):
         u, places = self.run.native.u, self._places
         if (u[places] != self.given[: len(places)]).any():
             u[places] = self.given[: len(places)]
-            self._session.jump(self.run.renewed)
+            self._session.jump(self.run.renewed, "inputs")
 
     def _attend(self, reason: int) -> None:
         """Acts where native code cannot, until the instant is reached or the motion has ended."""

@@ -97,15 +97,17 @@ def test_going_on_with_another_method_from_the_final_state(pendulum):
     assert middle.t == first.t[3]
 
 
-def test_interruption_returns_what_is_done(pendulum):
+def test_an_interruption_carries_what_is_done(pendulum):
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    try:
-        sol = pendulum.simulate(LEVEL, 1e7, rtol=1e-10, times=np.arange(0, 1e7, 1e4), max_steps=10**12)
-    finally:
-        timer.cancel()
+    with pytest.raises(KeyboardInterrupt, match=r"'double pendulum': interrupted at t = .* s; what was done is in \.solution") as caught:
+        pendulum.simulate(LEVEL, 1e7, rtol=1e-10, times=np.arange(0, 1e7, 1e4), max_steps=10**12)
+    timer.cancel()
+    sol = caught.value.solution
     assert sol.metadata["status"] == "interrupted"
-    assert sol.restart.t < 1e7
+    assert 0.0 < sol.restart.t < 1e7
+    more = pendulum.simulate(sol, (sol.restart.t, sol.restart.t + 1.0), rtol=1e-10)
+    assert more.t[-1] == sol.restart.t + 1.0
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_wrong_references_are_named(store: Store, tmp_path: Path) -> None:
 
 def test_files_that_are_no_store_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("this is not a database, but long enough to look like one " * 30)
-    with pytest.raises(ResultFileError, match="cannot be opened"):
+    with pytest.raises(ResultFileError, match="it is no store"):
         Store(tmp_path / "text.db")
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE cats (name TEXT)")

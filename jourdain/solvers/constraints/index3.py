@@ -133,14 +133,14 @@ def newton(terms: Any, work: Any, xdd: Any, lam: Any, h: float) -> int:
 
 
 @jit
-def march(terms: Any, work: Any, xdd: Any, lam: Any, charts: Any, h: float, steps: int, out: Any) -> int:
-    """Fixed steps from (x, ẋ) in ``terms.state``; rows (x, ẋ) into ``out``.  Returns the number of steps done.
+def march(terms: Any, work: Any, xdd: Any, lam: Any, charts: Any, h: float, t0: float, done: int, steps: int, out: Any) -> int:
+    """Fixed steps from (x, ẋ) in ``terms.state`` after some are done; rows (x, ẋ) into ``out``.  Returns the number of steps done.
 
     ``charts`` lists where rotation vectors begin; they are exchanged for their complements when they grow.
     """
-    n, m, quarter, t0 = len(xdd), len(lam), 0.25 * h * h, terms.clock[0]
+    n, m, quarter = len(xdd), len(lam), 0.25 * h * h
     x, xd, start, w = terms.state[:n], terms.state[n : 2 * n], work.start, terms.velocity
-    for step in range(steps):
+    for step in range(done, steps):
         terms.clock[0] = t0 + (step + 1) * h
         for i in range(n):
             start[i] = -(4.0 / (h * h) * x[i] + 4.0 / h * xd[i] + xdd[i])

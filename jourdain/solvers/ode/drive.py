@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jourdain.solvers.interruption import Bar, Interruption
+from jourdain.solvers.interruption import CHUNK_TIME, Bar, Interruption
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode.march import march
@@ -16,8 +16,6 @@ from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.session import Session
 from jourdain.solvers.ode.start import first_step
 from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
-
-CHUNK_TIME = 0.1
 
 
 class Drive:
@@ -49,6 +47,7 @@ class Drive:
         session = self.session
         session.tol[0], session.tol[1:] = rtol, atol
         session.clock.h_max, session.progress.max_steps = max_step, max_steps
+        session.clock.h_min = 4.0 * fr.EPS * abs(self.span[1] - self.span[0])
 
     def functions(
         self, rhs: NativeFunction, jacobian: NativeFunction | None, time_derivative: NativeFunction | None,
@@ -72,7 +71,7 @@ class Drive:
         status, message = explain(session, reason, self.method)
         t, x, y = session.output()
         statistics = session.statistics(time.perf_counter() - begun)
-        return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments())
+        return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments(), session.error)
 
 
 def _run(session: Session, interruption: Interruption, show: Callable[[float], None] | None) -> int:
@@ -101,6 +100,9 @@ def _run(session: Session, interruption: Interruption, show: Callable[[float], N
                 return int(reason)
     except KeyboardInterrupt:
         return 0
+    except Exception as error:  # of an action in Python: what was done before it is kept
+        session.error = error
+        return fr.HOOK_FAILED
 
 
 def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
@@ -108,6 +110,8 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     clock, count = session.clock, session.count
     t, bad_t = clock.t, clock.t_bad
     hint = ""
+    if session.error is not None:
+        return "failed", str(session.error)
     if count.stiff >= 15:
         hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
     if reason in (0, fr.FINISHED):

@@ -44,6 +44,7 @@ class Clock(Record):
     h_used: float
     t_bound: float
     h_max: float
+    h_min: float
     stage_t: float
     centre: float
     error_old: float
@@ -101,6 +102,7 @@ class Progress(Record):
     task: int
     last_fired: int
     restep: int
+    tiny: int
 
 
 class Guard(Record):

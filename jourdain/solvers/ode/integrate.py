@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError
 from jourdain.solvers import load_method
+from jourdain.solvers.kept import ROOM
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode.events import Event, Samples, Switch
 from jourdain.solvers.ode.method import Method
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 MAX_STEPS = 10_000_000
+#: Tolerances below half of the distance between two numbers ask for what arithmetic cannot give.
+LEAST_RTOL = 1e-16
 #: What the shortest way does not do.
 PARTS = {"steps", "t_eval", "jacobian", "time_derivative", "events", "project", "samples", "switch", "output"}
 
@@ -35,9 +38,15 @@ def integrate(
     All options are told by :func:`prepare`; `progress` shows a bar.
     """
     given = {name for name, option in options.items() if not (option is None or (name in ("events", "samples") and not option))}
-    if method == "rk4" and "step" in given and not given & PARTS:
+    if method == "rk4" and "step" in given and not given & PARTS and _fits(t_span, x0, options["step"]):
         return _plain(rhs, t_span, x0, options["step"], options.get("max_steps", MAX_STEPS), options.get("dense"))
     return prepare(rhs, t_span, x0, method, **options).run(progress)
+
+
+def _fits(t_span: tuple[float, float], x0: ArrayLike | Checkpoint, step: float) -> bool:
+    """Whether all steps have room in memory."""
+    size = x0.x.size if isinstance(x0, Checkpoint) else np.size(x0)
+    return not step > 0 or abs(t_span[1] - t_span[0]) / step * (2 * size + 1) * 8 < ROOM
 
 
 def prepare(
@@ -150,8 +159,8 @@ def _check_input(
         raise InputError(f"integrate: step {step} s must be positive")
     if not method.adaptive and step is None and not isinstance(x0, Checkpoint):
         raise InputError(f"method '{method.name}' has a fixed step: give step= in seconds")
-    if method.adaptive and not 0 < rtol < 1:
-        raise InputError(f"integrate: rtol {rtol} must lie between 0 and 1")
+    if method.adaptive and not LEAST_RTOL <= rtol < 1:
+        raise InputError(f"integrate: rtol {rtol} must lie between {LEAST_RTOL:g} (rounding) and 1")
     if method.needs_jacobian and jacobian is None:
         raise InputError(f"method '{method.name}' is implicit: give jacobian= (native, n by n, row-major)")
     if output is not None and output_size < 1:

@@ -10,8 +10,11 @@ from typing import Any
 
 from jourdain.native.call import call
 from jourdain.native.kernel import hot, jit, kernel
-from jourdain.solvers.ode.frame import EXHAUSTED, FINISHED, PAUSED, SAMPLE, Clock, Count, Frame, Progress, view
+from jourdain.solvers.ode.frame import EXHAUSTED, FINISHED, PAUSED, SAMPLE, UNDERFLOW, Clock, Count, Frame, Progress, view
 from jourdain.solvers.ode.progress import ARM, CUT, SCAN, hook, point
+
+#: Steps in a row that may be shorter than rounding at the end of the span allows: a run that needs more never gets there.
+MOST_TINY = 1000
 
 
 @jit
@@ -156,6 +159,9 @@ def march(address: int) -> int:
             continue
         if count.steps >= progress.max_steps:
             return EXHAUSTED
+        progress.tiny = progress.tiny + 1 if count.adaptive == 1 and abs(clock.h) < clock.h_min else 0
+        if progress.tiny > MOST_TINY:
+            return UNDERFLOW
         status = call(frame.step, frame)
         if status == 0:
             progress.steps_left -= 1

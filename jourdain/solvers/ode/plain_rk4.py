@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...native.call import call
 from ...native.kernel import jit
+from ..interruption import in_chunks
 from ..native_function import NativeFunction
 from .trajectory import Checkpoint, Segments, Statistics, Trajectory
 
@@ -34,14 +35,17 @@ def _stage(y: Any, x: Any, k: Any, s: Any, c: float, w: float) -> None:
 
 
 @jit
-def _steps(f: int, args: int, clock: Any, x: Any, work: Any, t1: float, step: float, times: Any, table: Any) -> int:
-    """Steps from times[0] to t1 over the grid times[0] + k step; rows of x and its slope go to the table.  The number of steps done.
+def _steps(
+    f: int, args: int, clock: Any, x: Any, work: Any, t1: float, step: float, times: Any, table: Any, done: int, pause: int
+) -> int:  # fmt: skip
+    """Steps to t1 over the grid times[0] + k step after some are done; rows of x and its slope go to the table.  The number of steps done.
 
+    It ends before t1 at the step ``pause``, or earlier where the right-hand side fails.
     Grid and sums are those of the general loop and method, bit for bit.
     """
     n = x.size
     y, k, s = work[:n], work[n : 2 * n], work[2 * n :]
-    t, done = times[0], 0
+    t = times[done]
     while True:
         row = table[2 * n * done :]
         for i in range(n):
@@ -51,7 +55,7 @@ def _steps(f: int, args: int, clock: Any, x: Any, work: Any, t1: float, step: fl
         times[done] = t
         for i in range(n):
             row[i], row[n + i] = x[i], k[i]
-        if t == t1:
+        if t == t1 or done == pause:
             return done
         hit = abs(step) >= abs(t1 - t) * (1.0 - 1e-9)
         h = t1 - t if hit else times[0] + (done + 1) * step - t
@@ -72,6 +76,7 @@ def _steps(f: int, args: int, clock: Any, x: Any, work: Any, t1: float, step: fl
             return done
         t = t1 if hit else t + h
         done += 1
+        times[done] = t
 
 
 def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step: float, dense: bool) -> Trajectory:
@@ -86,14 +91,16 @@ def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step:
     args[: rhs.args.size] = rhs.args
     args[:3] = clock.ctypes.data, work.ctypes.data, work.ctypes.data + 8 * n
     h = float(np.copysign(step, t1 - t0))
-    done = _steps(rhs.address, args.ctypes.data, clock, x, work, t1, h, times, table.ravel())
+    given, rows_in_one = (rhs.address, args.ctypes.data, clock, x, work, t1, h, times), table.ravel()
+    done = in_chunks(lambda first, last: _steps(*given, rows_in_one, first, last), room)
+    stopped, done = done < 0, done if done >= 0 else -1 - done
     t, rows, slopes = times[: done + 1].copy(), table[: done + 1, 0].copy(), table[: done + 1, 1]
-    ok = t[-1] == t1
-    message = "" if ok else _failure(rhs, float(t[-1]), rows[-1], h)
+    status = "finished" if t[-1] == t1 else "failed" if stopped else "interrupted"
+    message = _failure(rhs, float(t[-1]), rows[-1], h) if status == "failed" else ""
     statistics = Statistics(done, 0, 4 * done + 1, 0, 0, 0, time.perf_counter() - begun)
     segments = _hermite(t, rows, slopes) if dense and done else None
     checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1], {})
-    return Trajectory(t, rows, np.zeros((done + 1, 0)), "finished" if ok else "failed", message, statistics, (), checkpoint, segments)
+    return Trajectory(t, rows, np.zeros((done + 1, 0)), status, message, statistics, (), checkpoint, segments)
 
 
 def _failure(rhs: NativeFunction, t: float, x: Array, h: float) -> str:

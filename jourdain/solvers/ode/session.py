@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jourdain.errors import SolverError
 from jourdain.native.kernel_types import View
+from jourdain.solvers.kept import Kept
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
@@ -96,11 +98,12 @@ class Session:
         self.coefs = layout.coefs
         self._stage = base + 8 * (at["clock"].start + STAGE)
         self.kept: list[Any] = []
-        self.rows: list[tuple[Array, Array, Array]] = []
-        self.spans: list[tuple[Array, Array]] = []
+        self.rows, self.spans = Kept(), Kept()
         self.records: list[EventRecord] = []
         self.events: Sequence[Event] = ()
         self.samples: Sequence[Samples] = ()
+        #: What an action in Python raised.
+        self.error: Exception | None = None
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
@@ -201,11 +204,11 @@ class Session:
         self.collect_events()
         k, segments = self.progress.rows, self.progress.segments
         if segments:
-            self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))
             self.progress.segments = 0
+            self.spans.add(self.spans_room[:segments].copy(), self.coef_room[:segments].copy())
         if k and self.progress.every_step:
-            self.rows.append((self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k, : self.n_y].copy()))
             self.progress.rows = 0
+            self.rows.add(self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k, : self.n_y].copy())
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
@@ -220,11 +223,14 @@ class Session:
             self.records.append(EventRecord(float(self.event_t[k]), self.events[e].name, component, before, after))
         self.progress.events = 0
 
-    def jump(self, action: Callable[[float, Array], Any]) -> None:
+    def jump(self, action: Callable[[float, Array], Any], name: str) -> None:
         """Let a Python action change the state; the method starts afresh from it."""
         new = action(self.clock.t, self.x)
         if new is not None:
-            self.x[:] = np.asarray(new, dtype=np.float64)
+            changed = np.asarray(new, dtype=np.float64)
+            if not np.isfinite(changed).all():
+                raise SolverError(f"the jump of '{name}' at t = {self.clock.t:.9g} s gives numbers that are not finite")
+            self.x[:] = changed
         self.count.fresh, self.count.restart, self.count.begin = 0, 1, 1
 
     def act_at_sample(self) -> None:
@@ -232,17 +238,17 @@ class Session:
         sample = self.samples[int(self.owners[self.progress.stop])]
         self.progress.stop += 1
         if not isinstance(sample.action, NativeFunction):
-            self.jump(sample.action)
+            self.jump(sample.action, sample.name)
 
     def act_at_event(self) -> bool:
         """Run the Python action of the event just recorded; return whether it ends the integration."""
         component = self.progress.fired
-        record = self.records.pop()
+        record = self.records[-1]
         owner = [event for event in self.events for _ in range(event.size)]
         event = owner[component]
         if event.action is not None and not isinstance(event.action, NativeFunction):
-            self.jump(event.action)
-        self.records.append(EventRecord(record.t, record.name, record.component, record.x_before, self.x.copy()))
+            self.jump(event.action, event.name)
+        self.records[-1] = EventRecord(record.t, record.name, record.component, record.x_before, self.x.copy())
         self.progress.forget = component
         return event.terminal
 
@@ -274,14 +280,12 @@ class Session:
             return self.row_t[:k], self.row_x[:k], self.row_y[:k, : self.n_y]
         if not self.rows:
             return np.zeros(0), np.zeros((0, self.n)), np.zeros((0, self.n_y))
-        if len(self.rows) == 1:
-            return self.rows[0]
-        t, x, y = (np.concatenate(parts) for parts in zip(*self.rows, strict=True))
+        t, x, y = self.rows.joined()
         return t, x, y
 
     def segments(self) -> Segments | None:
         """Return all interpolants, if they were kept."""
         if not self.spans:
             return None
-        span, coefficients = self.spans[0] if len(self.spans) == 1 else map(np.concatenate, zip(*self.spans, strict=True))
+        span, coefficients = self.spans.joined()
         return Segments(span[:, 0], span[:, 1], span[:, 2], span[:, 3], coefficients.reshape(len(span), -1, self.n))

@@ -82,6 +82,8 @@ class Trajectory:
     events: tuple[EventRecord, ...]
     restart: Checkpoint
     segments: Segments | None = field(default=None, repr=False)
+    #: What a user's function raised, if that is why it ended.
+    cause: BaseException | None = field(default=None, repr=False)
 
     @property
     def success(self) -> bool:
@@ -91,7 +93,7 @@ class Trajectory:
     def check(self) -> Trajectory:
         """Return self, or raise SolverError if the integration failed or ran out of steps."""
         if self.status in ("failed", "max_steps"):
-            raise SolverError(self.message)
+            raise SolverError(self.message) from self.cause
         return self
 
     def at(self, t: ArrayLike) -> NDArray[np.float64]:

@@ -4,46 +4,51 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...native import record
-from ..interruption import Bar, Interruption
+from ..interruption import CHUNK_TIME, Bar, Interruption
+from ..kept import Kept
 from ..linear.library_lu import LibraryLU
 from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
 from . import frame as ap
 from .kernels import assemble, begin
 from .march import give_functions, march
 
-CHUNK_TIME = 0.1
 #: Numbers kept in one block of output.
 BLOCK = 1 << 20
 #: Longest stay, in steps, with a library's factors before own pivots are tried again; the first stay is one step, each later one twice as long.
 LONGEST_STAY = 1024
 
 
-@dataclass
 class Rows:
-    """Output of a run: times, coordinates, rates, multipliers, books."""
+    """Output of a run: times, coordinates, rates, multipliers, books; of any size, see :class:`.Kept`."""
 
-    t: list[np.ndarray] = field(default_factory=list)
-    q: list[np.ndarray] = field(default_factory=list)
-    v: list[np.ndarray] = field(default_factory=list)
-    lam: list[np.ndarray] = field(default_factory=list)
-    book: list[np.ndarray] = field(default_factory=list)
+    def __init__(self) -> None:
+        #: Rows with the same number of multipliers, in order of time.
+        self._parts: list[tuple[int, Kept]] = []
+
+    def __len__(self) -> int:
+        return sum(len(part) for _, part in self._parts)
 
     def add(self, *blocks: np.ndarray) -> None:
         """Appends copies of five blocks."""
-        for part, block in zip((self.t, self.q, self.v, self.lam, self.book), blocks, strict=True):
-            part.append(block.copy())
+        width = blocks[3].shape[1]
+        if not self._parts or self._parts[-1][0] != width:
+            self._parts.append((width, Kept()))
+        self._parts[-1][1].add(*(block.copy() for block in blocks))
 
     def joined(self) -> tuple[np.ndarray, ...]:
         """All rows in five arrays; multipliers that came later are zero before."""
-        width = max(block.shape[1] for block in self.lam)
-        lam = [np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in self.lam]
-        return tuple(np.concatenate(part) for part in (self.t, self.q, self.v, lam, self.book))
+        parts = [list(part.joined()) for _, part in self._parts]
+        if len(parts) == 1:
+            return tuple(parts[0])
+        width = max(width for width, _ in self._parts)
+        for part in parts:
+            part[3] = np.pad(part[3], ((0, 0), (0, width - part[3].shape[1])))
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _second_order(plan: ap.Plan, size: int) -> np.ndarray:
@@ -77,6 +82,8 @@ class Run:
         self.analyses = 0
         #: Acts at an event; says whether the run goes on.
         self.events: Callable[[Rows], bool] | None = None
+        #: What a law or jump in Python raised.
+        self.error: Exception | None = None
         #: Values of the guards of events.
         self.guards = ap.Guards(0)
         #: Column in the output of every multiplier.
@@ -224,8 +231,12 @@ class Run:
             if interruption.heard:
                 return 0
             if reason == ap.EVENT:
-                if self.events is None or not self.events(rows):
-                    return reason
+                try:
+                    if self.events is None or not self.events(rows):
+                        return reason
+                except Exception as error:  # of a jump in Python: what was done before it is kept
+                    self.error = error
+                    return ap.FAILED
                 if not self.clock.t < self.clock.t_end:
                     return ap.FINISHED
                 out = self._output()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
@@ -13,6 +12,7 @@ import numpy as np
 from ...elements.element import Element, Reduction, symbols_of
 from ...elements.stepping import ElementStep
 from ...errors import ModelError
+from ...native import engine
 from ...native.function import Function, compile_function
 from ...native.record import Table
 from ...solvers.stepping import frame as ap
@@ -53,7 +53,6 @@ class Kernels:
 
 
 _KERNELS: dict[Any, Kernels] = {}
-_compiling = threading.RLock()
 
 
 def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple[Function, ...]]:
@@ -62,7 +61,7 @@ def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple
 
     @wraps(f)
     def found(*arguments: Any) -> tuple[Function, ...]:
-        with _compiling:
+        with engine.lock:
             return kept(*arguments)
 
     return found
@@ -71,7 +70,7 @@ def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple
 def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False) -> Kernels:
     """The compiled kernels of a type, made once in a process (and found on disk by the next)."""
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
-    with _compiling:
+    with engine.lock:
         found = _KERNELS.get(key)
         if found is None:
             step = ElementStep(element, evaluation, reduced, projected)

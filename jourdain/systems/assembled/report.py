@@ -37,6 +37,8 @@ def report(system: AssembledSystem, step: float, chosen: Scheme, reduction: str)
 
 def failure(name: str, run: Run, program: Program) -> str:
     """Why a run cannot go on."""
+    if run.error is not None:
+        return f"simulate '{name}': {run.error}"
     unknown = run.undetermined() if run.joints is None else None
     if unknown is not None:
         return (

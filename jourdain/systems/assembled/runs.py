@@ -16,7 +16,7 @@ from ...results.channel import Channel
 from ...results.solution import Solution
 from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
-from ..callbacks import checked
+from ..callbacks import called
 from ..descriptor.poses import tree_states
 from ..run import Outcome, Restart, Run, Settings, SimulationError
 from ..solution import solution_of
@@ -82,7 +82,7 @@ class DirectorRun(Run):
         inputs, settings = self.inputs, self.settings
         built, acting = self.built()
         memory = restart.memory.get("march") if restart is not None and resumed else None
-        step, status, message = STEP if settings.step is None else settings.step, "", ""
+        step, status, message, cause = STEP if settings.step is None else settings.step, "", "", None
         try:
             raw = built.system.simulate(
                 self.span[1], step, settings.method, start=self.span[0], held=acting if inputs.set_on_the_way else None, memory=memory,
@@ -90,10 +90,11 @@ class DirectorRun(Run):
             )  # fmt: skip
         except SimulationError as error:
             raw, status, message = error.solution, "failed", str(error).removeprefix(f"simulate '{built.system.name}': ")
+            cause = error.__cause__
         self.system.keep(built, inputs, self.elements)
-        return self.outcome(raw, status or str(raw.metadata["status"]), message, acting.values)
+        return self.outcome(raw, status or str(raw.metadata["status"]), message, acting.values, cause)
 
-    def outcome(self, raw: Solution, status: str, message: str, u: np.ndarray) -> Outcome:
+    def outcome(self, raw: Solution, status: str, message: str, u: np.ndarray, cause: BaseException | None = None) -> Outcome:
         """The engine's run; joint coordinates are found when they are read."""
         told = JointLanguage(self.system, self.start, raw, self.settings.times)
         restart = None
@@ -102,7 +103,7 @@ class DirectorRun(Run):
             restart = Restart(self.kind, self.settings.method, float(raw.t[-1]), lambda: told.last, None, memory)
         about = {n: x for n, x in raw.metadata.items() if n not in ("model", "method", "status")}
         return Outcome(
-            told.t, lambda: told.rows, status, message, lambda: raw.statistics, None, restart, told.channels, about, told.poses, raw
+            told.t, lambda: told.rows, status, message, lambda: raw.statistics, None, restart, told.channels, about, told.poses, raw, cause
         )  # fmt: skip
 
 
@@ -131,6 +132,7 @@ class Acting:
 
     def march(self, run: Any, progress: bool) -> tuple[Rows, int]:
         """From sample to sample (with callbacks: from step to step), inputs set between."""
+        from ...solvers.interruption import Interruption
         from ...solvers.stepping import frame as ap
         from ...solvers.stepping.run import Rows
 
@@ -140,23 +142,38 @@ class Acting:
         every, begun = run.count.every, now
         rows, reason = Rows(), ap.FINISHED
         due = {name: list(self.inputs.sampling_instants(name, (begun, end))) for name in self.inputs.controllers}
-        while now < end - 1e-9 * step and reason == ap.FINISHED:
-            for name, instants in due.items():
-                if instants and instants[0] <= now + 1e-9 * step:
-                    self._sample(run, name, now)
-                    del instants[0]
-            target = min([end, *(instants[0] for instants in due.values() if instants)])
-            target = min(target, now + step) if self.callbacks else target
-            part, reason = self.agreed(run, now, target, step) if self.callbacks else self._segment(run, now, target, step)
-            first = 1 if rows.t else 0
-            rows.add(*(block[first:] for block in part.joined()))
-            now = run.clock.t
+        with Interruption() as interruption:
+            while now < end - 1e-9 * step and reason == ap.FINISHED:
+                try:
+                    part, reason = self._part(run, now, end, step, due)
+                except KeyboardInterrupt:
+                    part, reason = Rows(), 0
+                except Exception as error:  # of a law in Python: what was done before it is kept
+                    part, reason, run.error = Rows(), ap.FAILED, error
+                if part:
+                    rows.add(*(block[1 if rows else 0 :] for block in part.joined()))
+                now = run.clock.t
+                if interruption.heard:
+                    reason = 0
+        if not rows:
+            run.add_state(rows)
         if every > 1:
             joined = rows.joined()
             kept = sorted({*range(0, len(joined[0]), every), len(joined[0]) - 1})
             rows = Rows()
             rows.add(*(block[kept] for block in joined))
         return rows, reason
+
+    def _part(self, run: Any, now: float, end: float, step: float, due: Mapping[str, list[float]]) -> tuple[Rows, int]:
+        """To the next sample, or with callbacks by a step, after the controllers that are due."""
+        for name, instants in due.items():
+            if instants and instants[0] <= now + 1e-9 * step:
+                self._sample(run, name, now)
+                del instants[0]
+        target = min([end, *(instants[0] for instants in due.values() if instants)])
+        if self.callbacks:
+            return self.agreed(run, now, min(target, now + step), step)
+        return self._segment(run, now, target, step)
 
     def _segment(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
         run.set_time(now, target, step)
@@ -234,7 +251,7 @@ class Acting:
         values: dict[str, float] = {}
         for item, arguments in zip(self.callbacks, self.arguments, strict=True):
             numbers = [float(a) for a in evaluate(arguments, known)]
-            values |= dict(zip(item.inputs, checked(item, t, np.atleast_1d(item.function(*numbers))).tolist(), strict=True))
+            values |= dict(zip(item.inputs, called(item, t, numbers).tolist(), strict=True))
         return values
 
 

@@ -369,7 +369,7 @@ class AssembledSystem:
         elif not wrong and (violated := failed(audited, t) or come_apart(acting.equations, book[:, am.VIOLATION], t, q, v)):
             wrong = f"simulate '{self.name}': {violated}"
         if wrong:
-            raise SimulationError(wrong, solution)
+            raise SimulationError(wrong, solution) from run.error
         return solution
 
     def new_run(

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError
 from ...solvers.constraints.reductions import independent_rows, kkt, multipliers, penalty_scale
+from ...solvers.interruption import in_chunks
 from ..state import State
 
 
 def augmented_lagrangian_run(
     system: Any, own: State, span: tuple[float, float], step: float | None, penalty: float, u: np.ndarray, times: Any, tangent: str = "tangent",
     charts: Sequence[int] = (),
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Times and rows (x, ẋ) of fixed trapezoidal steps; ``times`` must lie on the grid of steps.
+) -> tuple[np.ndarray, np.ndarray, str, str]:  # fmt: skip
+    """Times and rows (x, ẋ) of fixed trapezoidal steps, status and message; ``times`` must lie on the grid of steps.
 
     The penalty α of a row is ``penalty`` times the mass it feels times 4/h²: so many times stiffer than inertia over a step.
     ``tangent`` names the system's function that gives K and C; ``charts`` are the first coordinates of rotation vectors.
@@ -52,17 +53,22 @@ def augmented_lagrangian_run(
     terms = NativeTerms(np.array(functions, dtype=np.int64), clock, state, *(arrays[k] for k in ("M", "f", "J", "g", "h", "w", "K", "C")))
     alpha = penalty * 4.0 / h**2 * penalty_scale(M, J) ** 2
     work = Work(np.zeros(n * n), np.zeros(n * n), np.zeros(n), np.zeros(2 * n), np.zeros(3), np.zeros(n, dtype=np.int64), alpha)
+    grid = span[0] + h * np.arange(steps + 1)
+    wanted = np.arange(steps + 1) if times is None else np.rint((np.asarray(times, dtype=float) - span[0]) / h).astype(int)
+    if times is not None and np.abs(grid[wanted] - times).max() > 1e-9 * max(1.0, abs(span[1])):
+        raise InputError(f"simulate '{name}': output times must lie on the grid of fixed steps of {h:g} s")
     out = np.empty((steps + 1, 2 * n))
     out[0] = state
-    done = march(terms, work, xdd, lam, np.array(charts, dtype=np.int64), h, steps, out)
-    if done < steps:
-        raise SolverError(
-            f"simulate '{name}': Newton's method fails at t = {span[0] + done * h:.6g} s; use a smaller step= or another penalty="
-        )
-    grid = span[0] + h * np.arange(steps + 1)
-    if times is None:
-        return grid, out
-    wanted = np.rint((np.asarray(times, dtype=float) - span[0]) / h).astype(int)
-    if np.abs(grid[wanted] - times).max() > 1e-9 * max(1.0, abs(span[1])):
-        raise InputError(f"simulate '{name}': output times must lie on the grid of fixed steps of {h:g} s")
-    return grid[wanted], out[wanted]
+    turned = np.array(charts, dtype=np.int64)
+    done, status, message = (
+        in_chunks(lambda first, last: march(terms, work, xdd, lam, turned, h, span[0], first, last, out), steps),
+        "finished",
+        "",
+    )
+    if done < 0:
+        done, status = -1 - done, "failed"
+        message = f"Newton's method fails at t = {span[0] + done * h:.6g} s; use a smaller step= or another penalty="
+    elif done < steps:
+        status = "interrupted"
+    wanted = wanted[wanted <= done]
+    return grid[wanted], out[wanted], status, message

@@ -225,14 +225,14 @@ class AugmentedLagrangianRun(Run):
         from .index3 import augmented_lagrangian_run
 
         charts = [c[0] for c in self.dynamics.descriptor.charts] if isinstance(self.dynamics, DescriptorDynamics) else []
-        t, rows = augmented_lagrangian_run(
+        t, rows, status, message = augmented_lagrangian_run(
             self.dynamics, self.own, self.span, self.settings.step, self.penalty, self.inputs.initial, self.settings.times,
             tangent=self.tangent, charts=charts,
         )  # fmt: skip
         own = self.dynamics
         channels = (lambda: own.channels(rows)) if isinstance(own, DescriptorDynamics) else None
         about = {"step": self.settings.step, "penalty": self.penalty}
-        return Outcome(t, self.translate(t, rows), "finished", channels=channels, about=about)
+        return Outcome(t, self.translate(t, rows), status, message, channels=channels, about=about)
 
 
 __all__ = ["AUGMENTED_LAGRANGIAN", "STABILISATIONS", "AugmentedLagrangianRun", "DescriptorAlphaRun", "DescriptorRun"]

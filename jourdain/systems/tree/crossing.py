@@ -21,6 +21,7 @@ from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Segments, Trajectory
+from ..callbacks import ended
 from ..state import State, split_state
 from .closure import weights
 from .independent import Choice, IndependentSystem, lock_up
@@ -311,8 +312,7 @@ class Crossing:
             native.rhs, (start.t, until), start.x, method, project=watch.projection(native.project), positions=self.system.nq,
             events=[*native.events(), passed], samples=samples, **derivatives, **options,
         )  # fmt: skip
-        if native.callbacks is not None and native.callbacks.error is not None:
-            raise native.callbacks.error
+        done = ended(native, done)
         clear = done.status == "event" and done.events[-1].name == PASSED
         if clear:
             done = replace(done, stats=replace(done.stats, events=done.stats.events - 1), events=done.events[:-1])
@@ -338,20 +338,25 @@ def with_passages(
     if not system.equations_of_motion.rows:
         return leg(first, start.t, [])
     near = nearing(crossing, native)
-    passage = crossing.begin(start, native.u[: system.nu])
-    while True:
-        if passage is not None:
-            runs.append(passage.across)
-            native.u[: system.nu] = passage.native.u[: system.nu]
-            if passage.onward is None:
+    try:
+        passage = crossing.begin(start, native.u[: system.nu])
+        while True:
+            if passage is not None:
+                runs.append(passage.across)
+                native.u[: system.nu] = passage.native.u[: system.nu]
+                if passage.onward is None:
+                    break
+                start = passage.onward
+                first = start.x
+            runs.append(leg(first, start.t, near))
+            last = runs[-1]
+            if last.status != "event" or last.events[-1].name != NEARING:
                 break
-            start = passage.onward
-            first = start.x
-        runs.append(leg(first, start.t, near))
-        last = runs[-1]
-        if last.status != "event" or last.events[-1].name != NEARING:
-            break
-        passage = crossing.across(split_state(system, last.restart.x, last.restart.t), native.u[: system.nu])
+            passage = crossing.across(split_state(system, last.restart.x, last.restart.t), native.u[: system.nu])
+    except KeyboardInterrupt:  # between two legs
+        if not runs:
+            raise
+        runs[-1] = replace(runs[-1], status="interrupted", message="")
     return joined(runs)
 
 

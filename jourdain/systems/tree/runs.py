@@ -14,6 +14,7 @@ from ...solvers import ADAPTIVE
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
+from ..callbacks import ended
 from ..ode_run import OdeRun
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
@@ -139,6 +140,15 @@ class IndependentRun(OdeRun):
 
     def go(self, restart: Restart | None = None) -> Outcome:
         """Runs to the end; a closed form that comes near a dead point is left for another one."""
+        try:
+            return self._go(restart)
+        except KeyboardInterrupt:  # between two legs
+            if not self._runs:
+                raise
+            self.native = self._native_of_last
+            return self.outcome(replace(self._joined(), status="interrupted", message=""))
+
+    def _go(self, restart: Restart | None) -> Outcome:
         fits = restart is not None and self.fits(restart)
         if fits:
             assert restart is not None
@@ -156,9 +166,10 @@ class IndependentRun(OdeRun):
             if restart is not None and resumed and self._recall(restart, self._u):
                 first = restart.inner
             fits = False
-            last = self.march(first, (self._from.t, self.span[1]))
+            last = ended(self.native, self.march(first, (self._from.t, self.span[1])))
             self._add(last, self.native)
-            self.raise_error()
+            if last.cause is not None:
+                return self.outcome(self._joined())
             choosing = hasattr(self.native, "branches") and not self._watching and "independent" not in self.chosen
             passage = crossing.passage(self.native, last, choosing=choosing)
             if passage is not None:
@@ -191,7 +202,7 @@ class IndependentRun(OdeRun):
 
     def _add(self, run: Trajectory, native: Any) -> None:
         """One more leg, and the native side it was made with."""
-        self.native = native
+        self.native = self._native_of_last = native
         self._runs.append(run)
         if self._inner.keeps_interpolant:
             self._choices.append(native.choices())

@@ -108,12 +108,25 @@ def test_ctrl_c_inside_an_action():
     assert trajectory.status == "interrupted" and trajectory.t[-1] == 4.0
 
 
-def test_error_of_an_action_reaches_the_caller():
+def test_error_of_an_action_reaches_the_caller_with_what_was_done():
     def action(t, x):
         raise ZeroDivisionError("controller")
 
-    with pytest.raises(ZeroDivisionError, match="controller"):
-        run("dopri5", (0, 10), [1.0, 0.0], samples=[Samples([1.0], action)])
+    trajectory = run("dopri5", (0, 10), [1.0, 0.0], samples=[Samples([1.0], action)])
+    assert trajectory.status == "failed" and trajectory.t[-1] == 1.0 and isinstance(trajectory.cause, ZeroDivisionError)
+    with pytest.raises(SolverError, match="controller"):
+        trajectory.check()
+
+
+@pytest.mark.parametrize("kind", ["sample", "event"])
+def test_a_jump_that_is_not_finite_is_named(kind):
+    options = {
+        "sample": {"samples": [Samples([1.0], lambda t, x: [np.nan, 0.0], name="kick")]},
+        "event": {"events": [Event(native("f[0]=t-1.0"), action=lambda t, x: [np.inf, 0.0], name="kick")]},
+    }[kind]
+    trajectory = run("dopri5", (0, 10), [1.0, 0.0], **options)
+    assert trajectory.status == "failed" and trajectory.t[-1] == pytest.approx(1.0)
+    assert "jump of 'kick' at t = 1 s gives numbers that are not finite" in trajectory.message
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,0 +1,120 @@
+"""Rows of runs that outgrow memory, runs that never get on, and what is kept of both."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain.errors import InputError
+from jourdain.library.mechanisms import double_pendulum, pendulum
+from jourdain.solvers import kept
+from jourdain.solvers.kept import Kept
+
+
+def columns(rng: np.random.Generator, sizes: list[int]) -> list[tuple[np.ndarray, ...]]:
+    return [(rng.normal(size=n), rng.normal(size=(n, 3)), rng.normal(size=(n, 0)), rng.integers(9, size=(n, 2))) for n in sizes]
+
+
+@pytest.mark.parametrize("room", [0, 1000, 1 << 30])
+def test_columns_come_back_from_memory_and_files(rng: np.random.Generator, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "ROOM", room)
+    found, blocks = Kept(), columns(rng, [4, 1, 30, 2, 7])
+    for block in blocks:
+        found.add(*block)
+    assert len(found) == 44
+    for column, parts in zip(found.joined(), zip(*blocks, strict=True), strict=True):
+        np.testing.assert_array_equal(column, np.concatenate(parts))
+        assert column.dtype == parts[0].dtype
+
+
+@pytest.mark.parametrize(("formulation", "options"), [("recursive", {}), ("recursive", {"method": "radau"}), ("directors", {"step": 1e-3})])
+def test_a_run_that_outgrows_memory_has_the_same_numbers(
+    formulation: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = double_pendulum().compile(formulation=formulation)
+    start = {"shoulder.angle": 2.0, "elbow.angle": 1.0}
+    expected = s.simulate(start, 2.0, **options)
+    monkeypatch.setattr(kept, "ROOM", 2000)
+    found = s.simulate(start, 2.0, **options)
+    np.testing.assert_array_equal(found.t, expected.t)
+    for name in ("elbow.angle", "elbow.angle_rate", "energy.total"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    if formulation == "recursive":
+        np.testing.assert_array_equal(found.at(1.2345)["elbow.angle"], expected.at(1.2345)["elbow.angle"])
+
+
+FULL = """
+import resource, signal
+import jourdain as jd
+from jourdain.library.mechanisms import double_pendulum
+from jourdain.solvers import kept
+kept.ROOM = 100_000
+s = double_pendulum().compile()
+short = s.simulate({"shoulder.angle": 2.0}, 1.0)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+try:
+    s.simulate({"shoulder.angle": 2.0}, 1e4)
+except jd.SimulationError as error:
+    done = error.solution
+    print(error)
+    print((done["shoulder.angle"][:50] == short["shoulder.angle"][:50]).all(), len(done.t) > 500, done.at(0.5)["shoulder.angle"] == short.at(0.5)["shoulder.angle"])
+"""
+
+
+def test_no_room_for_temporary_files_keeps_what_was_done() -> None:
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-500:]
+    told, found = done.stdout.strip().splitlines()
+    assert "has no room for more" in told and "keep fewer by times= or outputs=" in told
+    assert found == "True True True"
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "adams", "radau", "rosenbrock"])
+def test_steps_that_never_arrive_end_the_run(method: str) -> None:
+    s = pendulum().compile()
+    with pytest.raises(jd.SimulationError, match="fell below rounding|not finite|grew beyond|does not converge|stays singular") as told:
+        s.simulate({"hinge.angle_rate": 1e150}, 1.0, method=method)
+    assert len(told.value.solution.t) < 20_000
+
+
+def test_tolerances_below_rounding_are_refused() -> None:
+    with pytest.raises(InputError, match=r"rtol 1e-30 must lie between 1e-16 \(rounding\) and 1"):
+        pendulum().compile().simulate({"hinge.angle": 1.0}, 1.0, rtol=1e-30)
+
+
+def test_rk4_with_more_steps_than_memory_is_chunked(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = double_pendulum().compile()
+    expected = s.simulate({"shoulder.angle": 2.0}, 1.0, method="rk4", step=1e-3)
+    monkeypatch.setattr("jourdain.solvers.ode.integrate.ROOM", 1000)
+    found = s.simulate({"shoulder.angle": 2.0}, 1.0, method="rk4", step=1e-3)
+    np.testing.assert_array_equal(found["elbow.angle"], expected["elbow.angle"])
+
+
+MEMORY = """
+import resource
+import jourdain as jd
+from jourdain.library.mechanisms import pendulum
+from jourdain.solvers import kept
+kept.ROOM = 50_000_000
+s = pendulum().compile()
+s.simulate({"hinge.angle": 1.0}, 0.1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    s.simulate({"hinge.angle_rate": 1e5}, 1e6, max_steps=2_000_000)
+except jd.SimulationError as error:
+    print(len(error.solution.t), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def test_memory_stays_bounded_while_steps_are_kept() -> None:
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-500:]
+    steps, megabytes = map(float, done.stdout.split())
+    assert steps > 1_500_000 and megabytes < 250.0  # 2 million steps with their interpolants take 290 MB
