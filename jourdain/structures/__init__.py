@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .beams import beam, framework
     from .field import MassField
+    from .floating import FloatingBody
+    from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
     from .sections import ALUMINIUM, STEEL, Material, Section, circle, rectangle
+    from .solids import block, sheet, solid
     from .structure import Interface, Structure
+    from .trusses import lattice_rod, truss, truss_box
 
 _LATER = {
     name: module
@@ -21,6 +25,10 @@ _LATER = {
         "field": "MassField",
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
         "beams": "beam framework",
+        "trusses": "truss truss_box lattice_rod",
+        "solids": "solid block sheet",
+        "floating": "FloatingBody",
+        "pose": "Pose frame_of",
     }.items()
     for name in names.split()
 }
@@ -38,16 +46,25 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ALUMINIUM",
+    "FloatingBody",
     "Interface",
     "MassField",
     "Material",
     "Point",
+    "Pose",
     "ReducedStructure",
     "STEEL",
     "Section",
     "Structure",
     "beam",
+    "block",
     "circle",
+    "frame_of",
     "framework",
+    "lattice_rod",
     "rectangle",
+    "sheet",
+    "solid",
+    "truss",
+    "truss_box",
 ]
