@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .beams import beam, framework
     from .field import MassField
+    from .floating import FloatingBody
+    from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
     from .ritz import ritz_beam
     from .sections import ALUMINIUM, STEEL, Material, Section, circle, rectangle
+    from .solids import block, sheet, solid
     from .structure import Interface, Structure
+    from .trusses import lattice_rod, truss, truss_box
 
 _LATER = {
     name: module
@@ -23,6 +27,10 @@ _LATER = {
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
         "beams": "beam framework",
         "ritz": "ritz_beam",
+        "trusses": "truss truss_box lattice_rod",
+        "solids": "solid block sheet",
+        "floating": "FloatingBody",
+        "pose": "Pose frame_of",
     }.items()
     for name in names.split()
 }
@@ -40,17 +48,26 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ALUMINIUM",
+    "FloatingBody",
     "Interface",
     "MassField",
     "Material",
     "Point",
+    "Pose",
     "ReducedStructure",
     "STEEL",
     "Section",
     "Structure",
     "beam",
+    "block",
     "circle",
+    "frame_of",
     "framework",
+    "lattice_rod",
     "rectangle",
     "ritz_beam",
+    "sheet",
+    "solid",
+    "truss",
+    "truss_box",
 ]

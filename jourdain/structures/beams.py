@@ -54,6 +54,20 @@ class BeamElements(ElementGroup):
         at_start = np.einsum("eab,ebc->eac", section_forces(np.zeros(len(self.lengths)), self.lengths), at_end)
         return np.concatenate([at_start, at_end], axis=1)
 
+    def von_mises(self, values: Array) -> Array:
+        """The largest over both ends and the outline; bending of round sections is added as vectors, of others at the corner."""
+        worst = np.zeros(len(values))
+        for k, end in enumerate((0, 6)):
+            N, _, _, T, My, Mz = np.abs(values[:, end : end + 6]).T
+            s = [pair[k] for pair in self.sections]
+            y = Mz * np.array([x.half_y / x.Iz for x in s])
+            z = My * np.array([x.half_z / x.Iy for x in s])
+            bending = np.where([x.round for x in s], np.hypot(y, z), y + z)
+            sigma = N / np.array([x.area for x in s]) + bending
+            tau = T * np.array([x.torsion_radius / x.torsion for x in s])
+            worst = np.maximum(worst, np.sqrt(sigma**2 + 3 * tau**2))
+        return worst
+
     def geometric(self, displacement: Array, size: int) -> sp.csc_array:
         """∫ N (v′² + w′²) dx with the axial force N of the displacement: strings under tension."""
         axial = np.einsum("ec,ec->e", (self.end_force @ self.levers)[:, 0], displacement[self.rows])

@@ -22,9 +22,11 @@ USUAL = {2: (0, 1), 3: (0, 1, 2), 6: (0, 1, 2, 3, 4, 5)}
 
 def skew(v: ArrayLike) -> Array:
     """The matrix ṽ with ṽ w = v × w; for an array of vectors an array of matrices."""
-    x, y, z = np.moveaxis(np.asarray(v, float), -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)
+    v = np.asarray(v, float)
+    out = np.zeros((*v.shape, 3))
+    out[..., 2, 1], out[..., 0, 2], out[..., 1, 0] = v[..., 0], v[..., 1], v[..., 2]
+    out[..., 1, 2], out[..., 2, 0], out[..., 0, 1] = -v[..., 0], -v[..., 1], -v[..., 2]
+    return out
 
 
 @dataclass(frozen=True, eq=False)

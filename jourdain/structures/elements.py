@@ -27,6 +27,10 @@ class ElementGroup(ABC):
         """(e, c, d): linear operators from the element's degrees of freedom to its channels."""
 
     @abstractmethod
+    def von_mises(self, values: Array) -> Array:
+        """The equivalent stress (e,) of channels (e, c)."""
+
+    @abstractmethod
     def geometric(self, displacement: Array, size: int) -> sp.csc_array:
         """Geometric stiffness K_g (n, n) of the stress state that belongs to a displacement of all degrees of freedom."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from ..errors import InputError
 from .dofs import Array, skew
 
 if TYPE_CHECKING:
+    from .geometric import GeometricStiffness
+    from .recovery import Recovery
     from .structure import Structure
 
 
@@ -143,6 +145,18 @@ class ReducedStructure:
         from .gauges import curvature
 
         return curvature(self, x, axis)
+
+    def geometric_stiffness(self, points: Iterable[str] | None = None) -> GeometricStiffness:
+        """K_g of unit accelerations, rotations and loads at points; see :class:`jourdain.structures.geometric.GeometricStiffness`."""
+        from .geometric import geometric_stiffness
+
+        return geometric_stiffness(self, points)
+
+    def recovery(self, group: int = 0, points: Iterable[str] | None = None, static: bool = True) -> Recovery:
+        """Section forces, strains or stresses of a group of elements; see :class:`jourdain.structures.recovery.Recovery`."""
+        from .recovery import recovery
+
+        return recovery(self, group, points, static)
 
     def with_damping(self, damping: float | ArrayLike | Mapping[str, float] | None) -> ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""

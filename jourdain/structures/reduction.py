@@ -162,12 +162,17 @@ class Space:
     def size(self) -> int:
         return self.K.shape[0]
 
+    @property
+    def where(self) -> tuple[Any, Array]:
+        """The node of each coordinate (a patch's first) and the places of nodes."""
+        return self.part.dofs.nodes[self.T.indices[self.T.indptr[:-1]]], self.part.nodes
+
     def label(self, row: int) -> str:
         start, stop = self.T.indptr[row : row + 2]
         return self.part.dofs.label(int(self.T.indices[start:stop][np.argmax(np.abs(self.T.data[start:stop]))]))
 
     def relieved(self) -> Relieved:
-        return Relieved(self.K, self.M, self.R, self.part.name, self.label)
+        return Relieved(self.K, self.M, self.R, self.part.name, self.label, self.where)
 
     def held(self, B: sp.sparray | Array) -> Held:
         """The space held by conditions (c, q), which must hold its rigid motions; dependent rows are left out."""
@@ -180,7 +185,7 @@ class Space:
             raise InputError(
                 f"{self.part.name}: the nodes that are held do not stop all rigid motions; hold more nodes, or nodes further apart"
             )
-        return Held(self.K, rows, self.part.name, self.label)
+        return Held(self.K, rows, self.part.name, self.label, self.where)
 
 
 def independent(rows: sp.csr_array) -> Any:

@@ -12,19 +12,24 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .dofs import Array
+from .ordering import dissection
 
-#: A pivot smaller than this share of the largest entry of its row belongs to a motion that costs no energy.
-SINGULAR = 1e-13
+#: Above so many rows the places of nodes order the elimination.
+LARGE = 1500
+#: The largest error of a displacement of size one that a factor may give back.
+LOST = 1e-3
 
 
 class Held:
     """K u = f with conditions B u = g: rows of K are left out where B picks single degrees of freedom, else multipliers join.
 
-    `B` (c, n) has independent rows that hold all motions without strain.
+    `B` (c, n) has independent rows that hold all motions without strain.  `where`, the node of each row and the nodes' places, orders large systems.
     """
 
-    def __init__(self, K: sp.csc_array, B: Array | sp.sparray, name: str = "structure", label: Any = str) -> None:
-        self.K, self.size, self.name, self.label = K, K.shape[0], name, label
+    def __init__(
+        self, K: sp.csc_array, B: Array | sp.sparray, name: str = "structure", label: Any = str, where: tuple[NDArray[np.int64], Array] | None = None
+    ) -> None:
+        self.K, self.size, self.name, self.label, self.where = K, K.shape[0], name, label, where
         self.B = sp.csr_array(B)
         picked = picked_rows(self.B)
         if picked is not None:
@@ -74,6 +79,18 @@ def picked_rows(B: sp.csr_array) -> NDArray[np.int64] | None:
     return B.indices.astype(np.int64)
 
 
+class Reordered:
+    """A factor of a matrix whose rows were put in another order."""
+
+    def __init__(self, factor: Any, order: NDArray[np.int64]) -> None:
+        self.factor, self.order = factor, order
+
+    def solve(self, loads: Array) -> Array:
+        u = np.empty_like(loads)
+        u[self.order] = self.factor.solve(np.ascontiguousarray(loads[self.order]))
+        return u
+
+
 class NoFactor:
     """The factor of nothing."""
 
@@ -85,13 +102,17 @@ def symmetric_factor(K: sp.csc_array, held: Held) -> Any:
     """A factor of a positive definite matrix: symmetric ordering, pivots on the diagonal."""
     if not K.shape[0]:
         return NoFactor()
+    symmetric = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
     try:
-        factor = sla.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        if held.where is not None and K.shape[0] > LARGE:
+            nodes, places = held.where
+            order = dissection(K, nodes[held.free], places)
+            factor: Any = Reordered(sla.splu(sp.csc_array(K[order][:, order]), permc_spec="NATURAL", **symmetric), order)
+        else:
+            factor = sla.splu(K, permc_spec="MMD_AT_PLUS_A", **symmetric)
     except RuntimeError:
         raise held.refuse(int(held.free[loosest(K)])) from None
-    pivots = np.abs(factor.U.diagonal())
-    own = np.abs(K.diagonal())[np.argsort(factor.perm_c)] if K.shape[0] else pivots
-    if (pivots <= SINGULAR * own).any():
+    if singular(K, factor):
         raise held.refuse(int(held.free[loosest(K)]))
     return factor
 
@@ -101,7 +122,15 @@ def general_factor(K: sp.csc_array, held: Held) -> Any:
         factor = sla.splu(K)
     except RuntimeError:
         raise held.refuse(loosest(held.K)) from None
+    if singular(K, factor):
+        raise held.refuse(loosest(held.K))
     return factor
+
+
+def singular(K: sp.csc_array, factor: Any) -> bool:
+    """Whether a factor has lost all digits: it does not give back a displacement from its forces."""
+    known = np.random.default_rng(2).standard_normal(K.shape[0])
+    return not float(np.abs(factor.solve(K @ known) - known).max()) < LOST
 
 
 def loosest(K: sp.csc_array) -> int:
@@ -133,10 +162,12 @@ class Relieved:
     u = P G Pᵀ f with P = I − R (Rᵀ M R)⁻¹ Rᵀ M, whatever six degrees of freedom G holds (Craig 1981, ch. 19).
     """
 
-    def __init__(self, K: sp.csc_array, M: sp.csc_array, R: Array, name: str = "structure", label: Any = str) -> None:
+    def __init__(
+        self, K: sp.csc_array, M: sp.csc_array, R: Array, name: str = "structure", label: Any = str, where: tuple[NDArray[np.int64], Array] | None = None
+    ) -> None:
         self.R, self.MR = R, np.asarray(M @ R)
         self.inertia = sl.cho_factor(R.T @ self.MR)
-        self.held = Held(K, selection(isostatic(R), K.shape[0]), name, label)
+        self.held = Held(K, selection(isostatic(R), K.shape[0]), name, label, where)
 
     def balanced(self, loads: Array) -> Array:
         """Pᵀ f: the loads with the inertia forces that they cause."""

@@ -240,6 +240,12 @@ class Structure:
 
         return reduce(self, modes, frame, kind, **options)
 
+    def condensed(self, masters: Any) -> Structure:
+        """The part with its master nodes alone, by Guyan's static condensation."""
+        from .condense import condensed
+
+        return condensed(self, masters)
+
     def craig_bampton(self, modes: int = 0, frame: str = "mean axes", **options: Any) -> ReducedStructure:
         """Static shapes of all interfaces and `modes` normal modes with the interfaces held (Craig & Bampton 1968)."""
         return self.reduce(modes, frame, "craig-bampton", **options)

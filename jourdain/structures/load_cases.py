@@ -1,0 +1,89 @@
+"""Unit loads of a floating body: its own inertia under accelerations and rotation, and forces at its points.
+
+Their static answers carry geometric stiffness and the share of stresses that few modes do not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from .dofs import Array
+from .frames import NODAL
+from .points import motion_of
+from .reduction import Space
+
+if TYPE_CHECKING:
+    from .reduced import ReducedStructure
+    from .structure import Structure
+
+#: Products of angular velocities that centrifugal loads are made of.
+PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+INERTIAL = (
+    *(f"a{x}" for x in "xyz"),
+    *(f"alpha{x}" for x in "xyz"),
+    *(f"omega{'xyz'[a]}{'xyz'[b]}" for a, b in PRODUCTS),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadCases:
+    """Unit loads and the displacements that answer them with the floating frame held (or, in mean axes, with inertia relief).
+
+    The first twelve are inertia: acceleration of the origin less gravity (3), angular acceleration (3), ω_x², ω_y², ω_z², ω_x ω_y, ω_x ω_z,
+    ω_y ω_z (6), all in body components; then six for each point, force and moment.  A free body's loads are in balance, so that in mean axes
+    the first six answer to nothing: what they balance comes with the loads at points.
+    """
+
+    names: list[str]
+    points: tuple[str, ...]
+    loads: Array  #: (n, c)
+    displacements: Array  #: (n, c)
+
+    def amplitudes(
+        self,
+        acceleration: ArrayLike = (0, 0, 0),
+        angular_acceleration: ArrayLike = (0, 0, 0),
+        omega: ArrayLike = (0, 0, 0),
+        loads: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The amplitude of each unit load: acceleration less gravity, angular acceleration and velocity, wrenches (6,) at points; body components."""
+        w = np.asarray(omega, float)
+        found = [np.asarray(acceleration, float), np.asarray(angular_acceleration, float), np.array([w[a] * w[b] for a, b in PRODUCTS])]
+        given = dict(loads or {})
+        found += [np.asarray(given.pop(p, np.zeros(6)), float) for p in self.points]
+        if given:
+            raise InputError(f"loads: '{next(iter(given))}' is none of the points {', '.join(self.points)}")
+        return np.concatenate(found)
+
+
+def inertia_loads(part: Structure) -> Array:
+    """Loads (n, 12) of the twelve inertia cases on the undeformed body: −∫ Nᵀ a dm with a = v̇, ω̇ × s, ω × (ω × s)."""
+    field = part.field
+    centrifugal = []
+    for a, b in PRODUCTS:
+        pair = np.zeros((3, 3))
+        pair[a, b] += 0.5
+        pair[b, a] += 0.5
+        product = (pair + pair.T) if a != b else pair
+        field_of = field.positions @ (product - np.trace(product) * np.eye(3)).T  # ω̃ω̃ x = ω (ω·x) − ω² x
+        centrifugal.append(-np.asarray(field.shape.T @ field.weighed(field_of).ravel()))
+    return np.column_stack([-np.asarray(part.M @ part.rigid), *centrifugal])
+
+
+def load_cases(body: ReducedStructure, points: Iterable[str] | None = None) -> LoadCases:
+    """All unit loads of a body; `points` (all, unless given) are those that forces act on."""
+    part = body.part
+    chosen = tuple(body.points if points is None else points)
+    wrenches = [motion_of(part, p).operator.T.toarray() for p in chosen]
+    loads = np.hstack([inertia_loads(part), *wrenches])
+    space = Space.of(part)
+    answer: Any = space.held(body.conditions @ space.T) if body.frame in NODAL else space.relieved()
+    displacements = np.asarray(space.T @ answer.solve(np.asarray(space.T.T @ loads)))
+    names = [*INERTIAL, *(f"{p}.{c}" for p in chosen for c in ("fx", "fy", "fz", "mx", "my", "mz"))]
+    return LoadCases(names, chosen, loads, displacements)
