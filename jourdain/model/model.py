@@ -139,6 +139,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         if isinstance(body, FlexibleBody):
             load = f"{name}.elasticity"
             self.loads[load] = Elasticity(load, body)
+            self.loads = dict(sorted(self.loads.items(), key=lambda item: not item[1].of_body))  # as when they are read from a file
             for c in body.modes:  # loops are closed by the joints, with the body undeformed where that is possible
                 self.initial |= {c.names[0]: 0.0, c.velocity_names[0]: 0.0}
         return body
@@ -352,8 +353,8 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
             return bodies[path].origin
         for dot in (i for i, letter in enumerate(path) if letter == "."):  # names may contain dots themselves
             head, tail = path[:dot], path[dot + 1 :]
-            if head in bodies and tail in bodies[head].frames:
-                return bodies[head].frames[tail]
+            if head in bodies and (found := bodies[head].find(tail)) is not None:
+                return found
         known = [b.name for b in self.all_bodies] + [f.path for b in self.all_bodies for f in b.frames.values()]
         from difflib import get_close_matches
 
@@ -371,7 +372,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         return tree_text(self)
 
     def __repr__(self) -> str:
-        return f"<Model {self.name}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self._parameters)} parameters>"
+        return f"<Model {self.name}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self._parameters.listed)} parameters>"
 
     # -- guards ---------------------------------------------------------------------------------------------------
 

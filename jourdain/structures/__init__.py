@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
+    from .archive import load
     from .beams import beam, framework
     from .field import MassField
     from .reduced import Point, ReducedStructure
@@ -21,6 +22,7 @@ _LATER = {
         "field": "MassField",
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
         "beams": "beam framework",
+        "archive": "load",
     }.items()
     for name in names.split()
 }
@@ -49,5 +51,6 @@ __all__ = [
     "beam",
     "circle",
     "framework",
+    "load",
     "rectangle",
 ]

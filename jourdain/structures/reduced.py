@@ -68,6 +68,7 @@ class ReducedStructure:
     part: Structure = field(repr=False)
     shapes: Array = field(repr=False)  #: Φ (n, m) in all degrees of freedom
     conditions: Array = field(repr=False)  #: B of the frame, B Φ = 0
+    options: Mapping[str, Any] | None = field(default=None, repr=False)  #: of the reduction, where it was made by :meth:`Structure.reduce`
 
     @property
     def modes(self) -> int:
@@ -135,7 +136,8 @@ class ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""
         from dataclasses import replace
 
-        return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes))
+        options = None if self.options is None else {**self.options, "damping": damping}
+        return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes), options=options)
 
 
 def point_of(part: Structure, which: Any, shapes: Array) -> Point:
