@@ -254,9 +254,7 @@ class _Runner:
 
     def _simulate(self, own: System, job: _Job) -> dict[str, Any] | str:
         try:
-            own.set_parameters(
-                **dict(zip(self.system.model.parameter_set.names, self.system.parameter_vector, strict=True)) | job.parameters
-            )
+            own.set_parameters(**self.system.parameters | job.parameters)
             inputs: dict[str, Any] = {"inputs": job.inputs} if job.inputs else {}
             solution = own.simulate(job.initial, self.t, method=self.method, **inputs, **self.options)
             return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
@@ -298,8 +296,9 @@ class _Kept:
         self.store, self.found = store, {}  # type: ignore[var-annotated]
         if store is None:
             return
-        values = dict(zip(system.model.parameter_set.names, system.parameter_vector.tolist(), strict=True))
+        values, structures = system.parameters, system.model.parameter_set.digest
         text = f'name = "{system.model.name}"\nfingerprint = "{system.fingerprint}"\n'
+        text += f'structures = "{structures}"\n' if structures else ""
         self.designs = store.add_designs(store.add_model(system.model.name, text), [values | job.parameters for job in jobs])
         self.keys = _keys(system, jobs, {"t": t, "method": method, **settings})
         self.method, self.end = method, float(np.ravel(t)[-1])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ..model.flexible import FlexibleBody
 from ..model.joints import Coordinate, Joint
 from ..model.model import Model
 from ..model.topology import tree_text
@@ -96,6 +99,8 @@ def operation_count(eq: Equations) -> tuple[int, bool]:
 def _acceleration_sentence(eq: Equations) -> str:
     if eq.tree.nv == 0:
         return "Accelerations: none, because no coordinate is free."
+    if any(isinstance(body, FlexibleBody) for body in eq.model.bodies.values()):
+        return "Accelerations: factored mass matrix, because amplitudes of flexible bodies move all that is fastened to their nodes."
     if shares_coordinates(eq.tree):
         return "Accelerations: factored mass matrix, because one coordinate moves several links (screws, gears)."
     depth = average_depth(eq)
@@ -127,6 +132,10 @@ def _coordinates(eq: Equations) -> list[tuple[str, ...]]:
         nature = _nature(c) + (f"; also moves {', '.join(j.name for j in followers)}" if followers else "")
         name = c.names[0].rsplit(".", 1)[0] + ".e0…e3" if c.is_quaternion else c.names[0]
         rows.append((name, f"{leader.name} ({leader.kind})", c.unit or "1", nature))
+    for body in eq.model.bodies.values():
+        for i, c in enumerate(body.modes if isinstance(body, FlexibleBody) else ()):
+            hertz = np.sqrt(body.part.stiffness[i, i] / body.part.M_ee[i, i]) / (2.0 * np.pi)  # type: ignore[attr-defined]
+            rows.append((c.names[0], f"{body.name} (bends)", c.unit or "1", f"{c.nature}, {hertz:.4g} Hz alone in its frame"))
     return rows
 
 
@@ -140,7 +149,7 @@ def _nature(c: Coordinate) -> str:
 
 def _parameters(model: Model) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("name", "value", "unit", "")]
-    for p in model.parameter_set:
+    for p in model.parameter_set.listed:
         low, high = p.bounds
         ends = ("−∞" if low is None else f"{low:g}", "∞" if high is None else f"{high:g}")
         within = "" if low is None and high is None else f"between {ends[0]} and {ends[1]}"
@@ -151,7 +160,7 @@ def _parameters(model: Model) -> list[tuple[str, ...]]:
 def _others(eq: Equations) -> list[tuple[str, ...]]:
     model = eq.model
     rows: list[tuple[str, ...]] = [("name", "what")]
-    rows += [(name, load.title) for name, load in model.loads.items()]
+    rows += [(name, load.title) for name, load in model.loads.items() if not load.of_body]
     rows += [(name, getattr(c, "kind", "equation") + " constraint") for name, c in model.constraints.items()]
     rows += [(name, "input" + (f" in {i.unit}" if i.unit else "")) for name, i in model.inputs.items()]
     rows += [(name, "state of a differential equation") for name in model.states]

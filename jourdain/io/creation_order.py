@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
+from ..model.flexible import FlexibleBody
 from ..model.joints import Coordinate, quaternion_coordinate, scalar_coordinate
 from ..model.load_sorts import LinkForce
 from ..model.sensors import QUANTITIES
 from ..symbolic.expr import COMMUTATIVE, Expr, symbol
-from ..symbolic.graph import topological
+from ..symbolic.graph import free_symbols, topological
 from .model_names import reading_name
 
 if TYPE_CHECKING:
@@ -65,11 +66,13 @@ def entry_of(text: str) -> tuple[str, str] | None:
 # --- what a list must hold -------------------------------------------------------------------------------------------
 
 
-def symbol_entries(model: Model) -> Iterator[tuple[int, str]]:
-    """Every symbol of a model: its number and its entry in the list."""
+def symbol_entries(model: Model, roots: Iterable[Expr]) -> Iterator[tuple[int, str]]:
+    """Every symbol of a model: its number and its entry in the list; of the numbers of structures those that its laws name."""
     yield model.time.id, "time t"
+    used = set(free_symbols(roots))
     for p in model.parameter_set:
-        yield p.symbol.id, f"parameter {p.name}"
+        if not p.data or p.symbol in used:
+            yield p.symbol.id, f"parameter {p.name}"
     for i in model.inputs.values():
         yield i.symbol.id, f"input {i.name}"
     for s in model.states.values():
@@ -78,6 +81,9 @@ def symbol_entries(model: Model) -> Iterator[tuple[int, str]]:
         for c in joint.coordinates:
             if c.names[0].startswith(joint.name + ".") and not _follows(joint.name, c.names[0], model):
                 yield c.q[0].id, f"joint {c.names[0].removesuffix('.e0') if c.is_quaternion else c.names[0]}"
+    for body in model.bodies.values():
+        for c in body.modes if isinstance(body, FlexibleBody) else ():
+            yield c.q[0].id, f"joint {c.names[0]}"
     for load in model.loads.values():
         if load.readings:
             yield next(iter(load.readings.values())).id, f"link {load.name}"

@@ -20,6 +20,7 @@ from ..symbolic.tables import Table
 from ..systems.state import State
 from ..systems.system import System
 from .standalone import standalone_c
+from .structure_numbers import with_structures
 
 
 def default_functions(system: System) -> list[str]:
@@ -45,6 +46,7 @@ def exported_function(system: System, name: str) -> SymbolicFunction:
         f = replace(f, name=f"frame_{identifier(path)}")
     else:
         f = _by_name(system, name)
+    f = with_structures(system, f)
     if name == "reactions":
         f = replace(f, notes=(*f.notes, *_lines("Rows: ", reaction_names(system.equations_of_motion))))
     if not any(is_parameters(a) for a in f.inputs):

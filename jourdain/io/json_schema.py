@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .schema import _BODY, _SHAPE_COMMON, FORMAT, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERBS, VERSION, Kind, Section
+from . import structure_tables
+from .schema import _BODY, _SHAPE_COMMON, FORMAT, GROUND, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERBS, VERSION, Kind, Section
+from .schema_types import SECTION_KEYS
 
 #: The published schema.
 SCHEMA_FILE = Path(__file__).with_name("model.schema.json")
@@ -32,6 +34,20 @@ _MATRIX = _exactly(_exactly(_VALUE, 3), 3)
 _TURN = {"type": "array", "prefixItems": [_AXIS, _VALUE], "minItems": 2, "maxItems": 2}
 _MAPPING = {"type": "object", "additionalProperties": _VALUE}
 
+
+def _numbered(keys: Iterable[str], required: Iterable[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict.fromkeys(keys, _VALUE), "required": [*required], "additionalProperties": False}
+
+
+_POINT = {"anyOf": [{"type": ["string", "integer"]}, _exactly(_NUMBER, 3)]}
+_SECTION = {"anyOf": [
+    _numbered(("circle", "inner"), ("circle",)),
+    {"type": "object", "properties": {"rectangle": _exactly(_VALUE, 2)}, "required": ["rectangle"], "additionalProperties": False},
+    {
+        "type": "object", "properties": {k: {"type": "boolean"} if k == "round" else _VALUE for k in sorted(SECTION_KEYS)},
+        "required": ["area", "Iy", "Iz", "torsion"], "additionalProperties": False,
+    },
+]}  # fmt: skip
 _TYPES: dict[str, Any] = {
     "text": {"type": "string", "minLength": 1},
     "file": {"type": "string", "minLength": 1},
@@ -62,7 +78,14 @@ _TYPES: dict[str, Any] = {
     "mimic": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/mimic"}]},
     "values": _MAPPING,
     "quantities": _MAPPING,
-    "ground": {"$ref": "#/$defs/body"},
+    "ground": {"$ref": "#/$defs/ground"},
+    "flexible": {"$ref": "#/$defs/flexible"},
+    "interfaces": {"type": "object", "additionalProperties": {"$ref": "#/$defs/interface"}},
+    "integers": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "section": {"anyOf": [_SECTION, _array(_SECTION, 1)]},
+    "material": {"anyOf": [{"type": "string"}, _numbered(("E", "nu", "density"), ("E", "nu", "density"))]},
+    "damping": {"anyOf": [_NUMBER, _array(_NUMBER), {"type": "object", "properties": {"mass": _NUMBER, "stiffness": _NUMBER}}]},
+    "points_of_part": {"anyOf": [_POINT, _array(_POINT)]},
     "variants": {"type": "object", "additionalProperties": {"type": "object"}},
     "includes": _array({"$ref": "#/$defs/include"}),
     "creation": {"type": "object", "properties": {"order": _array({"type": "string"})}, "additionalProperties": False},
@@ -139,7 +162,9 @@ def json_schema() -> dict[str, Any]:
             "frame": {"anyOf": [{"type": "string"}, frame]},
             "placement": _object(placement),
             "mass": _object(mass),
-            "body": _object(_BODY),
+            "ground": _object(GROUND),
+            "flexible": _object(structure_tables.FLEXIBLE, ("structure",)),
+            "interface": _object(structure_tables.INTERFACE, ("nodes",)),
             "mimic": _object(mimic, ("joint",)),
             "include": _object(INCLUDE, ("file", "prefix")),
             "shape": _object({"kind": ("text", "kind of shape"), **SHAPE_KEYS}, ("kind",), SHAPES, _SHAPE_COMMON),

@@ -99,7 +99,7 @@ class ModelNames:
         if (kind, name) in self.premade:
             return self.premade[kind, name]
         if kind == "parameter":
-            return model.parameter_set[name].symbol if name in model.parameter_set else None
+            return model.parameter_set.symbol(name)
         if kind == "time":
             return model.time if name == "t" else None
         if kind == "joint":
@@ -117,13 +117,9 @@ class ModelNames:
         return self._expression(name)
 
     def _coordinate(self, name: str) -> Expr | None:
-        if self._counted != len(self.model.joints):
-            self._coordinates = {}
-            for joint in self.model.joints.values():
-                for c in joint.coordinates:
-                    symbols = (*c.q, *c.v, *c.a)
-                    self._coordinates.update((s.name, s) for s in symbols)
-            self._counted = len(self.model.joints)
+        if self._counted != len(self.model.joints) + len(self.model.bodies):
+            self._coordinates = {s.name: s for c in self.model.coordinates for s in (*c.q, *c.v, *c.a)}
+            self._counted = len(self.model.joints) + len(self.model.bodies)
         found = self._coordinates.get(name)
         if found is not None:
             return found
@@ -189,7 +185,7 @@ class ModelNames:
     def _near(self, name: str) -> str:
         model = self.model
         self._coordinate(name)
-        known = [*model.parameter_set.names, *self._coordinates, *model.inputs, *model.states, *self.texts, "t"]
+        known = [*(p.name for p in model.parameter_set.listed), *self._coordinates, *model.inputs, *model.states, *self.texts, "t"]
         known += [f"{n}.{key}" for n, load in model.loads.items() for key in load.readings]
         known += [f"{n}.position.{c}" for n in model.sensors for c in _COMPONENTS]
         near = get_close_matches(name, known, 3)
@@ -204,9 +200,7 @@ class ModelNames:
         names.update((p.symbol, (p.name, "parameter")) for p in model.parameter_set)
         names.update((i.symbol, (i.name, "input")) for i in model.inputs.values())
         names.update((s.symbol, (s.name, "state")) for s in model.states.values())
-        for joint in model.joints.values():
-            for c in joint.coordinates:
-                names.update((s, (s.name, "joint")) for s in (*c.q, *c.v, *c.a))
+        names.update((s, (s.name, "joint")) for c in model.coordinates for s in (*c.q, *c.v, *c.a))
         for load in model.loads.values():
             names.update((s, (f"{load.name}.{key}", "link")) for key, s in load.readings.items())
         names.update((reading, (reading_name(*place), "sensor")) for reading, place in model._readings.items())

@@ -307,6 +307,8 @@ class _Index:
                     yield from self.frame(point)
             elif key in ("joint", "first", "second") or kind == "mimic":
                 yield from self._mimic(given)
+            elif kind == "flexible":
+                yield ObjectName("structure", given["structure"])
             elif key != "frames" and kind not in ("text", "texts", "file"):
                 yield from self._texts(given)
 
@@ -338,6 +340,9 @@ class _Index:
             if given.startswith(body + ".") and given.removeprefix(body + ".") in item.get("frames", {}):
                 yield ObjectName("frame", given)
                 return
+            if given.startswith(body + ".") and "flexible" in item:  # a node of its structure
+                yield ObjectName("body", body)
+                return
         yield from self._included(given)
 
     def _texts(self, given: Any) -> Iterator[ObjectName]:
@@ -365,6 +370,7 @@ class _Index:
         tests: dict[str, Callable[[str], bool]] = {
             "joints": lambda j: name == j or name.startswith(j + "."),
             "sensors": lambda s: name.startswith(s + "."),
+            "bodies": lambda b: "flexible" in self.data["bodies"][b] and name.startswith(b + "."),
             "loads": lambda link: name in (f"{link}.length", f"{link}.rate"),
         }
         for key, test in tests.items():

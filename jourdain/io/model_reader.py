@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, shape_mass
+from ..model.flexible import Elasticity, FlexibleBody
 from ..model.joints import Joint
 from ..model.load_sorts import LinkForce
 from ..model.model import Model
@@ -28,7 +29,11 @@ from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
 from .shape_tables import shape_of
+from .structure_tables import flexible_body_of, structure_of
 from .toml_source import Source
+
+if TYPE_CHECKING:
+    from ..structures import Structure
 
 #: Largest file of a table, in bytes, and most numbers in one table.
 MAX_TABLE = 50_000_000
@@ -54,6 +59,7 @@ class ModelReader:
         #: Symbols made before the objects they belong to.
         self.premade = Premade()
         self.names.premade = self.premade.symbols
+        self.structures: dict[str, Structure] = {}
 
     def read(self) -> Model:
         """The model."""
@@ -63,6 +69,7 @@ class ModelReader:
         if "creation" in data:
             self._prepared()
         self._parameters()
+        model.parameter_set.premade = {name: made for (kind, name), made in self.premade.symbols.items() if kind == "parameter"}
         with self.at(("gravity",), "gravity"):
             if any(isinstance(e, str) and not is_quantity(e) for e in data.get("gravity", ())):
                 model.gravity = Vector.of([self.expression(e) for e in data["gravity"]])
@@ -143,13 +150,11 @@ class ModelReader:
         body = self.model.ground if name == "ground" else self.model.bodies.get(name)
         if body is None or isinstance(given, str):
             return self.model.frame(name) if body is None else body.origin
-        base = body.origin
-        if "frame" in given:
-            if given["frame"] not in base.body.frames:
-                raise ModelError(f"body '{base.body.name}' has no frame '{given['frame']}'")
-            base = base.body.frames[given["frame"]]
+        base: Body | Frame | None = body.find(given["frame"]) if "frame" in given else body
+        if base is None:
+            raise ModelError(f"body '{body.name}' has no frame '{given['frame']}'")
         if "position" not in given and "rotation" not in given:
-            return base
+            return base.origin if isinstance(base, Body) else base
         x, y, z = self.vector(given.get("position", (0, 0, 0)))
         return base.at(x, y, z, self.rotation(given.get("rotation")))
 
@@ -248,9 +253,25 @@ class ModelReader:
         if "ground" in self.data:
             with self.at(("ground",), "the ground"):
                 self._fill(self.model.ground, self.data["ground"])
+        for name, item in self.data.get("structures", {}).items():
+            with self.at(("structures", name), f"structure '{name}'"):
+                self.structures[name] = structure_of(self, name, item)
         for name, item in self.data.get("bodies", {}).items():
             with self.at(("bodies", name), f"body '{name}'"):
-                self._fill(self.model.body(name, colour=item.get("colour")), item)
+                bends = "flexible" in item
+                self._fill(self._flexible(name, item) if bends else self.model.body(name, colour=item.get("colour")), item)
+
+    def _flexible(self, name: str, item: Mapping[str, Any]) -> Body:
+        with self.at(("bodies", name, "flexible"), f"body '{name}'"):
+            body = flexible_body_of(self, name, item)
+        made = [self.premade.coordinates.get(c.names[0]) for c in body.modes] if isinstance(body, FlexibleBody) else []
+        if isinstance(body, FlexibleBody) and any(made):
+            for c, early in zip(body.modes, made, strict=True):
+                if early is not None:
+                    c.q, c.v, c.a = early.q, early.v, early.a
+            load = f"{name}.elasticity"
+            self.model.loads[load] = Elasticity(load, body)
+        return body
 
     def _fill(self, body: Body, item: Mapping[str, Any]) -> None:
         body.colour = item.get("colour")

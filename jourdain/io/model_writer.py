@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, MassGiven, shape_mass
 from ..model.constraints import Closure
+from ..model.flexible import FlexibleBody, RigidPart
 from ..model.joints import Drive, Joint, parse_limits
 from ..model.model import Model
 from ..model.values import rotation as parse_rotation
@@ -25,6 +26,7 @@ from .load_tables import load_table
 from .model_names import ModelNames
 from .schema import FORMAT, VERSION
 from .shape_tables import table_of
+from .structure_tables import StructureTables
 from .toml_writer import pair_text, table_text
 
 #: Sections whose objects are written in a line each.
@@ -91,7 +93,7 @@ class ModelWriter:
         return writer, {named[e]: e for e in nodes if e in named}, {name: _table_data(t) for t, name in tables.items()}
 
     def _order(self, writer: ExpressionWriter) -> list[str]:
-        entries: list[tuple[int, str]] = sorted(symbol_entries(self.model))
+        entries: list[tuple[int, str]] = sorted(symbol_entries(self.model, self.roots))
         bodies = [e for b in self.model.all_bodies for e in (b.mass, *b.moment, *b.inertia.entries)]
         early = misplaced(self.model, [*bodies, *self.roots], self.order > 1)
         entries += [(e.id, writer.text(e)) for e in early]
@@ -102,32 +104,35 @@ class ModelWriter:
     def _document(self) -> dict[str, Any]:
         m = self.model
         gravity, standard = self._gravity()
-        parameters = {p.name: self._parameter(p) for p in m.parameter_set if p.name not in standard}
+        parameters = {p.name: self._parameter(p) for p in m.parameter_set.listed if p.name not in standard}
+        self.structures = StructureTables(self)
         document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": m.name, "gravity": gravity}
         document |= {k: list(getattr(m, k)) for k in ("notes", "keep", "unphysical", "guesses")}
         document |= {"parameters": parameters, "tables": {}, "expressions": {}}
         document["inputs"] = {i.name: _short({"value": float(i.value), "unit": i.unit}, "value") for i in m.inputs.values()}
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
+        document["structures"] = self.structures.tables
         document["ground"] = self._body(m.ground)
         document["bodies"] = {b.name: self._body(b) for b in m.bodies.values()}
         document["joints"] = {j.name: self._joint(j) for j in m.joints.values()}
         document |= self._prescribed()
         document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values() if s.name not in made}
-        document["loads"] = {load.name: load_table(load, self) for load in m.loads.values()}
+        document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
         }
         document["events"] = {e.name: self._event(e) for e in m.events.values()}
-        document["initial"] = dict(m.initial)
+        bending = {n for b in m.bodies.values() if isinstance(b, FlexibleBody) for c in b.modes for n in (*c.names, *c.velocity_names)}
+        document["initial"] = {n: x for n, x in m.initial.items() if n not in bending or x != 0.0}
         document["analyses"] = {n: dict(a) for n, a in m.analyses.items()}
         return document
 
     def _gravity(self) -> tuple[list[Any], set[str]]:
         """Gravity by numbers where it is as the model itself makes it, with the names of those parameters."""
         m = self.model
-        own = {p.symbol: p for p in m.parameter_set}
+        own = {p.symbol: p for p in m.parameter_set.listed}
         standard, numbers = [], []
         for c, e in zip("xyz", m.gravity, strict=True):
             p = own.get(e)
@@ -165,8 +170,10 @@ class ModelWriter:
 
     def _body(self, body: Body) -> dict[str, Any]:
         item: dict[str, Any] = {}
-        massive = self._replayed(body)
-        if massive is None:
+        massive = None if isinstance(body, FlexibleBody) else self._replayed(body)
+        if isinstance(body, FlexibleBody | RigidPart):
+            item["flexible"] = self.structures.flexible(body)
+        elif massive is None:
             item |= {"mass": self.value(body.mass), "moment": self.vector(body.moment), "inertia": self.vector(body.inertia.entries)}
         else:
             given = [self._mass(c) for c in massive]
@@ -175,8 +182,9 @@ class ModelWriter:
                 item["masses"] = given[1:]
         if body.shapes:
             item["shapes"] = [self._shape(shape, body, massive is not None) for shape in body.shapes]
-        if body.frames:
-            item["frames"] = {name: self._placed(f) for name, f in body.frames.items()}
+        frames = {name: self._placed(f) for name, f in body.frames.items() if name not in body.nodes}
+        if frames:
+            item["frames"] = frames
         if body.colour is not None:
             item["colour"] = body.colour
         return item
@@ -231,6 +239,12 @@ class ModelWriter:
         if frame.name is not None and body.frames.get(frame.name) is frame:
             is_clear = frame.path not in self.model.bodies and self.model.frame(frame.path) is frame
             return frame.path if is_clear else {"body": body.name, "frame": frame.name}
+        if frame.node is not None and frame.base is not None and frame.base[0].name == frame.node:
+            _, step, turn = frame.base
+            item = {} if step.is_zero else {"position": self.vector(step)}
+            if turn is not None:
+                item["rotation"] = self.rotation(turn, parse_rotation(turn, ""))
+            return {"body": body.name, "frame": frame.node, **item}
         return body.name if frame.is_origin else {"body": body.name, **self._placed(frame)}
 
     def rotation(self, given: Any, R: Matrix) -> Any:

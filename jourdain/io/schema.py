@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from . import structure_tables
 from .schema_types import SIMPLE, is_number, shown
 from .toml_source import Source
 
@@ -71,7 +72,10 @@ _BODY = {
     "shapes": ("shapes", "solids drawn on the body; those with a density add to its mass"),
     "frames": ("frames", "named frames on the body"),
     "colour": ("text", "colour of the body, such as #3366cc"),
+    "flexible": ("flexible", "the structure by which the body bends, and how it is reduced"),
 }
+
+GROUND = {key: entry for key, entry in _BODY.items() if key != "flexible"}
 
 SHAPES: dict[str, Kind] = {
     "box": Kind(("lx", "ly", "lz"), ("anchor",)),
@@ -138,7 +142,10 @@ SECTIONS: dict[str, Section] = {
     "states": Section("state", "states of differential equations of your own", {
         "initial": ("quantity", "initial value"), "rate": ("value", "its rate: " + _LAW), "unit": ("text", "unit"),
     }),
-    "bodies": Section("body", "rigid bodies", _BODY),
+    "structures": Section("structure", "elastic parts of flexible bodies", structure_tables.KEYS, ("kind",), {
+        name: Kind(*keys) for name, keys in structure_tables.KINDS.items()
+    }),
+    "bodies": Section("body", "rigid and flexible bodies", _BODY),
     "joints": Section("joint", "joints between a frame of the parent and one of the child", {
         "kind": ("text", "kind of joint"),
         "parent": ("frame", "frame the joint starts from"),
@@ -446,6 +453,19 @@ class _Checker:
             self.table(path, value, what)
             self.keys(path, value, {"joint": ("text", ""), "ratio": ("value", ""), "offset": ("value", "")}, ("joint",), {}, what)
 
+    def _flexible(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        self.keys(path, value, structure_tables.FLEXIBLE, ("structure",), {}, what)
+
+    def _interfaces(self, path: Path, value: Any, what: str) -> None:
+        self.table(path, value, what)
+        for name, item in value.items():
+            self.table((*path, name), item, f"{what}: {name}")
+            self.keys((*path, name), item, structure_tables.INTERFACE, ("nodes",), {}, f"interface '{name}'")
+
+    def _integers(self, path: Path, value: Any, what: str) -> None:
+        self._mapping(path, "integer", value, what)
+
     def _values(self, path: Path, value: Any, what: str) -> None:
         self._mapping(path, "value", value, what)
 
@@ -459,7 +479,7 @@ class _Checker:
 
     def _ground(self, path: Path, value: Any, what: str) -> None:
         self.table(path, value, what)
-        self.keys(path, value, _BODY, (), {}, "the ground")
+        self.keys(path, value, GROUND, (), {}, "the ground")
 
     def _creation(self, path: Path, value: Any, what: str) -> None:
         self.table(path, value, what)

@@ -54,6 +54,41 @@ def _is_nested(value: Any, depth: int = 6) -> bool:
     return is_number(value)
 
 
+def _is_point_of_part(value: Any) -> bool:
+    """A node by name, number or position."""
+    return (
+        isinstance(value, str) or type(value) is int or (_is_numbers(value) and len(value) == 3 and not all(type(e) is int for e in value))
+    )
+
+
+def _is_section(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if "circle" in value:
+        return set(value) <= {"circle", "inner"} and all(map(_is_value, value.values()))
+    if "rectangle" in value:
+        return set(value) == {"rectangle"} and _is_values(value["rectangle"], 2)
+    return {"area", "Iy", "Iz", "torsion"} <= set(value) <= SECTION_KEYS and all(
+        isinstance(v, bool) if k == "round" else _is_value(v) for k, v in value.items()
+    )
+
+
+def _is_material(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, dict) and set(value) == {"E", "nu", "density"} and all(map(_is_value, value.values()))
+    )
+
+
+def _is_damping(value: Any) -> bool:
+    return (
+        is_number(value)
+        or _is_numbers(value)
+        or (isinstance(value, dict) and set(value) <= {"mass", "stiffness"} and all(map(is_number, value.values())))
+    )
+
+
+#: Numbers of a cross section.
+SECTION_KEYS = {"area", "Iy", "Iz", "torsion", "shear_y", "shear_z", "half_y", "half_z", "torsion_radius", "round"}
 _ROTATION = '["z", angle], a list of such pairs, a 3×3 matrix, {rpy = […]} or {quaternion = […]}'
 SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": (lambda v: isinstance(v, str) and v != "", "a text"),
@@ -75,6 +110,16 @@ SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
     "numbers": (_is_numbers, "a list of numbers"),
     "rows": (lambda v: isinstance(v, list) and all(map(_is_numbers, v)), "a list of rows of numbers"),
     "nested": (_is_nested, "nested lists of numbers"),
+    "section": (
+        lambda v: _is_section(v) or (isinstance(v, list) and len(v) > 0 and all(map(_is_section, v))),
+        "{circle = …}, {rectangle = [width, height]} or {area = …, Iy = …, Iz = …, torsion = …}",
+    ),
+    "material": (_is_material, '"steel", "aluminium" or {E = …, nu = …, density = …}'),
+    "damping": (_is_damping, "a number, a list of numbers or {mass = …, stiffness = …}"),
+    "points_of_part": (
+        lambda v: _is_point_of_part(v) or (isinstance(v, list) and all(map(_is_point_of_part, v))),
+        "a node by name, number or position, or a list of such",
+    ),
     "points2": (lambda v: isinstance(v, list) and all(_is_values(row, 2) for row in v), "a list of pairs"),
 }  # fmt: skip
 

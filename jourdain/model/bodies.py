@@ -29,6 +29,8 @@ class Frame:
         self.turn: Any = None
         #: The node of a flexible body that carries the frame; position and rotation are those of the undeformed body.
         self.node: str | None = None
+        #: The frame from which it was displaced by :meth:`at`, how far and how it was turned.
+        self.base: tuple[Frame, Vector, Any] | None = None
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
         """A frame displaced (and turned) from this one, coordinates along this frame's axes, in m."""
@@ -37,6 +39,7 @@ class Frame:
         frame = Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
         frame.turn = rotation if self.rotation.is_identity else None
         frame.node = self.node
+        frame.base = self, step, rotation
         return frame
 
     @property
@@ -82,6 +85,8 @@ class Body:
         self.colour: str | None = None
         #: What the mass properties are the sum of: values given, and solids.
         self.contributions: list[Any] = []
+        #: Those of its frames that are nodes of a structure.
+        self.nodes: set[str] = set()
 
     @property
     def is_ground(self) -> bool:
@@ -96,6 +101,11 @@ class Body:
     @property
     def path(self) -> str:
         """Name of the body in results."""
+        return self.name
+
+    @property
+    def title(self) -> str:
+        """The body in the tree: its name, and how it bends."""
         return self.name
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
@@ -114,6 +124,10 @@ class Body:
         self.frames[name].turn = rotation
         return self.frames[name]
 
+    def find(self, name: str) -> Frame | None:
+        """The frame of that name, None if there is none."""
+        return self.frames.get(name)
+
     def add_mass(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", axes: Any = None) -> None:
         """Adds mass to the body: mass (kg), centre of mass (m, body frame) and inertia (kg·m²).
 
@@ -130,8 +144,12 @@ class Body:
             raise ModelError(f"{what}: inertia about '{about}' is unknown; use 'com' or 'origin'")
         self.add_given(MassGiven(m, c, tensor, about, R, axes))
 
+    def may_gain(self) -> None:
+        """An error where the body cannot have mass besides its own."""
+
     def add_given(self, given: MassGiven) -> None:
         """Adds mass as :meth:`add_mass` read it."""
+        self.may_gain()
         m, c, tensor = given.mass, given.com, given.inertia
         if not given.rotation.is_identity:
             tensor = MatrixTurn(given.rotation).out_inertia(tensor)
@@ -196,6 +214,7 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 
 def shape_mass(body: Body, shape: Any) -> None:
     """Adds the mass properties of a solid to a body."""
+    body.may_gain()
     if not all(hasattr(shape, n) for n in ("mass", "com", "inertia")):
         raise ModelError(f"body '{body.name}': shape {shape!r} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
     c = Vector.of(shape.com)

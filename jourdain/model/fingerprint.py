@@ -51,7 +51,7 @@ def _describe(model: Model) -> Iterator[Any]:
         yield body.mass
         yield from body.moment
         yield from body.inertia.entries
-        for name, frame in body.frames.items():
+        for name, frame in sorted(body.frames.items(), key=lambda item: item[0] if item[0] in body.nodes else ""):
             yield name
             yield from _frame(frame)
     for joint in model.joints.values():
@@ -93,7 +93,7 @@ def _readings(model: Model, nodes: list[Expr]) -> Iterator[Any]:
 
 
 def _frame(frame: Frame) -> Iterator[Any]:
-    yield f"on {frame.body.name}"
+    yield f"on {frame.body.name}" if frame.node is None else f"at {frame.node} of {frame.body.name}"
     yield from frame.position
     yield from frame.rotation.entries
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .include import Copy
     from .model import Model
 
-#: Numbers below this share of the largest of their kind are zeros of the structure, not data.
+#: Numbers below this share of what they could be at most are zeros of the structure, not data.
 NEGLIGIBLE = 1e-11
 
 
@@ -65,10 +65,12 @@ class FlexibleBody(Body):
         """A frame that moves with an interface or node of the structure, by name, number or place."""
         point = self.part.point(name)
         if point.name not in self._nodes:
+            _new_node(self, point.name)
             table = self.model.parameter_set
             path, e = f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
-            shift = _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e)
-            self._nodes[point.name] = (shift, _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e))
+            largest = [max(float(np.abs(x).max()) for x in rows) for rows in zip(*((p.phi_t, p.phi_r) for p in self.part.points.values()))]
+            shift = _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e, largest[0])
+            self._nodes[point.name] = (shift, _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e, largest[1]))
             frame = _node_frame(self, point)
             frame.node = point.name
             self.frames[point.name] = frame
@@ -84,6 +86,16 @@ class FlexibleBody(Body):
         self._gauges.append(path)
         return _product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
+    def find(self, name: str) -> Frame | None:
+        """A frame or node by name; "node 7" is the node of that number."""
+        return self.frames.get(name) or _named_node(self, name)
+
+    @property
+    def title(self) -> str:
+        """Name, number of modes and floating frame."""
+        n = len(self.modes)
+        return f"{self.name} ({n} mode{'s' if n > 1 else ''}, {self.part.frame})"
+
     def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
         """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
         return self._nodes[node]
@@ -95,10 +107,19 @@ class FlexibleBody(Body):
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
         """The node at a place of the undeformed body; an error if there is none (use ``body.node(name)``)."""
-        return self.node(_node_at(self, (x, y, z))).at(rotation=rotation)
+        node = self.node(_node_at(self, (x, y, z)))
+        return node if rotation is None else node.at(rotation=rotation)
+
+    def may_gain(self) -> None:
+        """Refused: what the body carries moves with a node."""
+        raise ModelError(
+            f"flexible body '{self.name}': mass is added to its structure, or as a body fixed to a node: m.fixed(name, body.node(...), other)"
+        )
 
     def frame(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Frame:
         """A named frame at the node at a place of the undeformed body."""
+        if name in self.part.points:
+            raise ModelError(f"flexible body '{self.name}': '{name}' is a node of its structure; take body.node('{name}')")
         base = self.at(*position)
         new = super().frame(name, position, rotation)
         new.node = base.node
@@ -116,12 +137,33 @@ class RigidPart(Body):
     def node(self, name: str | int | tuple[float, float, float]) -> Frame:
         """The frame of an interface or node of the structure, by name, number or place."""
         point = self.part.point(name)
-        return self.frames.setdefault(point.name, _node_frame(self, point))
+        if point.name not in self.nodes:
+            _new_node(self, point.name)
+            self.frames[point.name] = _node_frame(self, point)
+        return self.frames[point.name]
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
         """What a strain gauge reads: nothing."""
         self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
         return ZERO
+
+    def find(self, name: str) -> Frame | None:
+        """A frame or node by name; "node 7" is the node of that number."""
+        return self.frames.get(name) or _named_node(self, name)
+
+
+def _new_node(body: Body, name: str) -> None:
+    body.model._unlocked(f"node '{body.name}.{name}'")
+    if name in body.frames:
+        raise ModelError(f"body '{body.name}': its frame '{name}' has the name of a node; choose another name for the frame")
+    body.nodes.add(name)
+
+
+def _named_node(body: FlexibleBody | RigidPart, name: str) -> Frame | None:
+    if name in body.part.points:
+        return body.node(name)
+    number = name.removeprefix("node ")
+    return body.node(int(number)) if number != name and number.isdecimal() and int(number) < len(body.part.part.nodes) else None
 
 
 def _node_frame(body: Body, point: Any) -> Frame:
@@ -130,10 +172,13 @@ def _node_frame(body: Body, point: Any) -> Frame:
 
 
 def _node_at(body: FlexibleBody, place: tuple[Any, Any, Any]) -> str | int:
+    """The node at a place, by its name where it has one."""
+    part = body.part.part
     try:
-        return body.part.point(tuple(float(x) for x in place)).name
+        number = part.node(tuple(float(x) for x in place))
     except InputError as error:
         raise ModelError(f"flexible body '{body.name}': {error}; joints and loads hold on to its nodes") from None
+    return next((name for name, i in part.names.items() if i == number), number)
 
 
 def reduced(part: Any, frame: str | None, modes: int | None, damping: Any, what: str, options: dict[str, Any]) -> ReducedStructure:
@@ -163,6 +208,7 @@ class Elasticity(Load):
     """Stiffness and damping of a flexible body's modes: −K e − C ė."""
 
     title = "elasticity of a body"
+    of_body = True
     name: str
     body: FlexibleBody
     potential: Expr = ZERO
@@ -187,8 +233,8 @@ class Elasticity(Load):
         return *self.body.modes, *self.laws
 
     def copied(self, copy: Copy, name: str) -> Load:
-        """Made anew with the body's copy."""
-        raise ModelError(f"flexible body '{self.body.name}': a model with flexible bodies cannot be included in another yet")
+        """Made with the body's copy."""
+        return copy.model.loads[name]
 
 
 def _product(row: list[Expr], x: list[Expr]) -> Expr:
@@ -208,10 +254,10 @@ def refuse_flexible(model: Model, what: str, remedy: str) -> None:
 # --- numbers as data ---------------------------------------------------------------------------------------------
 
 
-def _symbols(table: Parameters, name: str, numbers: Any, negligible: float = NEGLIGIBLE) -> Any:
-    """Symbols of the entries of an array that are not zero, nested as the array is."""
+def _symbols(table: Parameters, name: str, numbers: Any, size: float = 0.0, negligible: float = NEGLIGIBLE) -> Any:
+    """Symbols of the entries of an array that are not zero, nested as the array is; ``size`` is a bound of what they could be."""
     array = np.asarray(numbers, dtype=float)
-    least = negligible * float(np.abs(array).max(initial=0.0))
+    least = negligible * max(float(np.abs(array).max(initial=0.0)), size)
 
     def entry(index: tuple[int, ...]) -> Any:
         if len(index) == array.ndim:
@@ -223,9 +269,9 @@ def _symbols(table: Parameters, name: str, numbers: Any, negligible: float = NEG
     return entry(())
 
 
-def _polynomials(table: Parameters, name: str, linear: Any, quadratic: Any, e: list[Expr]) -> list[Expr]:
+def _polynomials(table: Parameters, name: str, linear: Any, quadratic: Any, e: list[Expr], size: float) -> list[Expr]:
     """Three polynomials of first or second order in the amplitudes."""
-    found = [_product(row, e) for row in _symbols(table, name, linear)]
+    found = [_product(row, e) for row in _symbols(table, name, linear, size)]
     if quadratic is None:
         return found
     halves = [mul(HALF, x) for x in e]
@@ -244,23 +290,27 @@ def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
 def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
     n = part.modes
 
-    def made(name: str, numbers: Any) -> Any:
-        return _symbols(table, f"{body}.{name}", numbers)
+    # Cauchy and Schwarz: |∫ a b dm|² ≤ ∫ a² dm ∫ b² dm, so that what is rounding in all of its entries is seen as such
+    modal = float(np.abs(part.M_ee).max(initial=0.0))
+    by_mass, by_inertia = (float(np.sqrt(x * modal)) for x in (part.mass, np.trace(part.J0)))
 
-    def inertias(name: str, tensors: Any) -> list[Inertia]:
+    def made(name: str, numbers: Any, size: float = 0.0) -> Any:
+        return _symbols(table, f"{body}.{name}", numbers, size)
+
+    def inertias(name: str, tensors: Any, size: float = 0.0) -> list[Inertia]:
         entries = np.array([(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]) for J in tensors])
-        return [Inertia(*row) for row in made(name, entries)]
+        return [Inertia(*row) for row in made(name, entries, size)]
 
     J1, J2, D1 = np.asarray(part.J1), np.asarray(part.J2), np.moveaxis(np.asarray(part.D1), 1, 2)
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    hessian = dict(zip(pairs, inertias("J2", [J2[i, j] + J2[j, i] for i, j in pairs]), strict=True))
+    hessian = dict(zip(pairs, inertias("J2", [J2[i, j] + J2[j, i] for i, j in pairs], modal), strict=True))
     s2 = np.zeros((n, n, 3)) if part.s2 is None else np.moveaxis(part.s2, 0, 2)
     M1 = [[[ZERO] * n for _ in range(n)] for _ in range(n)] if part.M1 is None else made("M1", part.M1)
     return ModalData(
-        made("mass", part.mass), Vector(*made("s0", part.s0)), [Vector(*row) for row in made("s1", np.transpose(part.s1))],
+        made("mass", part.mass), Vector(*made("s0", part.s0)), [Vector(*row) for row in made("s1", np.transpose(part.s1), by_mass)],
         [[Vector(*x) for x in row] for row in made("s2", s2)], inertias("J0", [np.asarray(part.J0)])[0],
-        inertias("J1", J1 + np.swapaxes(J1, 1, 2)), [[hessian[min(i, j), max(i, j)] for j in range(n)] for i in range(n)],
-        [Vector(*row) for row in made("D0", np.transpose(part.D0))], [[Vector(*x) for x in row] for row in made("D1", D1)],
+        inertias("J1", J1 + np.swapaxes(J1, 1, 2), by_inertia), [[hessian[min(i, j), max(i, j)] for j in range(n)] for i in range(n)],
+        [Vector(*row) for row in made("D0", np.transpose(part.D0), by_inertia)], [[Vector(*x) for x in row] for row in made("D1", D1, modal)],
         _symmetric(table, f"{body}.M", part.M_ee), M1, _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ class FlexibleMethods:
         if isinstance(body, FlexibleBody):
             load = f"{name}.elasticity"
             self.loads[load] = Elasticity(load, body)
+            self.loads = dict(sorted(self.loads.items(), key=lambda item: not item[1].of_body))  # as when they are read from a file
             for c in body.modes:  # loops are closed by the joints, with the body undeformed where that is possible
                 self.initial |= {c.names[0]: 0.0, c.velocity_names[0]: 0.0}
         return body

@@ -12,6 +12,7 @@ from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
+from .flexible import FlexibleBody, RigidPart
 from .joints import Joint
 from .mirror import Mirror, mapped_shape, signed
 from .shapes.mass import Placement
@@ -99,7 +100,12 @@ class Copy:
             return self._body_of(frame).frames[frame.name]
         position, rotation = self._pose(frame)
         if not ground:
-            return Frame(self._body_of(frame), position, rotation)
+            copy = Frame(self._body_of(frame), position, rotation)
+            copy.node = frame.node
+            if frame.base is not None and frame.node is not None:
+                base, step, turn = frame.base
+                copy.base = self.frame(base), self.vector(step), turn
+            return copy
         a = self.attach
         return Frame(a.body, a.position + a.rotation @ position, a.rotation @ rotation)
 
@@ -118,7 +124,7 @@ class Copy:
         for name in given:
             self.other.parameter_set[name]  # an error that suggests names
         weight = {e: g for e, g in zip(self.other.gravity, self.model.gravity, strict=True) if not e.is_number}
-        for p in self.other.parameter_set:
+        for p in self.other.parameter_set.listed:
             what = f"sub-model '{self.prefix}': parameter '{p.name}'"
             e = value(given[p.name], what, p.unit or None) if p.name in given else None
             if e is not None and not e.is_number:
@@ -140,7 +146,13 @@ class Copy:
 
     def _bodies(self) -> None:
         for body in self.other.bodies.values():
-            self._fill(self.model.body(self.name(body.name), colour=body.colour), body)
+            if isinstance(body, FlexibleBody | RigidPart):
+                self._flexible(body)
+            else:
+                self._fill(self.model.body(self.name(body.name), colour=body.colour), body)
+        for p in self.other.parameter_set:
+            if p.data and (new := self.model.parameter_set.symbol(self.name(p.name))) is not None:
+                self._become(p.symbol, new)
         for name, frame in self.other.ground.frames.items():
             copy = self.frame(frame)
             self.attach.body.frame(self.name(name), copy.position, copy.rotation)
@@ -149,6 +161,26 @@ class Copy:
             R = tuple(tuple(_plain(e) for e in row) for row in self.attach.rotation)
             at = Placement(tuple(_plain(e) for e in self.attach.position), R)  # type: ignore[arg-type]
             self.attach.body.shapes.append(replace(moved, placement=at @ moved.placement))
+
+    def _flexible(self, body: FlexibleBody | RigidPart) -> None:
+        """The same structure again, with the nodes and frames that are used."""
+        if self.mirror.axis is not None:
+            raise ModelError(
+                f"sub-model '{self.prefix}': the flexible body '{body.name}' cannot be mirrored, for its structure is not; describe the "
+                "mirrored part as a structure of its own, in a model that is included as it is"
+            )
+        copy = self.model.flexible_body(self.name(body.name), body.part, rigid=isinstance(body, RigidPart), colour=body.colour)
+        assert isinstance(copy, FlexibleBody | RigidPart)
+        copy.shapes = [mapped_shape(s, self.expr) for s in body.shapes]
+        for node in body.nodes:
+            copy.find(node)
+        if isinstance(body, FlexibleBody) and isinstance(copy, FlexibleBody):
+            for c, new in zip(body.modes, copy.modes, strict=True):
+                for old, now in zip((*c.q, *c.v, *c.a), (*new.q, *new.v, *new.a), strict=True):
+                    self._become(old, now)
+        for name, frame in body.frames.items():
+            if name not in body.nodes:
+                copy.frame(name, self.vector(frame.position), self._pose(frame)[1])
 
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}
@@ -252,7 +284,7 @@ class Copy:
             for key, reading in load.readings.items():
                 self._become(reading, symbol(f"{self.name(load.name)}.{key}", load.reading_kinds[key]))
         for load in self.other.loads.values():
-            name = self.model._load_name(self.name(load.name), "")
+            name = self.name(load.name) if load.of_body else self.model._load_name(self.name(load.name), "")
             self.model.loads[name] = load.copied(self, name)
 
     # -- the rest -------------------------------------------------------------------------------------------------

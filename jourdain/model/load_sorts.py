@@ -30,6 +30,8 @@ class Load(ABC):
     given: dict[str, Any]
     #: what it is, in a word or two
     title: ClassVar[str]
+    #: whether it comes with its body and is none of the user's
+    of_body: ClassVar[bool] = False
     #: readings that the load brings with it, by the kind of their symbols; their names are ``load.reading``
     reading_kinds: ClassVar[dict[str, str]] = {}
 

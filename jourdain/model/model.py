@@ -327,8 +327,8 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods, Fl
             return bodies[path].origin
         for dot in (i for i, letter in enumerate(path) if letter == "."):  # names may contain dots themselves
             head, tail = path[:dot], path[dot + 1 :]
-            if head in bodies and tail in bodies[head].frames:
-                return bodies[head].frames[tail]
+            if head in bodies and (found := bodies[head].find(tail)) is not None:
+                return found
         known = [b.name for b in self.all_bodies] + [f.path for b in self.all_bodies for f in b.frames.values()]
         from difflib import get_close_matches
 
@@ -346,7 +346,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods, Fl
         return tree_text(self)
 
     def __repr__(self) -> str:
-        return f"<Model {self.name}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self._parameters)} parameters>"
+        return f"<Model {self.name}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self._parameters.listed)} parameters>"
 
     # -- guards ---------------------------------------------------------------------------------------------------
 

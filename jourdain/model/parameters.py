@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,16 +31,27 @@ class Parameter:
 
 
 class Parameters:
-    """The parameters of a model in order of declaration."""
+    """The parameters of a model in order of declaration, then the numbers of structures in the order of their names."""
 
     def __init__(self) -> None:
-        self._items: dict[str, Parameter] = {}
+        self._own: dict[str, Parameter] = {}
+        self._data: dict[str, Parameter] = {}
+        self._all: dict[str, Parameter] = self._own
+        #: Symbols made before the numbers of structures that they stand for, by name.
+        self.premade: dict[str, Expr] = {}
+
+    @property
+    def _items(self) -> dict[str, Parameter]:
+        """All by name; the order of structures' numbers does not tell which point was asked for first."""
+        if len(self._all) != len(self._own) + len(self._data):
+            self._all = self._own | dict(sorted(self._data.items())) if self._data else self._own
+        return self._all
 
     def add(self, name: str, value: Any, unit: str = "", bounds: tuple[Any, Any] = (None, None), description: str = "") -> Expr:
         """Declares a parameter and gives its symbol; ``value`` is SI or text such as "5 mm", ``unit`` says its dimension."""
         if not name or not isinstance(name, str):
             raise ModelError(f"a parameter needs a name, got {name!r}")
-        if name in self._items:
+        if name in self:
             raise ModelError(f"parameter '{name}' is declared twice; choose another name")
         if unit and parse_unit(unit).factor != 1.0:
             si = parse_unit(unit).si
@@ -51,28 +63,34 @@ class Parameters:
         if (low is not None and v < low) or (high is not None and v > high):
             raise ModelError(f"parameter '{name}': value {v:g} is outside its bounds ({low}, {high})")
         item = Parameter(name, symbol(name, "parameter"), v, unit, (low, high), description)
-        self._items[name] = item
+        self._own[name] = item
         return item.symbol
 
     def add_data(self, name: str, value: float) -> Expr:
         """A number that equations hold as a symbol but that is no parameter of the user's."""
-        if name in self._items:
+        if name in self:
             raise ModelError(f"parameter '{name}' is declared twice; choose another name")
-        self._items[name] = Parameter(name, symbol(name, "parameter"), value, data=True)
-        return self._items[name].symbol
+        made = self.premade.get(name)
+        self._data[name] = Parameter(name, symbol(name, "parameter") if made is None else made, value, data=True)
+        return self._data[name].symbol
 
     def __getitem__(self, name: str) -> Parameter:
-        try:
-            return self._items[name]
-        except KeyError:
-            from difflib import get_close_matches
+        if name in self._own:
+            return self._own[name]
+        if name in self._data:
+            raise InputError(f"'{name}' is a number of a structure, not a parameter; change the structure instead")
+        from difflib import get_close_matches
 
-            near = get_close_matches(name, [p.name for p in self.listed], 3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise InputError(f"there is no parameter '{name}'{hint}") from None
+        near = get_close_matches(name, self._own, 3)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise InputError(f"there is no parameter '{name}'{hint}")
+
+    def symbol(self, name: str) -> Expr | None:
+        """The symbol of that name, be it a parameter or a number of a structure; None if there is none."""
+        return self._items[name].symbol if name in self else None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items
+        return name in self._own or name in self._data
 
     def __iter__(self) -> Iterator[Parameter]:
         return iter(self._items.values())
@@ -88,7 +106,15 @@ class Parameters:
     @property
     def listed(self) -> list[Parameter]:
         """Those that are the user's, without the numbers of structures."""
-        return [p for p in self if not p.data]
+        return list(self._own.values())
+
+    @property
+    def digest(self) -> str:
+        """A hash of the numbers of structures, which no list of parameters tells; empty where there are none."""
+        if not self._data:
+            return ""
+        text = "\n".join(f"{p.name} {p.value!r}" for p in self if p.data)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def symbols(self) -> tuple[Expr, ...]:

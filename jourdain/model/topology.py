@@ -145,7 +145,7 @@ def tree_text(model: Model) -> str:
         branch, indent, last = stack.pop()
         coordinates = ", ".join(n.removeprefix(branch.joint.name + ".") for c in branch.joint.coordinates for n in c.names)
         detail = f"{branch.joint.name}: {branch.joint.kind}" + (f" ({coordinates})" if coordinates else "")
-        lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.name}  [{detail}]")
+        lines.append(f"{indent}{'└─' if last else '├─'} {branch.body.title}  [{detail}]")
         stack += items(branch.body.name, indent + ("   " if last else "│  "))
     for joint in topology.cuts:
         lines.append(f"loop closed by {joint.name}: {joint.kind} {joint.parent.path} ↔ {joint.child.path}")

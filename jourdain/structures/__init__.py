@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
+    from .archive import load
     from .beams import beam, framework
     from .field import MassField
     from .floating import FloatingBody
@@ -31,6 +32,7 @@ _LATER = {
         "solids": "solid block sheet",
         "floating": "FloatingBody",
         "pose": "Pose frame_of",
+        "archive": "load",
     }.items()
     for name in names.split()
 }
@@ -64,6 +66,7 @@ __all__ = [
     "frame_of",
     "framework",
     "lattice_rod",
+    "load",
     "rectangle",
     "ritz_beam",
     "sheet",

@@ -119,6 +119,9 @@ def beam(
     part.names.update(start=0, end=elements)
     if elements % 2 == 0 and elements > 1:
         part.names["middle"] = elements // 2
+    if not callable(section):
+        given = {"section": section, "material": material, "elements": elements, "theory": theory, "up": up, "offset": offset}
+        part.recipe = {"kind": "beam", "start": start, "end": end, **given}
     return part
 
 
@@ -177,7 +180,12 @@ def framework(
     )
     ends = tuple((section_at(g, 0.0), section_at(g, 1.0)) for g in given)
     group = BeamElements(pairs, rows, axes, lengths, levers, end_force, slopes, measure, ends, material)
-    return Structure(points, field.mass_matrix(), K, dofs, field=field, elements=[group], name=name)
+    part = Structure(points, field.mass_matrix(), K, dofs, field=field, elements=[group], name=name)
+    if not any(callable(g) for g in given):
+        sections = section if isinstance(section, Section) else given
+        part.recipe = {"kind": "framework", "nodes": points, "members": pairs, "section": sections, "material": material}
+        part.recipe |= {"theory": theory, "up": up, "offset": offset}
+    return part
 
 
 def local_axes(points: Array, pairs: NDArray[np.int64], up: Array, name: str) -> tuple[Array, Array]:

@@ -77,6 +77,7 @@ class ReducedStructure:
         default=None, repr=False
     )  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
     M1: Array | None = field(default=None, repr=False)  #: (m, m, m) of M_ee + Σ e_k M1_k
+    options: Mapping[str, Any] | None = field(default=None, repr=False)  #: of the reduction, where it was made by :meth:`Structure.reduce`
 
     @property
     def modes(self) -> int:
@@ -162,7 +163,8 @@ class ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""
         from dataclasses import replace
 
-        return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes))
+        options = None if self.options is None else {**self.options, "damping": damping}
+        return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes), options=options)
 
 
 def point_of(part: Structure, which: Any, shapes: Array) -> Point:

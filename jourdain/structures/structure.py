@@ -85,6 +85,8 @@ class Structure:
         self.names: dict[str, int] = dict(names or {})
         self.sets: dict[str, NDArray[np.int64]] = {k: np.asarray(v, dtype=np.int64) for k, v in (sets or {}).items()}
         self.interfaces: dict[str, Interface] = {}
+        #: How it was made, for model files: the generator under "kind" with its arguments, or the file it is kept in.
+        self.recipe: dict[str, Any] | None = None
 
     # mass properties
 
@@ -225,6 +227,12 @@ class Structure:
     def __repr__(self) -> str:
         return f"<Structure {self.name}: {len(self.nodes)} nodes, {len(self.dofs)} degrees of freedom>"
 
+    def save(self, path: Any) -> None:
+        """Writes the part to a file (.npz), which ``jd.structures.load`` reads back and model files may name."""
+        from .archive import save
+
+        save(self, path)
+
     # reductions
 
     def frequencies(self, modes: int | None = None) -> Array:
@@ -236,9 +244,11 @@ class Structure:
 
     def reduce(self, modes: int | None = None, frame: str = "mean axes", kind: str | None = None, **options: Any) -> ReducedStructure:
         """A body of few elastic coordinates in a floating frame; see :func:`jourdain.structures.reduction.reduce`."""
+        from dataclasses import replace
+
         from .reduction import reduce
 
-        return reduce(self, modes, frame, kind, **options)
+        return replace(reduce(self, modes, frame, kind, **options), options={"modes": modes, "frame": frame, "kind": kind, **options})
 
     def condensed(self, masters: Any) -> Structure:
         """The part with its master nodes alone, by Guyan's static condensation."""

@@ -262,7 +262,7 @@ class Compiled(ABC):
     def __repr__(self) -> str:
         loops = f", {len(self.constraints)} constraints" if self.constraints else ""
         way = "" if self.formulation == "recursive" else f" ({self.formulation})"
-        return f"<System {self.model.name}{way}: {self.nv} velocities{loops}, {len(self.parameter_vector)} parameters>"
+        return f"<System {self.model.name}{way}: {self.nv} velocities{loops}, {len(self.parameters)} parameters>"
 
 
 __all__ = ["Compiled", "Wrenches"]

@@ -155,6 +155,8 @@ def test_create_every_class() -> None:
     d.create("parameter", "k", {"value": 3.0, "unit": "N/m"})
     d.create("parameter", "l", 0.5)
     d.create("table", "gas", {"x": [0, 1], "y": [1, 2]})
+    bar = {"kind": "beam", "start": [0, 0, 0], "end": [1, 0, 0], "section": {"circle": 0.02}, "material": "steel"}
+    d.create("structure", "bar", bar)
     d.create("body", "a.b", {"mass": 1})
     d.create("frame", "a.b.tip", {"position": [0, 0, "l"]})
     d.create("frame", "ground.wall", {"position": [1, 0, 0]})

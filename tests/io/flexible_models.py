@@ -1,0 +1,61 @@
+"""Models with flexible bodies that tests of files, exports and the view share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jourdain as jd
+from jourdain import structures
+from jourdain.structures import ALUMINIUM, STEEL, Material, circle, rectangle
+
+
+def slider_crank(**options: Any) -> jd.Model:
+    """The slider-crank of spec 17 with a flexible rod."""
+    m = jd.Model("slider-crank", gravity=(0, 0, 0))
+    part = structures.beam(
+        (0, 0, 0), (0.305, 0, 0), section=circle(0.0064), material=Material(2.0e11, 0.3, 7705.0), elements=10, name="bar"
+    )
+    crank = m.body("crank", mass=0.0378, com=(0.076, 0, 0), inertia=(1.9e-7, 7.324e-5, 7.324e-5))
+    rod: Any = m.flexible_body("rod", part, **({"frame": "pinned", "modes": 2, "bending": "y"} | options))
+    slider = m.body("slider", mass=0.0626, inertia=(4.18e-6,) * 3)
+    main = m.revolute("main", m.ground, crank, axis="z")
+    m.universal("pin", crank.at(0.152, 0, 0), rod.node("start"), axes=("z", "y"))
+    m.spherical("wrist", rod.node("end"), slider, cut=True)
+    m.prismatic("guide", m.ground, slider, axis="x")
+    m.drive(main, lambda t: 125.7 * t)
+    return m
+
+
+def arm() -> jd.Model:
+    """A flexible link on a hinge with a load, a weight at its tip, and laws that name amplitudes and numbers of the structure."""
+    m = jd.Model("arm")
+    part = structures.beam((0, 0, 0), (1.2, 0, 0), rectangle(0.02, 0.04), ALUMINIUM, elements=6, theory="timoshenko", name="bar")
+    link: Any = m.flexible_body("link", part, frame="tangent", modes=3, damping=0.02)
+    hinge = m.revolute("hinge", m.ground, link.node("start"), axis="y")
+    k = m.parameter("k", 40.0, unit="N m/rad")
+    m.force(hinge, lambda q, v, t: -k * q - 2.0 * v + 0.2 * link.mass * 9.81 * jd.cos(q) - 0.1 * k * link.modes[0].q[0], name="motor")
+    weight = m.body("weight", mass=0.3, inertia=(1e-4, 2e-4, 3e-4))
+    m.fixed("grip", link.node("end").at(0.02, 0, 0.01, rotation=("z", 0.3)), weight)
+    m.spring("stay", m.ground.at(0.3, 0, 0.8), link.node("middle"), stiffness=200.0, length=0.7)
+    m.sensor("tip", link.node("end"))
+    m.initial["link.mode1"] = 0.004
+    return m
+
+
+def framed(rigid: bool = False) -> jd.Model:
+    """A framework by Craig and Bampton with an average interface and another name of a node, twice."""
+    m = jd.Model("frames")
+    nodes = [(0, 0, 0), (0.4, 0, 0), (0.4, 0.3, 0), (0, 0.3, 0), (0.8, 0.15, 0.1)]
+    members = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (2, 4)]
+    part = structures.framework(nodes, members, [circle(0.02, 0.016)] * 4 + [rectangle(0.01, 0.02)] * 2, STEEL, name="frame")
+    part.names["nose"] = 4
+    part.interface("back", [0, 3], kind="average")
+    part.interface("side", [1, 2], kind="rigid")
+    for name in ("one", "two"):
+        body: Any = m.flexible_body(name, part.craig_bampton(modes=2, damping={"mass": 0.1, "stiffness": 1e-5}), rigid=rigid)
+        m.spherical(f"ball {name}", m.ground.at(0, 1.0 if name == "two" else 0.0, 0), body.node("back"))
+        m.spring(f"hold {name}", m.ground.at(0.8, 0, 1), body.node("nose"), stiffness=300.0, length=0.5)
+    return m
+
+
+MODELS = {"slider-crank": slider_crank, "arm": arm, "frames": framed, "rigid frames": lambda: framed(rigid=True)}
