@@ -17,6 +17,7 @@ from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
+from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ..systems.system import System
 
 
-class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
+class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -48,6 +49,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
         self.constraints: dict[str, Closure | Equation] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
+        self.memories: dict[str, Memory] = {}
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}

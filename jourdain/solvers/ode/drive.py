@@ -94,6 +94,8 @@ def _run(session: Session, interruption: Interruption, show: Callable[[float], N
                     chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
             elif reason == fr.SAMPLE:
                 session.act_at_sample()
+            elif reason == fr.RENEWED:
+                session.act_at_renewal()
             elif reason == fr.EVENT:
                 if session.act_at_event():
                     return fr.TERMINAL
@@ -131,8 +133,20 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
         fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
         fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count.bad_status} at t = {bad_t:.9g} s",
+        fr.NOT_RENEWED: _not_renewed(session),
         fr.ZENO: "events accumulate: "
         f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
         "(Zeno); let its action put the system to rest, or make it terminal",
     }
     return "failed", messages[reason]
+
+
+def _not_renewed(session: Session) -> str:
+    """Which memory cannot be renewed."""
+    if session.memories is None:
+        return ""
+    k = min(max(session.count.bad, 0), len(session.memories.names) - 1)
+    return (
+        f"the update of memory '{session.memories.names[k]}' gives {session.memories.record.new[k]} at t = {session.clock.t_bad:.9g} s; "
+        "look for a division by zero, a root or a logarithm of a negative number in it"
+    )
