@@ -59,7 +59,7 @@ class EventMethods:
         if g.is_number:
             raise ModelError(f"event '{name}': the guard {float(g):g} is constant and never crosses zero")
         known = {s.id for j in self.joints.values() for c in j.coordinates for s in (*c.q, *c.v)}
-        known |= {s.symbol.id for s in (*self.states.values(), *self.memories.values())}
+        known |= {s.symbol.id for s in self.states.values()} | {m.symbol.id for m in self.memories.values()}
         new: dict[Expr, Expr] = {}
         for target, e in (jump or {}).items():
             if not isinstance(target, Expr) or target.id not in known:

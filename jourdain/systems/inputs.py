@@ -154,8 +154,7 @@ class Inputs:
         return [replace(e, action=self._setting(e, u, state_of)) if held & items[e.name].jump.keys() else e for e in events]
 
     def _setting(self, event: Event, u: np.ndarray, state_of: StateOf) -> Callable[[float, np.ndarray], Any]:
-        jump = event.action
-        assert callable(jump)
+        jump: Any = event.action
 
         def action(t: float, x: np.ndarray) -> Any:
             values = self.memories_after(event.name, state_of(t, x), u)

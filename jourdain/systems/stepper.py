@@ -261,7 +261,7 @@ class OdeEngine(Engine):
             session = self._session
             session.progress.rows = 0
             if session.memories is not None:
-                session.memories.record.used = 0
+                session.memories.record.log.used = 0
             session.progress.steps_left = session.progress.max_steps = session.count.steps + self._limit
             reason = march.call(session.address)
         self._session.collect_events()

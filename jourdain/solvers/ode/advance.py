@@ -116,7 +116,7 @@ def advance(address: int) -> int:
         progress.events = 0
         progress.rows = 0
         if frame.renewer != 0:
-            frame.memories.used = 0
+            frame.memories.log.used = 0
         progress.steps_left = a.limit + 1
         reason = call(a.march, frame)
     if reason != FINISHED and reason != TERMINAL:

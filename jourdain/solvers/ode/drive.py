@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.solvers.interruption import Bar, Interruption
+from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode.march import march
@@ -124,6 +125,9 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         if method.stiff
         else "stiff? try method='radau'; or a singularity, or tolerances too tight"
     )
+    if reason == fr.NOT_RENEWED:
+        assert session.memories is not None
+        return "failed", not_renewed(session.memories.record.log, session.memories.names, bad_t)
     messages = {
         fr.RHS_FAILED: f"the right-hand side returned status {count.bad_status} at t = {bad_t:.9g} s",
         fr.NOT_FINITE: f"component {count.bad} of the right-hand side is not finite at t = {bad_t:.9g} s; "
@@ -133,20 +137,8 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
         fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
         fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count.bad_status} at t = {bad_t:.9g} s",
-        fr.NOT_RENEWED: _not_renewed(session),
         fr.ZENO: "events accumulate: "
         f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
         "(Zeno); let its action put the system to rest, or make it terminal",
     }
     return "failed", messages[reason]
-
-
-def _not_renewed(session: Session) -> str:
-    """Which memory cannot be renewed."""
-    if session.memories is None:
-        return ""
-    k = min(max(session.count.bad, 0), len(session.memories.names) - 1)
-    return (
-        f"the update of memory '{session.memories.names[k]}' gives {session.memories.record.new[k]} at t = {session.clock.t_bad:.9g} s; "
-        "look for a division by zero, a root or a logarithm of a negative number in it"
-    )

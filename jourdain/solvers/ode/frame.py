@@ -17,6 +17,7 @@ from jourdain.native.call import address as at
 from jourdain.native.call import call
 from jourdain.native.kernel import hot, jit
 from jourdain.native.record import Address, Floats, Integers, Matrix, Record, Table
+from jourdain.solvers.memory_log import MemoryLog
 
 # What a step returns besides 0, and what the marching loop adds.
 RHS_FAILED, NOT_FINITE, UNDERFLOW, JAC_FAILED, SINGULAR, NO_CONVERGENCE = range(1, 7)
@@ -129,18 +130,14 @@ class Hook(Record):
 
 
 class Memories(Record):
-    """Discrete variables among the inputs `u`: their places there, new values, changes noted, and rates before a renewal.
+    """Discrete variables among the inputs `u`, their new values and changes, and rates before a renewal.
 
     `watchful` says that rates of the past matter to the method, `asks` that Python renews them where they jump.
     """
 
     u: Floats
-    places: Integers
-    new: Floats
+    log: MemoryLog
     before: Floats
-    log_t: Floats
-    log: Matrix
-    used: int
     watchful: int
     asks: int
 

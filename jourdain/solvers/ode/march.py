@@ -150,7 +150,7 @@ def march(address: int) -> int:
         room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1)
         if progress.steps_left <= 0 or not room:
             return PAUSED
-        if frame.renewer != 0 and frame.memories.used >= len(frame.memories.log_t):
+        if frame.renewer != 0 and frame.memories.log.used >= len(frame.memories.log.t):
             return PAUSED
         clock.t_bound = stop
         if count.begin == 1:

@@ -6,8 +6,7 @@ where an event has cut it; guards that it carries over zero fire at that instant
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,61 +15,41 @@ from numpy.typing import NDArray
 
 from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
+from jourdain.solvers.memory_log import Noted, make_log, renewed, take
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode.frame import NOT_RENEWED, RENEWED, Clock, Count, Frame, Memories, rhs, view, weight
 from jourdain.solvers.ode.progress import CARRY, hook
-
-#: Changes noted before they are collected.
-ROOM = 1024
-
-
-@jit
-def _take(memories: Memories, t: float) -> None:
-    """Let the new values act, and note them."""
-    u, places, new, k = memories.u, memories.places, memories.new, memories.used
-    kept = memories.log[k]
-    memories.log_t[k] = t
-    for i in range(len(places)):
-        u[places[i]] = new[i]
-        kept[i] = new[i]
-    memories.used = k + 1
 
 
 @jit
 def _jumps(frame: Frame, clock: Clock, count: Count, memories: Memories) -> bool:
     """Say whether the rates have jumped by more than the error that a step may have."""
-    x, f, before, h = frame.x, frame.f, memories.before, abs(clock.h_used)
+    x, f, before, h, worst = frame.x, frame.f, memories.before, abs(clock.h_used), 0.0
     for i in range(count.n):
-        if abs(f[i] - before[i]) * h > weight(frame.tol, i, x[i], x[i]):
-            return True
-    return False
+        worst = max(worst, abs(f[i] - before[i]) * h / weight(frame.tol, i, x[i], x[i]))
+    return worst > 1.0
 
 
 @kernel
 def renew(address: int) -> int:
     """Renew the memories at the present point; RENEWED asks Python for what the method holds of rates that have jumped."""
     frame, clock, count = view(address)
-    memories = frame.memories
-    status = hook(frame, clock, count, frame.renewal, frame.renewal_args, clock.t, frame.x, memories.new)
+    memories, log = frame.memories, frame.memories.log
+    status = hook(frame, clock, count, frame.renewal, frame.renewal_args, clock.t, frame.x, log.new)
     if status != 0:
         return status
-    u, places, new = memories.u, memories.places, memories.new
-    changed = False
-    for i in range(len(places)):
-        if not math.isfinite(new[i]):
-            clock.t_bad = clock.t
-            count.bad = i
-            return NOT_RENEWED
-        if new[i] != u[places[i]]:
-            changed = True
-    if not changed:
+    changed = renewed(log, memories.u)
+    if changed == 0:
         return 0
+    if changed < 0:
+        clock.t_bad = clock.t
+        return NOT_RENEWED
     asks = False
     if memories.watchful == 1:  # the method goes on with rates of the past
         status = rhs(frame, clock, count, clock.t, frame.x, memories.before)
         if status != 0:
             return status
-    _take(memories, clock.t)
+    take(log, memories.u, clock.t)
     if memories.watchful == 1:
         status = rhs(frame, clock, count, clock.t, frame.x, frame.f)
         if status != 0:
@@ -96,25 +75,15 @@ class Renewals:
     function: NativeFunction
     u: NDArray[np.float64]
     places: NDArray[np.int64]
-    names: Sequence[str]
-    noted: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+    names: list[str]
+    noted: Noted
     after: Callable[[float, NDArray[np.float64]], Any] | None = None
     record: Memories = field(init=False)
 
-    def __post_init__(self) -> None:
-        k = len(self.places)
-        self._t, self._values = np.zeros(ROOM), np.zeros((ROOM, k))
-        self.record = Memories(u=self.u, places=self.places, new=np.zeros(k), log_t=self._t, log=self._values, asks=self.after is not None)
-
     def prepare(self, n: int, multistep: bool) -> Memories:
         """The record for a method with n states; those that hold rates of the past are told of jumps."""
-        self.record.before = np.zeros(n)
-        self.record.watchful = multistep or self.after is not None
+        self.record = Memories(
+            u=self.u, log=make_log(self.places), before=np.zeros(n), watchful=multistep or self.after is not None,
+            asks=self.after is not None,
+        )  # fmt: skip
         return self.record
-
-    def collect(self) -> None:
-        """Move what was noted out of the buffer."""
-        k = self.record.used
-        if k:
-            self.noted.append((self._t[:k].copy(), self._values[:k].copy()))
-            self.record.used = 0

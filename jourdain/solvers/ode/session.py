@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jourdain.native.kernel_types import View
+from jourdain.solvers.memory_log import collect
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
@@ -213,7 +214,7 @@ class Session:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
         self.collect_events()
         if self.memories is not None:
-            self.memories.collect()
+            collect(self.memories.record.log, self.memories.noted)
         k, segments = self.progress.rows, self.progress.segments
         if segments:
             self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))

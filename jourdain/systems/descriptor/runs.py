@@ -187,7 +187,7 @@ class DescriptorAlphaRun(DescriptorRun):
         return integrate_alpha(
             self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
             memories=self.inputs.renewals(self.native, self.renewed), **control,
-        )
+        )  # fmt: skip
 
     def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
         """Accelerations and multipliers under the new inputs."""
