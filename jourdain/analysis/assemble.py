@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..systems.constraints import jacobian, velocity_column
-from ..systems.start import Initial, initial_values, user_states
+from ..systems.start import Initial, initial_values, memories_in, user_states
 from ..systems.state import State
 from ..systems.tree.branches import ADMISSIBLE, BranchError, branch_names, branch_states, singular_position
 from ..systems.tree.partition import Partition, null_space, partition, projective_criterion
@@ -83,10 +83,11 @@ def assemble(
     c = system.configuration
     held = fixed.x if isinstance(fixed, State) else None
     own = initial_values(system, initial)
+    told = dict(fixed.memory) if isinstance(fixed, State) else memories_in(system, fixed or {})
     near = guess.q if isinstance(guess, State) else c.pack(guess or {}, c.pack(own.positions))
     if held is not None:
         near, fixed = fixed.q, {}  # type: ignore[union-attr]
-    rates, fixed = _split_rates(system, fixed or {})  # type: ignore[arg-type]
+    rates, fixed = _split_rates(system, {n: x for n, x in (fixed or {}).items() if n not in told})  # type: ignore[union-attr]
     columns = [velocity_column(system, n) for n in fixed]
     kept = [] if held is not None or isinstance(guess, State) else _kept_columns(system, own, [*fixed, *(guess or {})])
     q, residual, iterations = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, weights), t)
@@ -97,7 +98,7 @@ def assemble(
     _verify_choice(system, parts, preferred)
     z = user_states(system, own.states)
     redundant = redundant_names(system.reference, State(system, q, v, z, t))
-    state = AssembledState(system, q, v, z, t, report(system, parts, redundant, residual, iterations))
+    state = AssembledState(system, q, v, z, t, own.memories | told, report(system, parts, redundant, residual, iterations))
     return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
 
 

@@ -31,7 +31,7 @@ from .equilibrium import Entry, Equilibrium, starting_point
 from .equilibrium import equilibrium as tree_equilibrium
 from .inverse_dynamics import LEFT_OVER, Actuator, ActuatorForces, StaticForces, as_motion, find_actuators, underactuated
 from .linearise import ORDER, Basis, LinearSystem, assembled, named_outputs, reference
-from .residual import Point, Residual, Split, close_loops, closed_state, least_multipliers, split, temporary_parameters
+from .residual import Point, Residual, Split, close_loops, closed_state, least_multipliers, outer, split, temporary_parameters
 
 if TYPE_CHECKING:
     from ..systems.assembled.directors import DirectorSystem
@@ -271,7 +271,7 @@ def linearise(
 ) -> LinearSystem:  # fmt: skip
     """The linear system about a state with mass, damping and stiffness of the engine's elements."""
     system = formulation.reference
-    inputs = list(system.model.inputs) if inputs is None else list(inputs)
+    inputs = system.model.outer_inputs if inputs is None else list(inputs)
     system.input_values(dict.fromkeys(inputs, 0.0))
     named = named_outputs(system, outputs)
     with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):
@@ -375,7 +375,7 @@ def _found(formulation: DirectorSystem, engine: DirectorEngine, point: Point, pa
     entries = [Entry(n, float(x), unit, role) for n, x, unit, role in zip(c.position_names, point.q, c.units, roles, strict=True)]
     entries += [Entry(n, float(x), s.unit, "found") for (n, s), x in zip(system.model.states.items(), point.z, strict=True)]
     return Equilibrium(
-        formulation, "static", point.state(system), dict(zip(system.model.inputs, point.u.tolist(), strict=True)), {}, entries,
+        formulation, "static", point.state(system), outer(system, point.u), {}, entries,
         {f"force along '{n}'": float(x) for n, x in zip(labels, F, strict=True)}, {n: float(x) for n, x in engine.named(lam).items()},
         engine.drive_forces(place, lam), system.parameters, iterations, method, [],
     )  # fmt: skip
@@ -411,7 +411,7 @@ def static_forces(
     start = closed_state(system, state)
     rest = start.with_values(v=np.zeros(system.nv))
     items = find_actuators(system, [coordinate_label(system, j) for j in range(system.nv)] if actuators is None else actuators)
-    u = system.input_values(inputs)
+    u = system.inputs_at(start, inputs)
     engine = _engine(formulation, rest, u, items)
     point = engine.residual.point(rest, u)
     place, tau, lam = engine.needed(point, items, np.zeros(len(items)))

@@ -19,7 +19,7 @@ from ..symbolic.expr import Expr, as_expr
 from ..systems.state import State
 from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
 from .eigen import growing
-from .residual import Residual, closed_state, least_multipliers, temporary_parameters
+from .residual import Residual, closed_state, least_multipliers, outer, temporary_parameters
 from .tables import File, eigenvalue_plot, write_record
 
 if TYPE_CHECKING:
@@ -282,7 +282,8 @@ def starting_point(system: System, x0: Any, inputs: Mapping[str, float] | None, 
         moving = [n for n in x0 if n in system.velocity_names and number(x0[n], n) != 0.0]
         if moving:
             raise InputError(f"equilibrium: '{moving[0]}' is not zero; use kind='dynamic' for a steady motion")
-    return closed_state(system, x0, guess=True), system.input_values(own | dict(inputs or {}))
+    state = closed_state(system, x0, guess=True)
+    return state, system.inputs_at(state, own | dict(inputs or {}))
 
 
 def find_unknown(system: System, name: str) -> Unknown:
@@ -405,7 +406,7 @@ def _result(system: System, balance: Balance, outcome: Outcome, kind: str, metho
     force = balance.residual.values(point.with_values(lam=np.zeros(len(names))))["r"]
     lam = least_multipliers(J, force)
     kept = {n: number for n, number in zip(balance.parameters, place.p.tolist(), strict=True)}
-    inputs = dict(zip(system.model.inputs, point.u.tolist(), strict=True))
+    inputs = outer(system, point.u)
     residuals = dict(zip(balance.names, outcome.residual.tolist(), strict=True))
     return Equilibrium(
         system,

@@ -153,7 +153,7 @@ class StaticForces:
 def find_actuators(system: System, names: Sequence[str] | None) -> list[Actuator]:
     """Actuators by name; by default the model's inputs, or every joint where it has none."""
     if names is None:
-        names = list(system.model.inputs) or [coordinate_label(system, j) for j in range(system.nv)]
+        names = system.model.outer_inputs or [coordinate_label(system, j) for j in range(system.nv)]
     found = []
     for name in names:
         if name in system.model.inputs:

@@ -129,7 +129,8 @@ def reference(system: System, given: Any, u: Mapping[str, float] | None) -> tupl
     inputs: dict[str, float] = {}
     if hasattr(given, "exchanged_parameters"):
         inputs, given = dict(given.inputs), given.state
-    return closed_state(system, given), system.input_values(inputs | dict(u or {}))
+    state = closed_state(system, given)
+    return state, system.inputs_at(state, inputs | dict(u or {}))
 
 
 def linearise(
@@ -147,7 +148,7 @@ def linearise(
     inputs and, as outputs, the model's (or else all states) are taken by default.  ``u`` gives input values, ``preferred`` names
     coordinates that should be independent.
     """
-    inputs = list(system.model.inputs) if inputs is None else list(inputs)
+    inputs = system.model.outer_inputs if inputs is None else list(inputs)
     system.input_values(dict.fromkeys(inputs, 0.0))
     named = named_outputs(system, outputs)
     with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):

@@ -52,7 +52,8 @@ class Point:
 
     def state(self, system: System) -> State:
         """The state (q, v, z) of this point."""
-        return State(system, self.q, self.v, self.z, self.t)
+        memory = {n: float(x) for n, x in zip(system.model.inputs, self.u, strict=True) if n in system.model.memories}
+        return State(system, self.q, self.v, self.z, self.t, memory)
 
 
 @contextmanager
@@ -151,7 +152,7 @@ class Residual:
 
     def point(self, state: State, inputs: Mapping[str, float] | np.ndarray | None = None) -> Point:
         """A state with inputs, accelerations and multipliers still zero."""
-        u = inputs if isinstance(inputs, np.ndarray) else self.system.input_values(inputs)
+        u = inputs if isinstance(inputs, np.ndarray) else self.system.inputs_at(state, inputs)
         zeros = np.zeros(self.system.nv)
         return Point(state.t, state.q.copy(), state.v.copy(), zeros, state.z.copy(), np.array(u, dtype=float), np.zeros(len(self.rows)))
 
@@ -289,15 +290,21 @@ def closed_state(system: System, given: State | Mapping[str, Any] | None, guess:
 
 
 def _assembled(system: System, given: dict[str, Any], guess: bool) -> State:
-    own = {n: given.pop(n) for n in list(given) if n in system.model.states}
-    z = system.state(own).z
+    own = {n: given.pop(n) for n in list(given) if n in system.model.states or n in system.model.memories}
+    named = system.state(own)
     try:
-        return system.assemble(given).with_values(z=z)
+        return system.assemble(given).with_values(z=named.z, memory=named.memory)
     except SolverError:
         if not guess:
             raise
     rates = {n: given.pop(n) for n in list(given) if n in system.velocity_names}
-    return system.assemble(guess=given, velocities=rates).with_values(z=z)
+    return system.assemble(guess=given, velocities=rates).with_values(z=named.z, memory=named.memory)
+
+
+def outer(system: System, u: np.ndarray) -> dict[str, float]:
+    """Inputs from outside by name; memories are part of states."""
+    known = dict(zip(system.model.inputs, u.tolist(), strict=True))
+    return {n: known[n] for n in system.model.outer_inputs}
 
 
 def close_loops(system: System, q: np.ndarray, held: Sequence[int], t: float) -> np.ndarray:

@@ -39,7 +39,7 @@ def simulate(
     span = span_of(name, start.t, t)
     start = start if start.t == span[0] else start.with_values(t=span[0])
     settings, rest = _settings(system, span, method, options)
-    run = system.run(start, span, Inputs(system, inputs), settings, rest)
+    run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
         check_closed(system, start, 1e-6 if restart is None else 1e-4)
     outcome = audited(system, run, run.go(restart))
@@ -127,7 +127,9 @@ def end_of(system: System, solution: Solution) -> State:
         check_belongs(system.reference, solution.system, "solution")
     if solution.restart is None:
         return system.state(solution.final_state())
-    return split_state(system.reference, solution.restart.x, solution.restart.t)
+    held = dict(zip(system.model.inputs, solution.restart.memory.get("u", ()), strict=False))
+    memory = {n: float(held[n]) for n in system.model.memories if n in held}
+    return split_state(system.reference, solution.restart.x, solution.restart.t).with_values(memory=memory)
 
 
 def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:

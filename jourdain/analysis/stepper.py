@@ -37,9 +37,9 @@ def stepper(
         raise InputError(f"stepper '{model.name}': step = {step!r} must be a positive number of seconds")
     start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
     check_closed(system, start)
-    acting = Inputs(system, others)
+    acting = Inputs(system, others, start.memory)
     called = {n: c.name for c, _ in acting.callbacks for n in c.inputs}
-    given = checked_names(model.name, inputs, [n for n in model.inputs if n not in acting.given and n not in called], "inputs")
+    given = checked_names(model.name, inputs, [n for n in model.outer_inputs if n not in acting.given and n not in called], "inputs")
     wanted = checked_names(model.name, outputs, model.outputs, "outputs")
     system.input_values(dict.fromkeys(given, 0.0))  # refuses unknown names
     _check_inputs(model.name, given, acting, called)
@@ -71,6 +71,8 @@ def _check_inputs(name: str, given: Sequence[str], acting: Inputs, called: Mappi
             f"stepper '{name}': '{next(iter(acting.controllers))}' has a Controller; name it in inputs= and compute it between the steps"
         )
     for n in given:
+        if n in acting.memories:
+            raise InputError(f"stepper '{name}': memory '{n}' is set by the run itself; leave it out of inputs=")
         if n in called:
             raise InputError(f"stepper '{name}': input '{n}' is set by the callback '{called[n]}'; leave it out of inputs=")
 

@@ -87,7 +87,7 @@ class SymbolicLinearSystem(Mapping[str, Table]):
         at = closed_state(s, state)
         known: dict[Expr, Any] = {eq.t: at.t}
         accelerations = np.zeros(s.nv) if a is None else a
-        arrays = (at.q, at.v, accelerations, at.z, s.input_values(u), s.parameter_vector)
+        arrays = (at.q, at.v, accelerations, at.z, s.inputs_at(at, u), s.parameter_vector)
         for symbols, values in zip((eq.q, eq.v, eq.a, eq.z, eq.u, eq.p), arrays, strict=True):
             known |= zip(symbols, values, strict=True)
         found = {}

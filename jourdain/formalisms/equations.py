@@ -216,6 +216,14 @@ class Equations:
         return self.resolve([s.rate for s in self.model.states.values() if s.rate is not None])
 
     @cached_property
+    def memory_updates(self) -> list[Expr]:
+        """What the memories become when a step is accepted."""
+        missing = [m.name for m in self.model.memories.values() if m.update is None]
+        if missing:
+            raise ModelError(f"memory '{missing[0]}' is never renewed; give m.update(memory, expression), or use an input")
+        return self.resolve([m.update for m in self.model.memories.values() if m.update is not None])
+
+    @cached_property
     def potential(self) -> Expr:
         """Potential energy of springs (gravity apart)."""
         total = ZERO

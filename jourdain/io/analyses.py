@@ -241,7 +241,7 @@ def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
     parameters = {n: values.pop(n) for n in list(values) if n in system.parameters}
     if parameters:
         system.set_parameters(**parameters)
-    for name in [n for n in values if n in model.inputs]:
+    for name in [n for n in values if n in model.outer_inputs]:
         item = model.inputs[name]
         given = values.pop(name)
         item.value = quantity(given, item.unit or None) if isinstance(given, str) else number(given, f"input '{name}'")
@@ -255,7 +255,7 @@ def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str,
     given = initial_values(system, held)
     turned = {n: x for n, x in given.positions.items() if ".orientation." in n}  # parts of a quaternion cannot be held one by one
     fixed = {n: x for n, x in given.positions.items() if n not in turned}
-    return system.assemble(fixed, guess=turned, velocities=given.rates, initial={**initial, **given.states})
+    return system.assemble(fixed, guess=turned, velocities=given.rates, initial={**initial, **given.states, **given.memories})
 
 
 def _end(result: Any) -> Any:
@@ -269,7 +269,7 @@ def _end(result: Any) -> Any:
 
 def _changed(system: System, start: Any, changes: Mapping[str, Any]) -> State:
     state: State = getattr(start, "state", start)
-    names = [*system.coordinate_names, *system.velocity_names, *system.model.states]
+    names = [*system.coordinate_names, *system.velocity_names, *system.model.states, *system.model.memories]
     known = {n: float(state[n]) for n in names}
     return initial_state(system, known, changes)
 

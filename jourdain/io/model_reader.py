@@ -248,6 +248,11 @@ class ModelReader:
             with self.at(("states", name), f"state '{name}'"):
                 self.model.state(name, item.get("initial", 0.0), item.get("unit", ""))
                 self._adopt("state", name, self.model.states[name])
+        for name, item in self.data.get("memories", {}).items():
+            with self.at(("memories", name), f"memory '{name}'"):
+                self.model.memory(name, self.value(item.get("initial", 0.0)), unit=item.get("unit", ""))
+                self._adopt("input", name, self.model.inputs[name])
+                self.model.memories[name].symbol = self.model.inputs[name].symbol
 
     def _bodies(self) -> None:
         if "ground" in self.data:
@@ -390,6 +395,10 @@ class ModelReader:
             with self.at(("states", name, "rate"), f"state '{name}'"):
                 if "rate" in item:
                     model.rate(model.states[name].symbol, self.value(item["rate"]))
+        for name, item in self.data.get("memories", {}).items():
+            with self.at(("memories", name, "update"), f"memory '{name}'"):
+                if "update" in item:
+                    model.update(model.memories[name].symbol, self.value(item["update"]))
         for name, item in self.data.get("outputs", {}).items():
             given = item if isinstance(item, dict) else {"expression": item}
             with self.at(("outputs", name), f"output '{name}'"):
@@ -402,7 +411,7 @@ class ModelReader:
                 self.model.event(name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump)
 
     def _target(self, name: str) -> Expr:
-        kinds = [k for k in ("joint", "state") if self.names._of_kind(k, name) is not None]
+        kinds = [k for k in ("joint", "state", "input") if self.names._of_kind(k, name) is not None]
         return self.names.find(name, kinds[0]) if kinds else self.names.parse(name)
 
 

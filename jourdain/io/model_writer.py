@@ -30,7 +30,7 @@ from .structure_tables import StructureTables
 from .toml_writer import pair_text, table_text
 
 #: Sections whose objects are written in a line each.
-_LINES = ("parameters", "tables", "expressions", "inputs", "states", "drives", "locks", "outputs", "initial", "creation")
+_LINES = ("parameters", "tables", "expressions", "inputs", "states", "memories", "drives", "locks", "outputs", "initial", "creation")
 
 
 class ModelWriter:
@@ -109,9 +109,12 @@ class ModelWriter:
         document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": m.name, "gravity": gravity}
         document |= {k: list(getattr(m, k)) for k in ("notes", "keep", "unphysical", "guesses")}
         document |= {"parameters": parameters, "tables": {}, "expressions": {}}
-        document["inputs"] = {i.name: _short({"value": float(i.value), "unit": i.unit}, "value") for i in m.inputs.values()}
+        document["inputs"] = {
+            i.name: _short({"value": float(i.value), "unit": i.unit}, "value") for i in (m.inputs[n] for n in m.outer_inputs)
+        }
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
+        document["memories"] = {i.name: self._memory(i) for i in m.memories.values()}
         document["structures"] = self.structures.tables
         document["ground"] = self._body(m.ground)
         document["bodies"] = {b.name: self._body(b) for b in m.bodies.values()}
@@ -161,6 +164,12 @@ class ModelWriter:
         if s.rate is not None:
             item["rate"] = self.value(s.rate)
         return item | ({"unit": s.unit} if s.unit else {})
+
+    def _memory(self, memory: Any) -> dict[str, Any]:
+        item: dict[str, Any] = {"initial": self.value(memory.initial)}
+        if memory.update is not None:
+            item["update"] = self.value(memory.update)
+        return item | ({"unit": memory.unit} if memory.unit else {})
 
     def vector(self, v: Iterable[Any]) -> list[Any]:
         """Components as values."""

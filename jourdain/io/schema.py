@@ -45,7 +45,7 @@ class Section:
 
 
 _AXIS = ("axis", "x, y, z, -x, … or three components along the first frame's axes")
-_LAW = "expression of coordinates, sensors, inputs, states, parameters and t"
+_LAW = "expression of coordinates, sensors, inputs, states, memories, parameters and t"
 _JOINT_COMMON = ("limits", "rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest", "cut", "mimic")
 
 
@@ -141,6 +141,10 @@ SECTIONS: dict[str, Section] = {
     }, short=("value", "quantity")),
     "states": Section("state", "states of differential equations of your own", {
         "initial": ("quantity", "initial value"), "rate": ("value", "its rate: " + _LAW), "unit": ("text", "unit"),
+    }),
+    "memories": Section("memory", "discrete variables, renewed when a step is accepted", {
+        "initial": ("value", "value at the start of a run: a number, or an expression of parameters"),
+        "update": ("value", "what it becomes at the end of each step: " + _LAW), "unit": ("text", "unit"),
     }),
     "structures": Section("structure", "elastic parts of flexible bodies", structure_tables.KEYS, ("kind",), {
         name: Kind(*keys) for name, keys in structure_tables.KINDS.items()
@@ -257,7 +261,7 @@ SECTIONS: dict[str, Section] = {
         "guard": ("value", _LAW),
         "direction": ("integer", "1: rising, -1: falling, 0: both"),
         "terminal": ("bool", "whether the run ends there"),
-        "jump": ("values", "new values of coordinates, velocities or states, by name"),
+        "jump": ("values", "new values of coordinates, velocities, states or memories, by name"),
     }, ("guard",)),
     "outputs": Section("output", "expressions kept in results", {
         "expression": ("value", _LAW), "unit": ("text", "unit"),
@@ -284,7 +288,7 @@ TOP: dict[str, tuple[str, str]] = {
     "guesses": ("texts", "initial values that only say where to begin when loops are closed"),
     "creation": ("creation", "order in which symbols were made; it fixes the order of operands and may be deleted"),
     "ground": ("ground", "shapes and frames of the ground"),
-    "initial": ("quantities", "initial coordinates, velocities and states by name"),
+    "initial": ("quantities", "initial coordinates, velocities, states and memories by name"),
     "variant": ("variants", "changes by name: a table like the file's own, laid over it"),
     "include": ("includes", "sub-models"),
 }

@@ -286,7 +286,7 @@ static int row(double t, const double *x)
         printf(",%.17g", x[i]);
         bad |= !(fabs(x[i]) < HUGE_VAL);
     }
-    printf(",%.17g\\n", E[0] + E[1]);
+@MEMORIES@    printf(",%.17g\\n", E[0] + E[1]);
     return bad;
 }
 
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
             return 1;
         }
         t = next;
-@PROJECT@        if (row(t, x) != 0) {
+@PROJECT@@RENEW@        if (row(t, x) != 0) {
             fprintf(stderr, "the state is not finite at t = %g s: try a smaller step\\n", t);
             return 1;
         }
@@ -340,21 +340,24 @@ def standalone_c(system: System, start: State, t: float, step: float) -> str:
     parts = [_HEAD.format(title=_comment(system.model.name), projected=projected)]
     parts += [print_function(f, "c", split=True).replace("#include <math.h>\n\n", "") for f in symbolic.values()]
     parts += [_data(system, start, symbolic)]
-    parts += [_dynamics(system, symbolic), _projection(system, symbolic)]
+    parts += [_renewal(system, symbolic), _dynamics(system, symbolic), _projection(system, symbolic)]
     main = {
         "ENERGY": _call(symbolic["energy"]),
         "DURATION": repr(float(t)), "STEP": repr(float(step)), "START": repr(float(start.t)),
         "PREPARE": "\n".join(_prepare(f) for f in symbolic.values()),
         "PROJECT": "        project(t, x);\n" if projected else "",
+        "RENEW": "        renew(t, x);\n" if system.model.memories else "",
+        "MEMORIES": _PRINT_MEMORIES if system.model.memories else "",
     }  # fmt: skip
-    return "\n".join([*parts[:-2], *(p for p in parts[-2:] if p)]) + _filled(_MAIN, main)
+    return "\n".join([*parts[:-3], *(p for p in parts[-3:] if p)]) + _filled(_MAIN, main)
 
 
 def _functions(system: System) -> list[str]:
+    more = ["energy", "renewal"] if system.model.memories else ["energy"]
     if not system.equations_of_motion.rows:
-        return ["state_derivative", "energy"]
+        return ["state_derivative", *more]
     holonomic = ["constraints"] if system.equations_of_motion.holonomic else []
-    return ["descriptor", *holonomic, "constraint_velocities", "energy"]
+    return ["descriptor", *holonomic, "constraint_velocities", *more]
 
 
 def _data(system: System, start: State, functions: dict[str, SymbolicFunction]) -> str:
@@ -363,18 +366,45 @@ def _data(system: System, start: State, functions: dict[str, SymbolicFunction]) 
         "NQ": system.nq, "NV": system.nv, "NZ": system.nz, "NX": system.nq + system.nv + system.nz,
         "ROWS": len(eq.rows), "HOLONOMIC": eq.holonomic, "QUATERNIONS": len(c.quaternions),
     }  # fmt: skip
-    columns = ["t", *c.position_names, *c.velocity_names, *system.model.states, "energy"]
+    columns = ["t", *c.position_names, *c.velocity_names, *system.model.states, *system.model.memories, "energy"]
+    sizes |= {"MEMORIES": len(system.model.memories)} if system.model.memories else {}
     lines = ["enum { " + ", ".join(f"{name} = {n}" for name, n in sizes.items()) + " };", ""]
     if any(is_parameters(f.inputs[-1]) for f in functions.values() if f.inputs):
         lines += _array("parameters", system.parameters.values(), system.parameters)
     if any(a.name == "u" for f in functions.values() for a in f.inputs):
-        lines += _array("inputs", system.input_values(), system.model.inputs)
+        lines += _array("inputs", system.inputs_at(start), system.model.inputs, constant=not system.model.memories)
     lines += _array("initial", start.x)
     if c.quaternions:
         lines += [f"static const int quaternion[QUATERNIONS] = {{{', '.join(str(i) for i, _ in c.quaternions)}}};"]
     lines += ["static const char names[] =", *(f"    {text}" for text in _c_strings(columns)), "    ;"]
     lines += [f"static double {f.name}_k[{f.name.upper()}_KEPT + 1];" for f in functions.values()]
     return "\n".join(lines) + "\n"
+
+
+#: Memories, renewed after each step.
+_RENEWAL = """
+static const int place[MEMORIES] = {@PLACES@};
+
+static void renew(double t, const double *x)
+{
+    double m[MEMORIES];
+    int i;
+    @RENEWAL@
+    for (i = 0; i < MEMORIES; i++)
+        inputs[place[i]] = m[i];
+}
+"""
+_PRINT_MEMORIES = """    for (i = 0; i < MEMORIES; i++)
+        printf(",%.17g", inputs[place[i]]);
+"""
+
+
+def _renewal(system: System, functions: dict[str, SymbolicFunction]) -> str:
+    if "renewal" not in functions:
+        return ""
+    names = list(system.model.inputs)
+    places = ", ".join(str(names.index(n)) for n in system.model.memories)
+    return _filled(_RENEWAL, {"PLACES": places, "RENEWAL": _call(functions["renewal"])})
 
 
 def _dynamics(system: System, functions: dict[str, SymbolicFunction]) -> str:
@@ -420,7 +450,7 @@ static void displace(double *q, const double *d)
 #: What the program passes for each argument and result.
 _ACTUAL = {
     "t": "&t", "x": "x", "q": "x", "v": "x + NQ", "z": "x + NQ + NV", "u": "inputs", "xdot": "xdot", "M": "M", "f": "f",
-    "J": "J", "g": "g", "rates": "rates", "h": "h", "w": "h", "E": "E",
+    "J": "J", "g": "g", "rates": "rates", "h": "h", "w": "h", "E": "E", "m": "m",
 }  # fmt: skip
 
 
@@ -434,12 +464,12 @@ def _prepare(f: SymbolicFunction) -> str:
     return f"    {f.name}_prepare({', '.join([*arguments, f'{f.name}_k'])});"
 
 
-def _array(name: str, values: Iterable[float], meaning: Iterable[str] = ()) -> list[str]:
+def _array(name: str, values: Iterable[float], meaning: Iterable[str] = (), constant: bool = True) -> list[str]:
     items = [repr(float(v)) for v in values] or ["0.0"]
     note = _comment(", ".join(meaning))
     return [
         *([f"/* {note} */"] if note else []),
-        f"static const double {name}[] = {{",
+        f"static {'const ' if constant else ''}double {name}[] = {{",
         *("    " + line for line in wrap_list(items)),
         "};",
     ]

@@ -13,13 +13,14 @@ from .values import value
 
 if TYPE_CHECKING:
     from .loads import UserState
+    from .memories import Memory
 
 
 @dataclass
 class ModelEvent:
     """A guard whose zero crossing stops the run or changes the state.
 
-    ``jump`` gives new values of velocities, positions or user states as expressions of the state before.
+    ``jump`` gives new values of velocities, positions, user states or memories as expressions of the state before.
     """
 
     name: str
@@ -34,6 +35,7 @@ class EventMethods:
 
     name: str
     states: dict[str, UserState]
+    memories: dict[str, Memory]
     events: dict[str, ModelEvent]
 
     if TYPE_CHECKING:
@@ -58,11 +60,11 @@ class EventMethods:
         if g.is_number:
             raise ModelError(f"event '{name}': the guard {float(g):g} is constant and never crosses zero")
         known = {s.id for c in self.coordinates for s in (*c.q, *c.v)}
-        known |= {s.symbol.id for s in self.states.values()}
+        known |= {s.symbol.id for s in self.states.values()} | {m.symbol.id for m in self.memories.values()}
         new: dict[Expr, Expr] = {}
         for target, e in (jump or {}).items():
             if not isinstance(target, Expr) or target.id not in known:
-                raise ModelError(f"event '{name}': {target!r} is not a position, velocity or user state of the model '{self.name}'")
+                raise ModelError(f"event '{name}': {target!r} is not a position, velocity, user state or memory of the model '{self.name}'")
             new[target] = value(e, f"event '{name}': jump")
         self.events[name] = ModelEvent(name, g, direction, terminal, new)
         return self.events[name]

@@ -67,6 +67,9 @@ def _describe(model: Model) -> Iterator[Any]:
         yield state.name
         yield state.symbol
         yield state.rate if state.rate is not None else "no rate"
+    for memory in model.memories.values():
+        yield f"memory {memory.name}"
+        yield memory.update if memory.update is not None else "no update"
     for output in model.outputs.values():
         yield output.name
         yield output.expression

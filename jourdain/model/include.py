@@ -20,6 +20,7 @@ from .units import quantity
 from .values import value
 
 if TYPE_CHECKING:
+    from .memories import Memory
     from .model import Model
 
 
@@ -138,9 +139,14 @@ class Copy:
     def _channels(self) -> None:
         self._become(self.other.time, self.model.time)
         for i in self.other.inputs.values():
-            self._become(i.symbol, self.model.input(self.name(i.name), i.value, i.unit))
+            made = self.other.memories.get(i.name)
+            copy = self.model.input(self.name(i.name), i.value, i.unit) if made is None else self._memory(made)
+            self._become(i.symbol, copy)
         for s in self.other.states.values():
             self._become(s.symbol, self.model.state(self.name(s.name), s.initial, s.unit))
+
+    def _memory(self, memory: Memory) -> Expr:
+        return self.model.memory(self.name(memory.name), self.expr(memory.initial), unit=memory.unit)
 
     # -- bodies ---------------------------------------------------------------------------------------------------
 
@@ -310,6 +316,9 @@ class Copy:
         for state in other.states.values():
             if state.rate is not None:
                 m.rate(self.new[state.symbol], self.expr(state.rate))
+        for memory in other.memories.values():
+            if memory.update is not None:
+                m.update(self.new[memory.symbol], self.expr(memory.update))
         for output in other.outputs.values():
             m.output(self.name(output.name), self.expr(output.expression), output.unit)
         for event in other.events.values():

@@ -19,6 +19,7 @@ from .flexible import FlexibleBody
 from .flexible_methods import FlexibleMethods
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
+from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..systems.system import System
 
 
-class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
+class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -50,6 +51,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods, Fl
         self.constraints: dict[str, Closure | Equation] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
+        self.memories: dict[str, Memory] = {}
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
     from ..formalisms.equations import Equations
@@ -106,13 +107,21 @@ class Compiled(ABC):
         self.reference.set_parameters(**changes)
 
     def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
-        """Inputs in order, with some replaced."""
+        """Inputs in order, with some replaced; memories as they are at the start of a run."""
         known = {n: i.value for n, i in self.model.inputs.items()}
+        if self.model.memories:
+            initial = [m.initial for m in self.model.memories.values()]
+            first = evaluate(initial, dict(zip(self.model.parameter_set.symbols, self.parameter_vector, strict=True)))
+            known |= dict(zip(self.model.memories, map(float, first), strict=True))
         for name, value in (values or {}).items():
             if name not in known:
                 raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")
             known[name] = float(value)
         return np.array(list(known.values()), dtype=float)
+
+    def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
+        """Inputs in order that act at a state: the memories that it holds, some replaced by values."""
+        return self.input_values({**state.memory, **(values or {})})
 
     @property
     def fingerprint(self) -> str:
@@ -201,7 +210,8 @@ class Compiled(ABC):
         """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.systems.reactions.indeterminate`."""
         from .reactions import indeterminate
 
-        return indeterminate(self.reference, self._state(state), self.input_values(inputs))
+        s = self._state(state)
+        return indeterminate(self.reference, s, self.inputs_at(s, inputs))
 
     def describe(self) -> str:
         """One line: coordinates, equations, operations."""

@@ -1,16 +1,16 @@
-"""The inputs of one run: numbers, signals of time, sampled controllers, and the model's Python callbacks."""
+"""The inputs of one run: numbers, signals of time, sampled controllers, the model's Python callbacks, and memories."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..model.values import number
-from ..solvers.ode.events import Samples
+from ..solvers.ode.events import Event, Samples
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
@@ -18,7 +18,12 @@ from .callbacks import CallbackError, called, named
 from .state import State
 
 if TYPE_CHECKING:
+    from ..solvers.ode.memories import Renewals
     from .system import System
+    from .tree.projected import NativeSystem
+
+#: The model's state that belongs to a time and a state of a run.
+StateOf = Callable[[float, np.ndarray], State]
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,10 @@ class Inputs:
     """What acts on a system during a run, and afterwards what acted at any time (:meth:`at`).
 
     ``given`` are values by the names of the model's inputs: numbers, functions or tables of time, or a :class:`Controller`; those that a
-    callback of the model sets are its own.
+    callback of the model sets are its own, and so are memories, which begin as in ``memory``, or as the model says.
     """
 
-    def __init__(self, system: System, given: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, system: System, given: Mapping[str, Any] | None = None, memory: Mapping[str, float] | None = None) -> None:
         self.system = system
         model = system.model
         self.constants: dict[str, float] = {}
@@ -49,7 +54,11 @@ class Inputs:
         self.given = given or {}
         self._sort(self.given)
         #: All inputs at the start.
-        self.initial = system.input_values(self.constants)
+        self.initial = system.input_values({**(memory or {}), **self.constants})
+        #: Memories and their places, and in blocks the instants when they changed with their new values.
+        self.memories = list(model.memories)
+        self.memory_places = np.array([list(model.inputs).index(n) for n in self.memories], dtype=np.int64)
+        self.renewed: list[tuple[np.ndarray, np.ndarray]] = []
         #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
         #: Whether a callback has ended the run: where it gives no value, inputs are NaN afterwards.
@@ -65,6 +74,8 @@ class Inputs:
             self.system.input_values(dict.fromkeys(given, 0.0))  # refuses unknown names
         owners = {n: c.name for c, _ in self.callbacks for n in c.inputs}
         for name, item in given.items():
+            if name in model.memories:
+                raise InputError(f"memory '{name}' is set by the run itself; give its value at the start with the state: {{'{name}': …}}")
             if name in owners:
                 raise InputError(f"input '{name}' is set by the callback '{owners[name]}' and cannot be given for a run")
             if isinstance(item, Controller):
@@ -81,12 +92,12 @@ class Inputs:
     @property
     def steady(self) -> bool:
         """Whether all inputs stay as they are."""
-        return not (self.signals or self.controllers or self.callbacks)
+        return not (self.signals or self.controllers or self.callbacks or self.memories)
 
     @property
     def set_on_the_way(self) -> list[str]:
-        """Names of the inputs that controllers and callbacks set."""
-        return [*self.controllers, *(n for c, _ in self.callbacks for n in c.inputs)]
+        """Names of the inputs that controllers, callbacks and renewals set."""
+        return [*self.controllers, *(n for c, _ in self.callbacks for n in c.inputs), *self.memories]
 
     # -- controllers ----------------------------------------------------------------------------------------------
 
@@ -106,26 +117,87 @@ class Inputs:
         last = int(np.ceil((span[1] - begun) / period - 1e-9))
         return begun + period * np.arange(first, last)
 
-    def samples(self, span: tuple[float, float], u: np.ndarray, state_of: Callable[[float, np.ndarray], State]) -> list[Samples]:
+    def samples(self, span: tuple[float, float], u: np.ndarray, state_of: StateOf) -> list[Samples]:
         """The controllers as the solvers take them: they read states x through ``state_of`` and write into ``u``."""
 
         def acting(name: str, index: int) -> Callable[[float, np.ndarray], None]:
             def action(t: float, x: np.ndarray) -> None:
-                u[index] = self.sampled(name, state_of(t, x))
+                u[index] = self.sampled(name, self.remembering(state_of(t, x), u))
 
             return action
 
         places = {n: i for i, n in enumerate(self.system.model.inputs)}
         return [Samples(self.sampling_instants(n, span), acting(n, places[n]), n) for n in self.controllers]
 
+    # -- memories -------------------------------------------------------------------------------------------------
+
+    def remembering(self, state: State, u: np.ndarray) -> State:
+        """A state with the memories as they stand in ``u``."""
+        return state.with_values(memory=dict(zip(self.memories, u[self.memory_places].tolist(), strict=True))) if self.memories else state
+
+    def renewals(self, native: NativeSystem, after: Callable[[float, np.ndarray], np.ndarray] | None = None) -> Renewals | None:
+        """The memories as the solvers renew them; ``after`` is for methods whose state speaks of accelerations."""
+        if not self.memories:
+            return None
+        from ..solvers.ode.memories import Renewals
+
+        return Renewals(native.renewal(), native.u, self.memory_places, self.memories, self.renewed, after)
+
+    def set_memories(self, t: float, values: np.ndarray, u: np.ndarray) -> None:
+        """New values of all memories from an instant on."""
+        u[self.memory_places] = values
+        self.renewed.append((np.array([t]), np.array(values, dtype=float)[None]))
+
+    def setting_memories(self, events: list[Event], u: np.ndarray, state_of: StateOf) -> list[Event]:
+        """Events of the model with actions that also give memories the values of their jumps."""
+        if not self.memories:
+            return events
+        items = self.system.model.events
+        held = {m.symbol for m in self.system.model.memories.values()}
+        return [replace(e, action=self._setting(e, u, state_of)) if held & items[e.name].jump.keys() else e for e in events]
+
+    def _setting(self, event: Event, u: np.ndarray, state_of: StateOf) -> Callable[[float, np.ndarray], Any]:
+        jump: Any = event.action
+
+        def action(t: float, x: np.ndarray) -> Any:
+            values = self.memories_after(event.name, state_of(t, x), u)
+            new = jump(t, x)
+            self.set_memories(t, values, u)
+            return new
+
+        return action
+
+    def memories_after(self, event: str, state: State, u: np.ndarray) -> np.ndarray:
+        """The memories after an event, from the state and the inputs before it."""
+        f = self.system.reference.function("event_memories", event=event)
+        known = self.at(np.array([state.t]), state.x[None])[0]
+        known[self.memory_places] = u[self.memory_places]
+        found = np.atleast_1d(f(np.array([state.t]), state.x, known))
+        if not np.isfinite(found).all():
+            name = self.memories[int(np.argmin(np.isfinite(found)))]
+            raise SolverError(f"event '{event}' gives memory '{name}' a value that is not finite at t = {state.t:g} s")
+        return found
+
+    def _remember(self, t: np.ndarray, values: np.ndarray) -> None:
+        """Writes the memories into rows of inputs: from the instant of a renewal on; the first of two rows at an instant has them before."""
+        if not self.renewed:
+            return
+        since, found = (np.concatenate(parts) for parts in zip(*self.renewed, strict=True))
+        last = np.searchsorted(since, t, side="right")
+        twice = np.flatnonzero(t[:-1] == t[1:])
+        last[twice] = np.searchsorted(since, t[twice], side="left")
+        table = np.vstack([self.initial[self.memory_places], found])
+        values[:, self.memory_places] = table[last]
+
     # -- what acted -----------------------------------------------------------------------------------------------
 
     def at(self, t: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The inputs (one row a time) that acted at some times and states (q, v, z); those set on the way count from just after
-        their instant, the first from the instant itself."""
+        """The inputs (one row a time) that acted at some times and states (q, v, z); those that controllers set count from just after
+        their instant, the first from the instant itself, memories from the instant of their renewal on."""
         values = np.tile(self.initial, (len(t), 1))
         if self.steady or not values.size:
             return values
+        self._remember(t, values)
         eq, model = self.system.equations_of_motion, self.system.model
         known = dict(zip(eq.p, self.system.parameter_vector, strict=True))
         for i, (name, item) in enumerate(model.inputs.items()):

@@ -122,7 +122,8 @@ class OdeRun(Run):
         native = self.native
         return by(
             native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
-            events=[*self.events(), *more], samples=self.inputs.samples(span, native.u, self.model_state), **self.derivatives(),
+            events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
+            memories=self.inputs.renewals(native), **self.derivatives(),
             **(self.control() | changes),
         )  # fmt: skip
 
@@ -141,6 +142,10 @@ class OdeRun(Run):
     def events(self) -> list[Event]:
         """The model's events as the methods take them."""
         return self.native.events()
+
+    def acting_events(self) -> list[Event]:
+        """The model's events, memories set by their jumps included."""
+        return self.inputs.setting_memories(self.events(), self.native.u, self.model_state)
 
     def _check_method(self) -> None:
         if isinstance(self.settings.method, str) and self.settings.method not in METHODS:

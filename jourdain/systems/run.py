@@ -159,15 +159,14 @@ class Run(ABC):
         return {"u": np.array(u[: self.system.nu]), "begun": begun}
 
     def resume_inputs(self, restart: Restart) -> None:
-        """Lets sampled inputs go on as they were held."""
+        """Lets sampled inputs and memories go on as they were held."""
         held = dict(zip(self.system.model.inputs, restart.memory["u"], strict=True))
         self.inputs.begun = restart.memory["begun"]
-        changes = {n: float(held[n]) for n in self.inputs.controllers}
-        if changes:
-            self.inputs.history.append((self.span[0], changes))
-            places = list(self.system.model.inputs)
-            for name, value in changes.items():
-                self.inputs.initial[places.index(name)] = value
+        places = list(self.system.model.inputs)
+        for name in (*self.inputs.controllers, *self.inputs.memories):
+            self.inputs.initial[places.index(name)] = held[name]
+        if self.inputs.controllers:
+            self.inputs.history.append((self.span[0], {n: float(held[n]) for n in self.inputs.controllers}))
 
 
 R = TypeVar("R", bound=Run)

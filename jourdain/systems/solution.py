@@ -58,7 +58,7 @@ def solution_of(
             return dict(instead())
         made = _state_channels(system, x)
         for i, (name, item) in enumerate(system.model.inputs.items()):
-            made[name] = Channel(table.inputs[:, i], item.unit, "input")
+            made[name] = Channel(table.inputs[:, i], item.unit, "memory" if name in system.model.memories else "input")
         made |= _lazy_channels(system, t, x, table.inputs)
         made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at)
         return made | dict(own() if own is not None else {})

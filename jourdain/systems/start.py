@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Initial:
-    """Values by name, sorted into positions, velocities and the user's states; positions have their full names."""
+    """Values by name, sorted into positions, velocities, the user's states and memories; positions have their full names."""
 
     positions: dict[str, Any]
     rates: dict[str, Any]
     states: dict[str, Any]
+    memories: dict[str, float]
 
 
 def initial_values(system: System, given: Mapping[str, Any] | None = None) -> Initial:
@@ -33,10 +34,12 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
     own = given is None
     values = system.model.initial if own else dict(given or {})
     c, states = system.configuration, system.model.states
-    found = Initial({}, {}, {})
+    found = Initial({}, {}, {}, {})
     for name, x in values.items():
         if name in states:
             found.states[name] = x
+        elif name in system.model.memories:
+            found.memories.update(memories_in(system, {name: x}))
         elif name in c.velocity_names:
             found.rates[name] = x
         else:
@@ -66,12 +69,13 @@ def named_state(system: System, given: Mapping[str, Any] | None, velocities: Map
         raise InputError(f"'{system.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
     c = system.configuration
     changed = initial_values(system, given or {})
-    q, v, states = None, None, changed.states
+    q, v, states, memory = None, None, changed.states, changed.memories
     if system.model.initial:
         start = initial_values(system)
         q, v, states = c.pack(start.positions), c.pack_velocities(start.rates), start.states | states
+        memory = start.memories | memory
     rates = {**changed.rates, **velocities} if velocities else changed.rates
-    return State(system, c.pack(changed.positions, q), c.pack_velocities(rates, v), user_states(system, states), t)
+    return State(system, c.pack(changed.positions, q), c.pack_velocities(rates, v), user_states(system, states), t, memory)
 
 
 def own_state(system: System, state: State) -> State:
@@ -94,10 +98,16 @@ def check_belongs(system: System, other: Any, what: str) -> None:
         )
 
 
+def memories_in(system: System, values: Mapping[str, Any]) -> dict[str, float]:
+    """The values that are those of memories."""
+    known = system.model.memories
+    return {n: number(x, f"memory '{n}'", known[n].unit or None) for n, x in values.items() if n in known}
+
+
 def user_states(system: System, values: Mapping[str, Any]) -> np.ndarray:
     """The user's states z, with some replaced by name."""
     states = system.model.states
     return np.array([number(values.get(n, item.initial), f"state '{n}'") for n, item in states.items()], dtype=float)
 
 
-__all__ = ["Initial", "check_belongs", "initial_values", "named_state", "own_state", "user_states"]
+__all__ = ["Initial", "check_belongs", "initial_values", "memories_in", "named_state", "own_state", "user_states"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class State:
-    """Positions q, velocities v and user states z at a time; ``state["joint.angle"]`` reads one by name."""
+    """Positions q, velocities v and user states z at a time; ``state["joint.angle"]`` reads one by name.
+
+    ``memory`` holds the values of memories by name, where they are not those of the start of a run.
+    """
 
     system: Compiled | Dynamics = field(repr=False)
     q: np.ndarray
     v: np.ndarray
     z: np.ndarray
     t: float = 0.0
+    memory: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         s = self.system
@@ -53,6 +58,9 @@ class State:
         configuration = self.system.configuration
         if name in self.system.model.states:
             return float(self.z[list(self.system.model.states).index(name)])
+        if name in self.system.model.memories:
+            first = self.system.input_values()[list(self.system.model.inputs).index(name)]
+            return float(self.memory.get(name, first))
         if name in configuration.velocity_names:
             return float(self.v[configuration.velocity_names.index(name)])
         return float(self.q[configuration.index(name)])
@@ -68,6 +76,7 @@ class State:
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(names, self.q, strict=True)]
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.velocity_names, self.v, strict=True)]
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.model.states, self.z, strict=True)]
+        lines += [f"  {n:<{width}} {x: .9g}" for n, x in self.memory.items()]
         return "\n".join(lines)
 
 
@@ -88,4 +97,5 @@ def state_of(solution: Solution, index: int = -1) -> State:
         raise InputError("the solution is empty; there is no state in it")
     c = system.configuration
     q, v, z = (np.array([solution[n][index] for n in names]) for names in (c.position_names, c.velocity_names, system.model.states))
-    return State(system, q, v, z, float(solution.t[index]))
+    memory = {n: float(solution[n][index]) for n in system.model.memories}
+    return State(system, q, v, z, float(solution.t[index]), memory)

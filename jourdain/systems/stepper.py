@@ -140,6 +140,7 @@ class Readings:
         """Their values at a state under inputs."""
         inputs, system = self.run.inputs, self.run.system
         inputs.initial[:] = u
+        inputs.renewed.clear()
         solution = solution_of(system, np.array([state.t]), state.x[None], {}, inputs_at=inputs.at)
         found = []
         for name in self.names:
@@ -253,10 +254,14 @@ class OdeEngine(Engine):
                     self._write_row()
                     reason = fr.TERMINAL
                     break
+            elif reason == fr.RENEWED:
+                session.act_at_renewal()
             elif reason != fr.PAUSED:
                 self._go_on(reason)
             session = self._session
             session.progress.rows = 0
+            if session.memories is not None:
+                session.memories.record.log.used = 0
             session.progress.steps_left = session.progress.max_steps = session.count.steps + self._limit
             reason = march.call(session.address)
         self._session.collect_events()
@@ -324,8 +329,10 @@ class OdeEngine(Engine):
         """The model's state."""
         session, t = self._session, float(self.t[0])
         if session.n_y:
-            return split_state(self.run.system, session.row_y[session.progress.rows - 1], t)
-        return self.run.model_state(t, session.x.copy())
+            found = split_state(self.run.system, session.row_y[session.progress.rows - 1], t)
+        else:
+            found = self.run.model_state(t, session.x.copy())
+        return self.run.inputs.remembering(found, self.run.native.u)
 
     def save(self) -> Any:
         """The march's memory, the native side's and the run's own."""

@@ -1,4 +1,4 @@
-"""Every formulation × reduction × kind of input, event, output, restart and option: the numbers of the default, or a refusal by name."""
+"""Every formulation × reduction × kind of input, event, memory, output, restart and option: the numbers of the default, or a refusal by name."""
 
 from __future__ import annotations
 
@@ -68,6 +68,12 @@ def four_bar(event: str = "", called: bool = False) -> jd.Model:
         m.event("limit", hinge.position - 1.0)
     elif event == "jump":
         m.event("brake", hinge.position - 1.0, direction=1, jump={hinge.velocity: 0.5 * hinge.velocity})
+    elif event.startswith("memory"):
+        top = m.memory("top", 0.85, lambda top: jd.maximum(top, hinge.position), unit="rad")
+        m.force(hinge, jd.where(hinge.position < top, 40.0 * (top - hinge.position), 0.0), name="ratchet")
+        m.event("turn", hinge.velocity, direction=-1)  # the largest angle is that at the end of a step
+        if event == "memory set":
+            m.event("slip", hinge.position - 1.0, direction=1, jump={top: top + 0.1})
     return m
 
 
@@ -103,6 +109,10 @@ def restarted(s: jd.System, **run: Any) -> Solution:
     return s.simulate(s.simulate(start(s), 0.1, **run), (0.1, 0.3), **run)
 
 
+def from_memory(s: jd.System, **run: Any) -> Solution:
+    return s.simulate(start(s).with_values(memory={"top": 0.95}), 0.3, **run)
+
+
 def other_parameters(s: jd.System, **run: Any) -> Solution:
     return s.simulate(start(s), 0.3, parameters=np.where(np.array(s.model.parameter_set.names) == "weight", 2.0, s.parameter_vector), **run)
 
@@ -123,6 +133,10 @@ CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
     "terminal event": (plain, "terminal", False),
     "recorded event": (plain, "recorded", False),
     "jump": (plain, "jump", False),
+    "memory": (plain, "memory", False),
+    "memory set by an event": (plain, "memory set", False),
+    "memory in a restart": (restarted, "memory", False),
+    "memory given": (from_memory, "memory", False),
     "times": (with_options(times=[0.0, 0.05, 0.1, 0.3]), "", False),
     "outputs": (with_options(outputs=4), "", False),
     "restart": (restarted, "", False),
@@ -140,6 +154,7 @@ REFUSED = {
     "terminal event": ("augmented-lagrangian",), "recorded event": ("augmented-lagrangian",), "jump": ("augmented-lagrangian",),
     "max_step": ("augmented-lagrangian", "directors"), "tolerances": ("augmented-lagrangian", "directors"),
     "no interpolant": ("augmented-lagrangian", "directors"),
+    **dict.fromkeys(("memory", "memory set by an event", "memory in a restart", "memory given"), ("augmented-lagrangian",)),
 }  # fmt: skip
 
 
@@ -173,6 +188,9 @@ def test_same_numbers_or_a_refusal(way: Way, case: str) -> None:
     sides = {"crank.angle": 1.0, "crank.angle_rate": 10.0, "rocker.angle": 1.0, "motor": 10.0, "energy.supplied": 3.0, "energy.total": 3.0}
     for name, scale in sides.items():
         assert found[name][-1] == pytest.approx(exact[name][-1], abs=scale * near), name
+    if event.startswith("memory"):
+        assert found["top"][-1] == pytest.approx(exact["top"][-1], abs=near)
+        assert found["top"].max() > 0.87, "it was renewed"
     # multipliers and reactions follow from inputs, too
     scale = 300.0 * near
     assert found["coupler.reaction"][-1] == pytest.approx(exact["coupler.reaction"][-1], abs=max(scale, 1e-3))

@@ -259,6 +259,7 @@ def _laws(model: Model) -> Iterator[Expr]:
         if isinstance(item, Equation):
             yield item.expression
     yield from (s.rate for s in model.states.values() if s.rate is not None)
+    yield from (m.update for m in model.memories.values() if m.update is not None)
     for event in model.events.values():
         yield event.guard
     for callback in model.callbacks.values():

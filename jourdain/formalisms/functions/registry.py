@@ -331,12 +331,26 @@ def jump_function(eq: Equations, event: str) -> SymbolicFunction:
     """The state after an event."""
     state = (*eq.q, *eq.v, *eq.z)
     jump = eq.model.events[event].jump
-    missing = [s.name for s in jump if not any(s is e for e in state)]
+    known = {s.id for s in (*state, *(m.symbol for m in eq.model.memories.values()))}
+    missing = [s.name for s in jump if s.id not in known]
     if missing:
         raise InputError(
             f"event '{event}' sets '{missing[0]}', which is not part of the state (its joint is driven, locked or closes a loop)"
         )
     return assemble(eq, "jump", "t x u", [vector_result("x", eq.resolve([jump.get(s, s) for s in state]))])
+
+
+@builder
+def renewal_function(eq: Equations) -> SymbolicFunction:
+    """The memories after a step that was accepted."""
+    return assemble(eq, "renewal", "t x u", [vector_result("m", eq.memory_updates)])
+
+
+@builder
+def event_memories_function(eq: Equations, event: str) -> SymbolicFunction:
+    """The memories after an event."""
+    jump, memories = eq.model.events[event].jump, eq.model.memories.values()
+    return assemble(eq, "event_memories", "t x u", [vector_result("m", eq.resolve([jump.get(m.symbol, m.symbol) for m in memories]))])
 
 
 @builder

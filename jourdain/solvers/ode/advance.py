@@ -115,6 +115,8 @@ def advance(address: int) -> int:
     while reason == PAUSED:  # no more room for rows or records of events: older ones are dropped
         progress.events = 0
         progress.rows = 0
+        if frame.renewer != 0:
+            frame.memories.log.used = 0
         progress.steps_left = a.limit + 1
         reason = call(a.march, frame)
     if reason != FINISHED and reason != TERMINAL:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.solvers.interruption import CHUNK_TIME, Bar, Interruption
+from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode.march import march
@@ -93,6 +94,8 @@ def _run(session: Session, interruption: Interruption, show: Callable[[float], N
                     chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
             elif reason == fr.SAMPLE:
                 session.act_at_sample()
+            elif reason == fr.RENEWED:
+                session.act_at_renewal()
             elif reason == fr.EVENT:
                 if session.act_at_event():
                     return fr.TERMINAL
@@ -126,6 +129,9 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         if method.stiff
         else "stiff? try method='radau'; or a singularity, or tolerances too tight"
     )
+    if reason == fr.NOT_RENEWED:
+        assert session.memories is not None
+        return "failed", not_renewed(session.memories.record.log, session.memories.names, bad_t)
     messages = {
         fr.RHS_FAILED: f"the right-hand side returned status {count.bad_status} at t = {bad_t:.9g} s",
         fr.NOT_FINITE: f"component {count.bad} of the right-hand side is not finite at t = {bad_t:.9g} s; "

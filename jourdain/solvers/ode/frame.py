@@ -17,11 +17,12 @@ from jourdain.native.call import address as at
 from jourdain.native.call import call
 from jourdain.native.kernel import hot, jit
 from jourdain.native.record import Address, Floats, Integers, Matrix, Record, Table
+from jourdain.solvers.memory_log import MemoryLog
 
 # What a step returns besides 0, and what the marching loop adds.
 RHS_FAILED, NOT_FINITE, UNDERFLOW, JAC_FAILED, SINGULAR, NO_CONVERGENCE = range(1, 7)
-HOOK_FAILED, ZENO = 7, 8
-FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED = range(10, 16)
+HOOK_FAILED, ZENO, NOT_RENEWED = 7, 8, 9
+FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED, RENEWED = range(10, 17)
 
 EPS = 2.220446049250313e-16
 TINY = 1e-100
@@ -130,6 +131,19 @@ class Hook(Record):
     args: Address
 
 
+class Memories(Record):
+    """Discrete variables among the inputs `u`, their new values and changes, and rates before a renewal.
+
+    `watchful` says that rates of the past matter to the method, `asks` that Python renews them where they jump.
+    """
+
+    u: Floats
+    log: MemoryLog
+    before: Floats
+    watchful: int
+    asks: int
+
+
 class Frame(Record):
     """All that the marching loop and the methods share; functions of the user come with the address of their arguments."""
 
@@ -168,6 +182,10 @@ class Frame(Record):
     first: Address
     watcher: Address
     switcher: Address
+    renewer: Address
+    renewal: Address
+    renewal_args: Address
+    memories: Memories
     guards: Table[Guard]
     watch: Table[Watched]
     sign: Integers

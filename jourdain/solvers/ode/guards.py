@@ -11,8 +11,8 @@ from typing import Any
 
 from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
-from jourdain.solvers.ode.frame import EPS, EVENT, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
-from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
+from jourdain.solvers.ode.frame import EPS, EVENT, RENEWED, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
+from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, CARRY, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
 
 CLOSE_EVENTS = 1e-8
 UNRESOLVED_EVENTS = 1e-11
@@ -244,8 +244,8 @@ def _accumulates(clock: Clock, progress: Progress, watched: int, t: float) -> bo
 
 
 @jit
-def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
-    """End the step at the event, act there if the action is native, and return 0 to go on."""
+def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: bool) -> int:
+    """End the step at the event, renew memories, act there if the action is native, and return 0 to go on."""
     n, t = count.n, clock.t_event
     guard = frame.guards[frame.watch[progress.fired].event]
     status = _record_event(frame, clock, count, progress, progress.fired, t)
@@ -261,6 +261,11 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     count.begin = 1
     if _accumulates(clock, progress, len(frame.watch), t):
         return ZENO
+    renewed = 0
+    if renews and frame.renewer != 0:
+        renewed = call(frame.renewer, frame)
+        if renewed != 0 and renewed != RENEWED:
+            return renewed
     if guard.action != 0:
         status = hook(frame, clock, count, guard.action, guard.action_args, t, x, x)
         after = frame.event_x[progress.events - 1][n:]
@@ -271,7 +276,7 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
             return status
     if guard.mode == ASKS_PYTHON:
         return EVENT
-    return TERMINAL if guard.mode == STOPS_THERE else 0
+    return TERMINAL if guard.mode == STOPS_THERE else renewed
 
 
 @jit
@@ -288,13 +293,39 @@ def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     return status
 
 
+@jit
+def _carry(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
+    """Let guards that renewed memories have carried over zero fire at this instant."""
+    status = _guards(frame, clock, count, progress, clock.t, frame.x, -1)
+    if status != 0:
+        return status
+    sign, g, watch = frame.sign, frame.g, frame.watch
+    for c in range(len(watch)):
+        side = sign[c]
+        if side == 0 or g[c] * side > 0.0 or (watch[c].direction != 0 and watch[c].direction != -side):
+            continue
+        if frame.guards[watch[c].event].mode != RECORD_ONLY:
+            progress.fired = c
+            clock.t_event = clock.t
+            return _cut(frame, clock, count, progress, False)
+        status = _record_event(frame, clock, count, progress, c, clock.t)
+        if status != 0:
+            return status
+    for c in range(len(watch)):
+        if g[c] != 0.0:
+            sign[c] = 1 if g[c] > 0.0 else -1
+    return 0
+
+
 @kernel
 def watch(address: int) -> int:
-    """Do the task of the moment: arm the guards, scan the last step, or cut it at the event found."""
+    """Do the task of the moment: arm the guards, scan the last step, cut it at the event found, or look at guards after a renewal."""
     frame, clock, count = view(address)
     progress = frame.progress
     if progress.task == ARM:
         return _arm(frame, clock, count, progress)
     if progress.task == SCAN:
         return _scan(frame, clock, count, progress)
-    return _cut(frame, clock, count, progress)
+    if progress.task == CARRY:
+        return _carry(frame, clock, count, progress)
+    return _cut(frame, clock, count, progress, True)

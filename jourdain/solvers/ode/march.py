@@ -105,7 +105,7 @@ def _keep_segment(frame: Frame, clock: Clock, count: Count, progress: Progress, 
 
 @hot
 def _after_step(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
-    """Project, look for events and write output after an accepted step."""
+    """Project, look for events, write output and renew memories after an accepted step."""
     status = 0
     progress.have_dense = 0
     progress.fired = -1
@@ -131,6 +131,8 @@ def _after_step(frame: Frame, clock: Clock, count: Count, progress: Progress) ->
         return call(frame.watcher, frame)
     if status == 0 and frame.decide != 0:
         status = call(frame.switcher, frame)
+    if status == 0 and frame.renewer != 0:
+        status = call(frame.renewer, frame)
     return status
 
 
@@ -150,6 +152,8 @@ def march(address: int) -> int:
             return PAUSED
         room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1)
         if progress.steps_left <= 0 or not room:
+            return PAUSED
+        if frame.renewer != 0 and frame.memories.log.used >= len(frame.memories.log.t):
             return PAUSED
         clock.t_bound = stop
         if count.begin == 1:

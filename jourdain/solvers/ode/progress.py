@@ -13,7 +13,7 @@ from jourdain.solvers.ode.frame import HOOK_FAILED, Arguments, Clock, Count, Fra
 RECORD_ONLY, RESTARTS, ASKS_PYTHON, STOPS_THERE = range(4)
 
 # What the search for events is asked to do.
-ARM, SCAN, CUT = range(3)
+ARM, SCAN, CUT, CARRY = range(4)
 
 
 @jit

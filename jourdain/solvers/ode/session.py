@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 from jourdain.errors import SolverError
 from jourdain.native.kernel_types import View
 from jourdain.solvers.kept import Kept
+from jourdain.solvers.memory_log import collect
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
 from jourdain.solvers.ode.events import Event, EventRecord, Samples, Switch
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.trajectory import Checkpoint, Segments, Statistics
+
+if TYPE_CHECKING:
+    from jourdain.solvers.ode.memories import Renewals
 
 EVENT_ROOM = 64
 LARGEST_BUFFER = 1 << 21
@@ -104,6 +108,7 @@ class Session:
         self.samples: Sequence[Samples] = ()
         #: What an action in Python raised.
         self.error: Exception | None = None
+        self.memories: Renewals | None = None
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
@@ -149,13 +154,22 @@ class Session:
             guards.append((*self.bind(event.guard), offset, mode, *action))
             watch += [(direction, e) for direction in event.directions]
             offset += event.size
-        room = EVENT_ROOM + offset * (probes + 1)
+        room = EVENT_ROOM + offset * (probes + 2)
         frame.watcher, frame.guards, frame.watch = kernel.address, fr.Guard.table(guards), fr.Watched.table(watch)
         frame.sign, frame.g = np.zeros(offset, dtype=np.int64), np.zeros(2 * offset)
         frame.event_t = self.event_t = np.zeros(room)
         frame.event_x = self.event_x = np.zeros((room, 2 * self.n))
         frame.event_which = self.event_which = np.zeros(2 * room, dtype=np.int64)
-        self.progress.probes, self.progress.event_limit = probes, room
+        self.progress.probes, self.progress.event_limit = probes, room - offset  # a renewal may add events to those of a step
+
+    def set_memories(self, memories: Renewals | None) -> None:
+        """Bind the renewal of memories."""
+        if memories is not None:
+            from jourdain.solvers.ode.memories import renew
+
+            self.memories, self.frame.renewer = memories, renew.address
+            self.frame.memories = memories.prepare(self.n, self.method.past > 0)
+            self.set_hook("renewal", memories.function)
 
     def set_stops(self, samples: Sequence[Samples], t0: float, t1: float) -> None:
         """Merge all sample times within the span into one list of stops that ends with t1."""
@@ -202,6 +216,8 @@ class Session:
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
         self.collect_events()
+        if self.memories is not None:
+            collect(self.memories.record.log, self.memories.noted)
         k, segments = self.progress.rows, self.progress.segments
         if segments:
             self.progress.segments = 0
@@ -239,6 +255,11 @@ class Session:
         self.progress.stop += 1
         if not isinstance(sample.action, NativeFunction):
             self.jump(sample.action, sample.name)
+
+    def act_at_renewal(self) -> None:
+        """Give the method the rates that belong to the renewed memories."""
+        assert self.memories is not None and self.memories.after is not None
+        self.jump(self.memories.after, "memories")
 
     def act_at_event(self) -> bool:
         """Run the Python action of the event just recorded; return whether it ends the integration."""

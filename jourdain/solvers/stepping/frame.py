@@ -8,6 +8,7 @@ import numpy as np
 
 from ...native.record import Address, Floats, Integers, Matrix, Record, Rows, Table
 from ..linear.sparse_lu import Factors
+from ..memory_log import MemoryLog
 
 # Kernels of a group.
 RESIDUAL, TANGENT, AUDIT, PROJECTION = range(4)
@@ -29,7 +30,7 @@ APPLY, PREDICT, RATES = range(3)
 # Which increments of a body with a null space are wanted.
 RETRACT, ADVANCE, EXPAND = range(3)
 # Why a march returns, and what a step says.
-FINISHED, PAUSED, ANALYSE, FAILED, EVENT, AT_ONCE = range(10, 16)
+FINISHED, PAUSED, ANALYSE, FAILED, EVENT, AT_ONCE, NOT_RENEWED = range(10, 17)
 OK, DIVERGED = 0, 1
 
 
@@ -205,6 +206,17 @@ class Count(Record):
     refused: int  # why a solved step was not accepted: ASTRAY or TOTAL
 
 
+class Memories(Record):
+    """Prescribed coordinates that are renewed after each step: a function of time and some coordinates and rates, and its buffers."""
+
+    function: Address
+    gather: Integers
+    x: Floats
+    work: Floats
+    args: Integers
+    log: MemoryLog
+
+
 class Frame(Record):
     """All that native loops know of an assembled system."""
 
@@ -271,6 +283,9 @@ class Frame(Record):
     event_work: Floats
     guards: Guards
     watch: Address
+    # memories
+    memories: Memories
+    renew: Address
 
 
 @dataclass(frozen=True)

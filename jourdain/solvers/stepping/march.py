@@ -227,6 +227,8 @@ def march(address: int) -> int:
     while True:
         if count.out >= frame.room or count.steps - first >= frame.limit:
             return ap.PAUSED
+        if frame.renew != 0 and frame.memories.log.used >= len(frame.memories.log.t):
+            return ap.PAUSED
         hit = _next_step(clock, adaptive)
         iterations, count.refused = count.iterations, 0
         status = attempt(frame, clock, count)
@@ -262,6 +264,8 @@ def march(address: int) -> int:
             hit = hit and clock.t >= (clock.t_end if adaptive else clock.t_grid) - 1e-10 * clock.step
         if hit:
             clock.t = clock.t_end if adaptive else clock.t_grid
+        if frame.renew != 0 and call(frame.renew, frame) != ap.OK:
+            return ap.NOT_RENEWED
         if event != ap.EVENT:
             _resize(clock, adaptive, hit, error)
         elif not hit:

@@ -13,6 +13,7 @@ from ..interruption import CHUNK_TIME, Bar, Interruption
 from ..kept import Kept
 from ..linear.library_lu import LibraryLU
 from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
+from ..memory_log import MemoryLog, Noted, collect
 from . import frame as ap
 from .kernels import assemble, begin
 from .march import give_functions, march
@@ -86,6 +87,11 @@ class Run:
         self.error: Exception | None = None
         #: Values of the guards of events.
         self.guards = ap.Guards(0)
+        #: Memories, when they became what, and the compiled function that renews them.
+        self.memories: MemoryLog | None = None
+        self.noted: Noted = []
+        self.renewal: Any = None
+        self.memory_names: list[str] = []
         #: Column in the output of every multiplier.
         self.multiplier_columns: np.ndarray | None = None
         self._only_library = False
@@ -226,6 +232,8 @@ class Run:
             if k and (k == len(out[0]) or reason in (ap.FINISHED, ap.FAILED, ap.EVENT) or interruption.heard):
                 self._add(rows, *(block[:k] for block in out))
                 self.count.out = 0
+            if self.memories is not None and self.memories.used == len(self.memories.t):
+                collect(self.memories, self.noted)
             if show is not None:
                 show(self.clock.t)
             if interruption.heard:

@@ -15,12 +15,10 @@ from ..state import State
 if TYPE_CHECKING:
     from .events import Moment
     from .from_model import DirectorAssembly
-
-TreeState = Callable[[np.ndarray, np.ndarray, float], State]
-"""The tree's state that belongs to coordinates and rates of the engine at a time."""
+    from .runs import Acting
 
 
-def declare_events(built: DirectorAssembly, tree_state: TreeState, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+def declare_events(built: DirectorAssembly, acting: Acting) -> None:
     """Gives the model's events to its assembled system."""
     for item in built.model.events.values():
         (guard,) = (built.numeric(e) for e in built.eq.resolve([item.guard]))
@@ -30,7 +28,7 @@ def declare_events(built: DirectorAssembly, tree_state: TreeState, inputs_at: Ca
             )
         element = OfModel(built.layout, [guard])
         blocks = {b: built.handles[h] for b, h in element.attached.items()}
-        action = _jump(built, item.name, tree_state, inputs_at) if item.jump else None
+        action = _jump(built, item.name, acting) if item.jump else None
         built.system.event(item.name, _value(element, guard), blocks, item.direction, item.terminal, action)
 
 
@@ -38,16 +36,14 @@ def _value(element: OfModel, guard: Expr) -> Callable[[Any], Expr]:
     return lambda s: element.written([guard], s, s.t, s.velocity)[0]
 
 
-def _jump(
-    built: DirectorAssembly, name: str, tree_state: TreeState, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> Callable[[Moment], None]:
-    """Changes of the tree's state, as changes of the engine's coordinates and rates."""
+def _jump(built: DirectorAssembly, name: str, acting: Acting) -> Callable[[Moment], None]:
+    """Changes of the tree's state and of memories, as changes of the engine's coordinates and rates."""
     own, reference = built.own, built.own.reference
     f, nq, nv = reference.function("jump", event=name), reference.nq, reference.nv
 
     def action(moment: Moment) -> None:
-        before = tree_state(moment.q, moment.v, moment.t)
-        values = {"t": np.array([moment.t]), "x": before.x, "u": inputs_at(np.array([moment.t]), before.x[None])[0]}
+        before = acting.tree_state(moment.q, moment.v, moment.t)
+        values = {"t": np.array([moment.t]), "x": before.x, "u": acting.inputs_at(before, moment.q)}
         x = np.atleast_1d(f(*(values[n] for n in f.inputs)))
         after = State(reference, x[:nq], x[nq : nq + nv], x[nq + nv :], moment.t)
         old, new = own.state_of(before), own.state_of(after)
@@ -55,6 +51,11 @@ def _jump(
         moment.v[: old.v.size] += new.v - old.v
         for state, z in zip(built.model.states, after.z, strict=True):
             moment.of(f"state {state}")[0][:] = z
+        if built.model.memories:
+            held = acting.inputs.memories_after(name, before, values["u"])
+            for memory, value in zip(built.model.memories, held, strict=True):
+                moment.of(f"input {memory}")[0][:] = value
+            acting.changed(moment.t, held)
 
     return action
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...elements.schemes import Scheme
+from ...solvers.memory_log import not_renewed
 from ...solvers.stepping import frame as ap
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def failure(name: str, run: Run, program: Program) -> str:
     """Why a run cannot go on."""
     if run.error is not None:
         return f"simulate '{name}': {run.error}"
+    if run.memories is not None and run.memories.bad >= 0:
+        return f"simulate '{name}': {not_renewed(run.memories, run.memory_names, run.clock.t)}"
     unknown = run.undetermined() if run.joints is None else None
     if unknown is not None:
         return (

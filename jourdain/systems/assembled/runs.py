@@ -14,6 +14,7 @@ from ...elements.schemes import scheme
 from ...errors import InputError, SolverError
 from ...results.channel import Channel
 from ...results.solution import Solution
+from ...solvers.memory_log import MemoryLog, collect
 from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from ..callbacks import called
@@ -22,6 +23,7 @@ from ..run import Outcome, Restart, Run, Settings, SimulationError
 from ..solution import solution_of
 from ..state import State
 from .from_model import DirectorAssembly, JointElements
+from .memories import attach_memories
 from .model_events import declare_events
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ class DirectorRun(Run):
         acting = Acting(self, built)
         built.system.forget_events()
         if model.events:
-            declare_events(built, acting.tree_state, inputs.at)
+            declare_events(built, acting)
         return built, acting
 
     def open(self, step: float, inputs: Sequence[str], outputs: Sequence[str]) -> DirectorEngine:
@@ -110,7 +112,8 @@ class DirectorRun(Run):
 class Acting:
     """The inputs of a run: numbers, signals of time, and those set on the way by sampled controllers and callbacks.
 
-    A controller's value is held from sample to sample.  A callback's is that of the middle of each step, found together with the step.
+    A controller's value is held from sample to sample, a memory from step to step.  A callback's is that of the middle of each step, found
+    together with the step.
     """
 
     def __init__(self, run: DirectorRun, built: DirectorAssembly) -> None:
@@ -118,6 +121,8 @@ class Acting:
         #: Inputs as they are.
         self.values = self.inputs.initial.copy()
         self.places = {n: h.offset for n in self.system.model.inputs for h in built.system.handles if h.name == f"input {n}"}
+        #: Changes of memories that are not collected yet.
+        self.log: MemoryLog | None = None
         self.accelerated = scheme(run.settings.method).has_acceleration
         self.callbacks = list(self.system.model.callbacks.values())
         self.arguments = [[built.numeric(e) for e in built.eq.resolve(list(c.arguments))] for c in self.callbacks]
@@ -128,6 +133,11 @@ class Acting:
                 stacklevel=5,
             )
 
+    def attach(self, run: Any) -> None:
+        """Lets a run renew the model's memories."""
+        attach_memories(run, self.built)
+        run.noted, self.log = self.inputs.renewed, run.memories
+
     # -- the march ------------------------------------------------------------------------------------------------
 
     def march(self, run: Any, progress: bool) -> tuple[Rows, int]:
@@ -136,6 +146,7 @@ class Acting:
         from ...solvers.stepping import frame as ap
         from ...solvers.stepping.run import Rows
 
+        self.attach(run)
         if run.joints is not None and self.callbacks:
             raise InputError(f"simulate '{self.system.model.name}': callbacks need reduction 'none' or 'bodies'")
         now, end, step = run.clock.t, run.clock.t_end, run.clock.step
@@ -157,6 +168,9 @@ class Acting:
                     reason = 0
         if not rows:
             run.add_state(rows)
+        if run.memories is not None:
+            self.remember(run)
+            collect(run.memories, run.noted)
         if every > 1:
             joined = rows.joined()
             kept = sorted({*range(0, len(joined[0]), every), len(joined[0]) - 1})
@@ -192,6 +206,24 @@ class Acting:
             self.values[names.index(name)] = value
             run.vec.q0[self.places[name]] = run.vec.q1[self.places[name]] = value
 
+    def inputs_at(self, state: State, q: np.ndarray) -> np.ndarray:
+        """All inputs at a state, memories as they stand in the coordinates."""
+        found = self.inputs.at(np.array([state.t]), state.x[None])[0]
+        for name, place in zip(self.inputs.memories, self.inputs.memory_places, strict=True):
+            found[place] = q[self.places[name]]
+        return found
+
+    def changed(self, t: float, memories: np.ndarray) -> None:
+        """Takes note of memories that an event has set."""
+        if self.log is not None:
+            collect(self.log, self.inputs.renewed)
+        self.inputs.set_memories(t, memories, self.values)
+
+    def remember(self, run: Any) -> None:
+        """Takes note of the memories as they are."""
+        for name, place in zip(self.inputs.memories, self.inputs.memory_places, strict=True):
+            self.values[place] = run.vec.q0[self.places[name]]
+
     def tree_state(self, q: np.ndarray, v: np.ndarray, now: float) -> State:
         """The state of the reference system that belongs to coordinates and rates of the engine."""
         return self.tree_state_along(np.array([now]), q[None], v[None])
@@ -210,7 +242,9 @@ class Acting:
         return self.state
 
     def _sample(self, run: Any, name: str, now: float) -> None:
-        self.jump(run, {name: self.inputs.sampled(name, self.tree_state(run.vec.q0, run.vec.v0, now))}, now)
+        self.remember(run)
+        state = self.inputs.remembering(self.tree_state(run.vec.q0, run.vec.v0, now), self.values)
+        self.jump(run, {name: self.inputs.sampled(name, state)}, now)
 
     def agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
         """One step, or what is left of it before an event, with callbacks that see its middle: repeated until their values do not change."""

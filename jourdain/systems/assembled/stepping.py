@@ -30,6 +30,7 @@ class DirectorEngine(Engine):
         start = run.span[0]
         options = {n: x for n, x in run.options.items() if n != "progress"}
         self._march, self._program, self._watch = self._built.system.opened(run.span[1], step, run.settings.method, start=start, **options)
+        self._acting.attach(self._march)
         names = list(run.system.model.inputs)
         self._places = [names.index(n) for n in inputs]
         self.given, self.step, self.t = self._acting.values[self._places], np.array([step]), np.array([start])
@@ -61,6 +62,9 @@ class DirectorEngine(Engine):
                 march.clock.t_end = march.clock.t_grid = target
             reason = self._marched()
         self.t[0] = march.clock.t
+        self._acting.remember(march)
+        if march.memories is not None:
+            march.memories.used = 0
         self.events = list(self._watch.records[noted:]) if self._watch else []
         self._check(reason)
         self._note()
@@ -113,7 +117,7 @@ class DirectorEngine(Engine):
         if self._trail:
             points, self._trail = self._trail, []
             self._acting.tree_state_along(*(np.array(part) for part in zip(*points, strict=True)))
-        return self._acting.state
+        return self.run.inputs.remembering(self._acting.state, self._acting.values)
 
     def read(self) -> np.ndarray:
         """The outputs, by the channels of a solution."""

@@ -26,7 +26,7 @@ class NaturalSystem(DescriptorSystem):
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque on the child of each joint and the second frame of each closure."""
         s, *_ = self._solved(state, inputs)
-        return reactions_of_accelerations(self.reference, s, self.input_values(inputs), self.accelerations(s, inputs))
+        return reactions_of_accelerations(self.reference, s, self.inputs_at(s, inputs), self.accelerations(s, inputs))
 
 
 __all__ = ["NaturalSystem"]

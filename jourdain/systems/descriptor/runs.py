@@ -185,8 +185,9 @@ class DescriptorAlphaRun(DescriptorRun):
         """The integration; rows are (x, ẋ, z, ẍ, λ)."""
         samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
         return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.events(), *more], samples, by, **control
-        )
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
+            memories=self.inputs.renewals(self.native, self.renewed), **control,
+        )  # fmt: skip
 
     def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
         """Accelerations and multipliers under the new inputs."""

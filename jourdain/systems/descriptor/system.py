@@ -98,7 +98,8 @@ class DescriptorSystem(System):
 
     def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, State, np.ndarray, np.ndarray]:
         """The state in both languages, ẍ, and λ for all rows (of least norm where some are redundant)."""
-        state, u = self._state(given), self.input_values(inputs)
+        state = self._state(given)
+        u = self.inputs_at(state, inputs)
         key = (state, u.tobytes(), self.parameter_vector)
         if self._last is not None and self._last[0][0] is state and self._last[0][1] == key[1] and self._last[0][2] is key[2]:
             return self._last[1]
@@ -128,7 +129,7 @@ class DescriptorSystem(System):
         Coordinates in a plane know nothing of forces across it: there they follow from the accelerations.
         """
         model_state, own, a, lam = self._solved(state, inputs)
-        u = self.input_values(inputs)
+        u = self.inputs_at(model_state, inputs)
         if self.descriptor.normal is not None:
             return reactions_of_accelerations(self.reference, model_state, u, self.accelerations(model_state, inputs))
         f = self.own.function("transmitted")

@@ -300,7 +300,8 @@ class Crossing:
 
     def _across(self, native: FullSystem, watch: Watch, start: State, until: float) -> Passage:
         """A run in all coordinates until the position is clear, or for a while."""
-        samples = self.inputs.samples((start.t, until), native.u, lambda t, x: split_state(self.system, x, t))
+        state_of: Callable[[float, np.ndarray], State] = lambda t, x: split_state(self.system, x, t)
+        samples = self.inputs.samples((start.t, until), native.u, state_of)
         passed = Event(watch.guard(self.scales.clear), 1, True, name=PASSED)
         options = self.options(start.t) | {"rtol": RTOL, "atol": ATOL, "step": None}
         if options["t_eval"] is not None:
@@ -310,7 +311,8 @@ class Crossing:
         derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
         done = integrate(
             native.rhs, (start.t, until), start.x, method, project=watch.projection(native.project), positions=self.system.nq,
-            events=[*native.events(), passed], samples=samples, **derivatives, **options,
+            events=[*self.inputs.setting_memories(native.events(), native.u, state_of), passed], samples=samples,
+            memories=self.inputs.renewals(native), **derivatives, **options,
         )  # fmt: skip
         done = ended(native, done)
         clear = done.status == "event" and done.events[-1].name == PASSED

@@ -113,6 +113,10 @@ class IndependentSystem(NativeSystem):
         args = [0, 0, 0, self.full.address, expansion.ctypes.data, X.ctypes.data, f.address, inner.ctypes.data, 3 if "u" in f.inputs else 2]
         return NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), (k, work, X, expansion, inner, f, self.full, self.u))
 
+    def renewal(self) -> NativeFunction:
+        """The model's memories after a step, from the independent state."""
+        return self.of_full_state(self._function("renewal"))
+
     def events(self) -> list[Event]:
         """The model's events, on the independent state."""
         found = []

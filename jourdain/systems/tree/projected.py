@@ -164,6 +164,10 @@ class NativeSystem:
             with_accelerations.address, np.array(words, dtype=np.uintp), (k, work, rates, outer, inner, self.rhs, self.u, f)
         )
 
+    def renewal(self) -> NativeFunction:
+        """The model's memories after a step that ended at (t, x)."""
+        return self.wrap(self._function("renewal"))
+
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""
         found = []

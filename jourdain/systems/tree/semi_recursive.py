@@ -126,7 +126,7 @@ class SemiRecursiveSystem(TreeSystem):
 
     def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
         s = self._state(given)
-        M, f, J, g, _ = self.function("descriptor")(np.array([s.t]), s.x, self.input_values(inputs))
+        M, f, J, g, _ = self.function("descriptor")(np.array([s.t]), s.x, self.inputs_at(s, inputs))
         redundant = redundant_rows(self.reference, s)
         kept = [i for i in range(len(J)) if i not in redundant]
         a, lam = REDUCTIONS[LOOPS[self.reduction]](M, J[kept], f, g[kept]) if len(J) else (np.linalg.solve(M, f), np.zeros(0))

@@ -273,7 +273,7 @@ class TreeSystem(System):
     def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
         """The state, v̇ and λ."""
         s = self._state(given)
-        a, lam = constrained_accelerations(self, np.array([s.t]), s.x[None], self.input_values(inputs)[None])
+        a, lam = constrained_accelerations(self, np.array([s.t]), s.x[None], self.inputs_at(s, inputs)[None])
         return s, a[0], lam[0]
 
     def accelerations(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> np.ndarray:
@@ -282,7 +282,7 @@ class TreeSystem(System):
             return self._solved(state, inputs)[1]
         s = self._state(state)
         rates = np.zeros(self.nq + self.nv + self.nz)
-        NativeSystem(self, self.input_values(inputs)).rhs(s.t, s.x, rates)
+        NativeSystem(self, self.inputs_at(s, inputs)).rhs(s.t, s.x, rates)
         return rates[self.nq : self.nq + self.nv]
 
     def multipliers(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -291,7 +291,8 @@ class TreeSystem(System):
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque (world axes) on the child of each joint and the second frame of each closure."""
-        return reactions_at(self.reference, *self._solved(state, inputs), self.input_values(inputs))
+        s, a, lam = self._solved(state, inputs)
+        return reactions_at(self.reference, s, a, lam, self.inputs_at(s, inputs))
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,89 @@
+"""Memories: discrete variables among the inputs of a right-hand side that are renewed when a step has been accepted.
+
+They are constant over a step, so a rejected step leaves nothing behind.  The renewal is the last thing of an accepted step, at the place
+where an event has cut it; guards that it carries over zero fire at that instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jourdain.native.call import call
+from jourdain.native.kernel import jit, kernel
+from jourdain.solvers.memory_log import Noted, make_log, renewed, take
+from jourdain.solvers.native_function import NativeFunction
+from jourdain.solvers.ode.frame import NOT_RENEWED, RENEWED, Clock, Count, Frame, Memories, rhs, view, weight
+from jourdain.solvers.ode.progress import CARRY, hook
+
+
+@jit
+def _jumps(frame: Frame, clock: Clock, count: Count, memories: Memories) -> bool:
+    """Say whether the rates have jumped by more than the error that a step may have."""
+    x, f, before, h, worst = frame.x, frame.f, memories.before, abs(clock.h_used), 0.0
+    for i in range(count.n):
+        worst = max(worst, abs(f[i] - before[i]) * h / weight(frame.tol, i, x[i], x[i]))
+    return worst > 1.0
+
+
+@kernel
+def renew(address: int) -> int:
+    """Renew the memories at the present point; RENEWED asks Python for what the method holds of rates that have jumped."""
+    frame, clock, count = view(address)
+    memories, log = frame.memories, frame.memories.log
+    status = hook(frame, clock, count, frame.renewal, frame.renewal_args, clock.t, frame.x, log.new)
+    if status != 0:
+        return status
+    changed = renewed(log, memories.u)
+    if changed == 0:
+        return 0
+    if changed < 0:
+        clock.t_bad = clock.t
+        return NOT_RENEWED
+    asks = False
+    if memories.watchful == 1:  # the method goes on with rates of the past
+        status = rhs(frame, clock, count, clock.t, frame.x, memories.before)
+        if status != 0:
+            return status
+    take(log, memories.u, clock.t)
+    if memories.watchful == 1:
+        status = rhs(frame, clock, count, clock.t, frame.x, frame.f)
+        if status != 0:
+            return status
+        if _jumps(frame, clock, count, memories):
+            count.restart = 1
+            count.begin = 1
+            asks = memories.asks == 1
+    count.fresh = 0
+    if len(frame.watch) > 0 and frame.progress.fired < 0:
+        frame.progress.task = CARRY
+        status = call(frame.watcher, frame)
+    return RENEWED if status == 0 and asks else status
+
+
+@dataclass
+class Renewals:
+    """The memories of a run: native new values of (t, x), where they stand among the inputs `u`, and when they became what (`noted`).
+
+    `after(t, x)` gives the state of a method that holds accelerations where these jump.
+    """
+
+    function: NativeFunction
+    u: NDArray[np.float64]
+    places: NDArray[np.int64]
+    names: list[str]
+    noted: Noted
+    after: Callable[[float, NDArray[np.float64]], Any] | None = None
+    record: Memories = field(init=False)
+
+    def prepare(self, n: int, multistep: bool) -> Memories:
+        """The record for a method with n states; those that hold rates of the past are told of jumps."""
+        self.record = Memories(
+            u=self.u, log=make_log(self.places), before=np.zeros(n), watchful=multistep or self.after is not None,
+            asks=self.after is not None,
+        )  # fmt: skip
+        return self.record
