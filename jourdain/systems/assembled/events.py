@@ -228,7 +228,7 @@ class EventRun:
         acting = self.system.variant(frozenset(moment.inactive), moment.numbers) if other else self.acting
         if inserted or moved:
             old_rows = set(self.acting.equations.row_names)
-            moment.q, moment.v = acting.equations.after_impact(run.vec.v0, moment.q, moment.v, moment.t, old_rows, self.system.name)
+            moment.q, moment.v = acting.start.after_impact(run.vec.v0, moment.q, moment.v, moment.t, old_rows, self.system.name)
         moment.q, moment.v = balanced(acting.equations, moment.q, moment.v, moment.t, self.system.name, self._history())
         run.vec.q0 = run.vec.q1 = moment.q
         run.vec.v0 = moment.v

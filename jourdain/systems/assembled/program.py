@@ -53,7 +53,7 @@ class Kernels:
 
 
 _KERNELS: dict[Any, Kernels] = {}
-_compiling = threading.RLock()
+compiling = threading.RLock()
 
 
 def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple[Function, ...]]:
@@ -62,7 +62,7 @@ def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple
 
     @wraps(f)
     def found(*arguments: Any) -> tuple[Function, ...]:
-        with _compiling:
+        with compiling:
             return kept(*arguments)
 
     return found
@@ -71,7 +71,7 @@ def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple
 def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False) -> Kernels:
     """The compiled kernels of a type, made once in a process (and found on disk by the next)."""
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
-    with _compiling:
+    with compiling:
         found = _KERNELS.get(key)
         if found is None:
             step = ElementStep(element, evaluation, reduced, projected)
@@ -253,6 +253,7 @@ class Program:
         acting = [i.name for i in self.instances if any(h.number == number for h in i.blocks.values())]
         return f"coordinate '{name}' (elements {', '.join(repr(n) for n in acting)})"
 
+    @cached_property
     def plan(self) -> ap.Plan:
         """Tables for native loops."""
         size = self.group_table.array

@@ -15,13 +15,13 @@ import numpy as np
 from ...elements.element import Element
 from ...elements.schemes import Scheme, scheme
 from ...errors import InputError, ModelError, SolverError
-from ...results.channel import Channel
 from ...results.solution import Solution
 from ..run import SimulationError
-from .audit import audit, come_apart, failed
+from .audit import BROKEN, LIMIT, audit, come_apart, failed
 from .channels import channels_of
 from .instant import Equations
 from .program import Handle, Instance, Program
+from .start import Start
 
 if TYPE_CHECKING:
     from ...solvers.stepping.run import Run
@@ -68,6 +68,7 @@ class AssembledSystem:
         self.constants: list[dict[str, np.ndarray]] = []
         self._programs: dict[Any, Program] = {}
         self._equations: Equations | None = None
+        self._start: Start | None = None
         #: Rows (instance, name) left out because they follow from others at the initial state; None while that is not known.
         self.dropped: frozenset[tuple[str, str]] | None = None
         self._inactive: set[str] = set()
@@ -158,7 +159,7 @@ class AssembledSystem:
 
     def _changed(self) -> None:
         self._programs.clear()
-        self._equations = None
+        self._equations = self._start = None
         self.dropped = None
         self._variants.clear()
 
@@ -242,9 +243,16 @@ class AssembledSystem:
             self._equations = Equations(self.handles, self.instances)
         return self._equations
 
+    @property
+    def start(self) -> Start:
+        """Where runs start: what constraints ask of positions and rates."""
+        if self._start is None:
+            self._start = Start(self.equations, self.tree_pairs)
+        return self._start
+
     def consistent(self, t: float = 0.0) -> None:
         """Moves the initial state onto the constraints (it must be near them) and completes rates of massless coordinates."""
-        self.set_state(*self.acting.equations.consistent(self.q0, self.v0, t, self.name))
+        self.set_state(*self.acting.start.consistent(self.q0, self.v0, t, self.name))
 
     def program(self, method: Scheme | str = "energy-momentum", reduction: str = "none", servo: str = "direct") -> Program:
         """Tables and code for a scheme, a reduction and a treatment of servo constraints."""
@@ -359,15 +367,16 @@ class AssembledSystem:
             about["events"], statistics["events"] = events.records, len(events.records)
         # channels are made when they are asked for; the system may have grown by then
         handles, instances = tuple(self.handles), tuple(self.instances)
-        audited = audit([i for i in instances if i.name not in left_out], q)
-        vanishing = {n: Channel(a, "", "must vanish") for n, a in audited.items()}
-        solution = Solution(t, lambda: channels_of(handles, instances, names, q, v, lam, book) | vanishing, about, statistics, self)
+        vanishing = lambda: audit([i for i in instances if i.name not in left_out], q)
+        solution = Solution(t, lambda: channels_of(handles, instances, names, q, v, lam, book) | vanishing(), about, statistics, self)
         if about["status"] == "failed" and not wrong:
             from .report import failure
 
             wrong = failure(self.name, run, program)
-        elif not wrong and (violated := failed(audited, t) or come_apart(acting.equations, book[:, am.VIOLATION], t, q, v)):
-            wrong = f"simulate '{self.name}': {violated}"
+        elif not wrong and book[:, am.ASTRAY].max() > LIMIT:
+            wrong = failed(self.name, vanishing(), book[:, am.ASTRAY], t)
+        elif not wrong and book[:, am.VIOLATION].max() > BROKEN:
+            wrong = come_apart(self.name, acting.equations, book[:, am.VIOLATION], t, q, v)
         if wrong:
             raise SimulationError(wrong, solution)
         return solution
@@ -389,12 +398,12 @@ class AssembledSystem:
             raise InputError(
                 f"system '{self.name}': every = {every}, tolerance = {tolerance:g} and max_iterations = {iterations} must be positive, every a whole number"
             )
-        q, v = self.equations.consistent(self.q0, self.v0, start, self.name)
+        q, v = self.start.consistent(self.q0, self.v0, start, self.name)
         first = self._servo_start(servo, chosen, q, v, start)
         if first is not None:
             q, v = first.q, first.v
         z, program = self.prepared(chosen, reduction, servo, q, v, start)
-        run = Run(program.plan(), (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
+        run = Run(program.plan, (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
         run.set_time(start, end, step, every)
         if first is not None:
             run.vec.v0, run.vec.a0, run.vec.d0 = first.rates(chosen, step)
@@ -407,13 +416,13 @@ class AssembledSystem:
     def prepared(self, chosen: Scheme, reduction: str, servo: str, q: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, Program]:
         """Internal variables at a state and the program of a scheme; rows that depend on others at the first state are left out."""
         if self.dropped is None:
-            self.dropped = self.equations.redundant(q, v, t, self._tree_pairs)
+            self.dropped = self.start.redundant(q, v, t)
         program = self.program(chosen, reduction, servo)
         return program.initial_history(q), program
 
     def give(self, run: Run, program: Program, reduction: str, z: np.ndarray) -> None:
         """Lets a run go on with a program of this system."""
-        run.adopt(program.plan(), (program.starts, program.indices), program.columns, z)
+        run.adopt(program.plan, (program.starts, program.indices), program.columns, z)
         self._factorise(run, program, reduction)
 
     def _factorise(self, run: Run, program: Program, reduction: str, loaded: bool = False) -> None:
@@ -461,7 +470,7 @@ class AssembledSystem:
 
         return servo_start(self.acting, t)
 
-    def _tree_pairs(self) -> set[str]:
+    def tree_pairs(self) -> set[str]:
         """Names of the pairs of the spanning tree."""
         from .joints import spanning_tree
 
