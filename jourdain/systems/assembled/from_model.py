@@ -70,23 +70,23 @@ class DirectorAssembly:
         self._outputs = dict(outputs or {})
         self._prepare_inputs(inputs or {}, [*held, *self._outputs], frozen)
         self._forces: dict[str, dict[Expr, Expr]] = {name: {} for name in self._outputs}
-        start = own.state_of(state)
+        self._joint_places = self._places_of_joints()
+        q, v = self._start(state)
         self._still = frozen
-        if frozen:
-            start = start.with_values(v=np.zeros_like(start.v))
+        v = np.zeros_like(v) if frozen else v
         self.system = AssembledSystem(self.model.name)
         self.handles: dict[str, Handle] = {}
         self._layout: list[tuple[str, tuple[Expr, ...], tuple[Expr, ...]]] = []
         at = 0
         for name in self.eq.bodies:
-            self._block(name, 12, at, start.q, start.v)
+            self._block(name, 12, at, q, v)
             at += 12
         self._coordinates: dict[int, str] = {}
         #: Values and rates of coordinates beside those of bodies, in the symbols of the tree.
         self.tied: dict[str, tuple[Sequence[Expr], Sequence[Expr]]] = {}
         for c in self.eq.mixed.coordinates:
             self._coordinates[id(c)] = c.names[0]
-            self._block(c.names[0], len(c.q), at, start.q, start.v, c.unit)
+            self._block(c.names[0], len(c.q), at, q, v, c.unit)
             self.tied[c.names[0]] = (c.q, quaternion_rates(c) if c.is_quaternion else c.v)
             at += len(c.q)
         #: Coordinates whose motion is prescribed, and those made for elements of joints.
@@ -97,7 +97,7 @@ class DirectorAssembly:
             self._own_coordinate(name, state)
         for name in held:
             self._held_input(name)
-        states = self._states(start)
+        states = self._states(state)
         self.layout = of_model.Layout(tuple(self._layout), self.model.time, states)
         self._bodies()
         for joint in self.model.joints.values():
@@ -114,17 +114,16 @@ class DirectorAssembly:
         """Gives the assembled system another state to start from; elements and code stay."""
         self.t0 = state.t
         self._read_signals()
-        start = self.own.state_of(state)
         q, v = np.zeros(self.system.q0.size), np.zeros(self.system.q0.size)
-        n = start.q.size
-        q[:n], v[:n] = start.q, start.v
+        x, xd = self._start(state)
+        q[: x.size], v[: x.size] = x, xd
         for c in self._driven:
             at = self.handles[c.names[0]].offset
             q[at], v[at] = (self._number(self.eq.readings[s]) for s in (c.q[0], c.v[0]))
         for name in self.model.inputs:
             if (block := self.handles.get(f"input {name}")) is not None:
                 q[block.offset] = self._known[self.model.inputs[name].symbol]
-        for name, value in zip(self.model.states, start.z, strict=True):
+        for name, value in zip(self.model.states, state.z, strict=True):
             q[self.handles[f"state {name}"].offset] = value
         self.system.set_state(q, v)
         for name, joint in self._owned.items():
@@ -132,11 +131,28 @@ class DirectorAssembly:
         if self._owned:
             self.system.set_state(q, v)
 
+    def _places_of_joints(self) -> tuple[list[int], list[int]] | None:
+        """Where the tree has the joint coordinates that are kept among those of the bodies; None where they follow from others."""
+        c, kept = self.own.reference.configuration, self.eq.mixed.coordinates
+        if any(item.is_quaternion or item.names[0] not in c.position_names for item in kept):
+            return None
+        return [c.position_names.index(item.names[0]) for item in kept], [c.velocity_names.index(item.velocity_names[0]) for item in kept]
+
+    def _start(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and rates of the bodies, and of joints kept among them, at a state of the tree."""
+        if self._joint_places is None:
+            own = self.own.state_of(state)
+            return own.q, own.v
+        p, R, v, w, _, _ = self.own.reference.function("bodies_motion")(np.array([state.t]), state.q, state.v)
+        d, (of_q, of_v) = R.swapaxes(1, 2), self._joint_places
+        q, rates = (np.column_stack(part).ravel() for part in ((p, d.reshape(-1, 9)), (v, np.cross(w[:, None], d).reshape(-1, 9))))
+        return np.append(q, state.q[of_q]), np.append(rates, state.v[of_v])
+
     # -- the user's states ----------------------------------------------------------------------------------------
 
-    def _states(self, start: State) -> frozenset[str]:
+    def _states(self, state: State) -> frozenset[str]:
         """Blocks of first order for the user's states."""
-        for z, value, item in zip(self.eq.z, start.z, self.model.states.values(), strict=True):
+        for z, value, item in zip(self.eq.z, state.z, self.model.states.values(), strict=True):
             block = f"state {item.name}"
             self.handles[block] = self.system.coordinates(block, 1, value, unit=item.unit)
             self._layout.append((block, (z,), ()))

@@ -61,6 +61,8 @@ class Equations:
         self.inside_bodies = np.array([r is not None and row in r.rows for step, members in self.groups for r in (step.element.reduction,)
                                    for _ in members for row in step.row_names], bool)  # fmt: skip
 
+        self.has_servo = any(step.servo for step, _ in self.groups)
+
     def at(self, q: np.ndarray, v: np.ndarray, t: float, history: Mapping[str, np.ndarray] | None = None) -> Instant:
         """The equations at a state; ``history`` gives internal variables by instance (default: as at the start of a run)."""
         nothing: list[Any] = [[np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]]

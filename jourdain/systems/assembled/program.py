@@ -294,6 +294,8 @@ class Program:
 
     def initial_history(self, q: np.ndarray) -> np.ndarray:
         """Internal variables of all instances at the start, in the order of the groups."""
+        if not self.group_table.array["k"].any():
+            return np.zeros(0)
         return _joined([initial_history(self.instances[i], q) for group in self.groups for i in group.members], float)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,13 @@ def test_the_order_in_which_controllers_are_given_does_not_matter():
     assert (
         ends[0] == ends[1] == pytest.approx(system.simulate({}, 0.5, inputs={"first": 0.2, "second": -0.1})["hinge.angle"][-1], abs=1e-11)
     )
+
+
+def test_a_solution_travels_with_its_restart() -> None:
+    """Pickled and read again it has its channels, the engine's own, and goes on as if it had never stopped."""
+    s = pendulum().compile(formulation="directors")
+    sol = s.simulate({"hinge.angle": 0.5}, 0.2, step=0.01)
+    again = pickle.loads(pickle.dumps(sol))
+    assert np.array_equal(again["hinge.angle"], sol["hinge.angle"])
+    assert np.array_equal(again.assembled["energy.total"], sol.assembled["energy.total"])
+    assert np.array_equal(s.simulate(again, 0.1, step=0.01)["hinge.angle"], s.simulate(sol, 0.1, step=0.01)["hinge.angle"])
