@@ -17,15 +17,15 @@ from ...errors import InputError, ModelError
 from ...results.solution import Solution
 from ..run import SimulationError
 from .instant import Equations
-from .march import Held, March, new_run
 from .program import Handle, Instance, Program
-from .start import Start
 
 if TYPE_CHECKING:
     from ...solvers.stepping.run import Run
     from .convergence import Convergence
     from .events import AssembledEvent, Guard, Moment
+    from .march import Held
     from .servo import ServoReport, ServoStart
+    from .start import Start
     from .statics import AssembledModes, Equilibrium
 
 REDUCTIONS = ("none", "projection", "bodies", "joints")
@@ -237,6 +237,8 @@ class AssembledSystem:
     def start(self) -> Start:
         """Where runs start: what constraints ask of positions and rates."""
         if self._start is None:
+            from .start import Start
+
             self._start = Start(self.equations, self.tree_pairs)
         return self._start
 
@@ -281,6 +283,8 @@ class AssembledSystem:
         "generalized-alpha", "newmark" and "backward-euler"; see :meth:`servo_report`.  ``held`` changes fixed coordinates on the way (inputs); ``memory`` is the ``restart`` of an earlier run's
         solution, to go on from as if it had never stopped.
         """
+        from .march import March
+
         found = March(
             self, end, step, method, reduction, start=start, tolerance=tolerance, adaptive=adaptive, rtol=rtol, atol=atol, every=every,
             max_iterations=max_iterations, linear_solver=linear_solver, servo=servo, memory=memory, **coefficients,
@@ -294,6 +298,8 @@ class AssembledSystem:
         servo: str = "direct",
     ) -> tuple[Run, Program]:  # fmt: skip
         """A run at its initial state, ready to march, and its program."""
+        from .march import new_run
+
         return new_run(self, chosen, reduction, start, end, step, every, tolerance, iterations, servo)
 
     def servo_report(self, t: float = 0.0) -> ServoReport:
