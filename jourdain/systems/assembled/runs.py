@@ -85,6 +85,8 @@ class DirectorRun(Run):
         memory = restart.memory.get("march") if restart is not None and resumed else None
         step = STEP if settings.step is None else settings.step
         march = March(built.system, self.span[1], step, settings.method, start=self.span[0], memory=memory, **self.options)
+        if memory is None:
+            acting.begin(march.run, self.span[0])
         found = march.go(settings.progress, acting if inputs.set_on_the_way else None)
         self.system.keep(built, inputs, self.elements)
         return self.outcome(found, acting.values)
@@ -107,7 +109,8 @@ class DirectorRun(Run):
 class Acting:
     """The inputs of a run: numbers, signals of time, and those set on the way by sampled controllers and callbacks.
 
-    A controller's value is held from sample to sample.  A callback's is that of the middle of each step, found together with the step.
+    A controller's value is held from sample to sample.  A callback's is that of the place in each step where the scheme evaluates forces (its
+    middle, or its end), found together with the step.
     """
 
     def __init__(self, run: DirectorRun, built: DirectorAssembly) -> None:
@@ -115,7 +118,7 @@ class Acting:
         #: Inputs as they are.
         self.values = self.inputs.initial.copy()
         self.places = {n: h.offset for n in self.system.model.inputs for h in built.system.handles if h.name == f"input {n}"}
-        self.accelerated = scheme(run.settings.method).has_acceleration
+        self.scheme = scheme(run.settings.method, **{n: x for n, x in run.options.items() if n in ("rho", "alpha", "beta", "gamma")})
         self.callbacks = list(self.system.model.callbacks.values())
         self.arguments = [[built.numeric(e) for e in built.eq.resolve(list(c.arguments))] for c in self.callbacks]
         if self.callbacks:
@@ -161,10 +164,15 @@ class Acting:
         run.count.grid = 0
         return run.march()  # type: ignore[no-any-return]
 
+    def begin(self, run: Any, now: float) -> None:
+        """Callbacks at the start of a run that goes on from no other."""
+        if self.callbacks:
+            self.jump(run, self._called(run.vec.q0, run.vec.v0, now, run.vec.q0), now)
+
     def jump(self, run: Any, values: Mapping[str, float], now: float) -> None:
         """New inputs from an instant on, with the accelerations that belong to them."""
         self._set(run, values)
-        if self.accelerated:
+        if self.scheme.has_acceleration:
             run.vec.a0 = run.vec.d0 = self.built.system.equations.accelerations(run.vec.q0, run.vec.v0, now)[0]
 
     def _set(self, run: Any, values: Mapping[str, float]) -> None:
@@ -194,12 +202,14 @@ class Acting:
         self.jump(run, {name: self.inputs.sampled(name, self.tree_state(run.vec.q0, run.vec.v0, now))}, now)
 
     def agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
-        """One step, or what is left of it before an event, with callbacks that see its middle: repeated until their values do not change."""
+        """One step, or what is left of it before an event, with callbacks that see where forces are evaluated: repeated until their values do
+        not change."""
         from ...solvers.stepping import frame as ap
 
         saved = run.save()
-        before = run.vec.q0.copy()
-        values = self._called(before, run.vec.v0, now, before)
+        before, rates = run.vec.q0.copy(), run.vec.v0.copy()
+        values = self._called(before, rates, now, before)
+        at_end, theta = self.scheme.evaluation == "end", self.scheme.theta
         act, run.events = run.events, None  # an event acts when the step that leads to it is found
         for k in range(AGREEMENTS):
             if k:
@@ -209,7 +219,8 @@ class Acting:
             after, h = run.vec.q0, run.clock.t - now
             if reason not in (ap.FINISHED, ap.EVENT) or h <= 0.0:
                 break
-            found = self._called(0.5 * (before + after), (after - before) / h, now + 0.5 * h, after)
+            moving = rates + theta * (run.vec.v0 - rates) if at_end else (after - before) / h
+            found = self._called(before + theta * (after - before), moving, now + theta * h, after)
             change = max(abs(found[n] - values[n]) / (1.0 + abs(found[n])) for n in found)
             values = found
             if change < 1e-12:

@@ -31,6 +31,7 @@ class DirectorEngine(Engine):
         start = run.span[0]
         march = March(self._built.system, run.span[1], step, run.settings.method, start=start, **run.options)
         self._march, self._program, self._watch = march.run, march.program, march.events
+        self._acting.begin(march.run, start)
         names = list(run.system.model.inputs)
         self._places = [names.index(n) for n in inputs]
         self.given, self.step, self.t = self._acting.values[self._places], np.array([step]), np.array([start])

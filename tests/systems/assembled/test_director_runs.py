@@ -223,6 +223,27 @@ def test_the_order_in_which_controllers_are_given_does_not_matter():
     )
 
 
+METHODS: dict[str, dict[str, float]] = {
+    "energy-momentum": {}, "midpoint": {}, "variational": {}, "trapezoidal": {}, "newmark": {}, "hht": {"alpha": -0.2},
+    "generalized-alpha": {"rho": 0.6}, "backward-euler": {},
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:model 'pendulum'. 'law' run in Python")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_callback_is_the_same_law_written_in_symbols(method: str) -> None:
+    """It is called where the scheme evaluates forces, so that a step of any scheme is that with the law itself, and keeps its order."""
+    law = lambda x, v, t: -0.5 * jd.tanh(3 * x) - 0.1 * v + 0.1 * t
+    m = pendulum()
+    m.force(m.joints["hinge"], law)
+    options = {"step": 0.02, "method": method, **METHODS[method]}
+    start = {"hinge.angle": 1.0, "hinge.angle_rate": -0.4}
+    expected = m.compile(formulation="directors").simulate(start, 0.4, **options)
+    found = pendulum(called=True).compile(formulation="directors").simulate(start, 0.4, **options)
+    assert found["hinge.angle"] == pytest.approx(expected["hinge.angle"], abs=1e-10)
+    assert found["hinge.angle_rate"] == pytest.approx(expected["hinge.angle_rate"], abs=1e-8)
+
+
 def test_a_solution_travels_with_its_restart() -> None:
     """Pickled and read again it has its channels, the engine's own, and goes on as if it had never stopped."""
     s = pendulum().compile(formulation="directors")
