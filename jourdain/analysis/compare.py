@@ -183,7 +183,7 @@ def _entry(
     try:
         f = formulate(system, word, **options)
         entry.coordinates, entry.constraints = len(f.unknowns), len(f.constraints)
-        entry.redundant = [n for n in f.redundant(start) if n in f.constraints]
+        entry.redundant = f.dependent(start)
         entry.operations = f.operations.flops
         a = f.accelerations(start)
         entry.accelerations = _difference(a, expected[0])

@@ -12,9 +12,9 @@ from ..errors import InputError
 from ..results.solution import Solution
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
-from ..systems.assembled.instant import InconsistentState
 from ..systems.assembled.runs import translated
 from ..systems.assembled.servo import at_instants, servo_report
+from ..systems.assembled.start import InconsistentState
 from ..systems.constraints import check_closed
 from ..systems.inputs import Inputs
 from .simulate import span_of

@@ -14,6 +14,7 @@ gradients are evaluated:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 from ..errors import InputError
@@ -37,12 +38,12 @@ class Scheme:
     alpha_m: float = 0.0
     alpha_f: float = 0.0
 
-    @property
+    @cached_property
     def has_acceleration(self) -> bool:
         """Whether accelerations are part of the state."""
         return self.beta > 0.0
 
-    @property
+    @cached_property
     def coefficients(self) -> tuple[float, ...]:
         """The numbers the native loop needs: evaluation, θ, β, γ, α_m, α_f."""
         return float(EVALUATIONS.index(self.evaluation)), self.theta, self.beta, self.gamma, self.alpha_m, self.alpha_f
@@ -56,6 +57,7 @@ COEFFICIENTS: dict[str, dict[str, float]] = {
 }
 
 
+@cache
 def scheme(name: str, **coefficients: float) -> Scheme:
     """The scheme of a name: γ, β of "newmark", α of "hht" (−0.3 … 0), ρ∞ of "generalized-alpha" (0 … 1).
 

@@ -63,7 +63,7 @@ def _terms(element: Element, potential: Any) -> list[Term]:
 
 
 class ElementStep:
-    """Residual, tangent, projection, acceleration and audit of an element type under one evaluation of forces.
+    """Residual, tangent, projection and audit of an element type under one evaluation of forces.
 
     ``reduced`` gives the null space of a block (by the name of the block) that is to be eliminated.  When it is only ``projected`` (Uhlar,
     eq. 3.26) the coordinates stay unknowns, and the constraints that the null space would meet by itself follow the projected balances.
@@ -82,7 +82,7 @@ class ElementStep:
         self.internal: Internal | None = element.internal(s)
         self._external = dict(element.external(s))
         self.potential = _terms(element, element.potential(s))
-        self._mass = {c: as_expr(m) for c, m in element.mass(s).items()}
+        self.masses = {c: as_expr(m) for c, m in element.mass(s).items()}
         self._rates = {c: as_expr(f) for c, f in element.rates(s).items()}
         self.index = {c: i for i, c in enumerate(element.coordinates)}
         self._check_first_order()
@@ -106,7 +106,7 @@ class ElementStep:
         terms = [t for _, row in self.holonomic for t in row] + self.potential
         forced = {b for b, _ in [*self._external, *(self.internal.forces if self.internal else ())]}
         forced |= {b for row in [r for _, r in self.rolling] + [v.row for v in self.servo] for b, _ in row}
-        forced |= {x for b, _, c, _ in self._mass for x in (b, c)}
+        forced |= {x for b, _, c, _ in self.masses for x in (b, c)}
         wrong = "has a rate but is not named in first_order" if {b for b, _ in self._rates} - blocks else ""
         wrong = wrong or ("has mass, forces or rows" if forced & blocks else "")
         if wrong or any(x.id in z for x in free_symbols([term_value(t) for t in terms])):
@@ -133,7 +133,7 @@ class ElementStep:
     @property
     def uses_excess(self) -> bool:
         """Whether the element has mass, first-order rates or conditions on accelerations."""
-        return bool(self._mass) or bool(self._rates) or any(map(self._on_accelerations, self.servo))
+        return bool(self.masses) or bool(self._rates) or any(map(self._on_accelerations, self.servo))
 
     def _on_accelerations(self, servo: Servo) -> bool:
         accelerations = {e.id for e in self._flat(self.s.acceleration)}
@@ -272,7 +272,7 @@ class ElementStep:
         p = self.packing
         rows = self._values_at(p.q1, self.holonomic)
         for row in self.acting_rows[len(self.holonomic) : len(self.holonomic) + len(self.rolling)]:
-            rows.append(_dot(row, [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]))
+            rows.append(dot(row, [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]))
         # conditions on accelerations are scaled to displacements, like the balance
         scale = [p.scalars[2] if self._on_accelerations(v) else ONE for v in self.servo]
         return rows + [mul(f, e) for f, e in zip(scale, self._put([v.constraint for v in self.servo]), strict=True)]
@@ -280,7 +280,7 @@ class ElementStep:
     def mass_times(self, x: Sequence[Expr]) -> list[Expr]:
         """M x."""
         total = [ZERO] * self.element.size
-        for (b, i, c, j), m in self._mass.items():
+        for (b, i, c, j), m in self.masses.items():
             k = self.index[b, i]
             total[k] = add(total[k], mul(m, x[self.index[c, j]]))
         return total
@@ -459,7 +459,7 @@ class ElementStep:
         """Energies, work and momenta at the end of the step (the excess holds v₁), and the new history."""
         p, s, e = self.packing, self.s, self.element
         x, v = self._coordinates, list(p.excess)
-        kinetic = mul(HALF, _dot(v, self.mass_times(v)))
+        kinetic = mul(HALF, dot(v, self.mass_times(v)))
         potential = self._put(at_point([_sum(map(term_value, self.potential))], x, p.q1))[0]
         stored = dissipated = supplied = ZERO
         history: list[Expr] = list(p.history)
@@ -475,7 +475,7 @@ class ElementStep:
         first = len(self.holonomic) + len(self.rolling)
         for servo, row, multiplier in zip(self.servo, self.acting_rows[first:], p.multipliers[first:], strict=True):
             if servo.works:
-                supplied = sub(supplied, mul(multiplier / p.scalars[2], _dot(row, moved)))
+                supplied = sub(supplied, mul(multiplier / p.scalars[2], dot(row, moved)))
         linear, angular = e.momenta(s) or (NULL, NULL)
         values = dict(zip(x, p.q1, strict=True)) | dict(zip(self._flat(s.velocity), v, strict=True))
         momenta = self._put(substitute([*linear, *angular], values))
@@ -485,34 +485,6 @@ class ElementStep:
         outputs = [kinetic, potential, stored, dissipated, supplied, *momenta, astray]
         return self._function("audit", ("audit", outputs), ("history", history)) if history else self._function("audit", ("audit", outputs))
 
-    @cached_property
-    def acceleration(self) -> tuple[list[Expr], dict[tuple[int, int], Expr]]:
-        """M a = f − Gᵀλ, G a = −Ġv at (q₁, v in the excess): residual at a = 0, and entries of the matrix by local unknowns.
-
-        Of first-order coordinates ``a`` is the rate ż.  Only for elements without eliminated blocks.
-        """
-        p, s, n = self.packing, self.s, self.element.size
-        if self.evaluation != "end" or self.reduced:
-            raise ModelError(f"{self._what('acceleration')}: derive it with evaluation 'end' and no reduction")
-        force = [add(a, b) for a, b in zip(self.slopes(self.potential, "potential", "end"), self.other_forces, strict=True)]
-        along = dict(zip(p.q1, p.excess, strict=True))
-        rows: list[tuple[list[Expr], Expr]] = []
-        values = self._values_at(p.q1, self.holonomic)
-        for (row, _), value in zip(self.rate_rows[: len(values)], values, strict=True):
-            rows.append((row, jvp(jvp([value], along), along)[0]))
-        for row, _ in self.rate_rows[len(values) : len(values) + len(self.rolling)]:
-            rows.append((row, _dot(jvp(row, along), list(p.excess))))
-        time = {**dict(zip(self._flat(s.at1), p.excess, strict=True)), s.t1: ONE}
-        for servo, (row, _) in zip(self.servo, self.rate_rows[len(values) + len(self.rolling) :], strict=True):
-            rows.append((row, self._put(jvp(jvp([servo.constraint], time), time))[0]))
-        entries: dict[tuple[int, int], Expr] = {(self.index[b, i], self.index[c, j]): m for (b, i, c, j), m in self._mass.items()}
-        for i, f in self.first_order_rates.items():
-            entries[i, i], force[i] = ONE, mul(as_expr(-1.0), f)
-        for k, ((row, _), acting) in enumerate(zip(rows, self.acting_rows, strict=True)):
-            entries |= {(i, n + k): e for i, e in enumerate(acting) if e is not ZERO}
-            entries |= {(n + k, i): e for i, e in enumerate(row) if e is not ZERO}
-        return force + [rest for _, rest in rows], dict(sorted(entries.items()))
-
 
 def _sum(parts: object) -> Expr:
     total = ZERO
@@ -521,5 +493,5 @@ def _sum(parts: object) -> Expr:
     return total
 
 
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+def dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     return _sum(mul(x, y) for x, y in zip(a, b, strict=True))

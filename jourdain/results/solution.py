@@ -103,15 +103,15 @@ class Solution:
 
     #: What the method remembers at the end, to go on from there: ``system.simulate(solution, …)``.
     restart: Any = None
-    #: The run in the words of the engine that computed it, where these are others than the model's.
-    raw: Solution | None = None
+    #: The run in the words of the engine that computed it, where these are others than the model's, or a function that gives it.
+    raw: Solution | Callable[[], Solution] | None = None
 
     @property
     def assembled(self) -> Solution:
         """The run of the assembled system behind a solution in directors."""
         if self.raw is None:
             raise InputError("this solution was not computed by an assembled system")
-        return self.raw
+        return self.raw() if callable(self.raw) else self.raw
 
     def __init__(
         self,
@@ -496,7 +496,8 @@ class Solution:
     def __getstate__(self) -> dict[str, Any]:
         # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
         parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives")}
-        return self.__dict__ | parts | {"dense": None, "frame_provider": None, "system": None}
+        raw = None if self.raw is None else self.assembled
+        return self.__dict__ | parts | {"dense": None, "frame_provider": None, "system": None, "raw": raw}
 
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

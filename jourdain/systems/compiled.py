@@ -202,9 +202,16 @@ class Compiled(ABC):
     def dof(self, state: Any = None) -> int:
         """Degrees of freedom by the rank of the constraints at a state (a closed one by default)."""
 
-    @abstractmethod
     def redundant(self, state: Any = None) -> list[str]:
-        """Names of constraints that follow from the others at a state."""
+        """Names of the model's constraints that follow from the others around a state, those that hold by themselves (and are no rows)
+        included: the same in every formulation."""
+        from .tree.redundancy import redundant_names
+
+        return redundant_names(self.reference, self._state(state))
+
+    def dependent(self, state: Any = None) -> list[str]:
+        """Those of its own ``constraints`` that follow from the others at a state."""
+        return [name for name in self.redundant(state) if name in self.constraints]
 
     def indeterminate(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> list[str]:
         """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.systems.reactions.indeterminate`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..model.values import number
 from ..solvers.ode.events import Event, Samples
 from ..symbolic.expr import Expr, as_expr

@@ -97,6 +97,9 @@ class Restart:
         """The state (q, v, z) of the model."""
         return self.final() if callable(self.final) else self.final
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"final": self.x}  # a function of the run stays behind
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -117,8 +120,8 @@ class Outcome:
     about: Mapping[str, Any] = field(default_factory=dict)
     #: Channels of a run whose states turn out to have no joint coordinates.
     instead: Callable[[], Mapping[str, Channel]] | None = None
-    #: The run in the words of the engine, where these are others.
-    raw: Solution | None = None
+    #: The run in the words of the engine, where these are others, when it is asked for.
+    raw: Callable[[], Solution] | None = None
     #: What a user's function raised, if that is why the run ended.
     cause: BaseException | None = None
 

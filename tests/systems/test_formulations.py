@@ -231,11 +231,23 @@ def test_free_body_without_constraints() -> None:
 def test_redundant_constraints_are_named() -> None:
     system, state = zoo("four-bar")
     spatial, planar = formulate(system, "cartesian", rotation="euler-parameters"), formulate(system, "cartesian")
-    assert (len(planar.unknowns), len(planar.constraints), planar.redundant(state)) == (9, 8, [])
-    dropped = spatial.redundant(state)
+    assert (len(planar.unknowns), len(planar.constraints), planar.dependent(state)) == (9, 8, [])
+    dropped = spatial.dependent(state)
     assert len(dropped) == 1 and dropped[0] in spatial.constraints
     assert spatial.dof(state) == 1
     assert planar.indeterminate(state) == spatial.indeterminate(state) == []  # nothing acts across the plane
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_redundant_constraints_of_the_model_are_the_same_in_every_formulation(formulation: str) -> None:
+    """A door on two hinges: five equations of the second follow from those of the first, whatever the rows of a formulation are."""
+    m = jd.Model("door")
+    leaf = m.body("leaf", mass=20.0, com=(0.4, 0, 0), inertia=(1.5, 2.0, 1.0))
+    m.revolute("lower", m.ground.at(0, 0, -0.8), leaf.at(0, 0, -0.8), axis="z")
+    m.revolute("upper", m.ground.at(0, 0, 0.8), leaf.at(0, 0, 0.8), axis="z")
+    s = m.compile(formulation=formulation)
+    assert s.redundant() == [f"upper[{k}]" for k in range(1, 6)]
+    assert set(s.dependent()) <= set(s.constraints)
 
 
 def test_parameters_of_the_reference_are_taken_over() -> None:

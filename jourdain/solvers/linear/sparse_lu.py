@@ -24,7 +24,7 @@ SMALLEST = 1e-13
 #: Multipliers above this size call for a new analysis.
 GROWTH = 1e8
 
-OK, SINGULAR, DEGRADED = 0, 1, 2
+OK, SINGULAR, DEGRADED, FULL = range(4)
 
 
 class Factors(Record):
@@ -141,21 +141,46 @@ def _pivot_row(out, top, inverse, x, diagonal, place, floor):  # type: ignore[no
     return best
 
 
-@jit
-def _eliminate(start, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up, ui, whole, x, optional, floor):  # type: ignore[no-untyped-def]
-    """Left-looking elimination with pivot search from column ``start`` on; the column where it ended for want of room or a pivot.
+class Search(Record):
+    """A pivot search: the matrix by columns, their order, pivots of rows and rows of pivots, and L and U as far as they are found."""
 
-    L is given by rows of A, U by numbers of pivots; ``place`` is the turn of every column, ``inverse`` maps rows to pivots, ``whole`` (4n) and ``x`` (n) are work space.
-    Columns that are ``optional`` (1) and have no pivot above ``floor`` are left out with their rows, and marked (2).
+    ap: Integers
+    ai: Integers
+    ax: Floats
+    columns: Integers
+    place: Integers  # the turn of every column
+    inverse: Integers  # from rows to pivots
+    rows: Integers
+    lp: Integers
+    li: Integers  # by rows of A
+    lx: Floats
+    up: Integers
+    ui: Integers  # by numbers of pivots
+    optional: Integers  # 1: may be left out; 2: was
+    floor: float
+    next: int  # the column to go on from
+    whole: Integers
+    x: Floats
+
+
+@kernel
+def eliminate(address: int) -> int:
+    """Left-looking elimination with pivot search from column ``next`` on: OK, FULL (L or U needs more room) or SINGULAR (no pivot).
+
+    Columns that are optional and have no pivot above ``floor`` are left out with their rows, and marked.
     """
+    f = Search.at(address)
+    ap, ai, ax, columns, place, inverse, rows = f.ap, f.ai, f.ax, f.columns, f.place, f.inverse, f.rows
+    lp, li, lx, up, ui, whole, x, optional, floor = f.lp, f.li, f.lx, f.up, f.ui, f.whole, f.x, f.optional, f.floor
     n = ap.size - 1
     mark, stack, heads, out = whole[:n], whole[n : 2 * n], whole[2 * n : 3 * n], whole[3 * n :]
     for i in range(n):
         mark[i], x[i] = -1, 0.0
-    for k in range(start, n):
+    for k in range(f.next, n):
+        f.next = k
         top = _reach(k, ap, ai, columns, inverse, lp, li, mark, stack, heads, out)
         if lp[k] + n - top > li.size or up[k] + n - top > ui.size:
-            return k, False
+            return FULL
         column, nl, nu = columns[k], lp[k], up[k]
         for p in range(top, n):
             x[out[p]] = 0.0
@@ -173,7 +198,7 @@ def _eliminate(start, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up,
         chosen = _pivot_row(out, top, inverse, x, column, place, floor)
         if chosen < 0:
             if optional[column] == 0 or inverse[column] >= 0:
-                return k, True
+                return SINGULAR
             optional[column], inverse[column], rows[k] = 2, k, column
         else:
             inverse[chosen], rows[k] = k, chosen
@@ -185,7 +210,7 @@ def _eliminate(start, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up,
         for p in range(top, n):
             x[out[p]] = 0.0  # a later column that does not reach this row must find 0 there
         lp[k + 1], up[k + 1] = nl, nu
-    return n, False
+    return OK
 
 
 class SingularMatrix(SolverError):
@@ -268,18 +293,18 @@ def _searched(
 ) -> tuple[np.ndarray, ...]:
     """Pivots of rows, rows of pivots, and the patterns of L (by rows of A) and U."""
     n = ap.size - 1
-    inverse, rows = np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    lp, up = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    inverse, rows, lp, up = np.full(n, -1, np.int64), np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     li, ui = np.zeros(4 * ai.size + n, np.int64), np.zeros(4 * ai.size + n, np.int64)
     lx, place = np.zeros(li.size), np.empty(n, np.int64)
     place[columns] = np.arange(n)
-    whole, x, k = np.zeros(4 * n, np.int64), np.zeros(n), 0
-    while k < n:
-        k, singular = _eliminate(k, ap, ai, ax, columns, place, inverse, rows, lp, li, lx, up, ui, whole, x, optional, floor)
-        if singular:
-            raise SingularMatrix(int(columns[k]))
-        if k < n:
-            li, lx, ui = (np.concatenate([a, np.zeros(a.size + n, a.dtype)]) for a in (li, lx, ui))
+    search = Search(
+        ap=ap, ai=ai, ax=ax, columns=columns, place=place, inverse=inverse, rows=rows, lp=lp, li=li, lx=lx, up=up, ui=ui, optional=optional,
+        floor=floor, whole=np.zeros(4 * n, np.int64), x=np.zeros(n),
+    )  # fmt: skip
+    while (told := eliminate.call(search.address)) != OK:
+        if told == SINGULAR:
+            raise SingularMatrix(int(columns[search.next]))
+        li, lx, ui = search.li, search.lx, search.ui = tuple(np.concatenate([a, np.zeros(a.size + n, a.dtype)]) for a in (li, lx, ui))
     return inverse, rows, lp, li[: lp[-1]], up, ui[: up[-1]]
 
 

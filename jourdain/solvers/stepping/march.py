@@ -12,11 +12,10 @@ import numpy as np
 
 from ...native.call import call
 from ...native.kernel import jit, kernel
-from ..linear.sparse_lu import factorise, solve
 from ..ode.frame import EPS
 from . import frame as ap
 from .frame import Clock, Count, Frame
-from .kernels import accept, direction, evaluate, extent, finish, guess, increment, move, prepare, rest
+from .kernels import direction, extent, guess, increment, prepare, rest
 
 #: Newton's method goes on with old factors below this part of the coordinates' size: only the residual is evaluated.
 CLOSE = 1e-4
@@ -282,9 +281,3 @@ def march(address: int) -> int:
             clock.t_grid = clock.t_end
         if done or event == ap.EVENT:
             return ap.FINISHED if event != ap.EVENT else ap.EVENT
-
-
-def give_functions(frame: Frame) -> None:
-    """Gives a frame the native functions of the march."""
-    frame.factorise, frame.solve, frame.evaluate, frame.move = factorise.address, solve.address, evaluate.address, move.address
-    frame.newton, frame.finish, frame.accept = newton.address, finish.address, accept.address

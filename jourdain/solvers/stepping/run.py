@@ -15,8 +15,8 @@ from ..linear.library_lu import LibraryLU
 from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
 from ..memory_log import MemoryLog, Noted, collect
 from . import frame as ap
-from .kernels import assemble, begin
-from .march import give_functions, march
+from .kernels import accept, assemble, begin, evaluate, finish, move
+from .march import march, newton
 
 #: Numbers kept in one block of output.
 BLOCK = 1 << 20
@@ -113,7 +113,8 @@ class Run:
         self._stay, self._next_stay = 0, 1  # steps to be done with the library's factors
         f = self.frame
         f.lam, f.history, f.peak, f.r, f.values, f.delta = self.lam, self.z, self.peak, self.r, self.values, self.delta
-        give_functions(f)
+        f.factorise, f.solve, f.evaluate, f.move = factorise.address, solve.address, evaluate.address, move.address
+        f.newton, f.finish, f.accept = newton.address, finish.address, accept.address
 
     @property
     def address(self) -> int:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 LIMIT, BROKEN = 1e-6, 1e-4
 
 
-def audit(instances: Sequence[Instance], q: np.ndarray) -> dict[str, np.ndarray]:
-    """Audited quantities by name ("instance.quantity") for rows of coordinates, each of one number for a row."""
-    return _evaluated(instances, q, lambda e, s: e.audit(s))
+def audit(instances: Sequence[Instance], q: np.ndarray) -> dict[str, Channel]:
+    """Audited quantities by name ("instance.quantity") for rows of coordinates."""
+    return {n: Channel(x, "", "must vanish") for n, x in _evaluated(instances, q, lambda e, s: e.audit(s)).items()}
 
 
 def measured(instances: Sequence[Instance], q: np.ndarray) -> dict[str, Channel]:
@@ -67,26 +67,24 @@ def _evaluated(instances: Sequence[Instance], q: np.ndarray, quantities: Callabl
     return found
 
 
-def come_apart(equations: Equations, violation: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> str | None:
-    """Which constraint that followed from others at the start does not later, and where it is worst, or None."""
+def come_apart(name: str, equations: Equations, violation: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> str:
+    """Which constraint that followed from others at the start does not later, and where it is worst; nothing for large coordinates' rounding."""
     k = int(np.argmax(violation))
     if violation[k] <= BROKEN * max(1.0, float(np.abs(q[k]).max(initial=0.0))):
-        return None
+        return ""
     value = np.abs(equations.at(q[k], v[k], float(t[k])).value)
     instance, row = equations.row_names[int(np.argmax(value))]
     return (
-        f"'{row}' of element '{instance}' is violated by {value.max():.3g} at t = {t[k]:.6g} s: it was left out, because it follows from "
-        "other constraints where the run starts, but not everywhere; start from another position"
+        f"simulate '{name}': '{row}' of element '{instance}' is violated by {value.max():.3g} at t = {t[k]:.6g} s: it was left out, because it "
+        "follows from other constraints where the run starts, but not everywhere; start from another position"
     )
 
 
-def failed(audited: dict[str, np.ndarray], t: np.ndarray) -> str | None:
-    """What is wrong, and when it began, or None."""
-    for name, values in audited.items():
-        bad = np.flatnonzero(~(np.abs(values) < LIMIT))
-        if bad.size:
-            return (
-                f"'{name}' is {values[bad[0]]:.3g} at t = {t[bad[0]]:.6g} s: the angle has left the bodies' directions "
-                "(mirror branch, or more than a quarter turn in a step); take a smaller step or the robust form"
-            )
-    return None
+def failed(name: str, audited: dict[str, Channel], astray: np.ndarray, t: np.ndarray) -> str:
+    """What has left the bodies' directions, and when it began; ``astray`` is what the march has summed of it."""
+    k = int(np.flatnonzero(~(astray < LIMIT))[0])
+    quantity, value = max(((n, c.values[k]) for n, c in audited.items()), key=lambda found: abs(found[1]))
+    return (
+        f"simulate '{name}': '{quantity}' is {value:.3g} at t = {t[k]:.6g} s: the angle has left the bodies' directions "
+        "(mirror branch, or more than a quarter turn in a step); take a smaller step or the robust form"
+    )

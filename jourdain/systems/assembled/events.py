@@ -20,6 +20,7 @@ from ...native.function import Function, compile_function
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import LOGICAL, Expr, as_expr
 from ...symbolic.function import Argument, Result, SymbolicFunction
+from .march import give, prepared
 from .massless import balanced
 from .program import Handle, Program
 
@@ -228,7 +229,7 @@ class EventRun:
         acting = self.system.variant(frozenset(moment.inactive), moment.numbers) if other else self.acting
         if inserted or moved:
             old_rows = set(self.acting.equations.row_names)
-            moment.q, moment.v = acting.equations.after_impact(run.vec.v0, moment.q, moment.v, moment.t, old_rows, self.system.name)
+            moment.q, moment.v = acting.start.after_impact(run.vec.v0, moment.q, moment.v, moment.t, old_rows, self.system.name)
         moment.q, moment.v = balanced(acting.equations, moment.q, moment.v, moment.t, self.system.name, self._history())
         run.vec.q0 = run.vec.q1 = moment.q
         run.vec.v0 = moment.v
@@ -246,11 +247,11 @@ class EventRun:
     def _switch(self, acting: AssembledSystem, moment: Moment) -> None:
         """The equations of another set of elements, or of other constants."""
         run, history, forces = self.run, self._history(), dict(zip(self.program.multiplier_names, self.run.lam.last, strict=True))
-        z, program = acting.prepared(self.scheme, self.reduction, self.servo, moment.q, moment.v, moment.t)
+        z, program = prepared(acting, self.scheme, self.reduction, self.servo, moment.q, moment.v, moment.t)
         for name, part in _history_places(program).items():
             if name in history:
                 z[part] = history[name]
-        acting.give(run, program, self.reduction, z)
+        give(acting, run, program, self.reduction, z)
         run.lam.last[:] = [forces.get(n, 0.0) for n in program.multiplier_names]
         self.acting, self.program = acting, program
         inserted = self.inactive - moment.inactive

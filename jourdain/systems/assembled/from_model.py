@@ -13,15 +13,13 @@ from ...elements.augmentation import JointAngle, JointDisplacement, Screw
 from ...elements.carriers import Carrier, Ground
 from ...elements.carriers import Directors as DirectorCarrier
 from ...elements.dissipation import PointDashpot, Viscous, ViscousLaw
-from ...elements.element import Element
 from ...elements.pairs import Cylindrical, Pair, Planar, Prismatic, Revolute, Rigid, Spherical, Universal
 from ...elements.potentials import CoordinatePotential, PointMass, PointPotential
 from ...elements.rigid import DirectorBody
 from ...elements.servo import ModelServo
 from ...errors import InputError, ModelError
 from ...formalisms.coordinates.absolute import JointPart
-from ...formalisms.coordinates.directors import DirectorEquations
-from ...formalisms.equations import FRICTION_SPEED, Row, quaternion_rates
+from ...formalisms.equations import FRICTION_SPEED, Row
 from ...formalisms.loads import act
 from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
 from ...formalisms.tree.links import Wrench
@@ -30,26 +28,22 @@ from ...model.constraints import Closure, Equation
 from ...model.joints import Coordinate, Joint
 from ...model.load_sorts import JointForce, LinkForce, Load
 from ...symbolic.derivatives import jvp
-from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
+from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr, add, as_expr, mul, sub
 from ...symbolic.functions import tanh
-from ...symbolic.graph import evaluate, free_symbols, substitute, topological
+from ...symbolic.graph import evaluate, free_symbols, substitute
 from ...symbolic.vectors import Vector
 from ..descriptor.dynamics import DescriptorDynamics
-from ..inputs import Inputs
 from ..state import State
+from .model_coordinates import JointElements, ModelCoordinates
 from .program import Handle
-from .system import AssembledSystem
 
 PAIRS: dict[str, type[Pair]] = {
     "ball": Spherical, "spherical": Spherical, "revolute": Revolute, "prismatic": Prismatic, "cylindrical": Cylindrical, "planar": Planar,
     "universal": Universal, "fixed": Rigid, "body": Rigid,
 }  # fmt: skip
 
-#: An element with its constants, or several, by the name of a joint.
-JointElements = Mapping[str, tuple[Element, Mapping[str, Any]] | Sequence[tuple[Element, Mapping[str, Any]]]]
 
-
-class DirectorAssembly:
+class DirectorAssembly(ModelCoordinates):
     """Builds the assembled system of a model at a state: ``system`` with one block of twelve coordinates for each body.
 
     ``inputs`` are numbers or expressions of time (a function, a table).  Those named in ``held`` become prescribed coordinates, which may
@@ -62,43 +56,7 @@ class DirectorAssembly:
         self, own: DescriptorDynamics, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
         outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
     ) -> None:  # fmt: skip
-        self.own = own
-        self._elements = dict(elements or {})
-        self.eq: DirectorEquations = own.descriptor.equations  # type: ignore[assignment]
-        self.model = own.model
-        self.t0 = state.t
-        self._outputs = dict(outputs or {})
-        self._prepare_inputs(inputs or {}, [*held, *self._outputs], frozen)
-        self._forces: dict[str, dict[Expr, Expr]] = {name: {} for name in self._outputs}
-        start = own.state_of(state)
-        self._still = frozen
-        if frozen:
-            start = start.with_values(v=np.zeros_like(start.v))
-        self.system = AssembledSystem(self.model.name)
-        self.handles: dict[str, Handle] = {}
-        self._layout: list[tuple[str, tuple[Expr, ...], tuple[Expr, ...]]] = []
-        at = 0
-        for name in self.eq.bodies:
-            self._block(name, 12, at, start.q, start.v)
-            at += 12
-        self._coordinates: dict[int, str] = {}
-        #: Values and rates of coordinates beside those of bodies, in the symbols of the tree.
-        self.tied: dict[str, tuple[Sequence[Expr], Sequence[Expr]]] = {}
-        for c in self.eq.mixed.coordinates:
-            self._coordinates[id(c)] = c.names[0]
-            self._block(c.names[0], len(c.q), at, start.q, start.v, c.unit)
-            self.tied[c.names[0]] = (c.q, quaternion_rates(c) if c.is_quaternion else c.v)
-            at += len(c.q)
-        #: Coordinates whose motion is prescribed, and those made for elements of joints.
-        self._driven: list[Coordinate] = []
-        self._owned: dict[str, Joint] = {}
-        self._drive_coordinates()
-        for name in self._elements:
-            self._own_coordinate(name, state)
-        for name in held:
-            self._held_input(name)
-        states = self._states(start)
-        self.layout = of_model.Layout(tuple(self._layout), self.model.time, states)
+        super().__init__(own, state, inputs, held, frozen, outputs, elements)
         self._bodies()
         for joint in self.model.joints.values():
             self._joint(joint)
@@ -109,162 +67,6 @@ class DirectorAssembly:
         self._joint_elements()
         self._state_rates()
         self._servo()
-
-    def move_to(self, state: State) -> None:
-        """Gives the assembled system another state to start from; elements and code stay."""
-        self.t0 = state.t
-        self._read_signals()
-        start = self.own.state_of(state)
-        q, v = np.zeros(self.system.q0.size), np.zeros(self.system.q0.size)
-        n = start.q.size
-        q[:n], v[:n] = start.q, start.v
-        for c in self._driven:
-            at = self.handles[c.names[0]].offset
-            q[at], v[at] = (self._number(self.eq.readings[s]) for s in (c.q[0], c.v[0]))
-        for name in self.model.inputs:
-            if (block := self.handles.get(f"input {name}")) is not None:
-                q[block.offset] = self._known[self.model.inputs[name].symbol]
-        for name, value in zip(self.model.states, start.z, strict=True):
-            q[self.handles[f"state {name}"].offset] = value
-        self.system.set_state(q, v)
-        for name, joint in self._owned.items():
-            q[self.handles[name].offset] = self._value_of(name, joint, state)
-        if self._owned:
-            self.system.set_state(q, v)
-
-    # -- the user's states ----------------------------------------------------------------------------------------
-
-    def _states(self, start: State) -> frozenset[str]:
-        """Blocks of first order for the user's states."""
-        for z, value, item in zip(self.eq.z, start.z, self.model.states.values(), strict=True):
-            block = f"state {item.name}"
-            self.handles[block] = self.system.coordinates(block, 1, value, unit=item.unit)
-            self._layout.append((block, (z,), ()))
-            self._changing.add(z.id)
-        return frozenset(f"state {name}" for name in self.model.states)
-
-    def _state_rates(self) -> None:
-        for z, name, rate in zip(self.eq.z, self.model.states, self.eq.state_rates, strict=True):
-            self._attach(of_model.ModelState(self.layout, z, self._law(rate)), f"state {name}")
-
-    # -- inputs ---------------------------------------------------------------------------------------------------
-
-    def _prepare_inputs(self, inputs: Mapping[str, Any], held: Sequence[str], frozen: bool) -> None:
-        """What symbols stand for: numbers at the start, and expressions in laws (held inputs stay symbols)."""
-        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
-        constants, signals = sorted_inputs.constants, sorted_inputs.signals
-        values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
-        given = {n: float(inputs[n]) for n in held if n in inputs}
-        numbers = dict(zip(self.eq.u, self.own.input_values(constants | given).tolist(), strict=True))
-        self._known: dict[Expr, float] = values | numbers
-        self._signals = signals
-        self._read_signals()
-        symbols = {self.model.inputs[n].symbol for n in held}
-        self._written: dict[Expr, Any] = {s: x for s, x in self._known.items() if s not in symbols} | signals
-        if frozen:
-            self._written |= {s: as_expr(self._known[s]) for s in signals} | {self.model.time: as_expr(self.t0)}
-        #: Symbols that may change during a run.
-        self._changing = {s.id for s in symbols} | ({s.id for s in (*signals, self.model.time)} if not frozen else set())
-
-    def _read_signals(self) -> None:
-        """The values of inputs that are signals at the start."""
-        now = {**self._known, self.model.time: self.t0}
-        self._known |= {s: float(evaluate([e], now)[0]) for s, e in self._signals.items()}
-
-    def hold(self, values: Mapping[str, float]) -> None:
-        """Other values of held inputs at the start."""
-        self._known |= {self.model.inputs[n].symbol: x for n, x in values.items()}
-
-    def _held_input(self, name: str) -> None:
-        item = self.model.inputs[name]
-        block = f"input {name}"
-        self.handles[block] = self.system.coordinates(block, 1, self._known[item.symbol], fixed=True, unit=item.unit)
-        self._layout.append((block, (item.symbol,), (symbol(f"{block}_rate", "velocity"),)))
-
-    def _constant(self, *expressions: Expr) -> bool:
-        """Whether some expressions are numbers that keep their value during a run."""
-        return all(s in self._known and s.id not in self._changing for s in free_symbols(list(expressions)))
-
-    # -- coordinates ----------------------------------------------------------------------------------------------
-
-    def _block(self, name: str, size: int, at: int, q: np.ndarray, v: np.ndarray, unit: str = "") -> None:
-        self.handles[name] = self.system.coordinates(name, size, q[at : at + size], v[at : at + size], unit=unit)
-        self._layout.append((name, self.eq.q[at : at + size], self.eq.v[at : at + size]))
-
-    def _drive_coordinates(self) -> None:
-        """Driven and locked coordinates of hinges and sliders: coordinates of their own, held by servo constraints."""
-        for joint in self.model.joints.values():
-            c = joint.coordinates[0] if len(joint.coordinates) == 1 else None
-            if c is None or c.motion is None or joint.kind not in ("revolute", "prismatic") or id(c) in self._coordinates:
-                continue
-            value, rate, _ = (self._number(self.eq.readings[s]) for s in (c.q[0], c.v[0], c.a[0]))
-            name = c.names[0]
-            self._coordinates[id(c)] = name
-            self.handles[name] = self.system.coordinates(name, 1, value, 0.0 if self._still else rate, unit=c.unit)
-            self._layout.append((name, c.q, c.v))
-            self.tied[name] = (c.q, c.v)
-            self._driven.append(c)
-
-    def _own_coordinate(self, name: str, state: State) -> None:
-        """A coordinate for the elements of a hinge or slider that has none yet."""
-        joint = self.model.joints.get(name)
-        if joint is None or joint.kind not in ("revolute", "prismatic"):
-            what = "there is no such joint" if joint is None else f"it is {joint.kind}"
-            raise InputError(f"model '{self.model.name}': elements act on hinges and sliders; '{name}': {what}")
-        c, motion = joint.coordinates[0], joint.motions[0]
-        if id(c) in self._coordinates:
-            return
-        if motion.offset is not ZERO or self._number(motion.ratio) != 1.0:
-            raise InputError(f"joint '{name}': its motion is that of another joint; give the elements to '{c.names[0]}'")
-        value = self._value_of(c.names[0], joint, state)
-        self._owned[c.names[0]] = joint
-        self._coordinates[id(c)] = c.names[0]
-        self.handles[c.names[0]] = self.system.coordinates(c.names[0], 1, value, unit=c.unit)  # the engine completes its rate
-        self._layout.append((c.names[0], c.q, c.v))
-
-    def _value_of(self, name: str, joint: Joint, state: State) -> float:
-        """A joint coordinate at a state, or as measured where the joint closes a loop."""
-        return state[name] if name in state.system.coordinate_names else self._measure(joint)
-
-    def _measure(self, joint: Joint) -> float:
-        """Angle or displacement of a hinge or slider that closes a loop."""
-        points, frames = [], []
-        for f in (joint.parent, joint.child):
-            turn, place, R = np.identity(3), np.zeros(3), self.numbers(f.rotation.entries).reshape(3, 3)
-            if not f.body.is_ground:
-                q = self.system.q0[self.handles[f.body.name].offset :][:12]
-                place, turn = q[:3], q[3:].reshape(3, 3).T
-            points.append(place + turn @ self.numbers(f.position))
-            frames.append([turn @ R @ e for e in self._axes(joint.kind, Vector.of(self.numbers(joint.motions[0].axis)))])
-        (a1, a2, n), (b1, _, _) = frames
-        return float(np.arctan2(a2 @ b1, a1 @ b1) if joint.kind == "revolute" else n @ (points[1] - points[0]))
-
-    def _joint_elements(self) -> None:
-        for name, given in self._elements.items():
-            handle = self.handles[self._coordinates[id(self.model.joints[name].coordinates[0])]]
-            for element, constants in [given] if isinstance(given, tuple) else given:
-                if list(element.blocks.values()) != [1]:
-                    raise InputError(
-                        f"joint '{name}': {element.name} has the coordinates {element.blocks}; give an element of one coordinate"
-                    )
-                self.system.add(element, f"{name}.{type(element).__name__.lower()}", dict.fromkeys(element.blocks, handle), constants)
-
-    def _number(self, e: Expr) -> float:
-        return float(evaluate([e], {**self._known, self.model.time: self.t0})[0])
-
-    def numbers(self, v: Sequence[Expr] | Vector) -> np.ndarray:
-        """Values of expressions of parameters."""
-        return np.array(evaluate(list(v), self._known), dtype=float)
-
-    def numeric(self, e: Expr) -> Expr:
-        """Parameters and inputs as numbers, or as expressions of time."""
-        return substitute([e], self._written)[0]
-
-    def _law(self, e: Expr) -> Expr:
-        """The same with parameters left as symbols, so that one kernel serves all their values (those of exponents are numbers)."""
-        powers = free_symbols([n.args[1] for n in topological([e]) if n.op == "pow"])
-        kept = {p for p in self.eq.p if p not in set(powers)}
-        return substitute([e], {s: x for s, x in self._written.items() if s not in kept})[0]
 
     # -- bodies and joints ----------------------------------------------------------------------------------------
 
@@ -296,16 +98,6 @@ class DirectorAssembly:
             R = self.numbers(f.rotation.entries).reshape(3, 3)
             found[f"frame_{side}"] = np.concatenate([R @ e for e in axes])
         return found
-
-    def _axes(self, kind: str, data: Any) -> list[np.ndarray]:
-        """m₁, m₂, n of a joint's frame: n along its axis; of a universal joint m₁ and m₂ are the axes of the cross."""
-        if kind == "universal":
-            first, second = (self.numbers(v) for v in data)
-            return [first, second, np.cross(first, second)]
-        n = self.numbers(data) if isinstance(data, Vector) else np.array([0.0, 0.0, 1.0])
-        m1 = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
-        m1 /= np.linalg.norm(m1)
-        return [m1, np.cross(n, m1), n]
 
     def _pair(self, name: str, closure: Closure) -> None:
         pair = PAIRS[closure.kind](self._carrier(closure.a.body), self._carrier(closure.b.body))
@@ -366,6 +158,16 @@ class DirectorAssembly:
         blocks = {**self._attached(joint.parent, joint.child), "angle": angle, "displacement": displacement}
         self.system.add(Screw(self._carrier(joint.parent.body), self._carrier(joint.child.body)), joint.name, blocks, constants)
 
+    def _joint_elements(self) -> None:
+        for name, given in self._elements.items():
+            handle = self.handles[self._coordinates[id(self.model.joints[name].coordinates[0])]]
+            for element, constants in [given] if isinstance(given, tuple) else given:
+                if list(element.blocks.values()) != [1]:
+                    raise InputError(
+                        f"joint '{name}': {element.name} has the coordinates {element.blocks}; give an element of one coordinate"
+                    )
+                self.system.add(element, f"{name}.{type(element).__name__.lower()}", dict.fromkeys(element.blocks, handle), constants)
+
     # -- constraints ----------------------------------------------------------------------------------------------
 
     def _constraints(self) -> None:
@@ -398,6 +200,10 @@ class DirectorAssembly:
     def _attach(self, element: of_model.OfModel, name: str) -> None:
         constants = {c: self._known[p] for c, p in element.parameters.items()}
         self.system.add(element, name, {b: self.handles[h] for b, h in element.attached.items()}, constants)
+
+    def _state_rates(self) -> None:
+        for z, name, rate in zip(self.eq.z, self.model.states, self.eq.state_rates, strict=True):
+            self._attach(of_model.ModelState(self.layout, z, self._law(rate)), f"state {name}")
 
     # -- loads ----------------------------------------------------------------------------------------------------
 

@@ -347,7 +347,7 @@ class JointSpace:
             if len(p) == 1 and owner[p[0]] < 0 and place[u] < 0:
                 js.t_end[starts[u]] = js.t_mean[starts[u]] = 1.0
         give_functions(js)
-        run.frame.work = np.zeros(max(self.workspace, program.plan().workspace))
+        run.frame.work = np.zeros(max(self.workspace, program.plan.workspace))
         run.use_joints(self, js.address, reduced_newton.address)
         run.frame.finish = reduced_finish.address
 

@@ -252,6 +252,7 @@ class Program:
         acting = [i.name for i in self.instances if any(h.number == number for h in i.blocks.values())]
         return f"coordinate '{name}' (elements {', '.join(repr(n) for n in acting)})"
 
+    @cached_property
     def plan(self) -> ap.Plan:
         """Tables for native loops."""
         size = self.group_table.array
@@ -292,6 +293,8 @@ class Program:
 
     def initial_history(self, q: np.ndarray) -> np.ndarray:
         """Internal variables of all instances at the start, in the order of the groups."""
+        if not self.group_table.array["k"].any():
+            return np.zeros(0)
         return _joined([initial_history(self.instances[i], q) for group in self.groups for i in group.members], float)
 
 

@@ -19,10 +19,11 @@ from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from ..callbacks import called
 from ..descriptor.poses import tree_states
-from ..run import Outcome, Restart, Run, Settings, SimulationError
+from ..run import Outcome, Restart, Run, Settings
 from ..solution import solution_of
 from ..state import State
 from .from_model import DirectorAssembly, JointElements
+from .march import March, Marched
 from .memories import attach_memories
 from .model_events import declare_events
 
@@ -58,7 +59,7 @@ class DirectorRun(Run):
             "max_iterations": max_iterations, "linear_solver": linear_solver, "rho": rho, "alpha": alpha, "beta": beta, "gamma": gamma,
         }  # fmt: skip
         given = {n: getattr(settings, n) for n in ("rtol", "atol") if n in settings.given}
-        self.options: dict[str, Any] = {n: x for n, x in chosen.items() if x is not None} | given | {"progress": settings.progress}
+        self.options: dict[str, Any] = {n: x for n, x in chosen.items() if x is not None} | given
 
     def built(self, stepped: Sequence[str] = ()) -> tuple[DirectorAssembly, Acting]:
         """The assembled system of the model with what acts on it; ``stepped`` are inputs that change from step to step."""
@@ -84,36 +85,34 @@ class DirectorRun(Run):
         inputs, settings = self.inputs, self.settings
         built, acting = self.built()
         memory = restart.memory.get("march") if restart is not None and resumed else None
-        step, status, message, cause = STEP if settings.step is None else settings.step, "", "", None
-        try:
-            raw = built.system.simulate(
-                self.span[1], step, settings.method, start=self.span[0], held=acting if inputs.set_on_the_way else None, memory=memory,
-                **self.options,
-            )  # fmt: skip
-        except SimulationError as error:
-            raw, status, message = error.solution, "failed", str(error).removeprefix(f"simulate '{built.system.name}': ")
-            cause = error.__cause__
+        step = STEP if settings.step is None else settings.step
+        march = March(built.system, self.span[1], step, settings.method, start=self.span[0], memory=memory, **self.options)
+        if memory is None:
+            acting.begin(march.run, self.span[0])
+        found = march.go(settings.progress, acting if inputs.set_on_the_way else None)
         self.system.keep(built, inputs, self.elements)
-        return self.outcome(raw, status or str(raw.metadata["status"]), message, acting.values, cause)
+        return self.outcome(found, acting.values)
 
-    def outcome(self, raw: Solution, status: str, message: str, u: np.ndarray, cause: BaseException | None = None) -> Outcome:
+    def outcome(self, found: Marched, u: np.ndarray) -> Outcome:
         """The engine's run; joint coordinates are found when they are read."""
-        told = JointLanguage(self.system, self.start, raw, self.settings.times)
+        status = "failed" if found.wrong else str(found.about["status"])
+        told = JointLanguage(self.system, self.start, found.rows[0], status, lambda: found.solution, self.settings.times)
         restart = None
         if status != "failed":
-            memory = self.memory(u) | {"march": raw.restart}
-            restart = Restart(self.kind, self.settings.method, float(raw.t[-1]), lambda: told.last, None, memory)
-        about = {n: x for n, x in raw.metadata.items() if n not in ("model", "method", "status")}
+            memory = self.memory(u) | {"march": found.memory}
+            restart = Restart(self.kind, self.settings.method, float(found.rows[0][-1]), lambda: told.last, None, memory)
+        about = {n: x for n, x in found.about.items() if n not in ("model", "method", "status")}
         return Outcome(
-            told.t, lambda: told.rows, status, message, lambda: raw.statistics, None, restart, told.channels, about, told.poses, raw, cause
+            told.t, lambda: told.rows, status, found.wrong.removeprefix(f"simulate '{found.system.name}': "), lambda: found.statistics, None,
+            restart, told.channels, about, told.poses, lambda: found.solution, found.cause,
         )  # fmt: skip
 
 
 class Acting:
     """The inputs of a run: numbers, signals of time, and those set on the way by sampled controllers and callbacks.
 
-    A controller's value is held from sample to sample, a memory from step to step.  A callback's is that of the middle of each step, found
-    together with the step.
+    A controller's value is held from sample to sample, a memory from step to step.  A callback's is that of the place in each step where the
+    scheme evaluates forces (its middle, or its end), found together with the step.
     """
 
     def __init__(self, run: DirectorRun, built: DirectorAssembly) -> None:
@@ -123,7 +122,7 @@ class Acting:
         self.places = {n: h.offset for n in self.system.model.inputs for h in built.system.handles if h.name == f"input {n}"}
         #: Changes of memories that are not collected yet.
         self.log: MemoryLog | None = None
-        self.accelerated = scheme(run.settings.method).has_acceleration
+        self.scheme = scheme(run.settings.method, **{n: x for n, x in run.options.items() if n in ("rho", "alpha", "beta", "gamma")})
         self.callbacks = list(self.system.model.callbacks.values())
         self.arguments = [[built.numeric(e) for e in built.eq.resolve(list(c.arguments))] for c in self.callbacks]
         if self.callbacks:
@@ -194,10 +193,15 @@ class Acting:
         run.count.grid = 0
         return run.march()  # type: ignore[no-any-return]
 
+    def begin(self, run: Any, now: float) -> None:
+        """Callbacks at the start of a run that goes on from no other."""
+        if self.callbacks:
+            self.jump(run, self._called(run.vec.q0, run.vec.v0, now, run.vec.q0), now)
+
     def jump(self, run: Any, values: Mapping[str, float], now: float) -> None:
         """New inputs from an instant on, with the accelerations that belong to them."""
         self._set(run, values)
-        if self.accelerated:
+        if self.scheme.has_acceleration:
             run.vec.a0 = run.vec.d0 = self.built.system.equations.accelerations(run.vec.q0, run.vec.v0, now)[0]
 
     def _set(self, run: Any, values: Mapping[str, float]) -> None:
@@ -247,12 +251,14 @@ class Acting:
         self.jump(run, {name: self.inputs.sampled(name, state)}, now)
 
     def agreed(self, run: Any, now: float, target: float, step: float) -> tuple[Rows, int]:
-        """One step, or what is left of it before an event, with callbacks that see its middle: repeated until their values do not change."""
+        """One step, or what is left of it before an event, with callbacks that see where forces are evaluated: repeated until their values do
+        not change."""
         from ...solvers.stepping import frame as ap
 
         saved = run.save()
-        before = run.vec.q0.copy()
-        values = self._called(before, run.vec.v0, now, before)
+        before, rates = run.vec.q0.copy(), run.vec.v0.copy()
+        values = self._called(before, rates, now, before)
+        at_end, theta = self.scheme.evaluation == "end", self.scheme.theta
         act, run.events = run.events, None  # an event acts when the step that leads to it is found
         for k in range(AGREEMENTS):
             if k:
@@ -262,7 +268,8 @@ class Acting:
             after, h = run.vec.q0, run.clock.t - now
             if reason not in (ap.FINISHED, ap.EVENT) or h <= 0.0:
                 break
-            found = self._called(0.5 * (before + after), (after - before) / h, now + 0.5 * h, after)
+            moving = rates + theta * (run.vec.v0 - rates) if at_end else (after - before) / h
+            found = self._called(before + theta * (after - before), moving, now + theta * h, after)
             change = max(abs(found[n] - values[n]) / (1.0 + abs(found[n])) for n in found)
             values = found
             if change < 1e-12:
@@ -295,15 +302,17 @@ class Acting:
 class JointLanguage:
     """A run of the assembled system of a model in the model's joint coordinates, at its own times or others."""
 
-    def __init__(self, system: DirectorSystem, start: State, raw: Solution, times: Any = None) -> None:
+    def __init__(
+        self, system: DirectorSystem, start: State, t: np.ndarray, status: str, raw: Callable[[], Solution], times: Any = None
+    ) -> None:  # fmt: skip
         self.system, self.start, self._raw = system, start, raw
         self._times = None if times is None else np.asarray(times, dtype=float)
-        self.t = raw.t if self._times is None else _kept_times(raw, self._times)
+        self.t = t if self._times is None else _kept_times(t, status, self._times)
 
     @cached_property
     def kept(self) -> Solution:
         """The engine's run at the times asked for."""
-        return self._raw if self._times is None else _resampled(self._raw, list(self.system.model.bodies), self.t)
+        return self._raw() if self._times is None else _resampled(self._raw(), list(self.system.model.bodies), self.t)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -313,7 +322,7 @@ class JointLanguage:
     @cached_property
     def last(self) -> np.ndarray:
         """The state at the end of the run, whichever times were asked for."""
-        return self.rows[-1] if self._times is None else self._rows(self._raw)[-1]
+        return self.rows[-1] if self._times is None else self._rows(self._raw())[-1]
 
     def _rows(self, run: Solution) -> np.ndarray:
         model, reference = self.system.model, self.system.reference
@@ -338,7 +347,7 @@ def translated(
     system: DirectorSystem, start: State, raw: Solution, inputs_at: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 ) -> Solution:
     """A run of the assembled system in the language of the model; ``inputs_at`` gives the inputs that acted."""
-    told = JointLanguage(system, start, raw)
+    told = JointLanguage(system, start, raw.t, str(raw.metadata["status"]), lambda: raw)
     about = {"formulation": "directors", **raw.metadata, "model": system.model.name}
     found = solution_of(system, raw.t, lambda: told.rows, about, raw.statistics, inputs_at, own=told.channels, instead=told.poses)
     found.raw = raw
@@ -350,11 +359,11 @@ def _motion(raw: Solution, bodies: Sequence[str]) -> tuple[np.ndarray, np.ndarra
     return p, R, v, w
 
 
-def _kept_times(raw: Solution, times: np.ndarray) -> np.ndarray:
+def _kept_times(t: np.ndarray, status: str, times: np.ndarray) -> np.ndarray:
     """The times asked for that a run has reached; one that a terminal event has ended gives that of the event, too."""
-    if raw.metadata.get("status") == "event":
-        return np.append(times[times < raw.t[-1]], raw.t[-1])
-    return np.clip(times[times <= raw.t[-1] + 1e-9], raw.t[0], raw.t[-1])
+    if status == "event":
+        return np.append(times[times < t[-1]], t[-1])
+    return np.clip(times[times <= t[-1] + 1e-9], t[0], t[-1])
 
 
 def _resampled(raw: Solution, bodies: Sequence[str], times: np.ndarray) -> Solution:

@@ -19,9 +19,10 @@ from scipy.sparse.linalg import splu
 from ...elements.schemes import Scheme
 from ...elements.servo_projection import Projected
 from ...errors import InputError
-from .instant import TOLERATED, Equations, InconsistentState, Instant
+from .instant import Equations, Instant
 from .jets import Jets
 from .program import Instance
+from .start import TOLERATED, InconsistentState
 
 if TYPE_CHECKING:
     from .system import AssembledSystem

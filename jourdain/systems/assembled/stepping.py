@@ -11,6 +11,7 @@ from ...errors import SolverError
 from ...solvers.stepping import frame as ap
 from ..state import State
 from ..stepper import Engine, Readings, Snapshot
+from .march import March
 
 if TYPE_CHECKING:
     from .runs import DirectorRun
@@ -28,9 +29,10 @@ class DirectorEngine(Engine):
         self.run, self._inputs, self._outputs = run, tuple(inputs), Readings(run, outputs)
         self._built, self._acting = run.built(inputs)
         start = run.span[0]
-        options = {n: x for n, x in run.options.items() if n != "progress"}
-        self._march, self._program, self._watch = self._built.system.opened(run.span[1], step, run.settings.method, start=start, **options)
-        self._acting.attach(self._march)
+        march = March(self._built.system, run.span[1], step, run.settings.method, start=start, **run.options)
+        self._march, self._program, self._watch = march.run, march.program, march.events
+        self._acting.attach(march.run)
+        self._acting.begin(march.run, start)
         names = list(run.system.model.inputs)
         self._places = [names.index(n) for n in inputs]
         self.given, self.step, self.t = self._acting.values[self._places], np.array([step]), np.array([start])

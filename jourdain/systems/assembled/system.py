@@ -5,43 +5,32 @@ Every element type is compiled once and run over its instances in native loops; 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...elements.element import Element
 from ...elements.schemes import Scheme, scheme
-from ...errors import InputError, ModelError, SolverError
-from ...results.channel import Channel
+from ...errors import InputError, ModelError
 from ...results.solution import Solution
 from ..run import SimulationError
-from .audit import audit, come_apart, failed
-from .channels import channels_of
 from .instant import Equations
 from .program import Handle, Instance, Program
 
 if TYPE_CHECKING:
     from ...solvers.stepping.run import Run
     from .convergence import Convergence
-    from .events import AssembledEvent, EventRun, Guard, Moment
+    from .events import AssembledEvent, Guard, Moment
+    from .march import Held
     from .servo import ServoReport, ServoStart
+    from .start import Start
     from .statics import AssembledModes, Equilibrium
 
 REDUCTIONS = ("none", "projection", "bodies", "joints")
-LINEAR_SOLVERS = ("own", "library")
-SERVOS = ("direct", "projected")
 #: Sets of elements and constants whose equations are kept.
 MOST_VARIANTS = 64
-
-
-class Held(Protocol):
-    """What marches a run piece by piece and sets fixed coordinates between the pieces."""
-
-    def march(self, run: Any, progress: bool) -> tuple[Any, int]:
-        """Rows of output and the reason of the end."""
 
 
 class AssembledSystem:
@@ -68,10 +57,12 @@ class AssembledSystem:
         self.constants: list[dict[str, np.ndarray]] = []
         self._programs: dict[Any, Program] = {}
         self._equations: Equations | None = None
+        self._start: Start | None = None
         #: Rows (instance, name) left out because they follow from others at the initial state; None while that is not known.
         self.dropped: frozenset[tuple[str, str]] | None = None
-        self._inactive: set[str] = set()
-        self._events: list[AssembledEvent] = []
+        #: Elements that wait for an event.
+        self.inactive: set[str] = set()
+        self.events: list[AssembledEvent] = []
         self._variants: dict[Any, AssembledSystem] = {}
 
     # -- building -----------------------------------------------------------------------------------------------------
@@ -142,7 +133,7 @@ class AssembledSystem:
         self.instances.append(instance)
         self._instance_names.add(name)
         if not active:
-            self._inactive.add(name)
+            self.inactive.add(name)
         self.constants.append(numbers)
         self._changed()
         return instance
@@ -158,7 +149,7 @@ class AssembledSystem:
 
     def _changed(self) -> None:
         self._programs.clear()
-        self._equations = None
+        self._equations = self._start = None
         self.dropped = None
         self._variants.clear()
 
@@ -182,13 +173,13 @@ class AssembledSystem:
         """
         from .events import checked_event
 
-        made = checked_event(self, name, guard, blocks, direction, terminal, action, self._events)
-        self._events.append(made)
+        made = checked_event(self, name, guard, blocks, direction, terminal, action, self.events)
+        self.events.append(made)
         return made
 
     def forget_events(self) -> None:
         """Takes all events away."""
-        self._events.clear()
+        self.events.clear()
 
     def variant(self, inactive: frozenset[str], numbers: Mapping[str, Mapping[str, Any]]) -> AssembledSystem:
         """This system without some elements and with other constants of some; each is prepared once."""
@@ -213,7 +204,7 @@ class AssembledSystem:
     @property
     def acting(self) -> AssembledSystem:
         """This system without the elements that wait for an event."""
-        return self.variant(frozenset(self._inactive), {})
+        return self.variant(frozenset(self.inactive), {})
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -242,9 +233,18 @@ class AssembledSystem:
             self._equations = Equations(self.handles, self.instances)
         return self._equations
 
+    @property
+    def start(self) -> Start:
+        """Where runs start: what constraints ask of positions and rates."""
+        if self._start is None:
+            from .start import Start
+
+            self._start = Start(self.equations, self.tree_pairs)
+        return self._start
+
     def consistent(self, t: float = 0.0) -> None:
         """Moves the initial state onto the constraints (it must be near them) and completes rates of massless coordinates."""
-        self.set_state(*self.acting.equations.consistent(self.q0, self.v0, t, self.name))
+        self.set_state(*self.acting.start.consistent(self.q0, self.v0, t, self.name))
 
     def program(self, method: Scheme | str = "energy-momentum", reduction: str = "none", servo: str = "direct") -> Program:
         """Tables and code for a scheme, a reduction and a treatment of servo constraints."""
@@ -283,171 +283,24 @@ class AssembledSystem:
         "generalized-alpha", "newmark" and "backward-euler"; see :meth:`servo_report`.  ``held`` changes fixed coordinates on the way (inputs); ``memory`` is the ``restart`` of an earlier run's
         solution, to go on from as if it had never stopped.
         """
-        from ...solvers.stepping import frame as am
+        from .march import March
 
-        begun = time.perf_counter()
-        if servo == "projected":
-            from .servo import even_step
-
-            step = even_step(self.name, end - start, step, adaptive)
-        run, program, events = self.opened(
-            end, step, method, reduction, start=start, tolerance=tolerance, adaptive=adaptive, rtol=rtol, atol=atol, every=every,
+        found = March(
+            self, end, step, method, reduction, start=start, tolerance=tolerance, adaptive=adaptive, rtol=rtol, atol=atol, every=every,
             max_iterations=max_iterations, linear_solver=linear_solver, servo=servo, memory=memory, **coefficients,
-        )  # fmt: skip
-        rows, reason = run.march(progress) if held is None else held.march(run, progress)
-        about = {"model": self.name, "method": method, "reduction": reduction, "step": step, "tolerance": tolerance,
-                 "status": {am.FINISHED: "finished", am.EVENT: "event", 0: "interrupted"}.get(reason, "failed")}  # fmt: skip
-        t, q, v, lam, book = rows.joined()
-        if len(t) > 1 and servo == "direct":
-            lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
-        statistics = run.statistics(time.perf_counter() - begun)
-        solution = self._solution((t, q, v, lam, book), about, statistics, run, program, events)
-        solution.restart = run.remember()
-        return solution
-
-    def opened(
-        self, end: float, step: float, method: str = "energy-momentum", reduction: str = "none", *, start: float = 0.0, tolerance: float = 1e-12,
-        adaptive: bool = False, rtol: float | None = None, atol: float | None = None, every: int = 1, max_iterations: int = 20,
-        linear_solver: str = "own", servo: str = "direct", memory: Any = None, **coefficients: float,
-    ) -> tuple[Run, Program, EventRun | None]:  # fmt: skip
-        """A run ready to march, its program and its events; the options are those of :meth:`simulate`."""
-        chosen = scheme(method, **coefficients)
-        if linear_solver not in LINEAR_SOLVERS or (linear_solver == "library" and reduction == "joints"):
-            raise InputError(
-                f"system '{self.name}': linear_solver '{linear_solver}' is not available with reduction '{reduction}'; "
-                "choose 'own', or 'library' with reduction 'none' or 'bodies'"
-            )
-        acting = self.acting
-        run, program = acting.new_run(chosen, reduction, start, end, step, every, tolerance, max_iterations, servo)
-        if linear_solver == "library":
-            run.use_library()
-        self._control_steps(run, adaptive, rtol, atol, step)
-        if memory is not None:
-            run.recall(memory)
-        run.begin()
-        events = None
-        if self._events:
-            from .events import EventRun
-
-            events = EventRun(self, self._events, chosen, reduction, servo, run, acting, program, set(self._inactive))
-        return run, program, events
-
-    def _control_steps(self, run: Run, adaptive: bool, rtol: float | None, atol: float | None, step: float) -> None:
-        """Lets the steps follow their error when ``adaptive``."""
-        if adaptive:
-            rtol, atol = 1e-5 if rtol is None else rtol, 1e-7 if atol is None else atol
-            if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
-                raise InputError(f"system '{self.name}': rtol = {rtol:g} and atol = {atol:g} must be positive (one of them may be 0)")
-            run.set_adaptive(rtol, atol, 0.01 * step)
-        elif rtol is not None or atol is not None:
-            raise InputError(
-                f"system '{self.name}': rtol and atol choose steps when adaptive=True; steps of {step:g} s have no use for them"
-            )
-
-    def _solution(
-        self, rows: tuple[np.ndarray, ...], about: dict[str, Any], statistics: dict[str, Any], run: Run, program: Program, events: EventRun | None
-    ) -> Solution:  # fmt: skip
-        """The rows of a run with names, or an error with all that was found before it."""
-        from ...solvers.stepping import frame as am
-
-        t, q, v, lam, book = rows
-        names, left_out, acting, wrong = program.multiplier_names, self._inactive, self.acting, ""
-        if events is not None:
-            names, left_out, acting, wrong, program = (
-                events.multiplier_names, events.ever_inactive, events.acting, events.failure, events.program
-            )  # fmt: skip
-            about["events"], statistics["events"] = events.records, len(events.records)
-        # channels are made when they are asked for; the system may have grown by then
-        handles, instances = tuple(self.handles), tuple(self.instances)
-        audited = audit([i for i in instances if i.name not in left_out], q)
-        vanishing = {n: Channel(a, "", "must vanish") for n, a in audited.items()}
-        solution = Solution(t, lambda: channels_of(handles, instances, names, q, v, lam, book) | vanishing, about, statistics, self)
-        if about["status"] == "failed" and not wrong:
-            from .report import failure
-
-            wrong = failure(self.name, run, program)
-        elif not wrong and (violated := failed(audited, t) or come_apart(acting.equations, book[:, am.VIOLATION], t, q, v)):
-            wrong = f"simulate '{self.name}': {violated}"
-        if wrong:
-            raise SimulationError(wrong, solution) from run.error
-        return solution
+        ).go(progress, held)  # fmt: skip
+        if found.wrong:
+            raise SimulationError(found.wrong, found.solution) from found.cause
+        return found.solution
 
     def new_run(
         self, chosen: Scheme, reduction: str, start: float, end: float, step: float, every: int, tolerance: float, iterations: int,
         servo: str = "direct",
     ) -> tuple[Run, Program]:  # fmt: skip
         """A run at its initial state, ready to march, and its program."""
-        from ...solvers.stepping.run import Run
+        from .march import new_run
 
-        try:
-            timed = step > 0.0 and np.isfinite(end - start + step) and end > start
-        except TypeError:
-            timed = False
-        if not timed:
-            raise InputError(f"system '{self.name}': step {step} s and span {start} … {end} s must be positive and finite numbers")
-        if not (every >= 1 and tolerance > 0.0 and iterations >= 1) or every != int(every):
-            raise InputError(
-                f"system '{self.name}': every = {every}, tolerance = {tolerance:g} and max_iterations = {iterations} must be positive, every a whole number"
-            )
-        q, v = self.equations.consistent(self.q0, self.v0, start, self.name)
-        first = self._servo_start(servo, chosen, q, v, start)
-        if first is not None:
-            q, v = first.q, first.v
-        z, program = self.prepared(chosen, reduction, servo, q, v, start)
-        run = Run(program.plan(), (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
-        run.set_time(start, end, step, every)
-        if first is not None:
-            run.vec.v0, run.vec.a0, run.vec.d0 = first.rates(chosen, step)
-            run.lam.last[:] = [first.multipliers.get(name, 0.0) for name in program.multiplier_names]
-        elif chosen.has_acceleration:
-            run.vec.a0 = run.vec.d0 = self.equations.accelerations(q, v, start)[0]
-        self._factorise(run, program, reduction, first is not None)
-        return run, program
-
-    def prepared(self, chosen: Scheme, reduction: str, servo: str, q: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, Program]:
-        """Internal variables at a state and the program of a scheme; rows that depend on others at the first state are left out."""
-        if self.dropped is None:
-            self.dropped = self.equations.redundant(q, v, t, self._tree_pairs)
-        program = self.program(chosen, reduction, servo)
-        return program.initial_history(q), program
-
-    def give(self, run: Run, program: Program, reduction: str, z: np.ndarray) -> None:
-        """Lets a run go on with a program of this system."""
-        run.adopt(program.plan(), (program.starts, program.indices), program.columns, z)
-        self._factorise(run, program, reduction)
-
-    def _factorise(self, run: Run, program: Program, reduction: str, loaded: bool = False) -> None:
-        """What solves the steps of a run: joint coordinates, or pivots of the sparse matrix (with multipliers when ``loaded``)."""
-        from ...solvers.linear.sparse_lu import SingularMatrix
-
-        if reduction == "joints":
-            from .joints import JointSpace
-
-            JointSpace(program).attach(run)
-            return
-        run.matrix()
-        if loaded:  # without tension a rope would steer nothing
-            run.lam.now = run.scheme.kappa * run.lam.last
-            run.matrix()
-        try:
-            run.analyse()
-        except SingularMatrix as error:
-            raise SolverError(
-                f"system '{self.name}': the equations do not determine '{program.unknown_names[error.column]}'; "
-                "is it free of mass and of forces, or constrained twice?"
-            ) from None
-        run.use_library_again()
-
-    def _servo_start(self, servo: str, chosen: Scheme, q: np.ndarray, v: np.ndarray, t: float) -> ServoStart | None:
-        """The consistent start of a projected run; refuses servo constraints that the scheme cannot solve."""
-        from .servo import check_actuation, check_projection
-
-        if servo not in SERVOS:
-            raise InputError(f"system '{self.name}': servo '{servo}' is unknown; choose one of {', '.join(SERVOS)}")
-        if servo == "projected":
-            return check_projection(self, chosen, t)
-        check_actuation(self, q, v, t, chosen.name)
-        return None
+        return new_run(self, chosen, reduction, start, end, step, every, tolerance, iterations, servo)
 
     def servo_report(self, t: float = 0.0) -> ServoReport:
         """How servo constraints are realised at the initial state: rank, index, internal motion; see :class:`.ServoReport`."""
@@ -461,7 +314,7 @@ class AssembledSystem:
 
         return servo_start(self.acting, t)
 
-    def _tree_pairs(self) -> set[str]:
+    def tree_pairs(self) -> set[str]:
         """Names of the pairs of the spanning tree."""
         from .joints import spanning_tree
 

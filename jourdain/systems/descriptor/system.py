@@ -87,8 +87,8 @@ class DescriptorSystem(System):
         """Degrees of freedom by the rank of the constraints."""
         return len(self.unknowns) - len(self.own.kept_rows(self._own(state))[0])
 
-    def redundant(self, state: Any = None) -> list[str]:
-        """Names of constraints that follow from the others at a state."""
+    def dependent(self, state: Any = None) -> list[str]:
+        """Those of its own rows that follow from the others at a state."""
         return [self.constraints[i] for i in self.own.kept_rows(self._own(state))[1]]
 
     def _own(self, given: Any) -> State:

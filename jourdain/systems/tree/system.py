@@ -28,7 +28,7 @@ from ..start import named_state, own_state
 from ..state import State
 from ..system import System
 from .projected import NativeSystem
-from .redundancy import redundant_names, redundant_rows
+from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -263,10 +263,6 @@ class TreeSystem(System):
     def dof(self, state: Any = None) -> int:
         """Degrees of freedom by the rank of the constraints."""
         return self.nv - len(self.constraints) + (len(redundant_rows(self.reference, self._state(state))) if self.constraints else 0)
-
-    def redundant(self, state: Any = None) -> list[str]:
-        """Names of redundant constraints, those that hold by themselves (and are no rows) included."""
-        return redundant_names(self.reference, self._state(state))
 
     # -- what it computes at an instant ---------------------------------------------------------------------------
 

@@ -143,3 +143,16 @@ def test_fill_of_a_chain_is_linear():
         fills.append(SparseLU(A.indptr, A.indices, A.data, columns).fill)
     assert fills[1] < 2.1 * fills[0]
     assert fills[0] < 20 * 30
+
+
+def test_fill_beyond_the_first_guess_of_room():
+    """An arrow eliminated from its point fills the whole matrix."""
+    n = 60
+    A = sp.lil_matrix(sp.identity(n) * 100.0)
+    A[0, :], A[:, 0] = 1.0, 1.0
+    A = canonical(A)
+    lu = factors(A, columns=np.arange(n))
+    assert lu.fill > 4 * A.nnz + n
+    assert lu.factorise(A.data) == OK
+    b = np.arange(n, dtype=float)
+    assert lu.solve(b) == pytest.approx(spsolve(A, b), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,34 @@ def test_the_order_in_which_controllers_are_given_does_not_matter():
     assert (
         ends[0] == ends[1] == pytest.approx(system.simulate({}, 0.5, inputs={"first": 0.2, "second": -0.1})["hinge.angle"][-1], abs=1e-11)
     )
+
+
+METHODS: dict[str, dict[str, float]] = {
+    "energy-momentum": {}, "midpoint": {}, "variational": {}, "trapezoidal": {}, "newmark": {}, "hht": {"alpha": -0.2},
+    "generalized-alpha": {"rho": 0.6}, "backward-euler": {},
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:model 'pendulum'. 'law' run in Python")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_callback_is_the_same_law_written_in_symbols(method: str) -> None:
+    """It is called where the scheme evaluates forces, so that a step of any scheme is that with the law itself, and keeps its order."""
+    law = lambda x, v, t: -0.5 * jd.tanh(3 * x) - 0.1 * v + 0.1 * t
+    m = pendulum()
+    m.force(m.joints["hinge"], law)
+    options = {"step": 0.02, "method": method, **METHODS[method]}
+    start = {"hinge.angle": 1.0, "hinge.angle_rate": -0.4}
+    expected = m.compile(formulation="directors").simulate(start, 0.4, **options)
+    found = pendulum(called=True).compile(formulation="directors").simulate(start, 0.4, **options)
+    assert found["hinge.angle"] == pytest.approx(expected["hinge.angle"], abs=1e-10)
+    assert found["hinge.angle_rate"] == pytest.approx(expected["hinge.angle_rate"], abs=1e-8)
+
+
+def test_a_solution_travels_with_its_restart() -> None:
+    """Pickled and read again it has its channels, the engine's own, and goes on as if it had never stopped."""
+    s = pendulum().compile(formulation="directors")
+    sol = s.simulate({"hinge.angle": 0.5}, 0.2, step=0.01)
+    again = pickle.loads(pickle.dumps(sol))
+    assert np.array_equal(again["hinge.angle"], sol["hinge.angle"])
+    assert np.array_equal(again.assembled["energy.total"], sol.assembled["energy.total"])
+    assert np.array_equal(s.simulate(again, 0.1, step=0.01)["hinge.angle"], s.simulate(sol, 0.1, step=0.01)["hinge.angle"])

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
 
 from benchmarks.conserving_hinges import ring
-from jourdain.systems.assembled import rank as assembled_rank
-from jourdain.systems.assembled.rank import dependent_rows
+from jourdain.solvers.linear import saddle
+from jourdain.solvers.linear.saddle import ConstraintRows
 
 
 @settings(max_examples=40, deadline=None)
@@ -22,7 +21,8 @@ def test_what_is_left_has_full_rank(seed, dependent, free, spoiled):
     rank = np.array([2] * 4 + [1] * 4 + [0] * (dependent + free))
     if spoiled:
         rows, rank = np.vstack([rows, base[4:6].sum(axis=0)]), np.append(rank, 1)
-    dropped = dependent_rows(csr_matrix(rows), rank, np.arange(n), n + np.arange(len(rows)))
+    i, j = np.nonzero(rows)
+    dropped = ConstraintRows(i, j, rows.shape, rank, np.arange(n), n + np.arange(len(rows))).dependent(rows[i, j])
     whole = np.linalg.matrix_rank(rows, 1e-9)
     assert len(dropped) == len(rows) - whole
     assert np.linalg.matrix_rank(np.delete(rows, dropped, axis=0), 1e-9) == whole
@@ -35,12 +35,12 @@ def test_what_is_left_has_full_rank(seed, dependent, free, spoiled):
 def test_a_planar_ring_has_three_rows_too_many(n, monkeypatch):
     """Of the five rows of the hinge that closes the tree two close the plane; nothing is treated as dense."""
     treated = []
-    last = assembled_rank._last
-    monkeypatch.setattr(assembled_rank, "_last", lambda rows: treated.append(len(rows)) or last(rows))
+    last = saddle._last
+    monkeypatch.setattr(saddle, "_last", lambda rows: treated.append(len(rows)) or last(rows))
     s = ring(n)
-    dropped = s.equations.redundant(s.q0, s.v0, 0.0, s._tree_pairs)
+    dropped = s.start.redundant(s.q0, s.v0, 0.0)
     assert len(dropped) == 3
-    assert len({instance for instance, _ in dropped} - s._tree_pairs()) == 1
+    assert len({instance for instance, _ in dropped} - s.tree_pairs()) == 1
     assert treated == []
 
 

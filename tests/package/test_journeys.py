@@ -1,0 +1,16 @@
+"""How many modules take part in a run: a director run that is not the first is no longer a journey through the whole house."""
+
+from __future__ import annotations
+
+from benchmarks.journeys import directors, modules_of
+
+
+def test_a_later_director_run_touches_thirty_modules() -> None:
+    parts = directors()
+    assert len(parts["next simulate"]) <= 30, parts["next simulate"]
+    assert not [m for m in parts["next simulate"] if m.startswith(("symbolic", "elements", "model"))]
+
+
+def test_what_is_counted() -> None:
+    """Functions of the package alone, and nothing when none of them is called."""
+    assert modules_of(lambda: sorted([2, 1])) == ([1, 2], [])
