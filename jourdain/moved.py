@@ -25,6 +25,7 @@ _ROOMS = (
     ("solvers", "solvers.constraints", "constrained:elimination reductions reduced repartition nearby pose_reader"),
     ("solvers", "solvers.ode", "march events trajectory method runge_kutta tableaus adams rosenbrock radau symplectic "
      "generalized_alpha"),
+    ("io", "io.mbs", "mbs_connect:connect mbs_data:data mbs_notes:notes mbs_writer:writer"),
 )  # fmt: skip
 
 

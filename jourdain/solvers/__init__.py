@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jourdain.solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
 
 __all__ = [
+    "ALPHA_METHODS",
+    "AUGMENTED_LAGRANGIAN",
     "METHODS",
     "Checkpoint",
     "Event",
@@ -49,6 +51,15 @@ METHODS: dict[str, tuple[str, str]] = {
     "semi-implicit-euler": ("symplectic", "semi-implicit (symplectic) Euler for x = [q, v], fixed step"),
     "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
+
+#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself: the equations of a mechanism, not ẋ = f(t, x).
+ALPHA_METHODS: dict[str, str] = {
+    "generalized-alpha": "generalised-α (Chung and Hulbert) of order 2, damping by rho, fixed or adaptive step, stiff",
+    "hht": "Hilber, Hughes and Taylor of order 2, fixed or adaptive step, stiff",
+    "newmark": "Newmark's method with damping, of order 1, fixed or adaptive step, stiff",
+    "trapezoidal": "trapezoidal rule of order 2, fixed or adaptive step, stiff",
+}
+AUGMENTED_LAGRANGIAN = "augmented-lagrangian"
 
 #: Methods whose steps follow their error.
 ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")

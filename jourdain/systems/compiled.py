@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..solvers import ALPHA_METHODS, METHODS
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Compiled(ABC):
     model: Model
     #: Options with which it was compiled.
     options: dict[str, Any]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of methods that ``simulate`` takes."""
+        return (*METHODS, *ALPHA_METHODS)
 
     # -- names, sizes, parameters, inputs -------------------------------------------------------------------------
 

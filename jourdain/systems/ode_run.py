@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..solvers import METHODS, STIFF
+from ..solvers import ALPHA_METHODS, METHODS, STIFF
 from ..solvers.ode.events import Event
 from ..solvers.ode.integrate import integrate
 from .callbacks import ended
@@ -83,6 +83,14 @@ class OdeRun(Run):
     def follow(self, t: float, x: np.ndarray) -> None:
         """Notes a point that an open run has passed."""
 
+    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
+        """Plain data of an open run for another process; ``saved`` gives attributes as they were."""
+        return {}
+
+    def take(self, data: Mapping[str, Any]) -> Any:
+        """Takes over plain data of a run like this one; the state to enter from where it is now in other coordinates, else None."""
+        return None
+
     def compiled_channels(self) -> set[str]:
         """Channels that may be functions of time, state, inputs and accelerations of the native side."""
         s, m = self.system, self.system.model
@@ -148,11 +156,17 @@ class OdeRun(Run):
         return self.inputs.setting_memories(self.events(), self.native.u, self.model_state)
 
     def _check_method(self) -> None:
-        if isinstance(self.settings.method, str) and self.settings.method not in METHODS:
+        method, name = self.settings.method, self.system.model.name
+        if not isinstance(method, str) or method in METHODS:
+            return
+        if method in ALPHA_METHODS:
             raise InputError(
-                f"simulate '{self.system.model.name}': method '{self.settings.method}' is unknown to {self.kind} runs; "
-                f"choose one of {', '.join(METHODS)}"
+                f"simulate '{name}': method '{method}' works on all coordinates with multipliers, not in {self.kind} runs; use "
+                "reduction='projected' with it"
             )
+        raise InputError(
+            f"simulate '{name}': method '{method}' is unknown to {self.kind} runs; choose one of {', '.join(self.system.methods)}"
+        )
 
     # -- what it gave ---------------------------------------------------------------------------------------------
 

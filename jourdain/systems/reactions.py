@@ -51,15 +51,6 @@ class IndeterminateReaction(UserWarning):
     """Reactions were read that the model does not determine: what is given is a share of least norm."""
 
 
-def reactions_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, axes: str = "world") -> dict[str, np.ndarray]:
-    """Force and torque (nt, 6) on the child of every joint, and on the second frame of every closure.
-
-    What redundant constraints leave open is shared as :mod:`jourdain.systems.tree.self_stress` says.
-    """
-    found = shared_reactions(system, t, x, u, *constrained_accelerations(system, t, x, u), axes=axes).wrenches
-    return {name: found[:, i] for i, name in enumerate(_names(system))}
-
-
 def shared_reactions(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray, axes: str = "world"
 ) -> Share:

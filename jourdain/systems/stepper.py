@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError, ModelError, SolverError
-from ..native.record import Record, Rows, Table
 from ..results.channel import UnknownChannelError
 from ..solvers.ode import frame as fr
 from ..solvers.ode.advance import OpenMarch, advance, read
@@ -21,6 +19,7 @@ from ..solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
 from .energy_balance import BOOKS
 from .solution import solution_of
 from .state import State, split_state
+from .tokens import Snapshot, Token
 
 if TYPE_CHECKING:
     from .ode_run import OdeRun
@@ -28,55 +27,6 @@ if TYPE_CHECKING:
 
 #: Steps of a method within one advance, unless ``max_steps`` says otherwise.
 MAX_STEPS = 100_000
-
-
-@dataclass(frozen=True)
-class Token:
-    """Everything a stepper remembers at an instant; :meth:`Stepper.restore` goes back to it bit for bit."""
-
-    owner: Stepper = field(repr=False)
-    t: float
-    memory: Any = field(repr=False)
-
-
-class Snapshot:
-    """The attributes of some objects as they are, arrays and lists by copies, to be put back into the very same objects and arrays."""
-
-    def __init__(self, objects: Iterable[Any]) -> None:
-        self._attributes = [(o, {n: _copied(x) for n, x in vars(o).items()}) for o in objects]
-        arrays = {id(a): a for o, _ in self._attributes for x in vars(o).values() for a in _arrays_in(x)}
-        self._arrays = [(a, a.copy()) for a in arrays.values()]
-        records = [r for o, _ in self._attributes for x in vars(o).values() for r in _records_in(x)]
-        self._records = [(r, r.copy()) for r in records]
-
-    def restore(self) -> None:
-        """Puts everything back."""
-        for o, attributes in self._attributes:
-            vars(o).update({n: _copied(x) for n, x in attributes.items()})
-        for record, copy in self._records:
-            record.restore(copy)
-        for array, copy in self._arrays:
-            array[...] = copy
-
-
-def _copied(x: Any) -> Any:
-    """A list, dictionary or set of its own; anything else as it is."""
-    return x.copy() if isinstance(x, (list, dict, set)) else x
-
-
-def _records_in(x: Any) -> list[Any]:
-    """Records, with those they refer to and the arrays behind them."""
-    if isinstance(x, Record):
-        return [x, *(r for part in x.referred for r in _records_in(part))]
-    return [x] if isinstance(x, Rows) else []
-
-
-def _arrays_in(x: Any) -> list[np.ndarray]:
-    if isinstance(x, Record):
-        return [a for part in x.referred for a in _arrays_in(part)]
-    x = x.array if isinstance(x, Table) else x
-    parts = [x] if isinstance(x, np.ndarray) else x if isinstance(x, (list, tuple)) else x.values() if isinstance(x, dict) else ()
-    return [a for a in parts if isinstance(a, np.ndarray) and a.flags.writeable]
 
 
 class Engine(ABC):
@@ -118,6 +68,17 @@ class Engine(ABC):
     @abstractmethod
     def restore(self, memory: Any) -> None:
         """Goes back to what was saved."""
+
+    def portable(self, memory: Any) -> dict[str, Any]:
+        """What was saved as plain data, for another process."""
+        raise InputError(
+            f"stepper '{self.run.system.model.name}': tokens of {self.run.kind} runs live in their process; start a stepper there from "
+            "stepper.state"
+        )
+
+    def take(self, data: dict[str, Any]) -> None:
+        """Goes on from plain data of an engine like this one."""
+        raise NotImplementedError
 
     @property
     def native(self) -> tuple[int, int]:
@@ -336,22 +297,50 @@ class OdeEngine(Engine):
 
     def save(self) -> Any:
         """The march's memory, the native side's and the run's own."""
-        return Snapshot([self, self.run, self.run.inputs]), [a.copy() for a in self._arrays()]
+        return Snapshot([self, self.run, self.run.inputs]), {name: a.copy() for name, a in self._arrays().items()}
 
     def restore(self, memory: Any) -> None:
         """Everything as it was."""
         own, copies = memory
         own.restore()
-        for array, copy in zip(self._arrays(), copies, strict=True):
-            array[...] = copy
+        for name, array in self._arrays().items():
+            array[...] = copies[name]
 
-    def _arrays(self) -> list[np.ndarray]:
-        """All memory that changes from step to step."""
-        session, native = self._session, self.run.native
-        kept = [session.row_y, *(a for a in session.kept if isinstance(a, np.ndarray))]
+    def portable(self, memory: Any) -> dict[str, Any]:
+        """Numbers alone: what the frame and the arguments refer to is where another process has it."""
+        own, copies = memory
+        block, parts = copies["block"].view(np.int64), self._session.parts
+        arrays = {name: a for name, a in copies.items() if name != "block" and not name.startswith("bound ")}
+        march = {name: block[part] for name, part in parts.items() if name != "frame"}
+        events, ended, stopped = (own.attribute(self, name) for name in ("events", "ended", "stopped"))
+        inputs = {name: own.attribute(self.run.inputs, name) for name in ("initial", "history", "begun")}
+        run = self.run.portable(lambda name: own.attribute(self.run, name))
+        return {"arrays": arrays, "march": march, "events": events, "ended": ended, "stopped": stopped, "inputs": inputs, "run": run}
+
+    def take(self, data: dict[str, Any]) -> None:
+        """The numbers of another process in this one's memory."""
+        first = self.run.take(data["run"])
+        if first is not None:
+            self._enter(first, float(data["arrays"]["t"][0]))
+        block, parts = self._session.block.view(np.int64), self._session.parts
+        for name, words in data["march"].items():
+            block[parts[name]] = words
+        arrays = self._arrays()
+        for name, values in data["arrays"].items():
+            arrays[name][...] = values
+        self.events, self.ended, self.stopped = list(data["events"]), data["ended"], data["stopped"]
+        inputs = self.run.inputs
+        inputs.initial[:], inputs.history[:], inputs.begun = data["inputs"]["initial"], data["inputs"]["history"], data["inputs"]["begun"]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """All memory that changes from step to step; arguments of bound functions hold addresses."""
+        session, native, found = self._session, self.run.native, {"block": self._session.block, "row": self._session.row_y}
+        found |= {f"bound {i}": a for i, a in enumerate(session.kept) if isinstance(a, np.ndarray)}
+        found |= {f"guards {i}": a for i, a in enumerate(session.guarded)}
+        found |= {f"native {name}": a for name, a in native.memory().items()}
         watch = getattr(native, "watch", None)
-        watched = [] if watch is None else watch.memory()
-        return [session.block, *kept, *native.memory().values(), *watched, *self._open.memory()]
+        found |= {f"watch {i}": a for i, a in enumerate([] if watch is None else watch.memory())}
+        return found | self._open.memory() | {"bound arguments": self._open.words}
 
     @property
     def native(self) -> tuple[int, int]:
@@ -458,14 +447,37 @@ class Stepper:
         return self._engine.ended
 
     def save(self) -> Token:
-        """Everything it remembers; as many tokens as you like may be kept and gone back to."""
+        """Everything it remembers; as many tokens as you like may be kept and gone back to, pickled ones in another process."""
         return Token(self, self.t, self._engine.save())
 
     def restore(self, token: Token) -> None:
-        """Goes back to a saved instant: what follows is the same, bit for bit."""
-        if not isinstance(token, Token) or token.owner is not self:
+        """Goes back to a saved instant: what follows is the same, bit for bit.
+
+        A token that was pickled is taken by every stepper that was made in the same way.
+        """
+        if not isinstance(token, Token) or token.owner not in (self, None):
             raise InputError(f"{self}: restore() takes what save() of this stepper gave, not {token!r}")
-        self._engine.restore(token.memory)
+        if token.owner is self:
+            return self._engine.restore(token.memory)
+        if token.made_by != self.made:
+            different = ", ".join(
+                f"{k} {a!r} and not {b!r}" for (k, a), b in zip(self.made.items(), token.made_by.values(), strict=True) if a != b
+            )
+            raise InputError(f"{self}: restore() takes what save() of a stepper like this one gave; this one has {different}")
+        self._engine.take(token.memory)
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """How it was made: what a pickled token must agree with."""
+        run = self._engine.run
+        return {
+            "model": run.system.reference.fingerprint, "formulation": run.system.formulation, "run": run.kind, "method": run.settings.method,
+            "inputs": self.inputs, "outputs": self.outputs,
+        }  # fmt: skip
+
+    def portable(self, memory: Any) -> dict[str, Any]:
+        """What was saved as plain data."""
+        return self._engine.portable(memory)
 
     # -- for native callers ---------------------------------------------------------------------------------------
 

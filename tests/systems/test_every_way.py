@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import pytest
 import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.results.solution import Solution
+from jourdain.solvers import ADAPTIVE
 
 #: Fixed steps of the schemes that have them, and how near these come.
 STEP = 1e-3
@@ -63,11 +65,13 @@ def four_bar(event: str = "", called: bool = False) -> jd.Model:
     motor = m.callback("motor", lambda angle: -2.0 * angle, [hinge.position]) if called else m.input("motor", 0.5)
     m.force(hinge, motor)
     if event == "terminal":
-        m.event("limit", hinge.position - 1.0, terminal=True)
+        m.event("limit", hinge.position - 0.9, terminal=True)
+    elif event == "acceleration":
+        m.event("limit", hinge.acceleration + 20.0, terminal=True)
     elif event == "recorded":
-        m.event("limit", hinge.position - 1.0)
+        m.event("limit", hinge.position - 0.9)
     elif event == "jump":
-        m.event("brake", hinge.position - 1.0, direction=1, jump={hinge.velocity: 0.5 * hinge.velocity})
+        m.event("brake", hinge.position - 0.9, direction=1, jump={hinge.velocity: 0.5 * hinge.velocity})
     elif event.startswith("memory"):
         top = m.memory("top", 0.85, lambda top: jd.maximum(top, hinge.position), unit="rad")
         m.force(hinge, jd.where(hinge.position < top, 40.0 * (top - hinge.position), 0.0), name="ratchet")
@@ -131,6 +135,7 @@ CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
     "controller": (with_inputs(lambda: jd.Controller(lambda x: -0.3 * x["crank.angle_rate"], 0.05)), "", False),
     "callback": (plain, "", True),
     "terminal event": (plain, "terminal", False),
+    "acceleration event": (plain, "acceleration", False),
     "recorded event": (plain, "recorded", False),
     "jump": (plain, "jump", False),
     "memory": (plain, "memory", False),
@@ -152,6 +157,7 @@ REFUSED = {
     "callback": ("recursive generalized-alpha", "cartesian generalized-alpha", "augmented-lagrangian", "directors joints"),
     "signal": ("augmented-lagrangian",), "table": ("augmented-lagrangian",), "controller": ("augmented-lagrangian",),
     "terminal event": ("augmented-lagrangian",), "recorded event": ("augmented-lagrangian",), "jump": ("augmented-lagrangian",),
+    "acceleration event": ("augmented-lagrangian", "directors"),
     "max_step": ("augmented-lagrangian", "directors"), "tolerances": ("augmented-lagrangian", "directors"),
     "no interpolant": ("augmented-lagrangian", "directors"),
     **dict.fromkeys(("memory", "memory set by an event", "memory in a restart", "memory given"), ("augmented-lagrangian",)),
@@ -182,6 +188,8 @@ def test_same_numbers_or_a_refusal(way: Way, case: str) -> None:
         assert len(str(told.value)) > 30, "a refusal says what can be done instead"
         return
     found, exact = run(system, **way.run), expected(case)
+    if "event" in case or case == "jump":
+        assert exact.statistics["events"] > 0
     near = way.near if (str(way), case) != ("directors generalized-alpha", "callback") else 1e-2  # of first order: values of mid-steps
     assert found.metadata["status"] == exact.metadata["status"]
     assert found.t[-1] == pytest.approx(exact.t[-1], abs=10 * near)
@@ -210,6 +218,22 @@ def test_unknown_options_are_refused_with_those_there_are(way: Way, verb: str, a
     system = compiled(way)
     with pytest.raises(InputError, match=rf"{verb} 'four-bar': there is no option 'tolerence'; there are .*"):
         getattr(system, verb)(*arguments, tolerence=1e-3)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_every_method_that_is_listed_runs_or_names_the_remedy(way: Way) -> None:
+    system = compiled(way)
+    with pytest.raises(InputError) as told:
+        system.simulate(start(system), 0.01, method="rk45")
+    assert str(told.value).endswith(f"choose one of {', '.join(system.methods)}")
+    for method in system.methods:
+        fixed = {} if method in ADAPTIVE else FIXED
+        try:
+            sol = system.simulate(start(system), 0.01, method=method, **fixed)
+        except InputError as error:
+            assert re.search("reduction='projected'|rotation='euler-parameters'", str(error)), error
+        else:
+            assert sol.metadata["method"] == method and sol.t[-1] == 0.01
 
 
 #: Options of some runs only, with a value.

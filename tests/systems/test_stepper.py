@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
 import shutil
 import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -111,19 +113,80 @@ def test_restored_steppers_repeat_themselves(systems, way, method):
     for k in range(7):
         st.advance(drive(k))
     token, here = st.save(), (st.y.tobytes(), st.state.x.tobytes())
-
-    def go() -> list[bytes]:
-        rows = [st.advance(drive(k), *([] if k % 5 else [0.3 * STEP])).tobytes() for k in range(30)]
-        return [*rows, st.state.x.tobytes(), str(st.t).encode()]
-
-    first = go()
+    first = go_on(st)
     for _ in range(2):
         st.restore(token)
         assert st.t == token.t
         if not st._engine.run.follows:  # there a state is found by continuation from the last one asked for
             assert (st.y.tobytes(), st.state.x.tobytes()) == here
             st.restore(token)
-        assert go() == first
+        assert go_on(st) == first
+
+
+def go_on(st: Any) -> list[bytes]:
+    rows = [st.advance(drive(k), *([] if k % 5 else [0.3 * STEP])).tobytes() for k in range(30)]
+    return [*rows, st.state.x.tobytes(), str(st.t).encode()]
+
+
+ELSEWHERE = """
+import pickle, sys
+from tests.systems.test_stepper import OUTPUTS, STEP, WAYS, go_on, machine
+out = []
+for way, method, options, x0, token in pickle.load(sys.stdin.buffer):
+    s = machine(jumps=True).compile(**WAYS[way][0])
+    st = s.stepper(s.state(*x0), STEP, method, outputs=OUTPUTS, **options)
+    st.restore(token)
+    out.append((st.t, go_on(st)))
+pickle.dump(out, sys.stdout.buffer)
+"""
+
+
+def test_pickled_tokens_go_on_in_another_process(systems):
+    asked, expected = [], []
+    for way, method in [(w, m) for w in WAYS for m in ("rk4", "adams", "radau")] + [
+        ("projected", "generalized-alpha"),
+        ("cartesian", "hht"),
+    ]:
+        s, start = systems(way, jumps=True)
+        options = WAYS[way][1] | ({} if method in ("generalized-alpha", "hht") else {"rtol": 1e-6, "atol": 1e-8})
+        st = s.stepper(start, STEP, method, outputs=OUTPUTS, **options)
+        for k in range(7):
+            st.advance(drive(k))
+        token = st.save()
+        x0 = (dict(zip(s.coordinate_names, start.q, strict=True)), dict(zip(s.velocity_names, start.v, strict=True)))
+        asked.append((way, method, options, x0, pickle.loads(pickle.dumps(token))))  # a pickled token can be pickled again
+        expected.append((token.t, go_on(st)))
+    done = subprocess.run([sys.executable, "-c", ELSEWHERE], input=pickle.dumps(asked), capture_output=True, check=True)
+    for (way, method, *_), found, wanted in zip(asked, pickle.loads(done.stdout), expected, strict=True):
+        assert found == wanted, (way, method)
+
+
+def test_pickled_tokens_fit_steppers_made_in_the_same_way(systems, directors):
+    s, start = systems("projected")
+    token = pickle.loads(pickle.dumps(s.stepper(start, STEP, "rk4").save()))
+    with pytest.raises(InputError, match="like this one gave; this one has method 'heun' and not 'rk4'"):
+        s.stepper(start, STEP, "heun").restore(token)
+    st = s.stepper(start, STEP, "rk4")
+    st.restore(token)
+    assert st.t == token.t
+    with pytest.raises(InputError, match="live in their process; start a stepper there from stepper.state"):
+        pickle.dumps(directors()[0].stepper(directors()[1], STEP).save())
+
+
+def test_a_restored_stepper_meets_the_same_events() -> None:
+    """Guards remember on which side of zero they were."""
+    m = jd.Model("pendulum")
+    hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1.0)), axis="y")
+    m.event("low", hinge.position - 0.5)
+    st = m.compile().stepper({"hinge.angle": 1.0}, 0.1)
+    token = st.save()
+
+    def events() -> list[Any]:
+        return [e for _ in range(10) for _ in [st.advance()] for e in st.events]
+
+    first = events()
+    st.restore(token)
+    assert len(first) == 1 and events() == first
 
 
 @pytest.mark.parametrize("way, method", cases(("rk4", "rosenbrock2", "dopri5", "adams", "radau")))

@@ -323,7 +323,7 @@ def readings_function(eq: Equations, channels: tuple[str, ...]) -> SymbolicFunct
 @builder
 def guard_function(eq: Equations, event: str) -> SymbolicFunction:
     """The guard of an event."""
-    return assemble(eq, "guard", "t x u", [vector_result("g", eq.resolve([eq.model.events[event].guard]))])
+    return assemble(eq, "guard", "t x u", [vector_result("g", eq.resolve([eq.model.events[event].guard]))], optional="a")
 
 
 @builder

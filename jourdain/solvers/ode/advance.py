@@ -146,9 +146,14 @@ class OpenMarch:
         if output is not None:
             self._arguments.output, self._arguments.output_args = session.bind(output)
 
-    def memory(self) -> list[NDArray[np.generic]]:
-        """The arrays that change from step to step."""
-        return [self.t, self.grid.words, self.given, self.y, self._arguments.words]
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """The arguments themselves, with addresses."""
+        return self._arguments.words
+
+    def memory(self) -> dict[str, NDArray[np.generic]]:
+        """Numbers that change from step to step."""
+        return {"t": self.t, "grid": self.grid.words, "given": self.given, "y": self.y}
 
 
 __all__ = ["NO_STEP", "OpenMarch", "advance", "read"]

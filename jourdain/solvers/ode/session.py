@@ -93,7 +93,8 @@ class Session:
         self.block = doubles
         words[: layout.head.size] = layout.head
         self.address = base = address(doubles)
-        self._parts = at = layout.parts
+        #: Where its parts lie.
+        self.parts = at = layout.parts
         frame = words[at["frame"]]
         frame[layout.slots] = layout.offsets + base
         self.frame, self.clock = fr.Frame.at(frame), fr.Clock.at(words[at["clock"]])
@@ -102,6 +103,8 @@ class Session:
         self.coefs = layout.coefs
         self._stage = base + 8 * (at["clock"].start + STAGE)
         self.kept: list[Any] = []
+        #: Sides of zero on which guards are, and their values.
+        self.guarded: list[np.ndarray] = []
         self.rows, self.spans = Kept(), Kept()
         self.records: list[EventRecord] = []
         self.events: Sequence[Event] = ()
@@ -156,7 +159,7 @@ class Session:
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2)
         frame.watcher, frame.guards, frame.watch = kernel.address, fr.Guard.table(guards), fr.Watched.table(watch)
-        frame.sign, frame.g = np.zeros(offset, dtype=np.int64), np.zeros(2 * offset)
+        frame.sign, frame.g = self.guarded = [np.zeros(offset, dtype=np.int64), np.zeros(2 * offset)]
         frame.event_t = self.event_t = np.zeros(room)
         frame.event_x = self.event_x = np.zeros((room, 2 * self.n))
         frame.event_which = self.event_which = np.zeros(2 * room, dtype=np.int64)
@@ -275,7 +278,7 @@ class Session:
 
     def save(self) -> Checkpoint:
         """Everything that the method remembers; the run has ended, so its arrays are handed over."""
-        words, parts = self._words, self._parts
+        words, parts = self._words, self.parts
         return Checkpoint(self.method.name, self.clock.t, self.x, {name: words[parts[name]] for name in MEMORY})
 
     def load(self, checkpoint: Checkpoint) -> None:
@@ -284,7 +287,7 @@ class Session:
             self.x[:], self.clock.t = checkpoint.x, checkpoint.t
             return
         for name in MEMORY:
-            self._words[self._parts[name]] = checkpoint.memory[name]
+            self._words[self.parts[name]] = checkpoint.memory[name]
         c = self.count
         c.steps = c.rejected = c.n_rhs = c.n_jac = c.n_lu = c.n_events = c.bad_status = 0
         c.begin = 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...elements.schemes import NAMES
 from ...errors import InputError
 from ...formalisms.coordinates.directors import directors
 from ...results.solution import Solution
@@ -45,6 +46,7 @@ class DirectorSystem(DescriptorSystem):
     """
 
     method = "energy-momentum"
+    methods = NAMES
 
     def __init__(self, reference: TreeSystem, reduction: str = "none", **options: Any) -> None:
         if reduction not in REDUCTIONS:

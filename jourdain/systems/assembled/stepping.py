@@ -10,7 +10,8 @@ import numpy as np
 from ...errors import SolverError
 from ...solvers.stepping import frame as ap
 from ..state import State
-from ..stepper import Engine, Readings, Snapshot
+from ..stepper import Engine, Readings
+from ..tokens import Snapshot
 from .march import March
 
 if TYPE_CHECKING:

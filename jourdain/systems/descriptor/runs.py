@@ -3,19 +3,22 @@ Lagrangian; the time loop is native in all cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
+from ...solvers import AUGMENTED_LAGRANGIAN
+from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import ModelJumps, OdeRun
 from ..run import DEFAULTS, Outcome, Run, Settings
-from ..state import State
+from ..state import State, split_state
 from ..tree.alpha import consistent_state, integrate_alpha
 from ..tree.projected import NativeSystem
 from .dynamics import DescriptorDynamics
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 #: α = β of Baumgarte's stabilisation (1/s) where none are given.
 BAUMGARTE = 20.0
 STABILISATIONS = ("projection", "baumgarte", "none")
-AUGMENTED_LAGRANGIAN = "augmented-lagrangian"
 #: Points noted before the joint coordinates are found along them.
 LONGEST_TRAIL = 256
 
@@ -93,13 +95,18 @@ class DescriptorRun(OdeRun):
         """The model's events; jumps are those of the model's state."""
         return ModelJumps(self, self._back).events(self.native.events())
 
+    @cached_property
+    def _onto_loops(self) -> NativeFunction | None:
+        """The projection of the model's states: where loops share points, the descriptor's own would see one side of an open loop only."""
+        return NativeSystem(self.system.reference, self.inputs.initial, start=self.start).project
+
     def _back(self, state: State) -> np.ndarray:
-        """The descriptor's state of a state of the model, on the constraints."""
-        x = self.system.own.state_of(state).x
-        if self.native.project is not None:
-            self.native.project(state.t, x, x)
-        self._last = state
-        return x
+        """The descriptor's state of a state of the model, which is put onto its constraints."""
+        s, row = self.system, state.x.copy()
+        if self._onto_loops is not None:
+            self._onto_loops(state.t, row, row)
+        self._last = split_state(s.reference, row, state.t)
+        return s.own.state_of(self._last).x
 
     def follow(self, t: float, x: np.ndarray) -> None:
         """Notes a point, so that turns of joints are counted."""
@@ -111,7 +118,16 @@ class DescriptorRun(OdeRun):
         """The model's state at the last point noted, by continuation along the trail."""
         t, x = (np.array(part) for part in zip(*self._trail, strict=True))
         s, row = self.system, self.dynamics.joint_rows(self._last, t, x)[-1]
-        self._last, self._trail = State(s.reference, row[: s.nq], row[s.nq : s.nq + s.nv], row[s.nq + s.nv :], float(t[-1])), []
+        self._last, self._trail = split_state(s.reference, row, float(t[-1])), []
+
+    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
+        """The last state of the model and the points since then."""
+        last = saved("_last")
+        return {"last": (last.x, last.t), "trail": saved("_trail")}
+
+    def take(self, data: Mapping[str, Any]) -> Any:
+        """The same."""
+        self._last, self._trail = split_state(self.system.reference, *data["last"]), list(data["trail"])
 
     def model_state(self, t: float, x: np.ndarray) -> State:
         """The model's state that belongs to x, near the last one that was asked for."""
@@ -119,7 +135,7 @@ class DescriptorRun(OdeRun):
             self._catch_up()
         row = self.dynamics.joint_rows(self._last, np.array([t]), x[None])[0]
         s = self.system
-        self._last = State(s.reference, row[: s.nq], row[s.nq : s.nq + s.nv], row[s.nq + s.nv :], t)
+        self._last = split_state(s.reference, row, t)
         return self._last
 
     # -- what it gave ---------------------------------------------------------------------------------------------
@@ -236,4 +252,4 @@ class AugmentedLagrangianRun(Run):
         return Outcome(t, self.translate(t, rows), status, message, channels=channels, about=about)
 
 
-__all__ = ["AUGMENTED_LAGRANGIAN", "STABILISATIONS", "AugmentedLagrangianRun", "DescriptorAlphaRun", "DescriptorRun"]
+__all__ = ["STABILISATIONS", "AugmentedLagrangianRun", "DescriptorAlphaRun", "DescriptorRun"]

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.coordinates.descriptor import Descriptor
 from ...results.solution import Solution
+from ...solvers import ALPHA_METHODS, AUGMENTED_LAGRANGIAN
 from ...solvers.constraints.reductions import independent_rows, multipliers, reduction
 from ...solvers.native_function import NativeFunction
 from ...symbolic.graph import Operations
@@ -140,10 +141,14 @@ class DescriptorSystem(System):
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of methods; rotation vectors, which are exchanged in flight, have no accelerations to keep."""
+        return (*super().methods, AUGMENTED_LAGRANGIAN)
+
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A run in x: index 1, generalised-α, or the augmented Lagrangian of index 3."""
-        from ..tree.alpha import ALPHA_METHODS
-        from .runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun, DescriptorAlphaRun, DescriptorRun
+        from .runs import AugmentedLagrangianRun, DescriptorAlphaRun, DescriptorRun
 
         if settings.method == AUGMENTED_LAGRANGIAN:
             own = self.own.state_of(start)

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from .reduced import ReducedSystem
     from .system import TreeSystem
 
-#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.generalized_alpha`).
-ALPHA_METHODS = ("generalized-alpha", "hht", "newmark", "trapezoidal")
-
 
 def integrate_alpha(
     native: NativeSystem, span: tuple[float, float], x0: np.ndarray | Checkpoint, method: str, rho: float, step: float | None,

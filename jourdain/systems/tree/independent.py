@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...native.function import Function
-from ...solvers.native_function import NativeFunction
+from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
@@ -98,20 +98,23 @@ class IndependentSystem(NativeSystem):
             array[...] = memory[name]
         return True
 
-    def _with_accelerations(self, f: Function) -> NativeFunction:
-        raise InputError("the right-hand side of independent coordinates gives no other accelerations")
+    def _accelerated(self) -> NativeFunction:
+        if self.callbacks is not None:
+            name = next(iter(self.system.model.callbacks))
+            raise InputError(
+                f"simulate '{self.system.model.name}': in independent coordinates accelerations cannot be read where '{name}' is a Python "
+                "callback; use reduction='projected', or write it with jourdain's functions"
+            )
+        self._redundant = redundant_rows(self.system, self.start)
+        return self._constrained()
 
     def of_full_state(self, f: Function) -> NativeFunction:
-        """A function f(t, X, u) of the full state as one of the independent state."""
+        """A function f(t, X, u) or f(t, X, u, a) of the full state as one of the independent state."""
         from ...solvers.constraints.reduced import of_full_state
 
-        k, work = self._memory(f)
-        X = np.zeros(self.n)
-        expansion = self.full.args.copy()
-        tail = [k.ctypes.data, work.ctypes.data]
-        inner = np.array([0, 0, self.u.ctypes.data, 0, *tail] if "u" in f.inputs else [0, 0, 0, *tail], dtype=np.uintp)
-        args = [0, 0, 0, self.full.address, expansion.ctypes.data, X.ctypes.data, f.address, inner.ctypes.data, 3 if "u" in f.inputs else 2]
-        return NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), (k, work, X, expansion, inner, f, self.full, self.u))
+        inner, X, expansion = self._of_state(f), np.zeros(self.n), self.full.args.copy()
+        words = [0, 0, 0, self.full.address, address(expansion), address(X), inner.address, address(inner.args), 2]
+        return NativeFunction(of_full_state.address, np.array(words, dtype=np.uintp), (inner, X, expansion, self.full))
 
     def renewal(self) -> NativeFunction:
         """The model's memories after a step, from the independent state."""

@@ -149,20 +149,26 @@ class NativeSystem:
 
     def reading(self, channels: tuple[str, ...]) -> NativeFunction:
         """Channels that are functions of time, (full) state, inputs and accelerations."""
-        f = self._function("readings", channels=channels)
+        return self._of_state(self._function("readings", channels=channels))
+
+    def _of_state(self, f: Function) -> NativeFunction:
+        """A function of time, (full) state, inputs and perhaps accelerations as one of time and (full) state."""
         return self._with_accelerations(f) if "a" in f.inputs else self.wrap(f)
+
+    def _accelerated(self) -> NativeFunction:
+        """ẋ of the full state."""
+        return self.rhs
 
     def _with_accelerations(self, f: Function) -> NativeFunction:
         """A function f(t, x, u, a) with one result, accelerations by the right-hand side."""
         from ...solvers.adapter import with_accelerations
 
         k, work = self._memory(f)
-        rates, outer = np.zeros(self.n), self.rhs.args.copy()
+        rhs = self._accelerated()
+        rates, outer = np.zeros(self.n), rhs.args.copy()
         inner = np.array([0, 0, address(self.u), 0, 0, address(k), address(work)], dtype=np.uintp)
-        words = [0, 0, 0, self.rhs.address, address(outer), f.address, address(inner), address(rates), self.system.nq]
-        return NativeFunction(
-            with_accelerations.address, np.array(words, dtype=np.uintp), (k, work, rates, outer, inner, self.rhs, self.u, f)
-        )
+        words = [0, 0, 0, rhs.address, address(outer), f.address, address(inner), address(rates), self.system.nq]
+        return NativeFunction(with_accelerations.address, np.array(words, dtype=np.uintp), (k, work, rates, outer, inner, rhs, self.u, f))
 
     def renewal(self) -> NativeFunction:
         """The model's memories after a step that ended at (t, x)."""
@@ -172,7 +178,7 @@ class NativeSystem:
         """The model's events as the solvers take them."""
         found = []
         for item in self.system.model.events.values():
-            guard = self.wrap(self._function("guard", event=item.name))
+            guard = self._of_state(self._function("guard", event=item.name))
             action = self._jump(item.name) if item.jump else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
         return found

@@ -18,7 +18,7 @@ from ..callbacks import ended
 from ..ode_run import OdeRun
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
-from .alpha import ALPHA_METHODS, alpha_channels, consistent_state, integrate_alpha
+from .alpha import alpha_channels, consistent_state, integrate_alpha
 from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
 from .crossing import Crossing, joined, left_to_do
@@ -107,17 +107,13 @@ class IndependentRun(OdeRun):
         super().__init__(system, start, span, inputs, settings)
         self.chosen = {k: v for k, v in chosen.items() if v is not None}
         self.keeps_energy = settings.method in ADAPTIVE
-        if settings.method in ALPHA_METHODS:
-            raise InputError(
-                f"simulate '{system.model.name}': method '{settings.method}' works on all coordinates with multipliers; "
-                "use reduction='projected' with it"
-            )
+        self._check_method()
         # full states between steps are found from those at the steps, which are kept then
         self._inner = replace(settings, times=None, dense=True) if settings.keeps_interpolant else settings
         self._runs: list[Trajectory] = []
         self._choices: list[list[Choice]] = []
         self._switches = 0
-        #: Where the present native functions begin, and with which inputs.
+        #: Where the present native functions begin, with which inputs and which independent coordinates.
         self._from, self._u = start, inputs.initial
         self._watching = False
         self._crossing = Crossing(system, start, span[1], settings.method, self._control_from, inputs)
@@ -182,11 +178,11 @@ class IndependentRun(OdeRun):
 
     def begin(self, independent: Sequence[str] | None = None) -> Any:
         """The native functions where the run is; the independent state there."""
-        self._check_method()
         chosen = self.chosen if independent is None else {**self.chosen, "independent": independent}
         self.native = self.choose(self._from, chosen, self._u)
         if len(self.native.x0) == 0:
             raise InputError(f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
+        self._first = list(self.native.independent)
         self._crossing.watch(self.native, self._from)
         self._watching = self._watch(self._from)
         return self.native.x0
@@ -200,6 +196,18 @@ class IndependentRun(OdeRun):
         self._from = self.model_state(trajectory.restart.t, trajectory.restart.x)
         self._switches += 1 + self.native.switches
         return True
+
+    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
+        """Where its present coordinates begin, and which they are."""
+        start = saved("_from")
+        return {"from": (start.x, start.t), "u": saved("_u"), "independent": saved("_first")}
+
+    def take(self, data: Mapping[str, Any]) -> Any:
+        """Those coordinates, where it is in others."""
+        if data["independent"] == self._first:
+            return None
+        self._from, self._u = split_state(self.system, *data["from"]), data["u"]
+        return self.begin(data["independent"])
 
     def _add(self, run: Trajectory, native: Any) -> None:
         """One more leg, and the native side it was made with."""

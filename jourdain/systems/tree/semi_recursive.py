@@ -20,6 +20,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.coordinates.semi_recursive import REFERENCES
 from ...native.function import Function
+from ...solvers import AUGMENTED_LAGRANGIAN
 from ...solvers.constraints.reductions import REDUCTIONS, multipliers
 from ...solvers.native_function import NativeFunction
 from ...symbolic.function import SymbolicFunction
@@ -134,9 +135,21 @@ class SemiRecursiveSystem(TreeSystem):
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of methods; generalised-α with closed loops takes reduction="projected"."""
+        if not self.constraints:
+            return super().methods
+        return (AUGMENTED_LAGRANGIAN,) if self.reduction == AUGMENTED_LAGRANGIAN else (*super().methods, AUGMENTED_LAGRANGIAN)
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """The method where none is named."""
+        return self.methods[0] if len(self.methods) == 1 else TreeSystem.method
+
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A run of the kind that ``reduction`` asks for; an open chain has nothing to reduce."""
-        from ..descriptor.runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun
+        from ..descriptor.runs import AugmentedLagrangianRun
         from .multiplier_run import MultiplierRun
         from .runs import ReducedRun
 
@@ -148,7 +161,12 @@ class SemiRecursiveSystem(TreeSystem):
             raise InputError(f"semi-recursive: reduction '{reduction}' is unknown; use one of {', '.join([*LOOPS, 'projected', 'closed'])}")
         if not self.constraints:
             return super().run(own, span, inputs, settings, {**rest, "reduction": "projected"})
-        if reduction == "augmented-lagrangian" or settings.method == AUGMENTED_LAGRANGIAN:
+        if reduction == AUGMENTED_LAGRANGIAN and settings.method not in (AUGMENTED_LAGRANGIAN, TreeSystem.method):
+            raise InputError(
+                f"simulate '{self.model.name}': reduction='{reduction}' is a method of its own and takes no method '{settings.method}'; "
+                f"choose one of {AUGMENTED_LAGRANGIAN}"
+            )
+        if AUGMENTED_LAGRANGIAN in (reduction, settings.method):
             return make_run(
                 AugmentedLagrangianRun, self, own, span, inputs, settings, rest, dynamics=self, own=own, tangent="semi_recursive_tangents",
                 translate=lambda t, rows: rows,

@@ -16,6 +16,7 @@ from ...formalisms.functions.registry import choose_form, derive
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_code
+from ...solvers import ALPHA_METHODS
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
 from ...symbolic.function import SymbolicFunction
@@ -294,7 +295,6 @@ class TreeSystem(System):
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A run of the kind that the method and ``reduction`` ask for."""
-        from .alpha import ALPHA_METHODS
         from .runs import REDUCTIONS, AlphaRun
 
         reduction, rest = options.get("reduction", self.reduction), {n: x for n, x in options.items() if n != "reduction"}

@@ -10,14 +10,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from ..errors import ModelError
-from ..model import Body, Frame, Joint, Model, Motion
-from ..model.constraints import Closure, Equation
-from ..model.topology import Branch
-from ..model.units import quantity
-from ..symbolic.graph import evaluate
-from .mbs_data import Cut, Drawing, JointData
-from .placement import Inertial, Pose, about, clean
+from ...errors import ModelError
+from ...model import Body, Frame, Joint, Model, Motion
+from ...model.constraints import Closure, Equation
+from ...model.topology import Branch
+from ...model.units import quantity
+from ...symbolic.graph import evaluate
+from ..placement import Inertial, Pose, about, clean
+from .data import Cut, Drawing, JointData
 
 #: How far a joint axis may be off a coordinate axis and still be taken for it.
 ALIGNED = 1e-12

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..model.bodies import Body, Frame
-from ..model.model import Model
-from ..symbolic.expr import ZERO
-from .mbs_data import Cut, ForcePoint, Link
+from ...model.bodies import Body, Frame
+from ...model.model import Model
+from ...symbolic.expr import ZERO
+from .data import Cut, ForcePoint, Link
 
 CLOSURES = {"ball": "ball", "rod": "rod", "solid": "body"}
 COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz")

@@ -11,15 +11,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..errors import InputError, JourdainError
-from ..model import Body, Frame, Joint, Model
-from .mbs_connect import connect
-from .mbs_data import Cut, Drawing, ForcePoint, JointData, Link, SensorPoint, UserModel, UserParameter, UserVariable
-from .mbs_notes import left_out, unread
-from .mbs_writer import write_mbs
-from .notes import tell
-from .unphysical import accept_unphysical
-from .xml_reader import Element, read_xml
+from ...errors import InputError, JourdainError
+from ...model import Body, Frame, Joint, Model
+from ..notes import tell
+from ..unphysical import accept_unphysical
+from ..xml_reader import Element, read_xml
+from .connect import connect
+from .data import Cut, Drawing, ForcePoint, JointData, Link, SensorPoint, UserModel, UserParameter, UserVariable
+from .notes import left_out, unread
 
 AXES = {"1": "x", "2": "y", "3": "z"}
 NATURES = ("independent", "dependent", "driven")
@@ -39,7 +38,7 @@ def read_mbs(source: str | os.PathLike[str], parameters: str = "numbers", driven
     are in ``model.initial``: where loops are closed, those of independent joints are kept, dependent ones say where to begin
     (``model.guesses``). The records of loops, links, points of forces and sensors, user models, joints and drawings are in
     ``model.imported`` under "cuts", "links", "forces", "sensors", "user_models", "user_variables", "joints", "drawings"
-    (:mod:`jourdain.io.mbs_data`). What the model does not hold (elements not understood, the project's programs beside the
+    (:mod:`jourdain.io.mbs.data`). What the model does not hold (elements not understood, the project's programs beside the
     file, mass properties that no body can have and that are taken as they stand …) is said by name in ``model.notes`` and by
     one warning.
     """
@@ -281,4 +280,4 @@ def _user_parameter(element: Element) -> UserParameter:
     return UserParameter(_name(element, "name"), "" if kind is None else kind.content(), values, texts)
 
 
-__all__ = ["read_mbs", "write_mbs"]
+__all__ = ["read_mbs"]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..model.model import Model
-from .xml_reader import Element
+from ...model.model import Model
+from ..xml_reader import Element
 
 _PLACE = {"bodyname", "pointname"}
 _ENDS = {"name", "endpoint1", "endpoint2", "graphics"}
