@@ -90,41 +90,29 @@ class Watch:
     """The check of :mod:`jourdain.solvers.constraints.continuity` on the full states of one native system."""
 
     def __init__(self, native: NativeSystem, scales: Scales) -> None:
-        from ...solvers.constraints import continuity as c
+        from ...solvers.constraints.continuity import Watching, make_watched, watch
 
-        system = native.system
+        system, configuration = native.system, native.system.configuration
         native._redundant = scales.redundant
-        self._plan = native._plan()
-        space, anchor, integers = c.sizes(self._plan)
-        self._space, self._anchor, self._integers = np.zeros(space), np.zeros(anchor), np.zeros(integers, dtype=np.int64)
-        self._space[: len(scales.units)], self._anchor[c.NEAR] = scales.units, scales.near
-        configuration = system.configuration
-        self._places = np.full(2 * system.nv, -1, dtype=np.int64)
-        self._places[configuration._scalar_v] = configuration._scalar_q
-        functions = [native._function(name) for name in ("constraint_velocities", "constraint_drift")]
-        self._keep: list[object] = [native.u, *functions]
-        pointers = [native._pointers(f, inputs, self._keep) for f, inputs in zip(functions, (3, 2), strict=True)]
-        velocity, drift = functions
-        self._table = np.array([velocity.address, drift.address, len(velocity.inputs) + 1, len(drift.inputs)], dtype=np.int64)
-        self._keep += pointers
-        self._tail = list(map(address, (self._places, *pointers, self._table)))
-        self.size = system.nq + system.nv + system.nz
-        self._function = self._native(c.watch.address, self._anchor)
-
-    def _native(self, function: int, anchor: np.ndarray) -> NativeFunction:
-        head = map(address, (self._plan, self._integers, self._space, anchor))
-        return NativeFunction(function, np.array([0, 0, 0, *head, *self._tail], dtype=np.uintp), (self, anchor))
+        place = np.full(system.nv, -1, dtype=np.int64)
+        place[configuration._scalar_v] = configuration._scalar_q
+        self._keep: list[object] = [native.u]
+        compiled = [
+            native.compiled(native._function(name), inputs, self._keep)
+            for name, inputs in (("constraint_velocities", 3), ("constraint_drift", 2))
+        ]
+        self._record = make_watched(native._plan(), scales.units, scales.near, place, *compiled)
+        self._function = NativeFunction.of(watch.address, Watching(watched=self._record), self._keep)
 
     def renew(self, t: float, X: np.ndarray) -> int:
         """Makes a state the one that the next is compared with, whatever was before."""
-        from ...solvers.constraints.continuity import VALID
-
-        self._anchor[VALID] = 0.0
+        self._record.anchor.valid = 0
         return self.look(t, X)
 
     def memory(self) -> list[np.ndarray]:
         """Arrays that change from step to step."""
-        return [self._space, self._anchor, self._integers]
+        r = self._record
+        return [r.anchor.words, r.state, r.number, r.Z, r.a0]
 
     def look(self, t: float, X: np.ndarray) -> int:
         """The check of one state."""
@@ -133,47 +121,43 @@ class Watch:
     @property
     def clearance(self) -> float:
         """How far the last good state is from a singular position: the smallest pivot."""
-        from ...solvers.constraints.continuity import CLEARANCE
-
-        return float(self._anchor[CLEARANCE])
+        return self._record.anchor.clearance
 
     @property
     def last(self) -> tuple[float, np.ndarray]:
         """Time and full state of the last good step."""
-        from ...solvers.constraints.continuity import STATE, TIME
-
-        return float(self._anchor[TIME]), self._anchor[STATE : STATE + self.size].copy()
+        return self._record.anchor.t, self._record.state.copy()
 
     def guard(self, clearance: float) -> NativeFunction:
         """A function of full states that rises through zero where the clearance exceeds a value."""
-        from ...solvers.constraints.continuity import NEAR, clearance_guard
+        from ...solvers.constraints.continuity import ClearanceGuard, clearance_guard
 
-        anchor = np.zeros_like(self._anchor)
-        anchor[NEAR] = clearance
-        return self._native(clearance_guard.address, anchor)
+        return NativeFunction.of(clearance_guard.address, ClearanceGuard(watched=self._record, limit=clearance), self._keep)
 
     def projection(self, project: NativeFunction) -> NativeFunction:
         """A projection that is left out too near to a singular position."""
-        from ...solvers.constraints.continuity import project_when_clear
+        from ...solvers.constraints.continuity import ProjectWhenClear, project_when_clear
+        from ...solvers.ode.frame import Arguments
 
-        inner = self._native(0, self._anchor)
-        args = np.array([0, 0, 0, address(inner.args), project.address, address(project.args)], dtype=np.uintp)
-        return NativeFunction(project_when_clear.address, args, (inner, project))
+        args = ProjectWhenClear(watched=self._record, projection=project.address, projection_args=Arguments.at(project.args))
+        return NativeFunction.of(project_when_clear.address, args, self._keep, project)
 
     def attach(self, native: IndependentSystem) -> None:
         """Lets a system in independent coordinates be watched after each step, and what it puts out as well."""
-        from ...solvers.constraints.continuity import decide_and_watch, watched_output
+        from ...solvers.constraints.continuity import DecideAndWatch, WatchedOutput, decide_and_watch, watched_output
+        from ...solvers.ode.frame import Arguments
 
-        switch = native.switch
-        judge = (0, 0) if switch is None else (switch.decide.address, address(switch.decide.args))
-        full = native.full_in_place
-        expansion = (native.full.address, address(native.full.args)) if full is None else (0, 0)
-        X = np.zeros(self.size) if full is None else full
-        args = np.array([0, 0, 0, *judge, *expansion, address(X), self._function.address, address(self._function.args)], dtype=np.uintp)
-        decide = NativeFunction(decide_and_watch.address, args, (self, self._function, switch, native.full, X))
+        switch, full, watch, X = native.switch, native.full, self._function, native.full_in_place
+        args = DecideAndWatch(watch=watch.address, watch_args=Arguments.at(watch.args))
+        if switch is not None:
+            args.judge, args.judge_args = switch.decide.address, Arguments.at(switch.decide.args)
+        if X is None:
+            args.expansion, args.expansion_args, X = full.address, Arguments.at(full.args), np.zeros(native.n)
+        args.X = address(X)
+        decide = NativeFunction.of(decide_and_watch.address, args, watch, switch, full, X)
         native.switch = Switch(decide, decide if switch is None else switch.remap)
-        args = np.array([0, 0, 0, native.full.address, address(native.full.args), address(self._function.args)], dtype=np.uintp)
-        native.output = NativeFunction(watched_output.address, args, (self._function, native.full))
+        output = WatchedOutput(expansion=full.address, expansion_args=Arguments.at(full.args), watched=self._record)
+        native.output = NativeFunction.of(watched_output.address, output, self._keep, full)
 
 
 class FullSystem(NativeSystem):

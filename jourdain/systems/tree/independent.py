@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...native.function import Function
-from ...solvers.native_function import NativeFunction
+from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
@@ -103,15 +103,20 @@ class IndependentSystem(NativeSystem):
 
     def of_full_state(self, f: Function) -> NativeFunction:
         """A function f(t, X, u) of the full state as one of the independent state."""
-        from ...solvers.constraints.reduced import of_full_state
+        return self._of_expansion(f, NativeFunction(self.full.address, self.full.args.copy(), self.full.keepalive), np.zeros(self.n))
+
+    def _of_expansion(self, f: Function, expansion: NativeFunction, X: np.ndarray) -> NativeFunction:
+        """A function f(t, X, u) of a state X that an expansion writes."""
+        from ...solvers.constraints.reduced import OfFullState, of_full_state
+        from ...solvers.ode.frame import Arguments
 
         k, work = self._memory(f)
-        X = np.zeros(self.n)
-        expansion = self.full.args.copy()
-        tail = [k.ctypes.data, work.ctypes.data]
-        inner = np.array([0, 0, self.u.ctypes.data, 0, *tail] if "u" in f.inputs else [0, 0, 0, *tail], dtype=np.uintp)
-        args = [0, 0, 0, self.full.address, expansion.ctypes.data, X.ctypes.data, f.address, inner.ctypes.data, 3 if "u" in f.inputs else 2]
-        return NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), (k, work, X, expansion, inner, f, self.full, self.u))
+        given = [0, 0, address(self.u)] if "u" in f.inputs else [0, 0]
+        args = OfFullState(
+            expansion=expansion.address, expansion_args=Arguments.at(expansion.args), X=address(X), function=f.address,
+            args=np.array([*given, 0, address(k), address(work)], dtype=np.int64), result=len(given),
+        )  # fmt: skip
+        return NativeFunction.of(of_full_state.address, args, k, work, X, expansion, f, self.u)
 
     def events(self) -> list[Event]:
         """The model's events, on the independent state."""
