@@ -4,6 +4,9 @@ Where the constraints lose rank, branches of the motion meet, and a position clo
 branch.  The branches differ by their velocities, at the very place where they meet.  Between two steps τ apart, dependent velocities and
 positions therefore have to follow from the tangent at the earlier one, J δv = τ g and J δq = τ J v + ½τ² g (v̇ = Z v̇_u + a₀ with J Z = 0,
 J a₀ = g), up to what the tangent turns in a step.  Forces do not enter.
+
+Most steps do not need that: where velocities go on as they did in the step before, no branch was left.  Only where they do not, as in a long
+step or under a force that sets in, the tangent of the earlier state is found.
 """
 
 from __future__ import annotations
@@ -12,34 +15,36 @@ from typing import Any
 
 import numpy as np
 
-from ...native.call import call, doubles
+from ...native.call import address, call, doubles
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..ode.frame import Arguments
-from .elimination import Elimination, eliminate, elimination, spread
+from .elimination import Elimination, eliminate, elimination, factor_blocks
 from .plan import Compiled, Plan
 
 #: What :func:`watch` returns besides 0: too near to a singular position, or on another branch than before.
 NEAR_SINGULAR, OFF_BRANCH = -8, -9
 #: Velocities off the constraints (m/s, rad/s) that are left alone near a singular position.
 QUIET = 1e-11
-#: Part of the largest velocity in a loop by which one may differ from the tangent's, and the smallest difference looked at (rad/s, rad).
+#: Part of the largest velocity in a loop by which one may differ from what is expected, and the smallest difference looked at (rad/s, rad).
 JUMP, LEAST = 0.1, 1e-6
+#: Margin of closed forms (square of the sine of the angle that vanishes at a dead point) above which no singular position is near.
+AMPLE = 0.05
 
 
 class Anchor(Record):
-    """The state that the next one is compared with, as far as it is numbers: whether there is one, its time, its clearance, how many velocities
-    are free, and the clearance below which a position counts as singular."""
+    """The state that the next one is compared with, as far as it is numbers: whether there is one, its time, whether the one before is known,
+    the time of that, and the clearance below which a position counts as singular."""
 
     valid: int
     t: float
-    clearance: float
-    free: int
+    known: int
+    earlier_t: float
     near: float
 
 
 class Watched(Record):
-    """What is watched: how constraints are eliminated, J and g, their units, and the anchor with its tangent."""
+    """What is watched: how constraints are eliminated, J and g of the anchor, their units, the anchor, and the velocities before it."""
 
     elimination: Elimination
     velocity: Compiled
@@ -50,10 +55,12 @@ class Watched(Record):
     J: Floats
     g: Floats
     anchor: Anchor
+    clock: Floats
     state: Floats
-    number: Integers  # of each velocity among the free ones, −1 of a dependent one
-    Z: Floats
-    a0: Floats
+    earlier: Floats
+    column: Integers  # of each free velocity
+    here: Floats  # J of the state that is looked at, where a step leaves it; else empty
+    margins: Floats  # those of closed forms, where they tell how near a singular position is; else empty
 
 
 class Watching(Record):
@@ -66,20 +73,22 @@ class Watching(Record):
 
 
 @jit
-def _scaled(t: int, X: int, s: Any) -> int:
-    """J and g at a state, columns in the metric of the masses and rows over their usual lengths."""
-    plan, velocity, drift, J, g, unit = s.elimination.plan, s.velocity, s.drift, s.J, s.g, s.unit
+def _evaluate(t: int, X: int, s: Any) -> int:
+    """J at a state."""
+    level, nq = s.velocity, s.elimination.plan.nq
+    level.args[0], level.args[1], level.args[2] = t, X, X + 8 * nq
+    return call(level.function, level.args)
+
+
+@jit
+def _scale(J: Any, s: Any) -> None:
+    """J with columns in the metric of the masses and rows over their usual lengths."""
+    plan, unit = s.elimination.plan, s.unit
     n = plan.nv
-    velocity.args[0], velocity.args[1], velocity.args[2] = t, X, X + 8 * plan.nq
-    drift.args[0], drift.args[1] = t, X
-    if call(velocity.function, velocity.args) != 0 or call(drift.function, drift.args) != 0:
-        return -1
     for i in range(plan.m):
         scale = s.row_unit[i]
         for j in range(n):
-            J[i * n + j] = velocity.J[i * n + j] * unit[j] * scale
-        g[i] = drift.g[i] * scale
-    return 0
+            s.J[i * n + j] = J[i * n + j] * unit[j] * scale
 
 
 @jit
@@ -96,22 +105,69 @@ def _least_pivot(e: Any) -> float:
 
 
 @jit
-def _tangent(t: int, X: int, s: Any) -> float:
-    """Z and a₀ (scaled) at a state; returns the clearance, the smallest pivot, or −1 where there are no numbers."""
-    e = s.elimination
-    if _scaled(t, X, s) != 0:
-        return -1.0
-    free = eliminate(s.J, s.g, e)
-    least = _least_pivot(e)
-    spread(e, free, e.space.factors)
-    return least
+def _clearance(J: Any, s: Any) -> float:
+    """How far J is from losing rank: the smallest pivot."""
+    _scale(J, s)
+    factor_blocks(s.J, s.elimination)
+    return _least_pivot(s.elimination)
+
+
+@jit
+def _clearance_at(t: int, X: int, s: Any) -> float:
+    """The clearance of a state, −1 where there are no numbers."""
+    return _clearance(s.velocity.J, s) if _evaluate(t, X, s) == 0 else -1.0
+
+
+@jit
+def _tangent(s: Any) -> int:
+    """Z and a₀ (scaled) at the anchor."""
+    e, drift = s.elimination, s.drift
+    drift.args[0], drift.args[1] = address(s.clock), address(s.state)
+    if _evaluate(address(s.clock), address(s.state), s) != 0 or call(drift.function, drift.args) != 0:
+        return -1
+    _scale(s.velocity.J, s)
+    for i in range(e.plan.m):
+        s.g[i] = drift.g[i] * s.row_unit[i]
+    eliminate(s.J, s.g, e)
+    for j in range(e.plan.nv):
+        if e.space.number[j] >= 0:
+            s.column[e.space.number[j]] = j
+    return 0
+
+
+@jit
+def _goes_on(s: Any, X: Any, tau: float) -> bool:
+    """Whether all velocities go on as in the step before the anchor, and positions with them."""
+    plan, before, earlier, unit, place = s.elimination.plan, s.state, s.earlier, s.unit, s.place
+    if s.anchor.known == 0:
+        return False
+    nq, ratio = plan.nq, tau / (s.anchor.t - s.anchor.earlier_t)
+    for b in range(len(plan.blocks)):
+        block = plan.blocks[b]
+        columns = plan.columns[block.column : block.column + block.columns]
+        fastest, off = 0.0, 0.0
+        for i in range(columns.size):
+            j = columns[i]
+            v, w, p = before[nq + j], X[nq + j], place[j]
+            fastest = max(fastest, max(abs(v), abs(w)) / unit[j])
+            speed = abs(w - v - ratio * (v - earlier[j]))
+            if speed > LEAST:
+                off = max(off, speed / unit[j])
+            if p >= 0:
+                way = abs(X[p] - before[p] - 0.5 * tau * (v + w))
+                if way > LEAST:
+                    off = max(off, abs(way / tau) / unit[j])
+        if off > JUMP * fastest:
+            return False
+    return True
 
 
 @jit
 def _deviation(s: Any, X: Any, tau: float) -> float:
     """By how much dependent velocities and positions differ from the anchor's tangent, as part of the largest velocity in their block."""
-    plan, before, unit, number, place, Z, a0 = s.elimination.plan, s.state, s.unit, s.number, s.place, s.Z, s.a0
-    nq, free, worst = plan.nq, s.anchor.free, 0.0
+    plan, space, before, unit, place = s.elimination.plan, s.elimination.space, s.state, s.unit, s.place
+    number, Z, a0, n = space.number, space.Z, space.a0, plan.nv
+    nq, worst = plan.nq, 0.0
     for b in range(len(plan.blocks)):
         block = plan.blocks[b]
         columns = plan.columns[block.column : block.column + block.columns]
@@ -121,16 +177,15 @@ def _deviation(s: Any, X: Any, tau: float) -> float:
             fastest = max(fastest, max(abs(before[nq + j]), abs(X[nq + j])) / unit[j])
             if number[j] >= 0:
                 continue
-            p = place[j]
+            p, members = place[j], space.members[space.begin[j] :]
             speed = X[nq + j] - before[nq + j] - tau * a0[j] * unit[j]
             way = X[p] - before[p] - tau * (before[nq + j] + 0.5 * tau * a0[j] * unit[j]) if p >= 0 else 0.0
-            for k in range(columns.size):
-                c = columns[k]
-                if number[c] >= 0:
-                    z, r = Z[j * free + number[c]] * unit[j] / unit[c], place[c]
-                    speed -= z * (X[nq + c] - before[nq + c])
-                    moved = X[r] - before[r] if r >= 0 else 0.5 * tau * (before[nq + c] + X[nq + c])
-                    way -= z * (moved - tau * before[nq + c])
+            for k in range(space.count[j]):
+                c = s.column[members[k]]
+                z, r = Z[j * n + k] * unit[j] / unit[c], place[c]
+                speed -= z * (X[nq + c] - before[nq + c])
+                moved = X[r] - before[r] if r >= 0 else 0.5 * tau * (before[nq + c] + X[nq + c])
+                way -= z * (moved - tau * before[nq + c])
             if abs(speed) > LEAST:
                 off = max(off, abs(speed) / unit[j])
             if abs(way) > LEAST and p >= 0:
@@ -140,33 +195,94 @@ def _deviation(s: Any, X: Any, tau: float) -> float:
     return worst
 
 
-@kernel
-def watch(args: int) -> int:
-    """Compare the state with the anchor's tangent, then make it the anchor: 0, NEAR_SINGULAR or OFF_BRANCH (the anchor stays then)."""
-    a = Watching.at(args)
-    s = a.watched
-    anchor, space, n = s.anchor, s.elimination.space, s.elimination.plan.nv
-    X, t = doubles(a.X, s.state.size), doubles(a.t, 1)[0]
-    tau, known = t - anchor.t, anchor.valid == 1
-    if known and tau != 0.0 and _deviation(s, X, tau) > JUMP:
-        return OFF_BRANCH
-    clearance = _tangent(a.t, a.X, s)
-    if clearance < 0.0:
+@jit
+def compare(s: Any, X: Any, t: float) -> int:
+    """0 where a state goes on from the anchor, else OFF_BRANCH."""
+    tau = t - s.anchor.t
+    if s.anchor.valid == 0 or tau == 0.0 or _goes_on(s, X, tau):
+        return 0
+    if _tangent(s) != 0:
         return -1
-    if known and clearance < anchor.near:  # velocities found here hold fewer digits than those of the anchor
+    return OFF_BRANCH if _deviation(s, X, tau) > JUMP else 0
+
+
+@jit
+def _is_ample(margins: Any) -> bool:
+    """Whether closed forms say that no singular position is near."""
+    for i in range(margins.size):
+        if not margins[i] >= AMPLE:
+            return False
+    return margins.size > 0
+
+
+@jit
+def _is_near(t: int, X: int, s: Any) -> int:
+    """1 where a singular position is near, else 0; −1 where there are no numbers."""
+    if s.anchor.valid == 1 and _is_ample(s.margins):
+        return 0
+    found = _clearance(s.here, s) if s.here.size > 0 else _clearance_at(t, X, s)
+    return -1 if found < 0.0 else (1 if found < s.anchor.near else 0)
+
+
+@jit
+def moor(t: int, place: int, s: Any) -> int:
+    """Make a state the anchor: 0 or NEAR_SINGULAR, where the anchor stays if there is one."""
+    anchor, plan, X, now = s.anchor, s.elimination.plan, doubles(place, s.state.size), doubles(t, 1)[0]
+    near = _is_near(t, place, s)
+    if near < 0:
+        return -1
+    if near == 1 and anchor.valid == 1:  # velocities found here hold fewer digits than those of the anchor
         return NEAR_SINGULAR
-    free = 0
-    for j in range(n):
-        s.number[j] = space.number[j]
-        free += 1 if space.number[j] >= 0 else 0
-    anchor.valid, anchor.t, anchor.clearance, anchor.free = 1, t, clearance, free
+    if anchor.t != now or anchor.valid == 0:
+        anchor.known, anchor.earlier_t = anchor.valid, anchor.t
+        for j in range(plan.nv):
+            s.earlier[j] = s.state[plan.nq + j]
+    anchor.valid, anchor.t, s.clock[0] = 1, now, now
     for i in range(X.size):
         s.state[i] = X[i]
-    for i in range(n * n):
-        s.Z[i] = space.Z[i]
-    for j in range(n):
-        s.a0[j] = space.a0[j]
-    return 0 if clearance >= anchor.near else NEAR_SINGULAR
+    return NEAR_SINGULAR if near == 1 else 0
+
+
+@kernel
+def watch(args: int) -> int:
+    """Compare a full state with the anchor, then make it the anchor: 0, NEAR_SINGULAR or OFF_BRANCH (the anchor stays then)."""
+    a = Watching.at(args)
+    status = compare(a.watched, doubles(a.X, a.watched.state.size), doubles(a.t, 1)[0])
+    return moor(a.t, a.X, a.watched) if status == 0 else status
+
+
+class Expansion(Record):
+    """The full state X of an independent one x, kept until another is asked for: inputs count as well."""
+
+    function: Address
+    args: Arguments
+    valid: int
+    compared: int  # whether X was found to go on from the anchor
+    t: float
+    x: Floats
+    u: Floats
+    given_u: Floats
+    X: Floats
+
+
+@jit
+def expanded(t: int, x: int, e: Any) -> int:
+    """Puts the full state of an independent one into X, if it is not there; the status of the expansion."""
+    now, given, u = doubles(t, 1)[0], doubles(x, e.x.size), e.given_u
+    same = e.valid == 1 and e.t == now
+    for i in range(given.size):
+        same = same and given[i] == e.x[i]
+        e.x[i] = given[i]
+    for i in range(u.size):
+        same = same and u[i] == e.u[i]
+        e.u[i] = u[i]
+    if same:
+        return 0
+    e.valid, e.compared, e.t, inner = 0, 0, now, e.args
+    inner.t, inner.x, inner.out = t, x, address(e.X)
+    status = call(e.function, inner)
+    e.valid = 1 if status == 0 else 0
+    return status
 
 
 class WatchedOutput(Record):
@@ -175,8 +291,7 @@ class WatchedOutput(Record):
     t: Address
     x: Address
     out: Address
-    expansion: Address
-    expansion_args: Arguments
+    expansion: Expansion
     watched: Watched
 
 
@@ -184,15 +299,15 @@ class WatchedOutput(Record):
 def watched_output(args: int) -> int:
     """The full state within a step, compared with the step's beginning."""
     a = WatchedOutput.at(args)
-    inner, s = a.expansion_args, a.watched
-    inner.t, inner.x, inner.out = a.t, a.x, a.out
-    status = call(a.expansion, inner)
-    if status != 0:
-        return status
-    tau = doubles(a.t, 1)[0] - s.anchor.t
-    if s.anchor.valid == 0 or tau == 0.0:
-        return 0
-    return OFF_BRANCH if _deviation(s, doubles(a.out, s.state.size), tau) > JUMP else 0
+    e = a.expansion
+    status = expanded(a.t, a.x, e)
+    out = doubles(a.out, e.X.size)
+    for i in range(out.size):
+        out[i] = e.X[i]
+    if status == 0:
+        status = compare(a.watched, e.X, e.t)
+        e.compared = 1 if status == 0 else 0
+    return status
 
 
 class ClearanceGuard(Record):
@@ -209,7 +324,7 @@ class ClearanceGuard(Record):
 def clearance_guard(args: int) -> int:
     """A guard that rises through zero where the clearance exceeds its limit."""
     a = ClearanceGuard.at(args)
-    found = _tangent(a.t, a.X, a.watched)
+    found = _clearance_at(a.t, a.X, a.watched)
     doubles(a.out, 1)[0] = found - a.limit
     return 0 if found >= 0.0 else -1
 
@@ -231,46 +346,37 @@ def project_when_clear(args: int) -> int:
     a = ProjectWhenClear.at(args)
     s, inner = a.watched, a.projection_args
     inner.t, inner.x = a.t, a.x
-    clear = _tangent(a.t, a.x, s) >= s.anchor.near
+    clear = _clearance_at(a.t, a.x, s) >= s.anchor.near
     for i in range(s.velocity.w.size):
         clear = clear or abs(s.velocity.w[i]) > QUIET
     return call(a.projection, inner) if clear else 0
 
 
 class DecideAndWatch(Record):
-    """Arguments of :func:`decide_and_watch`: judge of the coordinates (0: none), expansion (0: X is in place), X, and what looks at it."""
+    """Arguments of :func:`decide_and_watch`: judge of the coordinates (0: none), expansion to the full state, what is watched."""
 
     t: Address
     x: Address
     flag: Address
     judge: Address
     judge_args: Arguments
-    expansion: Address
-    expansion_args: Arguments
-    X: Address
-    watch: Address
-    watch_args: Arguments
+    expansion: Expansion
+    watched: Watched
 
 
 @kernel
 def decide_and_watch(args: int) -> int:
-    """Let the coordinates be judged, then watch the full state."""
+    """Let the coordinates be judged, and watch the full state, which is found before they change."""
     a = DecideAndWatch.at(args)
-    if a.judge != 0:
-        inner = a.judge_args
+    e, inner = a.expansion, a.judge_args
+    status = expanded(a.t, a.x, e)
+    if status == 0 and a.judge != 0:
         inner.t, inner.x, inner.out = a.t, a.x, a.flag
         status = call(a.judge, inner)
-        if status != 0:
-            return status
-    if a.expansion != 0:
-        inner = a.expansion_args
-        inner.t, inner.x, inner.out = a.t, a.x, a.X
-        status = call(a.expansion, inner)
-        if status != 0:
-            return status
-    outer = a.watch_args
-    outer.t, outer.x = a.t, a.X
-    return call(a.watch, outer)
+    if status == 0 and e.compared == 0:
+        status = compare(a.watched, e.X, e.t)
+    e.compared = 0
+    return moor(a.t, address(e.X), a.watched) if status == 0 else status
 
 
 def make_watched(plan: Plan, units: np.ndarray, near: float, place: np.ndarray, velocity: Compiled, drift: Compiled) -> Watched:
@@ -278,12 +384,12 @@ def make_watched(plan: Plan, units: np.ndarray, near: float, place: np.ndarray, 
     n, m = plan.nv, plan.m
     return Watched(
         elimination=elimination(plan), velocity=velocity, drift=drift, place=place, unit=units[:n], row_unit=units[n:], J=np.zeros(m * n),
-        g=np.zeros(m), anchor=Anchor(near=near), state=np.zeros(plan.nq + n + plan.nz), number=np.zeros(n, dtype=np.int64), Z=np.zeros(n * n),
-        a0=np.zeros(n),
+        g=np.zeros(m), anchor=Anchor(near=near), clock=np.zeros(1), state=np.zeros(plan.nq + n + plan.nz), earlier=np.zeros(n),
+        column=np.zeros(n, dtype=np.int64),
     )  # fmt: skip
 
 
 __all__ = [
-    "NEAR_SINGULAR", "OFF_BRANCH", "ClearanceGuard", "DecideAndWatch", "ProjectWhenClear", "Watched", "WatchedOutput", "Watching",
+    "NEAR_SINGULAR", "OFF_BRANCH", "ClearanceGuard", "DecideAndWatch", "Expansion", "ProjectWhenClear", "Watched", "WatchedOutput", "Watching",
     "clearance_guard", "decide_and_watch", "make_watched", "project_when_clear", "watch", "watched_output",
 ]  # fmt: skip

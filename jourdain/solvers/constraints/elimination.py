@@ -89,7 +89,7 @@ def _factor(a: Any, m: int, n: int, rows: Any, columns: Any) -> int:
 
 
 @jit
-def _factor_blocks(J: Any, e: Any) -> int:
+def factor_blocks(J: Any, e: Any) -> int:
     """Factors of all blocks; numbers the independent velocities and returns how many there are."""
     plan, number, lu = e.plan, e.space.number, e.space.factors
     n = plan.nv
@@ -154,7 +154,7 @@ def eliminate(J: Any, g: Any, e: Any) -> int:
     plan, space = e.plan, e.space
     number, begin, count, members, Z, a0 = space.number, space.begin, space.count, space.members, space.Z, space.a0
     n = plan.nv
-    free = _factor_blocks(J, e)
+    free = factor_blocks(J, e)
     used = 0
     for j in range(n):
         a0[j] = 0.0
@@ -193,24 +193,4 @@ def particular(g: Any, e: Any) -> None:
             a0[columns[i]] = right / lu[i * width + i]
 
 
-@jit
-def spread(e: Any, free: int, line: Any) -> None:
-    """Z by lists made a full matrix in place; ``line`` has room for a row."""
-    space, n = e.space, e.plan.nv
-    number, Z = space.number, space.Z
-    for j in range(n):  # in place: row j of the full matrix ends before row j + 1 of the lists begins
-        independent = number[j] >= 0
-        length, members = space.count[j], space.members[space.begin[j] :]
-        if not independent:
-            for k in range(length):
-                line[k] = Z[j * n + k]
-        for k in range(free):
-            Z[j * free + k] = 0.0
-        if independent:
-            Z[j * free + number[j]] = 1.0
-        else:
-            for k in range(length):
-                Z[j * free + members[k]] = line[k]
-
-
-__all__ = ["RANK_TOLERANCE", "Elimination", "Pivots", "eliminate", "elimination", "particular", "spread"]
+__all__ = ["RANK_TOLERANCE", "Elimination", "Pivots", "eliminate", "elimination", "factor_blocks", "particular"]

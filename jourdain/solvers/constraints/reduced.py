@@ -81,6 +81,9 @@ class Progress(Record):
     switches: int
     tangent: int
     t: float
+    #: whether X belongs to the independent state x under the inputs u, and the time of that
+    expanded: int
+    expanded_t: float
 
 
 class Log(Record):
@@ -116,6 +119,9 @@ class Reduced(Record):
     memory: Memory
     log: Log
     X: Floats
+    x: Floats
+    u: Floats
+    given_u: Floats
     # work space
     lu: Floats
     pivots: Integers
@@ -316,12 +322,29 @@ def expand(t: int, given: int, s: Any, choice: Any, start: Any, Z: Any) -> int:
 
 
 @jit
-def _expand_nearby(a: Any) -> int:
-    """Expand the state in the present coordinates, starting from the position remembered or the last accepted one, the nearer first.
+def _is_expanded(t: float, x: Any, s: Any) -> bool:
+    """Whether X is the state of x already; x is remembered."""
+    same = s.progress.expanded == 1 and s.progress.expanded_t == t
+    for i in range(x.size):
+        same = same and x[i] == s.x[i]
+        s.x[i] = x[i]
+    for i in range(s.u.size):
+        same = same and s.given_u[i] == s.u[i]
+        s.u[i] = s.given_u[i]
+    s.progress.expanded_t = t
+    return same
 
+
+@jit
+def _expand_nearby(a: Any) -> int:
+    """Expand the state in the present coordinates, if it is not expanded already.
+
+    Newton starts from the position remembered or the last accepted one, the nearer first.
     A trial step that is too long may end on another branch: after it the last accepted position is the better start.
     """
     s = a.system
+    if _is_expanded(doubles(a.t, 1)[0], doubles(a.x, s.x.size), s):
+        return 0
     memory, progress, choice = s.memory, s.progress, s.choice
     steps = progress.steps
     t, last, none = doubles(a.t, 1)[0], (steps - 1) % RING, memory.Z[:0]
@@ -332,18 +355,22 @@ def _expand_nearby(a: Any) -> int:
         status = expand(a.t, a.x, s, choice, memory.q, memory.Z if progress.tangent == 1 else none)
     if status != 0 and not back and steps > 0:
         status = expand(a.t, a.x, s, choice, memory.ring_q[last], none)
+    progress.expanded = 1 if status == 0 else 0
     return status
 
 
 @jit
 def expand_here(a: Any) -> int:
     """Expand the state in the present coordinates and remember its position."""
-    s = a.system
+    s, t = a.system, doubles(a.t, 1)[0]
     status = _expand_nearby(a)
     if status == 0:
+        same = s.progress.t == t
         for i in range(s.plan.nq):
+            same = same and s.memory.q[i] == s.X[i]
             s.memory.q[i] = s.X[i]
-        s.progress.tangent, s.progress.t = 0, doubles(a.t, 1)[0]
+        if not same:
+            s.progress.tangent, s.progress.t = 0, t
     return status
 
 
@@ -440,40 +467,40 @@ def make_plan(
     )  # fmt: skip
 
 
-def _choices(plan: Plan, count: int) -> tuple[np.ndarray, list[Choice], Progress]:
-    """So many choices and the progress of a run, in one piece of memory."""
+def _choices(plan: Plan, count: int) -> tuple[np.ndarray, list[Choice], Progress, np.ndarray]:
+    """So many choices, the progress of a run and pivots, in one piece of memory."""
     sizes = plan.nqu, plan.nvu, plan.nv, len(plan.blocks), len(plan.blocks), plan.rows.size, plan.rows.size
-    memory, at, found = np.zeros(count * sum(sizes) + Progress.struct.words, dtype=np.int64), 0, []
+    words = Progress.struct.words
+    memory, at, found = np.zeros(count * sum(sizes) + words + plan.m + 1, dtype=np.int64), 0, []
     for _ in range(count):
         choice = Choice()
         for name, size in zip(Choice.struct.fields, sizes, strict=True):
             setattr(choice, name, memory[at : at + size])
             at += size
         found.append(choice)
-    return memory, found, Progress.at(memory[at:])
+    return memory, found, Progress.at(memory[at : at + words]), memory[at + words :]
 
 
-def _memory(plan: Plan) -> tuple[np.ndarray, Memory]:
-    """What is remembered, in one piece of memory."""
-    nq, n = plan.nq, plan.nv
-    sizes = nq, n * plan.nvu, n, RING, RING * nq
-    memory, at, parts = np.zeros(sum(sizes)), 0, []
+def _parts(*sizes: int) -> list[np.ndarray]:
+    """Pieces of one array of numbers, which comes first."""
+    whole, at, found = np.zeros(sum(sizes)), 0, []
     for size in sizes:
-        parts.append(memory[at : at + size])
+        found.append(whole[at : at + size])
         at += size
-    q, Z, scale, t, ring = parts
-    return memory, Memory(q=q, Z=Z, scale=scale, ring_t=t, ring_q=ring.reshape(RING, nq))
+    return [whole, *found]
 
 
-def make_reduced(plan: Plan, **functions: Compiled) -> tuple[Reduced, np.ndarray, np.ndarray]:
+def make_reduced(plan: Plan, given_u: np.ndarray, **functions: Compiled) -> tuple[Reduced, np.ndarray, np.ndarray]:
     """A system with its memory; what of it changes from step to step as arrays of integers and of numbers."""
-    n, m, nvu, size = plan.nv, plan.m, plan.nvu, plan.nqu + plan.nvu
-    integers, (choice, former, trial), progress = _choices(plan, 3)
-    numbers, memory = _memory(plan)
-    log = Log(t=np.zeros(LOG_ROOM), choices=np.zeros((LOG_ROOM, size)))
+    nq, n, m, nvu, size = plan.nq, plan.nv, plan.m, plan.nvu, plan.nqu + plan.nvu
+    integers, (choice, former, trial), progress, pivots = _choices(plan, 3)
+    numbers, q, Z, scale, ring_t, ring_q, X, x, u, lu = _parts(
+        nq, n * nvu, n, RING, RING * nq, nq + n + plan.nz, size + plan.nz, given_u.size, m * m + 1
+    )
     found = Reduced(
-        plan=plan, choice=choice, former=former, trial=trial, progress=progress, memory=memory, log=log, X=np.zeros(plan.nq + n + plan.nz),
-        lu=np.zeros(m * m + 1), pivots=np.zeros(m + 1, dtype=np.int64), line=np.zeros(m + 1), d=np.zeros(n), a0=np.zeros(n), a=np.zeros(n),
+        plan=plan, choice=choice, former=former, trial=trial, progress=progress, X=X, x=x, u=u, given_u=given_u, lu=lu, pivots=pivots,
+        memory=Memory(q=q, Z=Z, scale=scale, ring_t=ring_t, ring_q=ring_q.reshape(RING, nq)),
+        log=Log(t=np.zeros(LOG_ROOM), choices=np.zeros((LOG_ROOM, size))), line=np.zeros(m + 1), d=np.zeros(n), a0=np.zeros(n), a=np.zeros(n),
         MZ=np.zeros(n * nvu + n), work=np.zeros(max(nvu * nvu + nvu, m * n + m)), marks=np.zeros(m + 3 * n, dtype=np.int64), **functions,
     )  # fmt: skip
     return found, integers, numbers

@@ -212,7 +212,7 @@ def decide(args: int) -> int:
     _copy(s.choice, s.trial)
     s.progress.switches += 1
     _write_down(s, t)
-    s.progress.tangent = 0
+    s.progress.tangent = s.progress.expanded = 0
     doubles(a.out, 1)[0] = 1.0
     return 0
 
@@ -254,6 +254,7 @@ def remap(args: int) -> int:
     for k in range(min(s.progress.steps, RING)):
         if abs(memory.ring_t[k] - t) < nearest:
             nearest, near = abs(memory.ring_t[k] - t), k
+    s.progress.expanded = 0
     status = expand(a.t, a.x, s, old, memory.ring_q[near], memory.Z[:0])
     if status != 0:
         return status

@@ -108,6 +108,8 @@ class ClosedFormSystem(IndependentSystem):
         self.x0 = self.restrict(start.x)
         self._following = self.branches.following()
         self.switch = None if self._following is None else Switch(self._following, self._following)
+        if form.steps and all(step.branch is not None for step in form.steps):
+            self.margins_tell = self.branches.margins[: len(form.branches)]
         gap = np.abs(self.expand(start.t, self.x0)[:nq] - start.q).max()
         if not gap < 1e-6:
             raise SolverError(f"simulate '{system.model.name}': the start is not closed (off by {gap:.3g}); use system.assemble first")
@@ -190,7 +192,7 @@ class MixedSystem(ReducedSystem):
         from ...solvers.ode.frame import Arguments
 
         part = np.zeros(len(self.layout.q) + len(self.layout.v) + self.system.nz)
-        self._part, self.full_in_place = self.full, None
+        self._part, self.jacobian_in_place = self.full, None
         self.full = self._of_expansion(self._function("closed_full_state", **self._key), self.full, part)
         self._following = self.branches.following()
         if self._following is not None and self.switch is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...solvers import STIFF
-from ...solvers.native_function import NativeFunction, address
+from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Segments, Trajectory
@@ -49,10 +49,11 @@ PASSED, NEARING = "clear of the singular position", "near a singular position"
 class Scales:
     """What is usual for a mechanism: a unit of each velocity, lengths of the rows of its constraints, their clearance.
 
-    A row may vanish in a singular position: these are values in some places around the start, closed or not.
+    A row may vanish in a singular position: these are values in some places, closed or not, the same for every run.
     """
 
-    def __init__(self, system: TreeSystem, start: State, redundant: Sequence[int]) -> None:
+    def __init__(self, system: TreeSystem, redundant: Sequence[int]) -> None:
+        start = State(system, system.state().q, np.zeros(system.nv), np.zeros(system.nz))
         velocity = 1.0 / weights(system, start)
         steps = np.random.default_rng(0).uniform(-1.0, 1.0, (PLACES, system.nv))
         q = np.vstack([start.q, system.configuration.integrate(start.q, steps)])
@@ -61,8 +62,10 @@ class Scales:
         lengths = np.abs(f(np.full((len(q), 1), start.t), q, *zeros)[1] * velocity).max(axis=(0, 2))
         rows = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-9 * lengths.max())
         self.redundant, self.near = list(redundant), 0.0
+        #: Those that look at single states.
+        self.idle: list[Watch] = []
         self.units = np.concatenate([velocity, rows])
-        found = [clearance(system, replace(start, q=place, v=np.zeros(system.nv)), self) for place in q]
+        found = [clearance(system, replace(start, q=place), self) for place in q]
         self.near = min(NEAR, PART * float(np.median(found)))
         self.clear = ABOVE * self.near
 
@@ -72,18 +75,22 @@ class Scales:
         redundant, p = redundant_rows(system, start), system.parameter_vector
         known = system._idle.get("scales")
         if known is None or known[0] is not p or known[1].redundant != redundant:
-            known = system._idle["scales"] = p, Scales(system, start, redundant)
+            known = system._idle["scales"] = p, Scales(system, redundant)
         found: Scales = known[1]
         return found
 
 
 def clearance(system: TreeSystem, state: State, scales: Scales) -> float:
     """How far a state is from a singular position."""
-    native = IndependentSystem(system, state, None, None, None)
-    native.u = np.zeros(max(1, system.nu))
-    watch = Watch(native, scales)
-    watch.renew(state.t, state.x)
-    return watch.clearance
+    try:  # another thread may have taken the last one
+        watch = scales.idle.pop()
+    except IndexError:
+        native = IndependentSystem(system, state, None, None, None)
+        native.u = np.zeros(max(1, system.nu))
+        watch = Watch(native, scales)
+    found = watch.clearance_at(state.t, state.x)
+    scales.idle.append(watch)
+    return found
 
 
 class Watch:
@@ -112,16 +119,27 @@ class Watch:
     def memory(self) -> list[np.ndarray]:
         """Arrays that change from step to step."""
         r = self._record
-        return [r.anchor.words, r.state, r.number, r.Z, r.a0]
+        return [r.anchor.words, r.clock, r.state, r.earlier]
 
     def look(self, t: float, X: np.ndarray) -> int:
         """The check of one state."""
         return self._function(t, np.ascontiguousarray(X), np.zeros(1))
 
+    def clearance_at(self, t: float, X: np.ndarray) -> float:
+        """How far a state is from a singular position: the smallest pivot."""
+        found = np.zeros(1)
+        self._measure(t, np.ascontiguousarray(X), found)
+        return float(found[0])
+
+    @cached_property
+    def _measure(self) -> NativeFunction:
+        """The clearance as a function."""
+        return self.guard(0.0)
+
     @property
     def clearance(self) -> float:
-        """How far the last good state is from a singular position: the smallest pivot."""
-        return self._record.anchor.clearance
+        """How far the last good state is from a singular position."""
+        return self.clearance_at(*self.last)
 
     @property
     def last(self) -> tuple[float, np.ndarray]:
@@ -144,20 +162,22 @@ class Watch:
 
     def attach(self, native: IndependentSystem) -> None:
         """Lets a system in independent coordinates be watched after each step, and what it puts out as well."""
-        from ...solvers.constraints.continuity import DecideAndWatch, WatchedOutput, decide_and_watch, watched_output
+        from ...solvers.constraints.continuity import DecideAndWatch, Expansion, WatchedOutput, decide_and_watch, watched_output
         from ...solvers.ode.frame import Arguments
 
-        switch, full, watch, X = native.switch, native.full, self._function, native.full_in_place
-        args = DecideAndWatch(watch=watch.address, watch_args=Arguments.at(watch.args))
+        switch, full, record = native.switch, native.full, self._record
+        if native.jacobian_in_place is not None:
+            record.here = native.jacobian_in_place
+        if native.margins_tell is not None:
+            record.margins = native.margins_tell
+        x, u, X = np.zeros(len(native.x0)), np.zeros_like(native.u), np.zeros(native.n)
+        expansion = Expansion(function=full.address, args=Arguments.at(full.args.copy()), x=x, u=u, given_u=native.u, X=X)
+        args = DecideAndWatch(expansion=expansion, watched=record)
         if switch is not None:
             args.judge, args.judge_args = switch.decide.address, Arguments.at(switch.decide.args)
-        if X is None:
-            args.expansion, args.expansion_args, X = full.address, Arguments.at(full.args), np.zeros(native.n)
-        args.X = address(X)
-        decide = NativeFunction.of(decide_and_watch.address, args, watch, switch, full, X)
+        decide = NativeFunction.of(decide_and_watch.address, args, self._keep, switch, full)
         native.switch = Switch(decide, decide if switch is None else switch.remap)
-        output = WatchedOutput(expansion=full.address, expansion_args=Arguments.at(full.args), watched=self._record)
-        native.output = NativeFunction.of(watched_output.address, output, self._keep, full)
+        native.output = NativeFunction.of(watched_output.address, WatchedOutput(expansion=expansion, watched=record), self._keep, full)
 
 
 class FullSystem(NativeSystem):
@@ -237,9 +257,10 @@ class Crossing:
 
     def watch(self, native: IndependentSystem, start: State) -> None:
         """Watches a system in independent coordinates from a state on."""
-        native.watch = Watch(native, self.scales)
+        if native.watch is None:  # else it was used before
+            native.watch = Watch(native, self.scales)
+            native.watch.attach(native)
         native.watch.renew(start.t, start.x)
-        native.watch.attach(native)
 
     def begin(self, start: State, u: np.ndarray) -> Passage | None:
         """The way out of a singular position in which a run begins, if it does."""
@@ -349,6 +370,8 @@ def left_to_do(control: dict[str, Any], legs: Sequence[Trajectory], t: float) ->
 
 def joined(runs: Sequence[Trajectory]) -> Trajectory:
     """Runs one after the other as one; an instant that ends one and begins the next stands once."""
+    if len(runs) == 1 and all(e.name != NEARING for e in runs[0].events):
+        return replace(runs[0], y=runs[0].x)
     skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
     t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "x"))
     totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}

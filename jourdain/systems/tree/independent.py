@@ -44,10 +44,11 @@ class IndependentSystem(NativeSystem):
     positions: int
     independent: list[str]
     switches: int = 0
-    #: the check that the motion stays on its branch, and where a step leaves the full state if not to be expanded again
+    #: the check that the motion stays on its branch, where a step leaves J, and margins that tell how near a singular position is
     watch: Watch | None = None
     output: NativeFunction
-    full_in_place: np.ndarray | None = None
+    jacobian_in_place: np.ndarray | None = None
+    margins_tell: np.ndarray | None = None
 
     def __init__(
         self, system: TreeSystem, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None

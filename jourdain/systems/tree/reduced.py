@@ -53,6 +53,9 @@ class ReducedSystem(IndependentSystem):
     ``repartition``: True watches the choice, False keeps it, a number forces a change after so many steps.
     """
 
+    #: What was asked for where it may serve another run.
+    _chosen: Mapping[str, Any] | None = None
+
     def __init__(
         self, system: TreeSystem, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
         independent: Sequence[str] | None = None, criterion: str = "pivoting", repartition: bool | int = True,
@@ -61,8 +64,41 @@ class ReducedSystem(IndependentSystem):
         super().__init__(system, start, u, signals, parameters)
         if self.u.size == 0:
             self.u = np.zeros(1)
+        self._made_for, self._asked = system.parameter_vector, (independent, criterion)
         self._prepare(self._whole(start), start, independent_columns(system, start, independent, criterion), repartition)
         self.call_python()
+
+    @staticmethod
+    def for_constant_inputs(system: TreeSystem, start: State, u: np.ndarray, **chosen: Any) -> ReducedSystem:
+        """An object for a run whose inputs stay as they are: that of an ended run where it fits, else a new one."""
+        idle: list[ReducedSystem] = system._idle.setdefault("reduced", [])
+        try:  # another thread may have taken the last one
+            native = idle.pop()
+        except IndexError:
+            native = None
+        if native is None or not native._fits(start, chosen):
+            native = ReducedSystem(system, start, u, **chosen)
+            native._chosen = chosen
+        else:
+            native.u[: system.nu] = u
+            native._again(start)
+        return native
+
+    def _fits(self, start: State, chosen: Mapping[str, Any]) -> bool:
+        """Whether a run from another start would make the same object."""
+        rank = len(self.layout.rows) - len(redundant_rows(self.system, start))
+        return self._made_for is self.system.parameter_vector and self._chosen == chosen and self.layout.rank[1] == rank
+
+    def _again(self, start: State) -> None:
+        """Begins at another state with nothing remembered."""
+        self._integers[:], self._numbers[:], self.record.log.count, self.start = 0, 0.0, 0, start
+        self._begin(start, independent_columns(self.system, start, *self._asked))
+        self.x0 = self.restrict(self.expand(start.t, self.restrict(start.x)))
+
+    def release(self) -> None:
+        """Keeps the object for another run by :meth:`for_constant_inputs`; nothing may refer to it any more."""
+        if self._chosen is not None:
+            self.system._idle["reduced"].append(self)
 
     def _whole(self, start: State) -> Layout:
         """All coordinates and constraints."""
@@ -97,12 +133,12 @@ class ReducedSystem(IndependentSystem):
         }
         compiled = {name: self.compiled(f, inputs, keep) for name, (f, inputs) in functions.items()}
         #: The system as kernels read it, and what changes from step to step.
-        self.record, self._integers, self._numbers = r.make_reduced(plan, **compiled)
+        self.record, self._integers, self._numbers = r.make_reduced(plan, self.u, **compiled)
         self._begin(start, [layout.v.index(j) for j in independent if j in layout.v])
         self._args = r.Call(system=self.record)
         native = [NativeFunction.of(f.address, self._args, keep) for f in (r.reduced_state_derivative, r.full_state, decide, remap)]
         self.rhs, self.full, self.switch = native[0], native[1], Switch(native[2], native[3])
-        self.full_in_place = self.record.X
+        self.jacobian_in_place = self.record.velocity.J
         self._complete(start)
         self.positions = plan.nqu
         self.x0 = self.restrict(self.expand(start.t, self.restrict(start.x)))
@@ -154,7 +190,7 @@ class ReducedSystem(IndependentSystem):
 
     def memory(self) -> dict[str, np.ndarray]:
         """The choice with the positions that Newton's method starts from."""
-        return {"choice": self._integers, "positions": self._numbers, "u": self.u}
+        return {"choice": self._integers, "positions": self._numbers, "jacobian": self.record.velocity.J, "u": self.u}
 
     @property
     def independent(self) -> list[str]:  # type: ignore[override]
