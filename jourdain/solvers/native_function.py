@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..native.record import Record
 
 _first_byte = ctypes.c_char.from_buffer
 
@@ -32,6 +35,11 @@ class NativeFunction:
     address: int
     args: NDArray[np.uintp]
     keepalive: tuple[Any, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, address: int, args: Record, *keepalive: Any) -> NativeFunction:
+        """A kernel whose arguments are a record; the first three fields are time, state and output."""
+        return cls(address, args.words.view(np.uintp), (args, *keepalive))
 
     def __call__(self, t: float, x: NDArray[np.float64], out: NDArray[np.float64]) -> int:
         """Call once from Python on (t, x), write into `out` and return the status."""

@@ -115,7 +115,7 @@ def test_derivatives_are_those_of_the_native_right_hand_side(name: str, form: st
             with pytest.raises(InputError, match="where a quaternion is dependent"):
                 native.derivatives()
             return None
-        return check(native, state.t, native.x0, turns(native, native.x0, native._choice[: native.sizes[0]].tolist()))
+        return check(native, state.t, native.x0, turns(native, native.x0, native.record.choice.positions.tolist()))
     formulation, options = FORMS[form]
     compiled: Any = formulate(system, formulation, **options)
     if formulation == "semi-recursive":

@@ -65,6 +65,42 @@ def test_a_run_is_the_same_whatever_ran_before():
     np.testing.assert_array_equal(runs[1], fresh.simulate(four_bar_state(fresh, -0.7), 1.0)["A0.angle"])
 
 
+def linkage() -> jd.System:
+    return library.n_four_bar(2).compile(reduction="reduced")
+
+
+def test_independent_coordinates_remember_nothing_of_another_run():
+    s = linkage()
+    a, b = four_bar_state(s, 0.2), four_bar_state(s, -0.7)
+    options = {"repartition": 5, "outputs": 7}  # the choice changes on the way
+    runs = [s.simulate(x, 1.0, **options) for x in (a, b, a)]
+    fresh = linkage()
+    np.testing.assert_array_equal(runs[0]["A0.angle"], runs[2]["A0.angle"])
+    np.testing.assert_array_equal(runs[1]["A0.angle"], fresh.simulate(four_bar_state(fresh, -0.7), 1.0, **options)["A0.angle"])
+    assert len(s._idle["reduced"]) == 1 and runs[0].metadata["switches"] > 0
+    s.set_parameters(length=1.3)
+    changed = linkage()
+    changed.set_parameters(length=1.3)
+    ends = [x.simulate(four_bar_state(x, 0.2), 1.0, **options)["A0.angle"] for x in (s, changed)]
+    np.testing.assert_array_equal(*ends)
+    other = s.simulate(four_bar_state(s, 0.2), 1.0, independent=["A1"], repartition=False)
+    assert other.metadata["independent"] == ["A1.angle"]
+
+
+def test_a_full_state_belongs_to_its_inputs():
+    """Two wheels in friction, the difference of their rates an input that jumps: the same instant and independent state, another velocity."""
+    m = jd.Model("driven pair", gravity=(0, 0, 0))
+    slip = m.input("slip", 0.3)
+    a = m.revolute("a", m.ground, m.body("first", mass=1.0, inertia=(0.1, 0.1, 0.1)), axis="z")
+    b = m.revolute("b", m.ground.at(1, 0, 0), m.body("second", mass=1.0, inertia=(0.1, 0.1, 0.1)), axis="z")
+    m.nonholonomic("tie", b.velocity - 0.5 * a.velocity - slip)
+    s = m.compile()
+    start = s.state({"a.angle": 0.2, "a.angle_rate": 1.0, "b.angle_rate": 0.8})
+    controller = jd.Controller(lambda x: 0.3 if x.t < 0.25 else 0.4, 0.1)
+    run = s.simulate(start, 0.5, reduction="reduced", independent=["a"], inputs={"slip": controller}, times=[0.1, 0.29, 0.31, 0.5])
+    np.testing.assert_allclose(run["b.angle_rate"] - 0.5 * run["a.angle_rate"], [0.3, 0.3, 0.4, 0.4], atol=1e-12)
+
+
 def test_solutions_keep_their_rows_when_memory_is_used_again():
     s = library.pendulum().compile()
     first = s.simulate({"hinge.angle": 0.3}, 1.0)
@@ -86,8 +122,9 @@ def test_a_pickled_system_leaves_its_addresses_behind():
     assert again.simulate(four_bar_state(again, 0.2), 0.5)["A0.angle"][-1] == end
 
 
-def test_one_system_on_several_threads():
-    s = library.n_four_bar(2).compile()
+@pytest.mark.parametrize("reduction", ["projected", "reduced", "closed"])
+def test_one_system_on_several_threads(reduction):
+    s = library.n_four_bar(2).compile(reduction=reduction)
     starts = [four_bar_state(s, angle) for angle in np.linspace(-0.5, 0.5, 8)]
     alone = [s.simulate(x, 1.0)["A0.angle"][-1] for x in starts]
     with ThreadPoolExecutor(4) as pool:

@@ -10,12 +10,13 @@ leaves positions on the constraints; velocities and accelerations are then proje
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...native.call import call
 from ...native.kernel import jit
+from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import lu_factor, lu_solve
 from .rotation_chart import LONGEST, complement
 
@@ -25,49 +26,57 @@ TOLERANCE, ITERATIONS = 1e-11, 50
 PASSES = 3
 
 
-class NativeTerms(NamedTuple):
-    """What the compiled functions read (time, state) and write; Φ and λ by row, matrices row by row.
+class Compiled(Record):
+    """Address and arguments of a compiled function."""
 
-    ``functions`` holds address and arguments of descriptor, constraints, constraint velocities and tangent.
-    """
-
-    functions: np.ndarray
-    clock: np.ndarray
-    state: np.ndarray
-    mass: np.ndarray
-    force: np.ndarray
-    J: np.ndarray
-    right: np.ndarray
-    phi: np.ndarray
-    velocity: np.ndarray
-    K: np.ndarray
-    C: np.ndarray
+    function: Address
+    args: Integers
 
 
-class Work(NamedTuple):
+class Terms(Record):
+    """The compiled functions, what they read (time, state) and what they write; Φ and λ by row, matrices row by row."""
+
+    descriptor: Compiled
+    constraints: Compiled
+    velocities: Compiled
+    tangent: Compiled
+    clock: Floats
+    state: Floats
+    M: Floats
+    f: Floats
+    J: Floats
+    g: Floats
+    h: Floats
+    w: Floats
+    K: Floats
+    C: Floats
+
+
+class Work(Record):
     """Memory of a run: A and W (n × n), a right-hand side, constants of the step (2n), three numbers, pivots, penalty of each row."""
 
-    A: np.ndarray
-    W: np.ndarray
-    b: np.ndarray
-    start: np.ndarray
-    again: np.ndarray
-    pivots: np.ndarray
-    alpha: np.ndarray
+    A: Floats
+    W: Floats
+    b: Floats
+    start: Floats
+    again: Floats
+    pivots: Integers
+    alpha: Floats
 
 
 @jit
-def run(terms: Any, k: int) -> int:
-    """Calls one of the compiled functions."""
-    return call(terms.functions[2 * k], terms.functions[2 * k + 1])
+def run(f: Any) -> int:
+    """Calls a compiled function."""
+    return call(f.function, f.args)
 
 
 @jit
 def factor(terms: Any, work: Any, n: int, m: int, h: float) -> int:
     """W = M + (h/2) C + (h²/4) K and the factors of A = W + (h²/4) Jᵀα J."""
     quarter, J, A, W = 0.25 * h * h, terms.J, work.A, work.W
+    M, C, K = terms.M, terms.C, terms.K
     for k in range(n * n):
-        W[k] = terms.mass[k] + 0.5 * h * terms.C[k] + quarter * terms.K[k]
+        W[k] = M[k] + 0.5 * h * C[k] + quarter * K[k]
         A[k] = W[k]
     for r in range(m):
         for i in range(n):
@@ -82,49 +91,50 @@ def factor(terms: Any, work: Any, n: int, m: int, h: float) -> int:
 @jit
 def project(terms: Any, work: Any, v: Any, c: Any, n: int, m: int, quarter: float) -> None:
     """A v = W v* + (h²/4) Jᵀα c, in place; a finite penalty leaves a part of the error, hence several times."""
+    W, b, alpha, J = work.W, work.b, work.alpha, terms.J
     for _ in range(PASSES):
         for i in range(n):
             total = 0.0
             for j in range(n):
-                total += work.W[i * n + j] * v[j]
-            work.b[i] = total
+                total += W[i * n + j] * v[j]
+            b[i] = total
         for r in range(m):
             for i in range(n):
-                work.b[i] += quarter * work.alpha[r] * terms.J[r * n + i] * c[r]
-        lu_solve(work.A, n, work.pivots, work.b)
+                b[i] += quarter * alpha[r] * J[r * n + i] * c[r]
+        lu_solve(work.A, n, work.pivots, b)
         for i in range(n):
-            v[i] = work.b[i]
+            v[i] = b[i]
 
 
 @jit
 def newton(terms: Any, work: Any, xdd: Any, lam: Any, h: float) -> int:
     """Positions at the end of the step; the number of iterations, or −1."""
     n, m, quarter = len(xdd), len(lam), 0.25 * h * h
-    x, xd, start = terms.state[:n], terms.state[n : 2 * n], work.start
+    x, xd, start, b, M, J = terms.state[:n], terms.state[n : 2 * n], work.start, work.b, terms.M, terms.J
     for iteration in range(ITERATIONS):
         for i in range(n):
             xd[i] = 2.0 / h * x[i] + start[n + i]
             xdd[i] = 4.0 / (h * h) * x[i] + start[i]
-        if run(terms, 0) != 0 or run(terms, 1) != 0 or run(terms, 3) != 0 or factor(terms, work, n, m, h) != 0:
+        if run(terms.descriptor) != 0 or run(terms.constraints) != 0 or run(terms.tangent) != 0 or factor(terms, work, n, m, h) != 0:
             return -1
         for i in range(n):
-            total = -terms.force[i]
+            total = -terms.f[i]
             for j in range(n):
-                total += terms.mass[i * n + j] * xdd[j]
-            work.b[i] = total
+                total += M[i * n + j] * xdd[j]
+            b[i] = total
         for r in range(m):
-            violation = work.alpha[r] * terms.phi[r]
+            violation = work.alpha[r] * terms.h[r]
             if iteration > 0:
                 lam[r] += violation
             for i in range(n):
-                work.b[i] += terms.J[r * n + i] * (lam[r] + violation)
+                b[i] += J[r * n + i] * (lam[r] + violation)
         for i in range(n):
-            work.b[i] *= -quarter
-        lu_solve(work.A, n, work.pivots, work.b)
+            b[i] *= -quarter
+        lu_solve(work.A, n, work.pivots, b)
         size, change = 1.0, 0.0
         for i in range(n):
-            x[i] += work.b[i]
-            size, change = max(size, abs(x[i])), max(change, abs(work.b[i]))
+            x[i] += b[i]
+            size, change = max(size, abs(x[i])), max(change, abs(b[i]))
         if not np.isfinite(change):
             return -1
         if change <= TOLERANCE * size:
@@ -139,7 +149,7 @@ def march(terms: Any, work: Any, xdd: Any, lam: Any, charts: Any, h: float, t0: 
     ``charts`` lists where rotation vectors begin; they are exchanged for their complements when they grow.
     """
     n, m, quarter = len(xdd), len(lam), 0.25 * h * h
-    x, xd, start, w = terms.state[:n], terms.state[n : 2 * n], work.start, terms.velocity
+    x, xd, start, w = terms.state[:n], terms.state[n : 2 * n], work.start, terms.w
     for step in range(done, steps):
         terms.clock[0] = t0 + (step + 1) * h
         for i in range(n):
@@ -151,16 +161,16 @@ def march(terms: Any, work: Any, xdd: Any, lam: Any, charts: Any, h: float, t0: 
         for i in range(n):
             xd[i] = 2.0 / h * x[i] + start[n + i]
             xdd[i] = 4.0 / (h * h) * x[i] + start[i]
-        if run(terms, 0) != 0 or run(terms, 3) != 0 or run(terms, 2) != 0 or factor(terms, work, n, m, h) != 0:
+        if run(terms.descriptor) != 0 or run(terms.tangent) != 0 or run(terms.velocities) != 0 or factor(terms, work, n, m, h) != 0:
             return step
         for r in range(m):  # −∂Φ/∂t = J ẋ − w
             w[r] = -w[r]
             for i in range(n):
                 w[r] += terms.J[r * n + i] * xd[i]
         project(terms, work, xd, w, n, m, quarter)
-        if run(terms, 0) != 0:
+        if run(terms.descriptor) != 0:
             return step
-        project(terms, work, xdd, terms.right, n, m, quarter)
+        project(terms, work, xdd, terms.g, n, m, quarter)
         for k in range(len(charts)):
             i = charts[k]
             if x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2] > LONGEST * LONGEST:

@@ -12,68 +12,73 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...native.call import call, doubles, integers, words
+import numpy as np
+
+from ...native.call import address, call, doubles
 from ...native.kernel import jit, kernel
+from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import cholesky, cholesky_solve, lu_full
 from ..linear.redundant import drop_redundant
-from .elimination import (
-    ADDRESS_DESCRIPTOR,
-    BLOCKS,
-    HEAD,
-    HOLONOMIC,
-    LENGTH,
-    NQ,
-    NV,
-    NZ,
-    SCRATCH,
-    M,
-    eliminate,
-    listed_accelerations,
-    particular,
-    solve_again,
-)
+from ..ode.frame import Arguments
+from .accelerations import listed_accelerations, solve_again
+from .elimination import Elimination, eliminate, elimination, particular
+from .plan import Compiled, Plan
+from .reduced import Choice
 
-# Arguments after t, x and the result: plan, scratch, integers, pointers of descriptor and tangent, address of the tangent, what by.
-PLAN, MEMORY, HELPER, DESCRIPTOR, TANGENT, TANGENT_ADDRESS, BY, ARGUMENTS = range(3, 11)
-BY_STATE, BY_TIME = 0, 1
-# Arguments in independent coordinates: expansion (address, arguments, the state it writes), change of the constraints (address, pointers),
-# the present choice, places in the whole system of what it numbers, sizes of both parts of it, numbers and integers to work with.
-(
-    EXPANSION, EXPANSION_ARGS, STATE, CLOSING, CLOSING_POINTERS, CHOICE, PLACES, LAYOUT_POSITIONS, POSITIONS, VELOCITIES, WORK, INTEGERS,
-    ALL_ARGUMENTS,
-) = range(10, 23)  # fmt: skip
 #: Rounds of refinement of λ, whose normal equations square the condition of J.
 REFINEMENTS = 2
 
 
-def scratch_size(plan: Any) -> int:
-    """Doubles that the kernels below need."""
-    nq, n, nz, m = (int(plan[k]) for k in (NQ, NV, NZ, M))
-    return int(plan[SCRATCH]) + 4 * n + 3 * m + 3 * m * m + nq + n + nz + 8
+class TangentPointers(Record):
+    """Where a compiled derivative finds its inputs."""
+
+    t: Address
+    x: Address
+    u: Address
+    a: Address
+    lam: Address
+    dx: Address
+    da: Address
+    dt: Address
 
 
-@jit
-def _memory(args: Any, plan: Any) -> Any:
-    """v̇, λ, the direction δx, δv̇, δt, then a right-hand side for each of r and g, and room for λ and the combinations Y."""
-    n, m, size = plan[NV], plan[M], plan[NQ] + plan[NV] + plan[NZ]
-    at = args[MEMORY] + 8 * plan[SCRATCH]
-    a, lam, dx = doubles(at, n), doubles(at + 8 * n, m), doubles(at + 8 * (n + m), size)
-    at += 8 * (n + m + size)
-    da, dt = doubles(at, n), doubles(at + 8 * n, 1)
-    at += 8 * (n + 1)
-    change, right, gram = doubles(at, n), doubles(at + 8 * n, m), doubles(at + 8 * (n + m), 3 * m * m)
-    return a, lam, dx, da, dt, change, right, gram
+class Tangent(Record):
+    """A compiled derivative in a direction: its address, its arguments by name, and its results."""
+
+    function: Address
+    args: TangentPointers
+    dr: Floats
+    dg: Floats
+    drates: Floats
+    dh: Floats
+    dw: Floats
 
 
-@jit
-def _factors(args: Any, plan: Any) -> Any:
-    """Z, a₀, factors of J, ZᵀM and the factor of ZᵀM Z."""
-    n, m = plan[NV], plan[M]
-    scratch = doubles(args[MEMORY], plan[SCRATCH])
-    Z, rest = scratch[: n * n], scratch[n * n :]
-    a0, rest = rest[:n], rest[n:]
-    lu, rest = rest[: 2 * m * n + m], rest[2 * m * n + m :]
-    return Z, a0, lu, rest[: n * n + n], rest[n * n + n :]
+class Derivatives(Record):
+    """A constrained system with what its derivatives need: equations and their tangent, v̇ and λ, a direction (δx, δt) with δv̇, memory."""
+
+    elimination: Elimination
+    descriptor: Compiled
+    tangent: Tangent
+    a: Floats
+    lam: Floats
+    dx: Floats
+    da: Floats
+    dt: Floats
+    change: Floats
+    right: Floats
+    gram: Floats
+    Y: Floats  # combinations of rows that say nothing, block by block
+
+
+class ByState(Record):
+    """Arguments of :func:`state_derivatives`."""
+
+    t: Address
+    x: Address
+    out: Address
+    system: Derivatives
+    by_time: int
 
 
 @jit
@@ -112,107 +117,96 @@ def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, f
 @jit
 def _drop(J: Any, g: Any, plan: Any, Y: Any) -> int:
     """Takes what redundant constraints say out of J and g; Y keeps the combinations of each block."""
-    at, used = HEAD, 0
-    for block in range(plan[BLOCKS]):
-        rows = plan[at]
-        excess = rows - plan[plan[LENGTH] - plan[BLOCKS] + block]
+    used = 0
+    for k in range(len(plan.blocks)):
+        block = plan.blocks[k]
+        rows = block.rows
+        excess = rows - block.rank
         if excess > 0:
-            if drop_redundant(J, g, plan[NV], plan, at, excess, Y[used:]) != 0:
+            if drop_redundant(J, g, plan.nv, plan.rows[block.row : block.row + rows], excess, Y[used:]) != 0:
                 return 1
             used += rows * (rows + excess)
-        at += 2 + rows + plan[at + 1 + rows]
     return 0
 
 
 @jit
 def _drop_again(g: Any, plan: Any, Y: Any) -> None:
     """Takes the combinations Y out of another right-hand side, or out of λ, where rounding has let them grow."""
-    at, used = HEAD, 0
-    for block in range(plan[BLOCKS]):
-        rows = plan[at]
-        excess = rows - plan[plan[LENGTH] - plan[BLOCKS] + block]
+    used = 0
+    for k in range(len(plan.blocks)):
+        block = plan.blocks[k]
+        rows, listed = block.rows, plan.rows[block.row :]
+        excess = rows - block.rank
         for c in range(excess):
             first, dot = used + rows * (rows + c), 0.0
             for i in range(rows):
-                dot += Y[first + i] * g[plan[at + 1 + i]]
+                dot += Y[first + i] * g[listed[i]]
             for i in range(rows):
-                g[plan[at + 1 + i]] -= dot * Y[first + i]
+                g[listed[i]] -= dot * Y[first + i]
         if excess > 0:
             used += rows * (rows + excess)
-        at += 2 + rows + plan[at + 1 + rows]
 
 
 @jit
-def _prepare(args: Any, x: int, plan: Any, helper: Any) -> int:
+def _prepare(t: int, x: int, s: Any) -> int:
     """v̇, λ and all factors at a state; the number of free velocities, negative where there is no solution."""
-    n, m = plan[NV], plan[M]
-    slots = words(args[DESCRIPTOR], 10)
-    slots[0], slots[1] = args[0], x
-    if call(plan[ADDRESS_DESCRIPTOR], args[DESCRIPTOR]) != 0:
+    e, terms = s.elimination, s.descriptor
+    plan, J, g = e.plan, terms.J, terms.g
+    terms.args[0], terms.args[1] = t, x
+    if call(terms.function, terms.args) != 0:
         return -1
-    Mass, f, J, g = doubles(slots[3], n * n), doubles(slots[4], n), doubles(slots[5], m * n), doubles(slots[6], m)
-    Z, a0, lu, ZM, reduced = _factors(args, plan)
-    a, lam, dx, da, dt, change, right, gram = _memory(args, plan)
-    if _drop(J, g, plan, gram[m * m :]) != 0:
+    if _drop(J, g, plan, s.Y) != 0:
         return -2
-    free = eliminate(J, g, plan, helper, lu, Z, a0)
-    if listed_accelerations(Mass, f, Z, a0, plan, helper, free, ZM, reduced, a) != 0:
+    free = eliminate(J, g, e)
+    if listed_accelerations(terms.M, terms.f, e, free, s.a) != 0:
         return -2
-    _multipliers(Mass, f, J, a, n, m, gram, change, right, lam)
-    _drop_again(lam, plan, gram[m * m :])
-    tangent = words(args[TANGENT], 11)
-    at = args[MEMORY] + 8 * plan[SCRATCH]
-    tangent[0], tangent[1], tangent[3], tangent[4], tangent[5] = args[0], x, at, at + 8 * n, at + 8 * (n + m)
-    at += 8 * (n + m + plan[NQ] + n + plan[NZ])
-    tangent[6], tangent[7] = at, at + 8 * n
-    for i in range(n):
-        da[i] = 0.0
-    for i in range(plan[NQ] + n + plan[NZ]):
-        dx[i] = 0.0
-    dt[0] = 0.0
+    _multipliers(terms.M, terms.f, J, s.a, plan.nv, plan.m, s.gram, s.change, s.right, s.lam)
+    _drop_again(s.lam, plan, s.Y)
+    given = s.tangent.args
+    given.t, given.x, given.a, given.lam = t, x, address(s.a), address(s.lam)
+    given.dx, given.da, given.dt = address(s.dx), address(s.da), address(s.dt)
+    for i in range(s.da.size):
+        s.da[i] = 0.0
+    for i in range(s.dx.size):
+        s.dx[i] = 0.0
+    s.dt[0] = 0.0
     return free
 
 
 @jit
-def _change(args: Any, plan: Any, helper: Any, free: int) -> int:
+def _change(s: Any, free: int) -> int:
     """δv̇ along the direction (δx, δt) in memory; 0 when the equations could be evaluated."""
-    n, m = plan[NV], plan[M]
-    if call(args[TANGENT_ADDRESS], args[TANGENT]) != 0:
+    e, tangent, change, right = s.elimination, s.tangent, s.change, s.right
+    if call(tangent.function, tangent.args) != 0:
         return -1
-    Z, a0, lu, ZM, reduced = _factors(args, plan)
-    _, _, _, _, _, change, right, gram = _memory(args, plan)
-    tangent = words(args[TANGENT], 11)
-    dr, dg = doubles(tangent[8], n), doubles(tangent[9], m)
-    for i in range(n):
-        change[i] = -dr[i]
-    for i in range(m):
-        right[i] = -dg[i]
-    _drop_again(right, plan, gram[m * m :])
-    particular(right, plan, helper, lu, a0)
-    solve_again(change, Z, a0, plan, helper, free, ZM, reduced, change)
+    for i in range(e.plan.nv):
+        change[i] = -tangent.dr[i]
+    for i in range(e.plan.m):
+        right[i] = -tangent.dg[i]
+    _drop_again(right, e.plan, s.Y)
+    particular(right, e)
+    solve_again(change, e, free, change)
     return 0
 
 
 @kernel
 def state_derivatives(args: int) -> int:
     """∂ẋ/∂x, row by row, or ∂ẋ/∂t, as the arguments say."""
-    slots = words(args, ARGUMENTS)
-    plan = integers(slots[PLAN], HEAD)
-    plan = integers(slots[PLAN], plan[LENGTH])
-    n, nq, nz = plan[NV], plan[NQ], plan[NZ]
-    helper = integers(slots[HELPER], plan[LENGTH] + n + 8)
-    size, time = nq + n + nz, slots[BY] == BY_TIME
-    free = _prepare(slots, slots[1], plan, helper)
+    a = ByState.at(args)
+    s, time = a.system, a.by_time == 1
+    plan = s.elimination.plan
+    n, nq, nz = plan.nv, plan.nq, plan.nz
+    size = nq + n + nz
+    free = _prepare(a.t, a.x, s)
     if free < 0:
         return -1 if free == -1 else 2
-    _, _, dx, _, dt, change, _, _ = _memory(slots, plan)
     columns = 1 if time else size
-    dt[0] = 1.0 if time else 0.0
-    rates, out = doubles(words(slots[TANGENT], 11)[10], nq + nz), doubles(slots[2], size * columns)
+    s.dt[0] = 1.0 if time else 0.0
+    rates, dx, change, out = s.tangent.drates, s.dx, s.change, doubles(a.out, size * columns)
     for j in range(columns):
         if not time:
             dx[j] = 1.0
-        if _change(slots, plan, helper, free) != 0:
+        if _change(s, free) != 0:
             return -1
         for i in range(nq):
             out[i * columns + j] = rates[i]
@@ -224,31 +218,78 @@ def state_derivatives(args: int) -> int:
     return 0
 
 
+def make_derivatives(plan: Plan, descriptor: Compiled, tangent: Tangent) -> Derivatives:
+    """A system with memory for its derivatives."""
+    n, m = plan.nv, plan.m
+    return Derivatives(
+        elimination=elimination(plan), descriptor=descriptor, tangent=tangent, a=np.zeros(n), lam=np.zeros(m), dx=np.zeros(plan.nq + n + plan.nz),
+        da=np.zeros(n), dt=np.zeros(1), change=np.zeros(n), right=np.zeros(m), gram=np.zeros(m * m), Y=np.zeros(2 * m * m),
+    )  # fmt: skip
+
+
 # --- independent coordinates -------------------------------------------------------------------------------------
 
 
+class Dependents(Record):
+    """Marked columns of J with their factors: how many they are, and rows and columns in the order of the pivots."""
+
+    count: int
+    marked: Integers
+    rows: Integers
+    columns: Integers
+    factors: Floats
+
+
+class Independent(Record):
+    """A system in independent coordinates with what its derivatives need: the expansion to the full state X, the present choice, and the
+    change of its constraints."""
+
+    system: Derivatives
+    expansion: Address
+    expansion_args: Arguments
+    X: Floats
+    closing: Tangent
+    choice: Choice
+    # places in the whole system of positions and velocities that the choice numbers, and of the position that belongs to each velocity
+    positions: Integers
+    velocities: Integers
+    position_of: Integers
+    by_position: Dependents
+    by_velocity: Dependents
+    y: Floats
+    d: Floats
+
+
+class ByIndependent(Record):
+    """Arguments of :func:`independent_derivatives`."""
+
+    t: Address
+    x: Address
+    out: Address
+    system: Independent
+    by_time: int
+
+
 @jit
-def _dependent(J: Any, m: int, n: int, loose: Any, A: Any, order: Any) -> int:
-    """Factors of the columns of J marked in ``loose``; order receives their number, then rows and columns in the order of the pivots."""
-    count = 0
+def _factor(J: Any, m: int, n: int, s: Any) -> int:
+    """Factors of the marked columns of J; their rank."""
+    at, s.count = 0, 0
     for j in range(n):
-        count += loose[j]
-    at = 0
+        s.count += s.marked[j]
     for i in range(m):
         for j in range(n):
-            if loose[j] == 1:
-                A[at] = J[i * n + j]
+            if s.marked[j] == 1:
+                s.factors[at] = J[i * n + j]
                 at += 1
-    order[0] = count
-    return lu_full(A, m, count, order[1 : 1 + m], order[1 + m :], 1e-10)
+    return lu_full(s.factors, m, s.count, s.rows, s.columns, 1e-10)
 
 
 @jit
-def _solve_dependent(b: Any, m: int, n: int, loose: Any, A: Any, order: Any, y: Any, d: Any) -> None:
+def _solve(b: Any, s: Any, y: Any, d: Any) -> None:
     """d of the marked columns with J d = −b, the others zero."""
-    count = order[0]
+    count, A = s.count, s.factors
     for i in range(count):
-        y[i] = -b[order[1 + i]]
+        y[i] = -b[s.rows[i]]
         for k in range(i):
             y[i] -= A[i * count + k] * y[k]
     for i in range(count - 1, -1, -1):
@@ -256,94 +297,109 @@ def _solve_dependent(b: Any, m: int, n: int, loose: Any, A: Any, order: Any, y: 
             y[i] -= A[i * count + k] * y[k]
         y[i] /= A[i * count + i]
     k = 0
-    for j in range(n):  # columns by their number among the marked ones
+    for j in range(d.size):  # columns by their number among the marked ones
         d[j] = 0.0
-        if loose[j] == 1:
+        if s.marked[j] == 1:
             for i in range(count):
-                if order[1 + m + i] == k:
+                if s.columns[i] == k:
                     d[j] = y[i]
             k += 1
 
 
-def independent_room(plan: Any) -> tuple[int, int]:
-    """Doubles and integers that the kernel below works with."""
-    n, m = int(plan[NV]), int(plan[M])
-    return 2 * m * n + 2 * n + m + 2, 2 * n + 2 * (1 + m + n) + 2
+@jit
+def _mark(s: Any, n: int) -> None:
+    """Marks columns whose positions and whose velocities follow from the independent ones."""
+    choice, loose, rates = s.choice, s.by_position.marked, s.by_velocity.marked
+    for j in range(n):
+        loose[j], rates[j] = 1 if s.position_of[j] >= 0 else 0, 1
+        for i in range(choice.positions.size):
+            if s.positions[choice.positions[i]] == s.position_of[j]:
+                loose[j] = 0
+    for k in range(choice.velocities.size):
+        rates[s.velocities[choice.velocities[k]]] = 0
+
+
+@jit
+def _complete(s: Any, dx: Any, n: int, nq: int) -> None:
+    """Changes of dependent positions and velocities in a direction dx that holds those of the independent ones."""
+    closing, d = s.closing, s.d
+    call(closing.function, closing.args)
+    _solve(closing.dh, s.by_position, s.y, d)
+    for j in range(n):
+        if s.by_position.marked[j] == 1:
+            dx[s.position_of[j]] = d[j]
+    call(closing.function, closing.args)
+    _solve(closing.dw, s.by_velocity, s.y, d)
+    for j in range(n):
+        if s.by_velocity.marked[j] == 1:
+            dx[nq + j] = d[j]
 
 
 @kernel
 def independent_derivatives(args: int) -> int:
     """∂ẋ_u/∂x_u, row by row, or ∂ẋ_u/∂t of independent coordinates, as the arguments say."""
-    slots = words(args, ALL_ARGUMENTS)
-    plan = integers(slots[PLAN], HEAD)
-    plan = integers(slots[PLAN], plan[LENGTH])
-    n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
-    helper = integers(slots[HELPER], plan[LENGTH] + n + 8)
-    expansion = words(slots[EXPANSION_ARGS], 3)
-    expansion[0], expansion[1], expansion[2] = slots[0], slots[1], slots[STATE]
-    status = call(slots[EXPANSION], slots[EXPANSION_ARGS])
+    a = ByIndependent.at(args)
+    s, time = a.system, a.by_time == 1
+    whole, choice, expansion = s.system, s.choice, s.expansion_args
+    plan = whole.elimination.plan
+    n, nq, nz, m, mh = plan.nv, plan.nq, plan.nz, plan.m, plan.holonomic
+    expansion.t, expansion.x, expansion.out = a.t, a.x, address(s.X)
+    status = call(s.expansion, expansion)
     if status != 0:
         return status
-    free = _prepare(slots, slots[STATE], plan, helper)
+    free = _prepare(a.t, address(s.X), whole)
     if free < 0:
         return -1 if free == -1 else 2
-    _, _, dx, _, dt, change, _, _ = _memory(slots, plan)
-    nqu, nvu = slots[POSITIONS], slots[VELOCITIES]
-    choice, places = integers(slots[CHOICE], nqu + nvu), integers(slots[PLACES], slots[LAYOUT_POSITIONS] + 2 * n)
-    velocity_places, position_of = places[slots[LAYOUT_POSITIONS] :], places[slots[LAYOUT_POSITIONS] + n :]
-    work, ints = doubles(slots[WORK], 2 * m * n + 2 * n + m + 2), integers(slots[INTEGERS], 2 * n + 2 * (1 + m + n) + 2)
-    A, B, y, d = work[: m * n], work[m * n : 2 * m * n], work[2 * m * n : 2 * m * n + n], work[2 * m * n + n : 2 * m * n + 2 * n]
-    loose, free_rates = ints[:n], ints[n : 2 * n]
-    first, second = ints[2 * n : 3 * n + m + 1], ints[3 * n + m + 1 :]
-    for j in range(n):
-        loose[j], free_rates[j] = 1 if position_of[j] >= 0 else 0, 1
-        for i in range(nqu):
-            if places[choice[i]] == position_of[j]:
-                loose[j] = 0
-    for k in range(nvu):
-        free_rates[velocity_places[choice[nqu + k]]] = 0
-    closing = words(slots[CLOSING_POINTERS], 10)
-    tangent, J = words(slots[TANGENT], 11), doubles(words(slots[DESCRIPTOR], 10)[5], m * n)
-    for i in range(8):
-        if i != 2:  # the inputs
-            closing[i] = tangent[i]
-    dh, dw = doubles(closing[8], mh), doubles(closing[9], m)
-    if _dependent(J, mh, n, loose, A, first) < first[0] or _dependent(J, m, n, free_rates, B, second) < second[0]:
+    _mark(s, n)
+    given, closing, J = whole.tangent.args, s.closing.args, whole.descriptor.J
+    closing.t, closing.x, closing.a, closing.lam = given.t, given.x, given.a, given.lam
+    closing.dx, closing.da, closing.dt = given.dx, given.da, given.dt
+    if _factor(J, mh, n, s.by_position) < s.by_position.count or _factor(J, m, n, s.by_velocity) < s.by_velocity.count:
         return 4
-    time = slots[BY] == BY_TIME
+    nqu, nvu = choice.positions.size, choice.velocities.size
     size = nqu + nvu + nz
     columns = 1 if time else size
-    dt[0] = 1.0 if time else 0.0
-    rates, out = doubles(tangent[10], nq + nz), doubles(slots[2], size * columns)
+    whole.dt[0] = 1.0 if time else 0.0
+    rates, dx, change, out = whole.tangent.drates, whole.dx, whole.change, doubles(a.out, size * columns)
     for c in range(columns):
         for i in range(nq + n + nz):
             dx[i] = 0.0
         if not time:
             if c < nqu:
-                dx[places[choice[c]]] = 1.0
+                dx[s.positions[choice.positions[c]]] = 1.0
             elif c < nqu + nvu:
-                dx[nq + velocity_places[choice[c]]] = 1.0
+                dx[nq + s.velocities[choice.velocities[c - nqu]]] = 1.0
             else:
                 dx[nq + n + c - nqu - nvu] = 1.0
-        call(slots[CLOSING], slots[CLOSING_POINTERS])
-        _solve_dependent(dh, mh, n, loose, A, first, y, d)
-        for j in range(n):
-            if loose[j] == 1:
-                dx[position_of[j]] = d[j]
-        call(slots[CLOSING], slots[CLOSING_POINTERS])
-        _solve_dependent(dw, m, n, free_rates, B, second, y, d)
-        for j in range(n):
-            if free_rates[j] == 1:
-                dx[nq + j] = d[j]
-        if _change(slots, plan, helper, free) != 0:
+        _complete(s, dx, n, nq)
+        if _change(whole, free) != 0:
             return -1
         for i in range(nqu):
-            out[i * columns + c] = rates[places[choice[i]]]
+            out[i * columns + c] = rates[s.positions[choice.positions[i]]]
         for k in range(nvu):
-            out[(nqu + k) * columns + c] = change[velocity_places[choice[nqu + k]]]
+            out[(nqu + k) * columns + c] = change[s.velocities[choice.velocities[k]]]
         for i in range(nz):
             out[(nqu + nvu + i) * columns + c] = rates[nq + i]
     return 0
 
 
-__all__ = ["BY_STATE", "BY_TIME", "independent_derivatives", "independent_room", "scratch_size", "state_derivatives"]
+def dependents(m: int, n: int) -> Dependents:
+    """Memory for the factors of some columns of J."""
+    rows, columns, marked = (np.zeros(k, dtype=np.int64) for k in (m, n, n))
+    return Dependents(rows=rows, columns=columns, marked=marked, factors=np.zeros(m * n))
+
+
+def make_independent(system: Derivatives, **fields: Any) -> Independent:
+    """A system in independent coordinates with memory for its derivatives."""
+    plan = system.elimination.plan
+    n = plan.nv
+    return Independent(
+        system=system, X=np.zeros(plan.nq + n + plan.nz), by_position=dependents(plan.holonomic, n), by_velocity=dependents(plan.m, n),
+        y=np.zeros(n), d=np.zeros(n), **fields,
+    )  # fmt: skip
+
+
+__all__ = [
+    "ByIndependent", "ByState", "Derivatives", "Independent", "Tangent", "TangentPointers", "independent_derivatives", "make_derivatives",
+    "make_independent", "state_derivatives",
+]  # fmt: skip

@@ -10,12 +10,14 @@ from __future__ import annotations
 from math import exp, log, sqrt
 from typing import Any
 
-from ...native.call import call, doubles, integers, words
+from ...native.call import call, doubles
 from ...native.kernel import jit, kernel
+from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import cholesky, cholesky_solve, lu_factor, lu_solve
 from ..linear.redundant import drop_redundant
-from .elimination import store_rates
+from .accelerations import store_rates
 from .null_space import orthonormal_solution
+from .plan import Compiled
 
 KKT, RANGE_SPACE, QR, SVD, GRAM_SCHMIDT, AUGMENTED_LAGRANGIAN, PENALTY = range(7)
 #: Ways by the names of :data:`~jourdain.solvers.constraints.reductions.REDUCTIONS`.
@@ -29,8 +31,22 @@ PENALTY_FACTOR, AUGMENTATION, ITERATIONS = 1e8, 1e3, 100
 #: Sweeps of Jacobi rotations over the rows of J, which end when no pair is less orthogonal than this.
 SWEEPS, ORTHOGONAL = 30, 1e-15
 
-# Arguments after t, x, ẋ: sizes, the list of rows and how many are independent, address and pointers of the descriptor function, memory.
-NQ, NV, NZ, LIST, RANK, FUNCTION, POINTERS, WORK, INTEGERS, WAY, ARGUMENTS = range(3, 14)
+
+class ByReduction(Record):
+    """Arguments of :func:`reduced_state_derivative`: sizes, all rows and how many of them are independent, M, f, J and g, work space, the way."""
+
+    t: Address
+    x: Address
+    out: Address
+    nq: int
+    nv: int
+    nz: int
+    rows: Integers
+    rank: int
+    way: int
+    descriptor: Compiled
+    work: Floats
+    pivots: Integers
 
 
 def work_size(n: int, rows: int) -> int:
@@ -351,8 +367,8 @@ def solution(way: int, M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any
 @jit
 def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> int:
     """The m best independent rows brought to the front, after what the others repeat is taken out (Gram–Schmidt with pivoting)."""
-    rows = listed[0]
-    if drop_redundant(J, g, n, listed, 0, rows - m, work) != 0:
+    rows = listed.size
+    if drop_redundant(J, g, n, listed, rows - m, work) != 0:
         return 2
     for i in range(rows * n):
         work[i] = J[i]
@@ -382,22 +398,18 @@ def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> 
 @kernel
 def reduced_state_derivative(args: int) -> int:
     """ẋ of a constrained system by one of the ways."""
-    s = words(args, ARGUMENTS)
-    nq, n, nz, m = s[NQ], s[NV], s[NZ], s[RANK]
-    rows = integers(s[LIST], 1)[0]
-    pointers = words(s[POINTERS], 10)
-    pointers[0], pointers[1] = s[0], s[1]
-    if call(s[FUNCTION], s[POINTERS]) != 0:
+    s = ByReduction.at(args)
+    nq, n, nz, m, terms = s.nq, s.nv, s.nz, s.rank, s.descriptor
+    terms.args[0], terms.args[1] = s.t, s.x
+    if call(terms.function, terms.args) != 0:
         return -1
-    M, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
-    J, g, rates = doubles(pointers[5], rows * n), doubles(pointers[6], rows), doubles(pointers[7], nq + nz)
-    xdot, work = doubles(s[2], nq + n + nz), doubles(s[WORK], 2 * (n + rows) * (n + rows) + 3 * (n + rows) + 2 * n * n)
-    if m < rows and independent_rows(J, g, integers(s[LIST], rows + 1), m, n, work) != 0:
+    J, g, xdot = terms.J, terms.g, doubles(s.out, nq + n + nz)
+    if m < s.rows.size and independent_rows(J, g, s.rows, m, n, s.work) != 0:
         return 2
-    if solution(s[WAY], M, f, J, g, m, n, work, integers(s[INTEGERS], n + m), xdot[nq : nq + n]) != 0:
+    if solution(s.way, terms.M, terms.f, J, g, m, n, s.work, s.pivots, xdot[nq : nq + n]) != 0:
         return 2
-    store_rates(rates, nq, n, nz, xdot)
+    store_rates(terms.rates, nq, n, nz, xdot)
     return 0
 
 
-__all__ = ["WAYS", "reduced_state_derivative", "solution", "work_size"]
+__all__ = ["WAYS", "ByReduction", "reduced_state_derivative", "solution", "work_size"]

@@ -8,7 +8,7 @@ from typing import Any
 from ...native.call import call
 from ...native.kernel import jit, locked
 from ..linear.dense import cholesky, cholesky_solve
-from .elimination import displace
+from .projection import displace
 
 #: Gauss–Newton ends when no coordinate changes by more (rad, m), and gives up after so many iterations.
 EXACT, ITERATIONS = 1e-10, 25
@@ -115,7 +115,7 @@ def read_samples(
             last[i] = found.q[i] = q[i]
         for j in range(n):
             step[j] = -(now - before) * rate[j]
-        displace(found.q, step, nq, n, quaternions, quaternions.size // 2)
+        displace(found.q, step, nq, n, quaternions)
         missed = math.inf
         for _ in range(ITERATIONS):
             if call(found.address, found.args) != 0:
@@ -129,7 +129,7 @@ def read_samples(
                 largest = max(largest, abs(step[j]))
             for j in range(n):
                 step[j] *= -min(1.0, LONGEST / max(largest, EXACT))
-            displace(found.q, step, nq, n, quaternions, quaternions.size // 2)
+            displace(found.q, step, nq, n, quaternions)
             if largest < EXACT:  # what is left is of the square of this step
                 break
         if not missed < enough:

@@ -8,27 +8,23 @@ in flight: see :mod:`jourdain.solvers.constraints.repartition`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...native.call import call, doubles, integers, words
+from ...native.call import address, call, doubles
 from ...native.kernel import jit, kernel
+from ...native.record import Address, Floats, Integers, Matrix, Record, Table
 from ..linear.dense import lu_factor, lu_solve
-from .elimination import blocks, displace, reduced_accelerations
+from ..linear.fronts import groups
+from ..ode.frame import Arguments
+from .accelerations import reduced_accelerations
+from .plan import Block, Compiled, block_table, blocks
+from .projection import displace
 
-#: Entries of the plan (int64): sizes, addresses, how to switch; then tables by velocity column and the blocks.
-(
-    NQ, NV, NZ, M, HOLONOMIC, NQU, NVU, ND, NDH, QUATERNIONS, BLOCKS, CHOICE, ADDRESS_POSITION, ADDRESS_VELOCITY,
-    ADDRESS_TERMS, ADDRESS_DRIFT, EVERY, POSITION_RESULT, VELOCITY_RESULT, LENGTH, HEAD,
-) = range(21)  # fmt: skip
-#: Slots of the arguments after t, x and the result.
-PLAN, WORK, CHOICES, MEMORY, POSITION, VELOCITY, TERMS, DRIFT, LOG = range(3, 12)
-SLOTS = 12
-#: Changes of the choice that are written down: their number so far and how many fit come first, then time and choice of each.
-LOG_HEAD, LOG_ROOM = 2, 4096
-#: Counters kept behind the two choices.
-STEPS, SWITCHES, COUNTERS = 0, 1, 4
+#: Changes of the choice that are written down.
+LOG_ROOM = 4096
 #: Past positions that are remembered as starts for Newton.
 RING = 16
 
@@ -41,8 +37,110 @@ RANK_TOLERANCE = 1e-7
 
 NOT_CLOSED, SINGULAR, MASSLESS, NEAR_DEAD_POINT = 3, 4, 2, -7
 
-# A choice: q_u (NQU), v_u (NVU), the place of each velocity among v_u or −1 (NV), then for each block how many holonomic
-# and how many rows it uses, those rows, and the columns they give.
+
+class Plan(Record):
+    """Sizes of a system with those of its independent part, tables by velocity, and the blocks of its constraints."""
+
+    nq: int
+    nv: int
+    nz: int
+    m: int
+    holonomic: int
+    nqu: int
+    nvu: int
+    #: how many velocities depend on the others by holonomic and by all constraints
+    dependent_holonomic: int
+    dependent: int
+    #: 0: the choice is watched, −1: it stays, else it is changed after so many steps
+    every: int
+    position: Integers  # place in q of each velocity, −1 in quaternions
+    angle: Integers  # whether it is the rate of an angle
+    eligible: Integers  # whether it may be dependent
+    blocks: Table[Block]
+    rows: Integers
+    columns: Integers
+    quaternions: Integers
+
+
+class Choice(Record):
+    """Which coordinates are independent, and which rows give which dependent velocities in each block (holonomic rows first)."""
+
+    positions: Integers
+    velocities: Integers
+    place: Integers  # of each velocity among the independent ones, −1: it is dependent
+    holonomic: Integers  # how many holonomic rows each block uses
+    used: Integers  # how many rows
+    rows: Integers
+    columns: Integers
+
+
+class Progress(Record):
+    """Steps taken, changes of the choice, whether the tangent belongs to the last closed position, and the time of that."""
+
+    steps: int
+    switches: int
+    tangent: int
+    t: float
+    #: whether X belongs to the independent state x under the inputs u, and the time of that
+    expanded: int
+    expanded_t: float
+
+
+class Log(Record):
+    """Changes of the choice: how many there were, their times and independent coordinates as far as there is room."""
+
+    count: int
+    t: Floats
+    choices: Matrix
+
+
+class Memory(Record):
+    """Positions remembered as starts for Newton: the last closed one with its tangent, and those of the last steps."""
+
+    q: Floats
+    Z: Floats
+    scale: Floats  # weights of the velocities in the choice
+    ring_t: Floats
+    ring_q: Matrix
+
+
+class Reduced(Record):
+    """A system in independent coordinates: its plan, the present, the former and a trial choice, compiled functions and memory."""
+
+    plan: Plan
+    choice: Choice
+    former: Choice
+    trial: Choice
+    progress: Progress
+    position: Compiled
+    velocity: Compiled
+    terms: Compiled
+    drift: Compiled
+    memory: Memory
+    log: Log
+    X: Floats
+    x: Floats
+    u: Floats
+    given_u: Floats
+    # work space
+    lu: Floats
+    pivots: Integers
+    line: Floats
+    d: Floats
+    a0: Floats
+    a: Floats
+    MZ: Floats
+    work: Floats  # the reduced mass matrix, or a copy of J
+    marks: Integers
+
+
+class Call(Record):
+    """Arguments of the kernels in independent coordinates."""
+
+    t: Address
+    x: Address
+    out: Address
+    system: Reduced
 
 
 @jit
@@ -65,7 +163,7 @@ def _invert(a: Any, at: int, d: int) -> int:
 
 
 @jit
-def _substitute(lu: Any, at: int, d: int, pivots: Any, first: int, b: Any) -> None:
+def _substitute(lu: Any, at: int, d: int, pivots: Any, b: Any) -> None:
     """Solve one block in place."""
     if d == 2:
         x, y = b[0], b[1]
@@ -74,92 +172,91 @@ def _substitute(lu: Any, at: int, d: int, pivots: Any, first: int, b: Any) -> No
     elif d == 1:
         b[0] *= lu[at]
     elif d > 2:
-        lu_solve(lu[at : at + d * d], d, pivots[first : first + d], b)
+        lu_solve(lu[at : at + d * d], d, pivots[:d], b)
 
 
 @jit
-def _factor(J: Any, plan: Any, choice: Any, level: int, lu: Any, pivots: Any) -> int:
-    """LU factors of J_D block by block (level 0: holonomic rows alone, 1: all)."""
-    n = plan[NV]
-    at, store, room, line = HEAD + 3 * n, plan[NQU] + plan[NVU] + n, 0, 0
-    for _ in range(plan[BLOCKS]):
-        rows, d = plan[at], choice[store + level]
+def _factor(J: Any, s: Any, choice: Any, used: Any) -> int:
+    """LU factors of J_D block by block; ``used`` says how many rows of each."""
+    plan, lu, pivots = s.plan, s.lu, s.pivots
+    n, at = plan.nv, 0
+    for k in range(len(plan.blocks)):
+        first, d = plan.blocks[k].row, used[k]
+        rows, columns = choice.rows[first:], choice.columns[first:]
         for i in range(d):
-            source = choice[store + 2 + i] * n
+            source = rows[i] * n
             for j in range(d):
-                lu[room + i * d + j] = J[source + choice[store + 2 + rows + j]]
-        if _invert(lu, room, d) != 0:
-            if d <= 2 or lu_factor(lu[room : room + d * d], d, pivots[line : line + d]) != 0:
+                lu[at + i * d + j] = J[source + columns[j]]
+        if _invert(lu, at, d) != 0:
+            if d <= 2 or lu_factor(lu[at : at + d * d], d, pivots[first : first + d]) != 0:
                 return SINGULAR
-        at, store, room, line = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows, room + d * d, line + d
+        at += d * d
     return 0
 
 
 @jit
-def solve_dependent(plan: Any, choice: Any, level: int, lu: Any, pivots: Any, right: Any, line: Any, d: Any) -> None:
+def solve_dependent(s: Any, choice: Any, used: Any, right: Any, d: Any) -> None:
     """d[column] of J_D d = right[row] for all blocks."""
-    n = plan[NV]
-    at, store, room, first = HEAD + 3 * n, plan[NQU] + plan[NVU] + n, 0, 0
-    for _ in range(plan[BLOCKS]):
-        rows, size = plan[at], choice[store + level]
+    plan, lu, line = s.plan, s.lu, s.line
+    at = 0
+    for k in range(len(plan.blocks)):
+        first, size = plan.blocks[k].row, used[k]
+        rows, columns = choice.rows[first:], choice.columns[first:]
         for i in range(size):
-            line[i] = right[choice[store + 2 + i]]
-        _substitute(lu, room, size, pivots, first, line)
+            line[i] = right[rows[i]]
+        _substitute(lu, at, size, s.pivots[first:], line)
         for i in range(size):
-            d[choice[store + 2 + rows + i]] = line[i]
-        at, store, room, first = at + 2 + rows + plan[at + 1 + rows], store + 2 + 2 * rows, room + size * size, first + size
+            d[columns[i]] = line[i]
+        at += size * size
 
 
 @jit
-def _tangent(plan: Any, choice: Any, J: Any, lu: Any, pivots: Any, line: Any, Z: Any) -> None:
+def _tangent(s: Any, J: Any) -> None:
     """Z with v = Z v_u + …: identity for independent velocities, −J_D⁻¹J_U for dependent ones."""
-    n, nvu = plan[NV], plan[NVU]
-    place = choice[plan[NQU] + nvu : plan[NQU] + nvu + n]
+    plan, choice, lu, line, Z = s.plan, s.choice, s.lu, s.line, s.memory.Z
+    n, nvu, place = plan.nv, plan.nvu, choice.place
     for i in range(n * nvu):
         Z[i] = 0.0
     for j in range(n):
         if place[j] >= 0:
             Z[j * nvu + place[j]] = 1.0
-    at, store, room, first = HEAD + 3 * n, plan[NQU] + nvu + n, 0, 0
-    for _ in range(plan[BLOCKS]):
-        rows, size = plan[at], choice[store + 1]
-        columns = plan[at + 1 + rows]
-        for j in range(columns):
-            c = plan[at + 2 + rows + j]
+    at = 0
+    for k in range(len(plan.blocks)):
+        block, size = plan.blocks[k], choice.used[k]
+        first = block.row
+        rows, columns = choice.rows[first:], choice.columns[first:]
+        for j in range(block.columns):
+            c = plan.columns[block.column + j]
             if place[c] >= 0:
                 for i in range(size):
-                    line[i] = -J[choice[store + 2 + i] * n + c]
-                _substitute(lu, room, size, pivots, first, line)
+                    line[i] = -J[rows[i] * n + c]
+                _substitute(lu, at, size, s.pivots[first:], line)
                 for i in range(size):
-                    Z[choice[store + 2 + rows + i] * nvu + place[c]] = line[i]
-        at, store, room, first = at + 2 + rows + columns, store + 2 + 2 * rows, room + size * size, first + size
+                    Z[columns[i] * nvu + place[c]] = line[i]
+        at += size * size
 
 
 @jit
-def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d: Any, X: Any) -> int:
+def _close_positions(s: Any, choice: Any) -> int:
     """Newton for the dependent positions in X; quadratic, and refused when it leaves the neighbourhood."""
-    n, nq, mh = plan[NV], plan[NQ], plan[HOLONOMIC]
-    pointers = words(args, 8)
-    h, J = doubles(pointers[plan[POSITION_RESULT]], mh), doubles(pointers[plan[POSITION_RESULT] + 1], mh * n)
-    line = d[n : n + plan[M] + 1]
-    quaternions = plan[plan[LENGTH] - 2 * plan[QUATERNIONS] - 1 :]
-    last = 1e300
+    plan, level, d = s.plan, s.position, s.d
+    n, nq, last = plan.nv, plan.nq, 1e300
     for _ in range(NEWTON):
-        if call(plan[ADDRESS_POSITION], args) != 0:
+        if call(level.function, level.args) != 0:
             return NOT_CLOSED
-        if _factor(J, plan, choice, 0, lu, pivots) != 0:
+        if _factor(level.J, s, choice, choice.holonomic) != 0:
             return SINGULAR
         for j in range(n):
             d[j] = 0.0
-        solve_dependent(plan, choice, 0, lu, pivots, h, line, d)
+        solve_dependent(s, choice, choice.holonomic, level.h, d)
         size = 0.0
         for j in range(n):
             if not abs(d[j]) < 1e10:
                 return NOT_CLOSED
-            if plan[HEAD + n + j] == 1 and abs(d[j]) > FAR:
+            if plan.angle[j] == 1 and abs(d[j]) > FAR:
                 return NOT_CLOSED
             size = max(size, abs(d[j]))
-        displace(X[:nq], d, nq, n, quaternions, plan[QUATERNIONS])
+        displace(s.X[:nq], d, nq, n, plan.quaternions)
         if size <= SMALL or (size < 1e-6 and size >= 0.5 * last):
             return 0
         last = size
@@ -167,207 +264,190 @@ def _close_positions(plan: Any, choice: Any, args: int, lu: Any, pivots: Any, d:
 
 
 @jit
-def first_space(address: int, plan: Any) -> Any:
-    """The first parts of the work space: X, factors, and two lines."""
-    size, m = plan[NQ] + plan[NV] + plan[NZ], plan[M]
-    return doubles(address, size), doubles(address + 8 * size, m * m + 1), doubles(address + 8 * (size + m * m + 1), plan[NV] + m + 1)
-
-
-@jit
-def later_space(address: int, plan: Any) -> Any:
-    """The later parts of the work space: a₀, a, M Z, and the reduced mass matrix (or a copy of J)."""
-    n, nvu, m = plan[NV], plan[NVU], plan[M]
-    at = address + 8 * (plan[NQ] + n + plan[NZ] + m * m + 1 + n + m + 1)
-    a0, at = doubles(at, n), at + 8 * n
-    a, at = doubles(at, n), at + 8 * n
-    MZ, at = doubles(at, n * nvu + n), at + 8 * (n * nvu + n)
-    return a0, a, MZ, doubles(at, max(nvu * nvu + nvu, m * n + m))
-
-
-@jit
-def memory(address: int, plan: Any) -> Any:
-    """What is remembered: whether Z is valid and the time, the last closed position, its Z, the weights, and past positions with times."""
-    n, nq, nvu = plan[NV], plan[NQ], plan[NVU]
-    valid, q = doubles(address, 2), doubles(address + 16, nq)
-    Z, scale = doubles(address + 8 * (2 + nq), n * nvu), doubles(address + 8 * (2 + nq + n * nvu), n)
-    return valid, q, Z, scale, doubles(address + 8 * (2 + nq + n * nvu + n), RING * (nq + 1))
-
-
-@jit
-def _move(plan: Any, choice: Any, start: Any, Z: Any, X: Any) -> None:
+def _move(s: Any, choice: Any, start: Any, Z: Any) -> None:
     """Dependent positions moved along the tangent by as much as the independent ones have moved."""
-    n, nqu, nvu = plan[NV], plan[NQU], plan[NVU]
-    place = choice[nqu + nvu : nqu + nvu + n]
-    for j in range(n):
-        if place[j] < 0:
+    plan, X, nvu = s.plan, s.X, s.plan.nvu
+    for j in range(plan.nv):
+        if choice.place[j] < 0:
             for k in range(nvu):
-                c = plan[HEAD + choice[nqu + k]]
+                c = plan.position[choice.velocities[k]]
                 if c >= 0:
-                    X[plan[HEAD + j]] += Z[j * nvu + k] * (X[c] - start[c])
+                    X[plan.position[j]] += Z[j * nvu + k] * (X[c] - start[c])
 
 
 @jit
-def expand(args: int, choice: Any, start: Any, Z: Any) -> int:
-    """Write the whole state X from the independent one at the beginning of the work space; J and its factors stay in place.
+def expand(t: int, given: int, s: Any, choice: Any, start: Any, Z: Any) -> int:
+    """Write the whole state X of the independent one at an address; J and its factors stay in place.
 
     ``start`` is a closed position near by; when Z is not empty it is moved along Z first.
     """
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    plan = integers(a[PLAN], plan[LENGTH])
-    n, nq, nz, m, mh = plan[NV], plan[NQ], plan[NZ], plan[M], plan[HOLONOMIC]
-    nqu, nvu = plan[NQU], plan[NVU]
-    x = doubles(a[1], nqu + nvu + nz)
-    X, lu, d = first_space(a[WORK], plan)
-    pivots = integers(a[CHOICES] + 8 * (3 * plan[CHOICE] + COUNTERS), m + 1)
+    plan, X, d = s.plan, s.X, s.d
+    n, nq, nz, nqu, nvu = plan.nv, plan.nq, plan.nz, plan.nqu, plan.nvu
+    x = doubles(given, nqu + nvu + nz)
     for i in range(nq):
         X[i] = start[i]
     for i in range(nqu):
-        X[choice[i]] = x[i]
-    if Z.size > 0 and m == mh and nqu < nq:
-        _move(plan, choice, start, Z, X)
+        X[choice.positions[i]] = x[i]
+    if Z.size > 0 and plan.m == plan.holonomic and nqu < nq:
+        _move(s, choice, start, Z)
     for i in range(nz):
         X[nq + n + i] = x[nqu + nvu + i]
-    if plan[QUATERNIONS] > 0:  # Newton's method is for unit quaternions
+    if plan.quaternions.size > 0:  # Newton's method is for unit quaternions
         for j in range(n):
             d[j] = 0.0
-        displace(X[:nq], d, nq, n, plan[plan[LENGTH] - 2 * plan[QUATERNIONS] - 1 :], plan[QUATERNIONS])
-    if mh > 0:
-        pointers = words(a[POSITION], 6)
-        pointers[0], pointers[1] = a[0], a[WORK]
-        status = _close_positions(plan, choice, a[POSITION], lu, pivots, d, X)
+        displace(X[:nq], d, nq, n, plan.quaternions)
+    if plan.holonomic > 0:
+        level = s.position
+        level.args[0], level.args[1] = t, address(X)
+        status = _close_positions(s, choice)
         if status != 0:
             return status
     for j in range(n):
         X[nq + j] = 0.0
     for k in range(nvu):
-        X[nq + choice[nqu + k]] = x[nqu + k]
-    pointers = words(a[VELOCITY], 8)
-    pointers[0], pointers[1], pointers[2] = a[0], a[WORK], a[WORK] + 8 * nq
-    w, J = doubles(pointers[plan[VELOCITY_RESULT]], m), doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
-    for _ in range(1 if m == mh else 2):
-        if call(plan[ADDRESS_VELOCITY], a[VELOCITY]) != 0:
+        X[nq + choice.velocities[k]] = x[nqu + k]
+    level = s.velocity
+    level.args[0], level.args[1], level.args[2] = t, address(X), address(X) + 8 * nq
+    for _ in range(1 if plan.m == plan.holonomic else 2):
+        if call(level.function, level.args) != 0:
             return NOT_CLOSED
-        if _factor(J, plan, choice, 1, lu, pivots) != 0:
+        if _factor(level.J, s, choice, choice.used) != 0:
             return SINGULAR
         for j in range(n):
             d[j] = 0.0
-        solve_dependent(plan, choice, 1, lu, pivots, w, d[n:], d)
+        solve_dependent(s, choice, choice.used, level.w, d)
         for j in range(n):
             X[nq + j] -= d[j]
     return 0
 
 
 @jit
-def _expand_nearby(args: int) -> int:
-    """Expand the state in the present coordinates, starting from the position remembered or the last accepted one, the nearer first.
+def _is_expanded(t: float, x: Any, s: Any) -> bool:
+    """Whether X is the state of x already; x is remembered."""
+    same = s.progress.expanded == 1 and s.progress.expanded_t == t
+    for i in range(x.size):
+        same = same and x[i] == s.x[i]
+        s.x[i] = x[i]
+    for i in range(s.u.size):
+        same = same and s.given_u[i] == s.u[i]
+        s.u[i] = s.given_u[i]
+    s.progress.expanded_t = t
+    return same
 
+
+@jit
+def _expand_nearby(a: Any) -> int:
+    """Expand the state in the present coordinates, if it is not expanded already.
+
+    Newton starts from the position remembered or the last accepted one, the nearer first.
     A trial step that is too long may end on another branch: after it the last accepted position is the better start.
     """
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    nq = plan[NQ]
-    choice, counters = integers(a[CHOICES], plan[CHOICE]), integers(a[CHOICES] + 24 * plan[CHOICE], COUNTERS)
-    valid, q, Z, _, ring = memory(a[MEMORY], plan)
-    t, last = doubles(a[0], 1)[0], (counters[STEPS] - 1) % RING * (nq + 1)
-    back, status = counters[STEPS] > 0 and abs(t - ring[last]) < abs(t - valid[1]), NOT_CLOSED
+    s = a.system
+    if _is_expanded(doubles(a.t, 1)[0], doubles(a.x, s.x.size), s):
+        return 0
+    memory, progress, choice = s.memory, s.progress, s.choice
+    steps = progress.steps
+    t, last, none = doubles(a.t, 1)[0], (steps - 1) % RING, memory.Z[:0]
+    back, status = steps > 0 and abs(t - memory.ring_t[last]) < abs(t - progress.t), NOT_CLOSED
     if back:
-        status = expand(args, choice, ring[last + 1 : last + 1 + nq], Z[:0])
+        status = expand(a.t, a.x, s, choice, memory.ring_q[last], none)
     if status != 0:
-        status = expand(args, choice, q, Z if valid[0] == 1.0 else Z[:0])
-    if status != 0 and not back and counters[STEPS] > 0:
-        status = expand(args, choice, ring[last + 1 : last + 1 + nq], Z[:0])
+        status = expand(a.t, a.x, s, choice, memory.q, memory.Z if progress.tangent == 1 else none)
+    if status != 0 and not back and steps > 0:
+        status = expand(a.t, a.x, s, choice, memory.ring_q[last], none)
+    progress.expanded = 1 if status == 0 else 0
     return status
 
 
 @jit
-def expand_here(args: int) -> int:
+def expand_here(a: Any) -> int:
     """Expand the state in the present coordinates and remember its position."""
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    valid, q, _, _, _ = memory(a[MEMORY], plan)
-    status = _expand_nearby(args)
+    s, t = a.system, doubles(a.t, 1)[0]
+    status = _expand_nearby(a)
     if status == 0:
-        X = doubles(a[WORK], plan[NQ])
-        for i in range(plan[NQ]):
-            q[i] = X[i]
-        valid[0], valid[1] = 0.0, doubles(a[0], 1)[0]
+        same = s.progress.t == t
+        for i in range(s.plan.nq):
+            same = same and s.memory.q[i] == s.X[i]
+            s.memory.q[i] = s.X[i]
+        if not same:
+            s.progress.tangent, s.progress.t = 0, t
     return status
 
 
 @kernel
 def reduced_state_derivative(args: int) -> int:
     """ẋ of the independent state."""
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    status = expand_here(args)
+    a = Call.at(args)
+    s = a.system
+    status = expand_here(a)
     if status != 0:
         return status
-    plan = integers(a[PLAN], plan[LENGTH])
-    n, nq, nz, m, nqu, nvu = plan[NV], plan[NQ], plan[NZ], plan[M], plan[NQU], plan[NVU]
-    choice = integers(a[CHOICES], plan[CHOICE])
-    pivots = integers(a[CHOICES] + 8 * (3 * plan[CHOICE] + COUNTERS), m + 1)
-    _, lu, d = first_space(a[WORK], plan)
-    a0, acceleration, MZ, reduced = later_space(a[WORK], plan)
-    valid, _, Z, _, _ = memory(a[MEMORY], plan)
-    pointers = words(a[VELOCITY], 8)
-    J = doubles(pointers[plan[VELOCITY_RESULT] + 1], m * n)
-    _tangent(plan, choice, J, lu, pivots, d[n:], Z)
-    valid[0] = 1.0
-    pointers = words(a[TERMS], 9)
-    pointers[0], pointers[1] = a[0], a[WORK]
-    if call(plan[ADDRESS_TERMS], a[TERMS]) != 0:
+    plan, choice, terms, a0 = s.plan, s.choice, s.terms, s.a0
+    n, nq, nz, nqu, nvu = plan.nv, plan.nq, plan.nz, plan.nqu, plan.nvu
+    _tangent(s, s.velocity.J)
+    s.progress.tangent = 1
+    terms.args[0], terms.args[1] = a.t, address(s.X)
+    if call(terms.function, terms.args) != 0:
         return -1
-    Mass, f = doubles(pointers[3], n * n), doubles(pointers[4], n)
-    g, rates = doubles(pointers[5], m), doubles(pointers[6], nq + nz)
     for j in range(n):
         a0[j] = 0.0
-    solve_dependent(plan, choice, 1, lu, pivots, g, d[n:], a0)
-    if reduced_accelerations(Mass, f, Z, a0, n, nvu, MZ, reduced, acceleration) != 0:
+    solve_dependent(s, choice, choice.used, terms.g, a0)
+    if reduced_accelerations(terms.M, terms.f, s.memory.Z, a0, n, nvu, s.MZ, s.work, s.a) != 0:
         return MASSLESS
-    xdot = doubles(a[2], nqu + nvu + nz)
+    xdot = doubles(a.out, nqu + nvu + nz)
     for i in range(nqu):
-        xdot[i] = rates[choice[i]]
+        xdot[i] = terms.rates[choice.positions[i]]
     for k in range(nvu):
-        xdot[nqu + k] = acceleration[choice[nqu + k]]
+        xdot[nqu + k] = s.a[choice.velocities[k]]
     for i in range(nz):
-        xdot[nqu + nvu + i] = rates[nq + i]
+        xdot[nqu + nvu + i] = terms.rates[nq + i]
     return 0
 
 
 @kernel
 def full_state(args: int) -> int:
     """The whole state (q, v, z) of the independent one; nothing is remembered, for it may lie anywhere within a step."""
-    a = words(args, SLOTS)
-    plan = integers(a[PLAN], HEAD)
-    status = _expand_nearby(args)
-    size = plan[NQ] + plan[NV] + plan[NZ]
-    X, out = doubles(a[WORK], size), doubles(a[2], size)
-    for i in range(size):
-        out[i] = X[i]
+    a = Call.at(args)
+    s = a.system
+    status = _expand_nearby(a)
+    out = doubles(a.out, s.X.size)
+    for i in range(out.size):
+        out[i] = s.X[i]
     return status
+
+
+class OfFullState(Record):
+    """Arguments of a function f(t, X, …) of the whole state: its own, those of the expansion to X, and those of f."""
+
+    t: Address
+    x: Address
+    out: Address
+    expansion: Address
+    expansion_args: Arguments
+    X: Address
+    function: Address
+    args: Integers
 
 
 @kernel
 def of_full_state(args: int) -> int:
-    """A function f(t, X, …) of the whole state: args = t, x, f, expansion (address, arguments, X), function (address, arguments, slot of f)."""
-    a = words(args, 9)
-    inner = words(a[4], 3)
-    inner[0], inner[1], inner[2] = a[0], a[1], a[5]
-    status = call(a[3], a[4])
+    """A function f(t, X, …) of the whole state as one of the independent state."""
+    a = OfFullState.at(args)
+    inner = a.expansion_args
+    inner.t, inner.x, inner.out = a.t, a.x, a.X
+    status = call(a.expansion, inner)
     if status != 0:
         return status
-    outer = words(a[7], a[8] + 1)
-    outer[0], outer[1], outer[a[8]] = a[0], a[5], a[2]
-    return call(a[6], a[7])
+    a.args[0], a.args[1], a.args[2] = a.t, a.X, a.out
+    return call(a.function, a.args)
 
 
 def make_plan(
-    nq: int, nv: int, nz: int, holonomic: int, quaternions: list[tuple[int, int]], pattern: np.ndarray, angles: list[bool],
-    rank: tuple[int, int],
-) -> np.ndarray:  # fmt: skip
-    """The plan of a system; ``rank`` is that of the holonomic rows and of all. Addresses are filled in by the caller."""
-    groups = blocks(pattern)
+    nq: int, nv: int, nz: int, holonomic: int, quaternions: Sequence[tuple[int, int]], pattern: np.ndarray, angles: Sequence[bool],
+    rank: tuple[int, int], every: int,
+) -> Plan:  # fmt: skip
+    """The plan of a system; ``rank`` is that of the holonomic rows and of all."""
+    parts = blocks(pattern)
     position, shift = [], 0
     held = {iv + k for _, iv in quaternions for k in range(3)}
     for j in range(nv):
@@ -375,22 +455,58 @@ def make_plan(
         shift += 1 if j in {iv + 2 for _, iv in quaternions} else 0
     # a quaternion has no position of its own for each velocity: where one is in a loop all positions are carried along
     whole = any(pattern[:, j].any() for j in held)
-    tail = [*position, *map(int, angles), *(0 if j in held and not whole else 1 for j in range(nv))]
-    for rows, columns in groups:
-        tail += [len(rows), *rows, len(columns), *columns]
-    tail += [i for pair in quaternions for i in pair] + [0]
-    plan = np.zeros(HEAD + len(tail), dtype=np.int64)
-    plan[[NQ, NV, NZ, M, HOLONOMIC, QUATERNIONS, BLOCKS]] = nq, nv, nz, pattern.shape[0], holonomic, len(quaternions), len(groups)
-    plan[[NDH, ND]] = rank
-    plan[NQU], plan[NVU] = nq if whole else nq - rank[0], nv - rank[1]
-    plan[CHOICE] = plan[NQU] + plan[NVU] + nv + sum(2 + 2 * len(rows) for rows, _ in groups)
-    plan[LENGTH] = len(plan)
-    plan[HEAD:] = tail
-    return plan
+    eligible = [0 if j in held and not whole else 1 for j in range(nv)]
+    listed = groups(parts)
+    integers = (position, angles, eligible, [i for pair in quaternions for i in pair])
+    tables = dict(zip(("position", "angle", "eligible", "quaternions"), (np.array(a, dtype=np.int64) for a in integers), strict=True))
+    return Plan(
+        nq=nq, nv=nv, nz=nz, m=pattern.shape[0], holonomic=holonomic, nqu=nq if whole else nq - rank[0], nvu=nv - rank[1],
+        dependent_holonomic=rank[0], dependent=rank[1], every=every, blocks=block_table(parts, [len(rows) for rows, _ in parts]),
+        rows=listed.rows, columns=listed.columns, **tables,
+    )  # fmt: skip
 
 
-def room(plan: np.ndarray) -> tuple[int, int, int]:
-    """Sizes of the work space, of the integers and of the memory that a plan asks for."""
-    nq, nv, nz, m, nvu = (int(plan[i]) for i in (NQ, NV, NZ, M, NVU))
-    work = nq + nv + nz + m * m + 1 + nv + m + 1 + 2 * nv + nv * nvu + nv + max(nvu * nvu + nvu, m * nv + m)
-    return work, int(3 * plan[CHOICE]) + COUNTERS + m + 1 + m + 3 * nv, 2 + nq + nv * nvu + nv + RING * (nq + 1)
+def _choices(plan: Plan, count: int) -> tuple[np.ndarray, list[Choice], Progress, np.ndarray]:
+    """So many choices, the progress of a run and pivots, in one piece of memory."""
+    sizes = plan.nqu, plan.nvu, plan.nv, len(plan.blocks), len(plan.blocks), plan.rows.size, plan.rows.size
+    words = Progress.struct.words
+    memory, at, found = np.zeros(count * sum(sizes) + words + plan.m + 1, dtype=np.int64), 0, []
+    for _ in range(count):
+        choice = Choice()
+        for name, size in zip(Choice.struct.fields, sizes, strict=True):
+            setattr(choice, name, memory[at : at + size])
+            at += size
+        found.append(choice)
+    return memory, found, Progress.at(memory[at : at + words]), memory[at + words :]
+
+
+def _parts(*sizes: int) -> list[np.ndarray]:
+    """Pieces of one array of numbers, which comes first."""
+    whole, at, found = np.zeros(sum(sizes)), 0, []
+    for size in sizes:
+        found.append(whole[at : at + size])
+        at += size
+    return [whole, *found]
+
+
+def make_reduced(plan: Plan, given_u: np.ndarray, **functions: Compiled) -> tuple[Reduced, np.ndarray, np.ndarray]:
+    """A system with its memory; what of it changes from step to step as arrays of integers and of numbers."""
+    nq, n, m, nvu, size = plan.nq, plan.nv, plan.m, plan.nvu, plan.nqu + plan.nvu
+    integers, (choice, former, trial), progress, pivots = _choices(plan, 3)
+    numbers, q, Z, scale, ring_t, ring_q, X, x, u, lu = _parts(
+        nq, n * nvu, n, RING, RING * nq, nq + n + plan.nz, size + plan.nz, given_u.size, m * m + 1
+    )
+    found = Reduced(
+        plan=plan, choice=choice, former=former, trial=trial, progress=progress, X=X, x=x, u=u, given_u=given_u, lu=lu, pivots=pivots,
+        memory=Memory(q=q, Z=Z, scale=scale, ring_t=ring_t, ring_q=ring_q.reshape(RING, nq)),
+        log=Log(t=np.zeros(LOG_ROOM), choices=np.zeros((LOG_ROOM, size))), line=np.zeros(m + 1), d=np.zeros(n), a0=np.zeros(n), a=np.zeros(n),
+        MZ=np.zeros(n * nvu + n), work=np.zeros(max(nvu * nvu + nvu, m * n + m)), marks=np.zeros(m + 3 * n, dtype=np.int64), **functions,
+    )  # fmt: skip
+    return found, integers, numbers
+
+
+__all__ = [
+    "LOG_ROOM", "MASSLESS", "NEAR_DEAD_POINT", "NOT_CLOSED", "RANK_TOLERANCE", "RING", "SINGULAR", "Call", "Choice", "Log", "Memory",
+    "OfFullState", "Plan", "Progress", "Reduced", "expand", "expand_here", "full_state", "make_plan", "make_reduced", "of_full_state",
+    "reduced_state_derivative", "solve_dependent",
+]  # fmt: skip

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...native.call import doubles, integers, words
+from ...native.call import doubles
 from ...native.kernel import jit, kernel
-from ..native_function import NativeFunction, address
+from ...native.record import Address, Integers, Record
+from ..native_function import NativeFunction
 from ..ode.events import Switch
 
 #: Length of a rotation vector above which it is exchanged (rad): beyond π, so that no vector is exchanged back at once.
@@ -42,40 +43,46 @@ def complement(psi: Any, rate: Any, rate_again: Any, second: Any) -> None:
         psi[i] = p * factor
 
 
+class Charts(Record):
+    """Arguments of the kernels below: half the size of x, where rotation vectors begin in it, and which are to be exchanged."""
+
+    t: Address
+    x: Address
+    out: Address
+    n: int
+    first: Integers
+    marked: Integers
+
+
 @kernel
 def decide(args: int) -> int:
-    """args = t, x, flag, list: count, size of x, then (first index, marked) of each rotation vector."""
-    a = words(args, 4)
-    head = integers(a[3], 2)
-    count, n = head[0], head[1]
-    charts = integers(a[3], 2 + 2 * count)
-    x, flag = doubles(a[1], 2 * n), doubles(a[2], 1)
-    for k in range(count):
-        i = charts[2 + 2 * k]
+    """Marks rotation vectors that have grown long; the flag says whether there is one."""
+    a = Charts.at(args)
+    x = doubles(a.x, 2 * a.n)
+    for k in range(a.first.size):
+        i = a.first[k]
         long = x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2] > LONGEST * LONGEST
-        charts[3 + 2 * k] = 1 if long else 0
+        a.marked[k] = 1 if long else 0
         if long:
-            flag[0] = 1.0
+            doubles(a.out, 1)[0] = 1.0
     return 0
 
 
 @kernel
 def remap(args: int) -> int:
-    """args = t, x, ẋ, list (see :func:`decide`): exchanges the marked vectors of a present or past point."""
-    a = words(args, 4)
-    head = integers(a[3], 2)
-    count, n = head[0], head[1]
-    charts = integers(a[3], 2 + 2 * count)
-    x, f = doubles(a[1], 2 * n), doubles(a[2], 2 * n)
-    for k in range(count):
-        if charts[3 + 2 * k] == 1:
-            i = charts[2 + 2 * k]
+    """Exchanges the marked vectors of a present or past point."""
+    a = Charts.at(args)
+    n = a.n
+    x, f = doubles(a.x, 2 * n), doubles(a.out, 2 * n)
+    for k in range(a.first.size):
+        if a.marked[k] == 1:
+            i = a.first[k]
             complement(x[i : i + 3], x[n + i : n + i + 3], f[i : i + 3], f[n + i : n + i + 3])
     return 0
 
 
 def exchange(charts: Sequence[int], n: int) -> Switch:
     """The switch for rotation vectors that begin at the given indices of n coordinates; the state is (x, ẋ, …)."""
-    table = np.array([len(charts), n, *(v for i in charts for v in (i, 0))], dtype=np.int64)
-    args = np.array([0, 0, 0, address(table)], dtype=np.uintp)
-    return Switch(NativeFunction(decide.address, args, (table,)), NativeFunction(remap.address, args.copy(), (table,)))
+    first, marked = np.array(charts, dtype=np.int64), np.zeros(len(charts), dtype=np.int64)
+    args = Charts(n=n, first=first, marked=marked)
+    return Switch(NativeFunction.of(decide.address, args), NativeFunction.of(remap.address, args.copy()))

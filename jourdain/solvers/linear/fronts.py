@@ -15,29 +15,82 @@ from typing import Any
 import numpy as np
 
 from ...native.kernel import jit
+from ...native.record import Floats, Integers, Record, Table
 from .dense import cholesky, cholesky_solve
 
 #: Blocks with fewer rows are eliminated as a whole, and so are those of which a front has more than this part of the columns.
 SMALLEST_BLOCK = 12
 LARGEST_FRONT = 1 / 3
 
+#: Rows and columns that belong together.
+Part = tuple[list[int], list[int]]
 
-def make_fronts(pattern: np.ndarray, groups: Sequence[tuple[list[int], list[int]]], whole: Sequence[bool]) -> list[int]:
-    """The fronts of all blocks as integers (how many; then for each: rows and columns with their numbers); [] where none would be split.
 
-    ``groups`` are the blocks of the pattern; those marked ``whole`` stay one front.
+class Group(Record):
+    """Rows and columns that belong together: how many there are, and where they begin in the lists of all groups."""
+
+    rows: int
+    row: int
+    columns: int
+    column: int
+
+
+class Groups(Record):
+    """Groups, with their rows and columns one after the other."""
+
+    each: Table[Group]
+    rows: Integers
+    columns: Integers
+
+
+class NullSpace(Record):
+    """Z with J Z = 0 and a₀ with J a₀ = g: each velocity by the independent ones on which it depends.
+
+    The list of velocity j is ``members[begin[j] : begin[j] + count[j]]``, numbers of independent velocities; entry k of row j of Z is
+    ``Z[j n + k]``.  ``factors`` is where rows of J are eliminated.
     """
-    fronts: list[tuple[list[int], list[int]]] = []
-    for (rows, columns), keep in zip(groups, whole, strict=True):
+
+    number: Integers  # of each velocity among the independent ones, −1 of a dependent one
+    begin: Integers
+    count: Integers
+    members: Integers
+    Z: Floats
+    a0: Floats
+    factors: Floats
+
+
+class Walk(Record):
+    """What the walk over the fronts remembers: of each front its dependent velocities and those that they depend on."""
+
+    mark: Integers  # place of each velocity in the present front, −1: it is not there, −2: no longer
+    owner: Integers  # the front that made a velocity dependent, −1: none
+    front: Integers  # velocities in the present front
+    start: Integers  # of each front: where its velocities begin in the members of the null space, the dependent ones first
+    rank: Integers
+    length: Integers
+
+
+def groups(parts: Sequence[Part]) -> Groups:
+    """Rows and columns of groups as kernels read them."""
+    found, row, column = [], 0, 0
+    for rows, columns in parts:
+        found.append((len(rows), row, len(columns), column))
+        row, column = row + len(rows), column + len(columns)
+    listed = [np.array([i for part in parts for i in part[k]], dtype=np.int64) for k in range(2)]
+    return Groups(each=Group.table(found), rows=listed[0], columns=listed[1])
+
+
+def make_fronts(pattern: np.ndarray, blocks: Sequence[Part], whole: Sequence[bool]) -> list[Part]:
+    """The fronts of all blocks; [] where none would be split.  Blocks marked ``whole`` stay one front."""
+    fronts: list[Part] = []
+    for (rows, columns), keep in zip(blocks, whole, strict=True):
         parts = [] if keep or len(rows) < SMALLEST_BLOCK else _loops(pattern, rows)
         pays = len(parts) > 1 and max(len(own) for _, own in parts) <= LARGEST_FRONT * len(columns)
         fronts += _walk(parts) if pays else [(rows, columns)]
-    if len(fronts) == len(groups):
-        return []
-    return [len(fronts), *(i for rows, columns in fronts for i in (len(rows), *rows, len(columns), *columns))]
+    return [] if len(fronts) == len(blocks) else fronts
 
 
-def _loops(pattern: np.ndarray, rows: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def _loops(pattern: np.ndarray, rows: Sequence[int]) -> list[Part]:
     """Rows gathered where the columns of one contain those of the other."""
     found: list[tuple[list[int], set[int]]] = []
     for i in sorted(rows, key=lambda i: -int(pattern[i].sum())):
@@ -50,7 +103,7 @@ def _loops(pattern: np.ndarray, rows: Sequence[int]) -> list[tuple[list[int], li
     return [(sorted(members), sorted(known)) for members, known in found]
 
 
-def _walk(parts: list[tuple[list[int], list[int]]]) -> list[tuple[list[int], list[int]]]:
+def _walk(parts: list[Part]) -> list[Part]:
     """Fronts in the order of a walk from one end of the mechanism (levels of the graph, as Cuthill and McKee order a matrix)."""
     sets = [set(columns) for _, columns in parts]
     near = [[j for j in range(len(parts)) if j != i and sets[i] & sets[j]] for i in range(len(parts))]
@@ -62,89 +115,96 @@ def _walk(parts: list[tuple[list[int], list[int]]]) -> list[tuple[list[int], lis
     return [parts[i] for i in order]
 
 
-def room(n: int, fronts: Sequence[int]) -> int:
-    """Integers that :func:`eliminate_by_fronts` needs from ``base`` on."""
-    return 5 * n + 3 * fronts[0] + 2 * fronts[0] * n if fronts else 0
+def null_space(m: int, n: int, fronts: int = 0) -> NullSpace:
+    """Room for the null space of m rows and n columns."""
+    number, begin, count = np.zeros((3, n), dtype=np.int64)
+    members = np.zeros(2 * n + 2 * fronts * n, dtype=np.int64)
+    Z, a0, factors = np.zeros(n * n), np.zeros(n), np.zeros(2 * m * n + m)
+    return NullSpace(number=number, begin=begin, count=count, members=members, Z=Z, a0=a0, factors=factors)
+
+
+def walk(n: int, fronts: int) -> Walk:
+    """Room for the walk over the fronts of n velocities."""
+    mark, owner = np.zeros((2, n), dtype=np.int64)
+    start, rank, length = np.zeros((3, fronts), dtype=np.int64)
+    return Walk(mark=mark, owner=owner, front=np.zeros(2 * n, dtype=np.int64), start=start, rank=rank, length=length)
 
 
 @jit
-def _assemble(
-    J: Any, g: Any, n: int, limit: int, plan: Any, at: int, helper: Any, front: int, mark: int, normalise: bool, work: Any
-) -> Any:
+def _assemble(J: Any, g: Any, n: int, limit: int, groups: Any, k: int, walk: Any, normalise: bool, work: Any) -> Any:
     """Rows of a front (n entries apart in ``work``, right-hand sides behind them) in terms of all that its columns are; width and size."""
-    rows = plan[at]
-    columns = plan[at + 1 + rows]
-    right = rows * n
+    part, mark, front = groups.each[k], walk.mark, walk.front
+    rows, columns = groups.rows[part.row :], groups.columns[part.column :]
+    width, right = part.columns, part.rows * n
     kept, size = 0, 0.0
-    for p in range(columns):
-        j = plan[at + 2 + rows + p]
-        helper[front + p] = j
-        helper[mark + j] = p
-    for i in range(rows):
-        row = plan[at + 1 + i]
+    for p in range(width):
+        j = columns[p]
+        front[p] = j
+        mark[j] = p
+    for i in range(part.rows):
+        row = rows[i]
         if row < limit:
             norm = 0.0
-            for p in range(columns):
-                entry = J[row * n + helper[front + p]]
+            for p in range(width):
+                entry = J[row * n + front[p]]
                 work[kept * n + p] = entry
                 norm += entry * entry
                 size = max(size, abs(entry))
             work[right + kept] = g[row]
             if normalise and norm > 0.0:
                 scale = 1.0 / np.sqrt(norm)
-                for p in range(columns):
+                for p in range(width):
                     work[kept * n + p] *= scale
                 work[right + kept] *= scale
             kept += 1
-    return kept, columns, 1.0 if normalise else size
+    return kept, width, 1.0 if normalise else size
 
 
 @jit
-def _substitute(
-    n: int, rows: int, kept: int, width: int, helper: Any, front: int, mark: int, owner: int, start: int, work: Any, Z: Any, a0: Any
-) -> int:
+def _substitute(n: int, rows: int, kept: int, width: int, walk: Any, space: Any) -> int:
     """Replaces dependent velocities in a front by what they depend on, the earliest first; returns the width without them."""
+    mark, owner, front, work, Z = walk.mark, walk.owner, walk.front, space.factors, space.Z
     right = rows * n
     while True:
         e, first = -1, 1 << 62
         for p in range(width):
-            j = helper[front + p]
-            if helper[mark + j] >= 0 and 0 <= helper[owner + j] < first:
-                e, first = p, helper[owner + j]
+            j = front[p]
+            if mark[j] >= 0 and 0 <= owner[j] < first:
+                e, first = p, owner[j]
         if e < 0:
             break
-        j = helper[front + e]
-        helper[mark + j] = -2  # done with
-        members, length = helper[start + 3 * first] + helper[start + 3 * first + 1], helper[start + 3 * first + 2]
+        j = front[e]
+        mark[j] = -2  # done with
+        members, length = space.members[walk.start[first] + walk.rank[first] :], walk.length[first]
         for k in range(length):
-            other = helper[members + k]
-            p = helper[mark + other]
+            other = members[k]
+            p = mark[other]
             if p == -1:
                 p = width
                 width += 1
-                helper[front + p], helper[mark + other] = other, p
+                front[p], mark[other] = other, p
                 for i in range(kept):
                     work[i * n + p] = 0.0
             z = Z[j * n + k]
             for i in range(kept):
                 work[i * n + p] += work[i * n + e] * z
         for i in range(kept):
-            work[right + i] -= work[i * n + e] * a0[j]
+            work[right + i] -= work[i * n + e] * space.a0[j]
     live = 0
     for p in range(width):
-        j = helper[front + p]
-        if helper[mark + j] >= 0:
+        j = front[p]
+        if mark[j] >= 0:
             if live != p:
-                helper[front + live] = j
+                front[live] = j
                 for i in range(kept):
                     work[i * n + live] = work[i * n + p]
             live += 1
-        helper[mark + j] = -1
+        mark[j] = -1
     return live
 
 
 @jit
-def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, helper: Any, front: int, work: Any) -> int:
+def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, front: Any, work: Any) -> int:
     """Gauss–Jordan elimination of a front with full pivoting; the pivots' columns come first in ``front``.  Returns the rank."""
     right = rows * n
     for k in range(min(kept, width)):
@@ -160,7 +220,7 @@ def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, helper: An
                 work[k * n + j], work[p * n + j] = work[p * n + j], work[k * n + j]
             work[right + k], work[right + p] = work[right + p], work[right + k]
         if q != k:
-            helper[front + k], helper[front + q] = helper[front + q], helper[front + k]
+            front[k], front[q] = front[q], front[k]
             for i in range(kept):
                 work[i * n + k], work[i * n + q] = work[i * n + q], work[i * n + k]
         inverse = 1.0 / work[k * n + k]
@@ -177,103 +237,99 @@ def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, helper: An
 
 
 @jit
-def _walk_back(n: int, count: int, helper: Any, begin: int, mark: int, start: int, used: int, work: Any, Z: Any, a0: Any) -> None:
+def _walk_back(n: int, used: int, walk: Any, space: Any) -> None:
     """Lists of the fronts, last first, in terms of independent velocities."""
-    for k in range(count - 1, -1, -1):
-        dependents, rank, length = helper[start + 3 * k], helper[start + 3 * k + 1], helper[start + 3 * k + 2]
-        members = dependents + rank
+    mark, work, Z, a0 = walk.mark, space.factors, space.Z, space.a0
+    begin, count, lists = space.begin, space.count, space.members
+    for k in range(walk.start.size - 1, -1, -1):
+        rank, length = walk.rank[k], walk.length[k]
+        dependents = lists[walk.start[k] :]
+        members = dependents[rank:]
         union = 0
         for t in range(length):
-            f = helper[members + t]
-            for s in range(helper[begin + n + f]):
-                number = helper[helper[begin + f] + s]
-                if helper[mark + number] < 0:
-                    helper[mark + number] = union
-                    helper[used + union] = number
+            f = members[t]
+            for s in range(count[f]):
+                number = lists[begin[f] + s]
+                if mark[number] < 0:
+                    mark[number] = union
+                    lists[used + union] = number
                     union += 1
         for r in range(rank):
-            d = helper[dependents + r]
+            d = dependents[r]
             for s in range(union):
                 work[s] = 0.0
             for t in range(length):
-                f, z = helper[members + t], Z[d * n + t]
+                f, z = members[t], Z[d * n + t]
                 a0[d] += z * a0[f]
-                for s in range(helper[begin + n + f]):
-                    work[helper[mark + helper[helper[begin + f] + s]]] += z * Z[f * n + s]
+                for s in range(count[f]):
+                    work[mark[lists[begin[f] + s]]] += z * Z[f * n + s]
             for s in range(union):
                 Z[d * n + s] = work[s]
-            helper[begin + d], helper[begin + n + d] = used, union
+            begin[d], count[d] = used, union
         for s in range(union):
-            helper[mark + helper[used + s]] = -1
+            mark[lists[used + s]] = -1
         used += union
 
 
 @jit
-def eliminate_by_fronts(
-    J: Any, g: Any, limit: int, n: int, plan: Any, at: int, helper: Any, begin: int, base: int, tolerance: float, normalise: bool,
-    work: Any, Z: Any, a0: Any,
-) -> int:  # fmt: skip
+def eliminate_by_fronts(J: Any, g: Any, limit: int, fronts: Any, tolerance: float, normalise: bool, walk: Any, space: Any) -> int:
     """The null space of the first ``limit`` rows of J by lists, and a particular solution of J a = g; returns how many are free.
 
-    ``plan[at:]`` lists the fronts.  Results are as of :func:`jourdain.solvers.constraints.elimination.eliminate`: ``helper[:n]`` numbers the
-    independent velocities (−1: dependent), from ``begin`` on are the lists' places and lengths; ``helper[base:]`` is scratch.  A pivot
-    below ``tolerance`` times the front's largest entry (its rows' lengths with ``normalise``) counts as zero.
+    A pivot below ``tolerance`` times the front's largest entry (its rows' lengths with ``normalise``) counts as zero.
     """
-    count = plan[at]
-    mark, owner, front = base, base + n, base + 2 * n
-    start = base + 4 * n
-    used = start + 3 * count
+    mark, owner, front, work = walk.mark, walk.owner, walk.front, space.factors
+    Z, a0, n = space.Z, space.a0, space.number.size
+    used = 0
     for j in range(n):
-        helper[mark + j], helper[owner + j], a0[j] = -1, -1, 0.0
-    at += 1
-    for k in range(count):
-        rows = plan[at]
-        kept, width, size = _assemble(J, g, n, limit, plan, at, helper, front, mark, normalise, work)
-        width = _substitute(n, rows, kept, width, helper, front, mark, owner, start, work, Z, a0)
-        rank = _pivot(n, rows, kept, width, tolerance * size, helper, front, work)
-        helper[start + 3 * k], helper[start + 3 * k + 1], helper[start + 3 * k + 2] = used, rank, width - rank
+        mark[j], owner[j], a0[j] = -1, -1, 0.0
+    for k in range(len(fronts.each)):
+        rows = fronts.each[k].rows
+        kept, width, size = _assemble(J, g, n, limit, fronts, k, walk, normalise, work)
+        width = _substitute(n, rows, kept, width, walk, space)
+        rank = _pivot(n, rows, kept, width, tolerance * size, front, work)
+        walk.start[k], walk.rank[k], walk.length[k] = used, rank, width - rank
         for p in range(width):
-            helper[used + p] = helper[front + p]
+            space.members[used + p] = front[p]
         for i in range(rank):
-            d = helper[front + i]
-            helper[owner + d] = k
+            d = front[i]
+            owner[d] = k
             a0[d] = work[rows * n + i]
             for p in range(rank, width):
                 Z[d * n + p - rank] = -work[i * n + p]
         used += width
-        at += 2 + rows + plan[at + 1 + rows]
     free = 0
     for j in range(n):
-        helper[j] = -1
-        if helper[owner + j] < 0:
-            helper[j] = helper[used] = free
-            helper[begin + j], helper[begin + n + j], Z[j * n] = used, 1, 1.0
+        space.number[j] = -1
+        if owner[j] < 0:
+            space.number[j] = space.members[used] = free
+            space.begin[j], space.count[j], Z[j * n] = used, 1, 1.0
             used += 1
             free += 1
-    _walk_back(n, count, helper, begin, mark, start, used, work, Z, a0)
+    _walk_back(n, used, walk, space)
     return free
 
 
 @jit
-def shortest(n: int, free: int, helper: Any, begin: int, Z: Any, reduced: Any, a0: Any) -> int:
+def shortest(free: int, space: Any, reduced: Any) -> int:
     """Makes the particular solution a₀ the shortest one, a₀ − Z (ZᵀZ)⁻¹Zᵀa₀."""
+    Z, a0, n = space.Z, space.a0, space.number.size
     right = reduced[free * free :]
     for k in range(free * free + free):
         reduced[k] = 0.0
     for j in range(n):
-        members, length = helper[begin + j], helper[begin + n + j]
+        members, length = space.members[space.begin[j] :], space.count[j]
         for k in range(length):
-            u, z = helper[members + k], Z[j * n + k]
+            u, z = members[k], Z[j * n + k]
             right[u] += z * a0[j]
             for i in range(length):
-                w = helper[members + i]
+                w = members[i]
                 if w <= u:
                     reduced[u * free + w] += z * Z[j * n + i]
     if cholesky(reduced, free) != 0:
         return 1
     cholesky_solve(reduced, free, right)
     for j in range(n):
-        members = helper[begin + j]
-        for k in range(helper[begin + n + j]):
-            a0[j] -= Z[j * n + k] * right[helper[members + k]]
+        members = space.members[space.begin[j] :]
+        for k in range(space.count[j]):
+            a0[j] -= Z[j * n + k] * right[members[k]]
     return 0

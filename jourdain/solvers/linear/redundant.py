@@ -38,15 +38,15 @@ def orthonormalise(Y: Any, count: int, rows: int) -> None:
 
 
 @jit
-def drop_redundant(J: Any, g: Any, n: int, plan: Any, at: int, excess: int, work: Any) -> int:
-    """Removes from a block of J (rows listed from ``plan[at]``) and of g its ``excess`` vanishing combinations, in place."""
-    rows = plan[at]
+def drop_redundant(J: Any, g: Any, n: int, listed: Any, excess: int, work: Any) -> int:
+    """Removes from the listed rows of J and of g their ``excess`` vanishing combinations, in place."""
+    rows = listed.size
     gram, Y = work[: rows * rows], work[rows * rows : rows * (rows + excess)]
     trace = 0.0
     for i in range(rows):
-        p = plan[at + 1 + i] * n
+        p = listed[i] * n
         for k in range(i + 1):
-            q = plan[at + 1 + k] * n
+            q = listed[k] * n
             total = 0.0
             for j in range(n):
                 total += J[p + j] * J[q + j]
@@ -66,10 +66,10 @@ def drop_redundant(J: Any, g: Any, n: int, plan: Any, at: int, excess: int, work
         for j in range(n + 1):
             dot = 0.0
             for i in range(rows):
-                r = plan[at + 1 + i]
+                r = listed[i]
                 dot += Y[c * rows + i] * (g[r] if j == n else J[r * n + j])
             for i in range(rows):
-                r = plan[at + 1 + i]
+                r = listed[i]
                 if j == n:
                     g[r] -= dot * Y[c * rows + i]
                 else:

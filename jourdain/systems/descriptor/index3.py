@@ -22,7 +22,7 @@ def augmented_lagrangian_run(
     The penalty α of a row is ``penalty`` times the mass it feels times 4/h²: so many times stiffer than inertia over a step.
     ``tangent`` names the system's function that gives K and C; ``charts`` are the first coordinates of rotation vectors.
     """
-    from ...solvers.constraints.index3 import NativeTerms, Work, march
+    from ...solvers.constraints.index3 import Compiled, Terms, Work, march
 
     eq, name = system.equations_of_motion, system.model.name
     if step is None or not step > 0:
@@ -41,18 +41,18 @@ def augmented_lagrangian_run(
     xdd = np.array(kkt(M, J[kept], f, g[kept]).a)
     lam = -multipliers(M, J, f, xdd)
     arrays: dict[str, np.ndarray] = {}
-    functions: list[int] = []
-    keep: list[Any] = []
+    functions: dict[str, Compiled] = {}
     known = {"t": clock, "x": state, "q": state[:n], "v": state[n:], "u": inputs, "z": np.zeros(1)}
-    for function in ("descriptor", "constraints", "constraint_velocities", tangent):  # all of them write the same Jacobian
+    names = {"descriptor": "descriptor", "constraints": "constraints", "velocities": "constraint_velocities", "tangent": tangent}
+    for role, function in names.items():  # all of them write the same Jacobian
         fn = system.function(function)
         outputs = [arrays.setdefault(o, np.zeros(max(1, int(np.prod(shape))))) for o, shape in fn.signature.outputs]
         arguments = fn.arguments(*(known[i] for i, _ in fn.signature.inputs), *outputs)
-        keep.append((arguments, fn))
-        functions += [fn.address, arguments.ctypes.data]
-    terms = NativeTerms(np.array(functions, dtype=np.int64), clock, state, *(arrays[k] for k in ("M", "f", "J", "g", "h", "w", "K", "C")))
+        functions[role] = Compiled(function=fn.address, args=arguments)
+    terms = Terms(clock=clock, state=state, **functions, **{k: arrays[k] for k in ("M", "f", "J", "g", "h", "w", "K", "C")})
     alpha = penalty * 4.0 / h**2 * penalty_scale(M, J) ** 2
-    work = Work(np.zeros(n * n), np.zeros(n * n), np.zeros(n), np.zeros(2 * n), np.zeros(3), np.zeros(n, dtype=np.int64), alpha)
+    memory = {"A": n * n, "W": n * n, "b": n, "start": 2 * n, "again": 3}
+    work = Work(**{k: np.zeros(size) for k, size in memory.items()}, pivots=np.zeros(n, dtype=np.int64), alpha=alpha)
     grid = span[0] + h * np.arange(steps + 1)
     wanted = np.arange(steps + 1) if times is None else np.rint((np.asarray(times, dtype=float) - span[0]) / h).astype(int)
     if times is not None and np.abs(grid[wanted] - times).max() > 1e-9 * max(1.0, abs(span[1])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from ...solvers.ode.trajectory import Checkpoint, Trajectory
 from ..reactions import multiplier_channel
 
 if TYPE_CHECKING:
+    from ...solvers.constraints.jacobian import Derivatives, Tangent
     from .projected import NativeSystem
     from .reduced import ReducedSystem
     from .system import TreeSystem
@@ -154,52 +156,48 @@ def constrained_derivatives(native: NativeSystem) -> dict[str, NativeFunction]:
     from ...solvers.constraints import jacobian as cj
 
     keep: list[object] = [native]
-    return _derivatives(cj.state_derivatives.address, _at_the_state(native, keep), [], keep)
+    args = cj.ByState(system=_at_the_state(native, keep))
+    return _derivatives(cj.state_derivatives.address, args, keep)
 
 
 def independent_derivatives(native: ReducedSystem) -> dict[str, NativeFunction]:
     """∂ẋ_u/∂x_u and ∂ẋ_u/∂t in independent coordinates, whichever they are at the moment."""
     from ...solvers.constraints import jacobian as cj
+    from ...solvers.ode.frame import Arguments
 
-    system, layout = native.system, native.layout
+    system, layout, c = native.system, native.layout, native.system.configuration
     keep: list[object] = [native]
-    places = _at_the_state(native, keep)
-    closing = native._function("constraint_tangent")
-    pointers = _pointers(native, closing, keep)
-    doubles, integers = cj.independent_room(keep[1])
-    expansion, X = native.full.args.copy(), np.zeros(native.n)
-    c = system.configuration
     position_of = np.full(system.nv, -1, dtype=np.int64)
     position_of[c._scalar_v] = c._scalar_q
-    table = np.concatenate([layout.q, layout.v, np.zeros(system.nv - len(layout.v)), position_of]).astype(np.int64)
-    work, ints = np.zeros(doubles), np.zeros(integers, dtype=np.int64)
-    more = [
-        native.full.address, expansion.ctypes.data, X.ctypes.data, closing.address, pointers.ctypes.data, native._choice.ctypes.data,
-        table.ctypes.data, len(layout.q), *native.sizes, work.ctypes.data, ints.ctypes.data,
-    ]  # fmt: skip
-    keep += [pointers, expansion, X, table, work, ints]
-    return _derivatives(cj.independent_derivatives.address, places, more, keep)
+    independent = cj.make_independent(
+        _at_the_state(native, keep), expansion=native.full.address, expansion_args=Arguments.at(native.full.args.copy()),
+        closing=_tangent(native, "constraint_tangent", keep), choice=native.record.choice, positions=np.array(layout.q, dtype=np.int64),
+        velocities=np.array(layout.v, dtype=np.int64), position_of=position_of,
+    )  # fmt: skip
+    return _derivatives(cj.independent_derivatives.address, cj.ByIndependent(system=independent), keep)
 
 
-def _at_the_state(native: NativeSystem, keep: list[object]) -> list[int]:
-    """Where the kernels find the plan, memory and functions of the whole state; ``keep`` receives them, the plan first."""
-    from ...solvers.constraints import elimination as c
-    from ...solvers.constraints import jacobian as cj
+def _at_the_state(native: NativeSystem, keep: list[object]) -> Derivatives:
+    """The equations of the whole state with their tangent, as the kernels take them; ``keep`` receives what they refer to."""
+    from ...solvers.constraints.jacobian import make_derivatives
 
-    descriptor, tangent = native._function("descriptor"), native._function("acceleration_tangent")
-    plan = native._plan()
-    plan[c.ADDRESS_DESCRIPTOR] = descriptor.address
-    keep.append(plan)
-    first, second = _pointers(native, descriptor, keep), _pointers(native, tangent, keep)
-    scratch = np.zeros(cj.scratch_size(plan))
-    helper = np.zeros(plan[c.LENGTH] + native.system.nv + 8, dtype=np.int64)
-    keep += [first, second, scratch, helper]
-    return [*(a.ctypes.data for a in (plan, scratch, helper, first, second)), tangent.address]
+    descriptor = native.compiled(native._function("descriptor"), 2, keep)
+    return make_derivatives(native._plan(), descriptor, _tangent(native, "acceleration_tangent", keep))
 
 
-def _derivatives(address: int, places: list[int], more: list[int], keep: list[object]) -> dict[str, NativeFunction]:
+def _tangent(native: NativeSystem, name: str, keep: list[object]) -> Tangent:
+    """A derivative in a direction; the kernels set all its inputs except u."""
+    from ...solvers.constraints.jacobian import Tangent, TangentPointers
+
+    f, own = native._function(name), list[Any]()
+    pointers = _pointers(native, f, own)
+    keep += own
+    outputs = {name: a[: math.prod(shape)] for (name, shape), a in zip(f.signature.outputs, own[2], strict=True)}
+    return Tangent(function=f.address, args=TangentPointers.at(pointers), **outputs)
+
+
+def _derivatives(address: int, args: Any, keep: list[object]) -> dict[str, NativeFunction]:
     """The two derivatives as one kernel gives them."""
-    from ...solvers.constraints import jacobian as cj
-
-    by_state, by_time = (np.array([0, 0, 0, *places, by, *more], dtype=np.uintp) for by in (cj.BY_STATE, cj.BY_TIME))
-    return {"jacobian": NativeFunction(address, by_state, tuple(keep)), "time_derivative": NativeFunction(address, by_time, tuple(keep))}
+    by_time = args.copy()
+    by_time.by_time = 1
+    return {"jacobian": NativeFunction.of(address, args, keep), "time_derivative": NativeFunction.of(address, by_time, keep)}

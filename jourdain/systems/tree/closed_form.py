@@ -11,7 +11,7 @@ from ...errors import InputError, SolverError
 from ...formalisms.functions.reduced import closed_form, mixed_system
 from ...formalisms.loops.closed_form import ClosedForm
 from ...native.function import Function
-from ...solvers.native_function import NativeFunction
+from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Switch
 from ...symbolic.expr import Expr
 from ..state import State, split_state
@@ -51,7 +51,7 @@ class Branches:
 
     def following(self) -> NativeFunction | None:
         """After each step the solved angles become the references of the next one, so that they run on over whole turns."""
-        from ...solvers.constraints.repartition import follow
+        from ...solvers.constraints.repartition import Following, follow
 
         if not self.form.choices:
             return None
@@ -60,11 +60,12 @@ class Branches:
         k, work = native._memory(f)
         angles, roots = len(self.form.references), len(self.form.branches)
         phi = np.zeros(max(1, angles))
-        inner = np.array([0, 0, *(a.ctypes.data for a in (native.u, phi, self.margins, k, work))], dtype=np.uintp)
-        target = native.u.ctypes.data + 8 * (native.u.size - angles)
-        tail = [phi.ctypes.data, target, angles, self.margins.ctypes.data, roots, self.least_margin.ctypes.data]
-        args = np.array([0, 0, 0, f.address, inner.ctypes.data, *tail], dtype=np.uintp)
-        return NativeFunction(follow.address, args, (k, work, inner, phi, self.margins, f, native.u, self.least_margin))
+        pointers = np.array([0, 0, *map(address, (native.u, phi, self.margins, k, work))], dtype=np.int64)
+        args = Following(
+            function=f.address, args=pointers, angles=phi[:angles], references=native.u[native.u.size - angles :], margins=self.margins[:roots],
+            least=self.least_margin,
+        )  # fmt: skip
+        return NativeFunction.of(follow.address, args, k, work, phi, self.margins, f, native.u)
 
     def margin(self) -> float:
         """Distance of the nearest dead point when last looked at: 1 far, 0 at it."""
@@ -107,6 +108,8 @@ class ClosedFormSystem(IndependentSystem):
         self.x0 = self.restrict(start.x)
         self._following = self.branches.following()
         self.switch = None if self._following is None else Switch(self._following, self._following)
+        if form.steps and all(step.branch is not None for step in form.steps):
+            self.margins_tell = self.branches.margins[: len(form.branches)]
         gap = np.abs(self.expand(start.t, self.x0)[:nq] - start.q).max()
         if not gap < 1e-6:
             raise SolverError(f"simulate '{system.model.name}': the start is not closed (off by {gap:.3g}); use system.assemble first")
@@ -185,23 +188,20 @@ class MixedSystem(ReducedSystem):
 
     def _complete(self, start: State) -> None:
         """The full state by the closed form after Newton, and the angles followed after each step."""
-        from ...solvers.constraints.reduced import of_full_state
-        from ...solvers.constraints.repartition import decide, decide_and_follow, remap
+        from ...solvers.constraints.repartition import DecideAndFollow, decide_and_follow
+        from ...solvers.ode.frame import Arguments
 
-        f = self._function("closed_full_state", **self._key)
-        k, work = self._memory(f)
         part = np.zeros(len(self.layout.q) + len(self.layout.v) + self.system.nz)
-        inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
-        args = [0, 0, 0, self.full.address, self._args.ctypes.data, part.ctypes.data, f.address, inner.ctypes.data, 3]
-        keep = (k, work, part, inner, f, *self.full.keepalive)
-        self._part, self.full_in_place = self.full, None
-        self.full = NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), keep)
+        self._part, self.jacobian_in_place = self.full, None
+        self.full = self._of_expansion(self.wrap(self._function("closed_full_state", **self._key)), self.full, part)
         self._following = self.branches.following()
-        if self._following is not None:
-            follow = self._following
-            both = [0, 0, 0, decide.address, self._args.ctypes.data, self._work.ctypes.data, follow.address, follow.args.ctypes.data]
-            judge = NativeFunction(decide_and_follow.address, np.array(both, dtype=np.uintp), (follow, *self._part.keepalive))
-            self.switch = Switch(judge, NativeFunction(remap.address, self._args, self._part.keepalive))
+        if self._following is not None and self.switch is not None:
+            judge, follow = self.switch.decide, self._following
+            both = DecideAndFollow(
+                decide=judge.address, decide_args=Arguments.at(judge.args), X=address(self.record.X), follow=follow.address,
+                follow_args=Arguments.at(follow.args),
+            )  # fmt: skip
+            self.switch = Switch(NativeFunction.of(decide_and_follow.address, both, judge, follow), self.switch.remap)
 
     def margin(self, t: float, x: np.ndarray) -> float:
         """Distance of the nearest dead point of the closed forms: 1 far, 0 at it."""
@@ -220,7 +220,7 @@ class MixedSystem(ReducedSystem):
     def _position(self) -> np.ndarray:
         """All positions of the last closed place."""
         f = self._function("closed_full_state", **self._key)
-        x = np.concatenate([self._q, np.zeros(len(self.layout.v) + self.system.nz)])
+        x = np.concatenate([self.record.memory.q, np.zeros(len(self.layout.v) + self.system.nz)])
         return np.array(f(np.array([self.start.t]), x, self.u))[: self.system.nq]
 
     def dead_point(self, t: float, x: np.ndarray) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...solvers import STIFF
-from ...solvers.native_function import NativeFunction, address
+from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Segments, Trajectory
@@ -50,10 +50,11 @@ PASSED, NEARING = "clear of the singular position", "near a singular position"
 class Scales:
     """What is usual for a mechanism: a unit of each velocity, lengths of the rows of its constraints, their clearance.
 
-    A row may vanish in a singular position: these are values in some places around the start, closed or not.
+    A row may vanish in a singular position: these are values in some places, closed or not, the same for every run.
     """
 
-    def __init__(self, system: TreeSystem, start: State, redundant: Sequence[int]) -> None:
+    def __init__(self, system: TreeSystem, redundant: Sequence[int]) -> None:
+        start = State(system, system.state().q, np.zeros(system.nv), np.zeros(system.nz))
         velocity = 1.0 / weights(system, start)
         steps = np.random.default_rng(0).uniform(-1.0, 1.0, (PLACES, system.nv))
         q = np.vstack([start.q, system.configuration.integrate(start.q, steps)])
@@ -62,8 +63,10 @@ class Scales:
         lengths = np.abs(f(np.full((len(q), 1), start.t), q, *zeros)[1] * velocity).max(axis=(0, 2))
         rows = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-9 * lengths.max())
         self.redundant, self.near = list(redundant), 0.0
+        #: Those that look at single states.
+        self.idle: list[Watch] = []
         self.units = np.concatenate([velocity, rows])
-        found = [clearance(system, replace(start, q=place, v=np.zeros(system.nv)), self) for place in q]
+        found = [clearance(system, replace(start, q=place), self) for place in q]
         self.near = min(NEAR, PART * float(np.median(found)))
         self.clear = ABOVE * self.near
 
@@ -73,108 +76,109 @@ class Scales:
         redundant, p = redundant_rows(system, start), system.parameter_vector
         known = system._idle.get("scales")
         if known is None or known[0] is not p or known[1].redundant != redundant:
-            known = system._idle["scales"] = p, Scales(system, start, redundant)
+            known = system._idle["scales"] = p, Scales(system, redundant)
         found: Scales = known[1]
         return found
 
 
 def clearance(system: TreeSystem, state: State, scales: Scales) -> float:
     """How far a state is from a singular position."""
-    native = IndependentSystem(system, state, None, None, None)
-    native.u = np.zeros(max(1, system.nu))
-    watch = Watch(native, scales)
-    watch.renew(state.t, state.x)
-    return watch.clearance
+    try:  # another thread may have taken the last one
+        watch = scales.idle.pop()
+    except IndexError:
+        native = IndependentSystem(system, state, None, None, None)
+        native.u = np.zeros(max(1, system.nu))
+        watch = Watch(native, scales)
+    found = watch.clearance_at(state.t, state.x)
+    scales.idle.append(watch)
+    return found
 
 
 class Watch:
     """The check of :mod:`jourdain.solvers.constraints.continuity` on the full states of one native system."""
 
     def __init__(self, native: NativeSystem, scales: Scales) -> None:
-        from ...solvers.constraints import continuity as c
+        from ...solvers.constraints.continuity import Watching, make_watched, watch
 
-        system = native.system
+        system, configuration = native.system, native.system.configuration
         native._redundant = scales.redundant
-        self._plan = native._plan()
-        space, anchor, integers = c.sizes(self._plan)
-        self._space, self._anchor, self._integers = np.zeros(space), np.zeros(anchor), np.zeros(integers, dtype=np.int64)
-        self._space[: len(scales.units)], self._anchor[c.NEAR] = scales.units, scales.near
-        configuration = system.configuration
-        self._places = np.full(2 * system.nv, -1, dtype=np.int64)
-        self._places[configuration._scalar_v] = configuration._scalar_q
-        functions = [native._function(name) for name in ("constraint_velocities", "constraint_drift")]
-        self._keep: list[object] = [native.u, *functions]
-        pointers = [native._pointers(f, inputs, self._keep) for f, inputs in zip(functions, (3, 2), strict=True)]
-        velocity, drift = functions
-        self._table = np.array([velocity.address, drift.address, len(velocity.inputs) + 1, len(drift.inputs)], dtype=np.int64)
-        self._keep += pointers
-        self._tail = list(map(address, (self._places, *pointers, self._table)))
-        self.size = system.nq + system.nv + system.nz
-        self._function = self._native(c.watch.address, self._anchor)
-
-    def _native(self, function: int, anchor: np.ndarray) -> NativeFunction:
-        head = map(address, (self._plan, self._integers, self._space, anchor))
-        return NativeFunction(function, np.array([0, 0, 0, *head, *self._tail], dtype=np.uintp), (self, anchor))
+        place = np.full(system.nv, -1, dtype=np.int64)
+        place[configuration._scalar_v] = configuration._scalar_q
+        self._keep: list[object] = [native.u]
+        compiled = [
+            native.compiled(native._function(name), inputs, self._keep)
+            for name, inputs in (("constraint_velocities", 3), ("constraint_drift", 2))
+        ]
+        self._record = make_watched(native._plan(), scales.units, scales.near, place, *compiled)
+        self._function = NativeFunction.of(watch.address, Watching(watched=self._record), self._keep)
 
     def renew(self, t: float, X: np.ndarray) -> int:
         """Makes a state the one that the next is compared with, whatever was before."""
-        from ...solvers.constraints.continuity import VALID
-
-        self._anchor[VALID] = 0.0
+        self._record.anchor.valid = 0
         return self.look(t, X)
 
     def memory(self) -> list[np.ndarray]:
         """Arrays that change from step to step."""
-        return [self._space, self._anchor, self._integers]
+        r = self._record
+        return [r.anchor.words, r.clock, r.state, r.earlier]
 
     def look(self, t: float, X: np.ndarray) -> int:
         """The check of one state."""
         return self._function(t, np.ascontiguousarray(X), np.zeros(1))
 
+    def clearance_at(self, t: float, X: np.ndarray) -> float:
+        """How far a state is from a singular position: the smallest pivot."""
+        found = np.zeros(1)
+        self._measure(t, np.ascontiguousarray(X), found)
+        return float(found[0])
+
+    @cached_property
+    def _measure(self) -> NativeFunction:
+        """The clearance as a function."""
+        return self.guard(0.0)
+
     @property
     def clearance(self) -> float:
-        """How far the last good state is from a singular position: the smallest pivot."""
-        from ...solvers.constraints.continuity import CLEARANCE
-
-        return float(self._anchor[CLEARANCE])
+        """How far the last good state is from a singular position."""
+        return self.clearance_at(*self.last)
 
     @property
     def last(self) -> tuple[float, np.ndarray]:
         """Time and full state of the last good step."""
-        from ...solvers.constraints.continuity import STATE, TIME
-
-        return float(self._anchor[TIME]), self._anchor[STATE : STATE + self.size].copy()
+        return self._record.anchor.t, self._record.state.copy()
 
     def guard(self, clearance: float) -> NativeFunction:
         """A function of full states that rises through zero where the clearance exceeds a value."""
-        from ...solvers.constraints.continuity import NEAR, clearance_guard
+        from ...solvers.constraints.continuity import ClearanceGuard, clearance_guard
 
-        anchor = np.zeros_like(self._anchor)
-        anchor[NEAR] = clearance
-        return self._native(clearance_guard.address, anchor)
+        return NativeFunction.of(clearance_guard.address, ClearanceGuard(watched=self._record, limit=clearance), self._keep)
 
     def projection(self, project: NativeFunction) -> NativeFunction:
         """A projection that is left out too near to a singular position."""
-        from ...solvers.constraints.continuity import project_when_clear
+        from ...solvers.constraints.continuity import ProjectWhenClear, project_when_clear
+        from ...solvers.ode.frame import Arguments
 
-        inner = self._native(0, self._anchor)
-        args = np.array([0, 0, 0, address(inner.args), project.address, address(project.args)], dtype=np.uintp)
-        return NativeFunction(project_when_clear.address, args, (inner, project))
+        args = ProjectWhenClear(watched=self._record, projection=project.address, projection_args=Arguments.at(project.args))
+        return NativeFunction.of(project_when_clear.address, args, self._keep, project)
 
     def attach(self, native: IndependentSystem) -> None:
         """Lets a system in independent coordinates be watched after each step, and what it puts out as well."""
-        from ...solvers.constraints.continuity import decide_and_watch, watched_output
+        from ...solvers.constraints.continuity import DecideAndWatch, Expansion, WatchedOutput, decide_and_watch, watched_output
+        from ...solvers.ode.frame import Arguments
 
-        switch = native.switch
-        judge = (0, 0) if switch is None else (switch.decide.address, address(switch.decide.args))
-        full = native.full_in_place
-        expansion = (native.full.address, address(native.full.args)) if full is None else (0, 0)
-        X = np.zeros(self.size) if full is None else full
-        args = np.array([0, 0, 0, *judge, *expansion, address(X), self._function.address, address(self._function.args)], dtype=np.uintp)
-        decide = NativeFunction(decide_and_watch.address, args, (self, self._function, switch, native.full, X))
+        switch, full, record = native.switch, native.full, self._record
+        if native.jacobian_in_place is not None:
+            record.here = native.jacobian_in_place
+        if native.margins_tell is not None:
+            record.margins = native.margins_tell
+        x, u, X = np.zeros(len(native.x0)), np.zeros_like(native.u), np.zeros(native.n)
+        expansion = Expansion(function=full.address, args=Arguments.at(full.args.copy()), x=x, u=u, given_u=native.u, X=X)
+        args = DecideAndWatch(expansion=expansion, watched=record)
+        if switch is not None:
+            args.judge, args.judge_args = switch.decide.address, Arguments.at(switch.decide.args)
+        decide = NativeFunction.of(decide_and_watch.address, args, self._keep, switch, full)
         native.switch = Switch(decide, decide if switch is None else switch.remap)
-        args = np.array([0, 0, 0, native.full.address, address(native.full.args), address(self._function.args)], dtype=np.uintp)
-        native.output = NativeFunction(watched_output.address, args, (self._function, native.full))
+        native.output = NativeFunction.of(watched_output.address, WatchedOutput(expansion=expansion, watched=record), self._keep, full)
 
 
 class FullSystem(NativeSystem):
@@ -254,9 +258,10 @@ class Crossing:
 
     def watch(self, native: IndependentSystem, start: State) -> None:
         """Watches a system in independent coordinates from a state on."""
-        native.watch = Watch(native, self.scales)
+        if native.watch is None:  # else it was used before
+            native.watch = Watch(native, self.scales)
+            native.watch.attach(native)
         native.watch.renew(start.t, start.x)
-        native.watch.attach(native)
 
     def begin(self, start: State, u: np.ndarray) -> Passage | None:
         """The way out of a singular position in which a run begins, if it does."""
@@ -372,6 +377,8 @@ def left_to_do(control: dict[str, Any], legs: Sequence[Trajectory], t: float) ->
 
 def joined(runs: Sequence[Trajectory]) -> Trajectory:
     """Runs one after the other as one; an instant that ends one and begins the next stands once."""
+    if len(runs) == 1 and all(e.name != NEARING for e in runs[0].events):
+        return replace(runs[0], y=runs[0].x)
     skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
     t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "x"))
     totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}

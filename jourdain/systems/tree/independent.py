@@ -44,10 +44,11 @@ class IndependentSystem(NativeSystem):
     positions: int
     independent: list[str]
     switches: int = 0
-    #: the check that the motion stays on its branch, and where a step leaves the full state if not to be expanded again
+    #: the check that the motion stays on its branch, where a step leaves J, and margins that tell how near a singular position is
     watch: Watch | None = None
     output: NativeFunction
-    full_in_place: np.ndarray | None = None
+    jacobian_in_place: np.ndarray | None = None
+    margins_tell: np.ndarray | None = None
 
     def __init__(
         self, system: TreeSystem, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None
@@ -110,11 +111,19 @@ class IndependentSystem(NativeSystem):
 
     def of_full_state(self, f: Function) -> NativeFunction:
         """A function f(t, X, u) or f(t, X, u, a) of the full state as one of the independent state."""
-        from ...solvers.constraints.reduced import of_full_state
+        expansion = NativeFunction(self.full.address, self.full.args.copy(), self.full.keepalive)
+        return self._of_expansion(self._of_state(f), expansion, np.zeros(self.n))
 
-        inner, X, expansion = self._of_state(f), np.zeros(self.n), self.full.args.copy()
-        words = [0, 0, 0, self.full.address, address(expansion), address(X), inner.address, address(inner.args), 2]
-        return NativeFunction(of_full_state.address, np.array(words, dtype=np.uintp), (inner, X, expansion, self.full))
+    def _of_expansion(self, inner: NativeFunction, expansion: NativeFunction, X: np.ndarray) -> NativeFunction:
+        """A function of time and a state X that an expansion writes."""
+        from ...solvers.constraints.reduced import OfFullState, of_full_state
+        from ...solvers.ode.frame import Arguments
+
+        args = OfFullState(
+            expansion=expansion.address, expansion_args=Arguments.at(expansion.args), X=address(X), function=inner.address,
+            args=inner.args.view(np.int64),
+        )  # fmt: skip
+        return NativeFunction.of(of_full_state.address, args, X, expansion, inner)
 
     def renewal(self) -> NativeFunction:
         """The model's memories after a step, from the independent state."""

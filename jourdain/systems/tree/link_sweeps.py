@@ -1,13 +1,7 @@
 """Sweeps over the links of a tree: native loops that call the compiled step of each link, outwards or inwards.
 
-Every kernel has the signature `int32_t f(void** args)` and the same pointers
-
-    q, v, u, prescribed, wrenches, out, constants, workspace, program
-
-where u is a or τ, `prescribed` holds θ, θ̇, θ̈ of each prescribed link, `wrenches` six numbers a link (or null),
-`constants` is the block of `formalisms.link_arrays`, and `program` says which steps (`formalisms.link_steps`) to call.
-A pointer that a function does not need may be null.
-A kernel returns 0, or −(i + 1) where the joint of link i feels no inertia.
+Every kernel takes :class:`Pointers` and returns 0, or −(i + 1) where the joint of link i feels no inertia.  A pointer that a function does not
+need may be null.  The numbers of the links are those of `formalisms.tree.link_arrays`; the steps are those of `formalisms.tree.link_steps`.
 """
 
 from __future__ import annotations
@@ -15,57 +9,147 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from jourdain.formalisms.tree.link_arrays import HEADER, LINK, word
 from jourdain.formalisms.tree.link_steps import BIAS, BODY, COLUMN, MOVE, STEP, STEP_SIZE
-from jourdain.native.call import call, doubles, integers, words
+from jourdain.native.call import address as at
+from jourdain.native.call import call, doubles
 from jourdain.native.kernel import jit, kernel
+from jourdain.native.record import Address, Floats, Integers, Record, Table
 from jourdain.solvers.linear.dense import cholesky, cholesky_solve
-
-# Pointers of a kernel.
-Q, V, U, PRESCRIBED, WRENCHES, OUT, CONSTANTS, WORKSPACE, PROGRAM, POINTERS = range(10)
-
-# Words of the program: numbers of a row, where gravity enters the ground's row, whether accelerations are zero, number
-# of sorts, of sweeps; then for each sweep its direction and where it writes in the own and in the parent's row; then
-# the addresses of the steps, sweep by sweep and sort by sort; then the sort of each link.
-ROW, GRAVITY_AT, STILL, SORTS, SWEEPS, TABLE = 0, 1, 2, 3, 4, 8
-INWARDS, OWN_OUT, PARENT_OUT, SWEEP_SIZE = 0, 1, 2, 3
-
-# Words of the block of constants.
-HEAD, SIZE = HEADER.itemsize // 8, LINK.itemsize // 8
-NQ, NV, MOTIONS, FOLLOWERS, GRAVITY = (word(HEADER, n) for n in ("nq", "nv", "motions", "followers", "gravity"))
-PARENT, POSITIONS, VELOCITIES = (word(LINK, n) for n in ("parent", "positions", "velocities"))
-PLACE_Q, PLACE_V, MOTION, LEADER = (word(LINK, n) for n in ("q", "v", "motion", "leader"))
-RECORD, ROTOR = word(LINK, "rotation"), word(LINK, "rotor")
 
 # Position coordinates of a link that turns by a quaternion.
 QUATERNION = 4
+#: Where the numbers of a link begin that its steps read, in words.
+NUMBERS = word(LINK, "rotation")
+#: Numbers of work space for a step that is long enough to be cut in chunks.
+SCRATCH = 984
 
-# Words at the beginning of the workspace: arguments of a step, zeros, numbers nobody reads, shares of a wrench in the freedoms of
-# a link, room for a step that is long enough to be cut in chunks; then the rows.
-CALL, ZEROS, DUST, SHARES, SCRATCH, ROWS = 0, 16, 24, 32, 40, 1024
+
+def _fields(dtype: np.dtype) -> dict[str, type]:
+    """Fields of a structured type as those of a record; arrays become several fields."""
+    found: dict[str, type] = {}
+    for name in dtype.names or ():
+        kind = dtype[name]
+        number = int if kind.base.kind == "i" else float
+        found |= {name: number} if not kind.shape else {f"{name}_{k}": number for k in range(kind.shape[0])}
+    return found
 
 
-def workspace_size(row: int, links: int, motions: int, followers: int) -> int:
-    """Numbers of workspace for rows of a given size; links that share coordinates need responses of the tree."""
-    return ROWS + row * (links + 1) + motions * (followers + 2) + followers * (followers + 1)
+class Header(Record):
+    """Sizes of the tree and gravity (:data:`~jourdain.formalisms.tree.link_arrays.HEADER`)."""
+
+    __annotations__ = _fields(HEADER)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+class Link(Record):
+    """Places and numbers of a link (:data:`~jourdain.formalisms.tree.link_arrays.LINK`)."""
+
+    __annotations__ = _fields(LINK)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+class Sweep(Record):
+    """Direction of a sweep, and where its step writes in the link's own and in the parent's row."""
+
+    inwards: int
+    own_out: int
+    parent_out: int
+
+
+class Program(Record):
+    """A tree with what to do: numbers of a row of memory, where gravity enters the ground's row (−1: it does not), whether accelerations are
+    zero; the sweeps, the addresses of their steps sort by sort, and the sort of each link."""
+
+    header: Header
+    links: Table[Link]
+    row: int
+    gravity: int
+    still: int
+    sorts: int
+    sweeps: Table[Sweep]
+    steps: Integers
+    sort: Integers
+
+
+class StepPointers(Record):
+    """Arguments of a step."""
+
+    numbers: Address
+    q: Address
+    v: Address
+    u: Address
+    own: Address
+    parent: Address
+    wrench: Address
+    old: Address
+    own_out: Address
+    parent_out: Address
+    new: Address
+    constants: Address
+    scratch: Address
+
+
+class Workspace(Record):
+    """Memory of one thread: arguments of a step, zeros, numbers nobody reads, shares of a wrench in the freedoms of a link, a row for the
+    ground and for each link; where links share coordinates, accelerations, forces and responses of all freedoms, and what couples them."""
+
+    step: StepPointers
+    zeros: Floats
+    dust: Floats
+    shares: Floats
+    scratch: Floats
+    rows: Floats
+    z: Floats
+    force: Floats
+    responses: Floats
+    matrix: Floats
+    gap: Floats
+
+
+class Pointers(Record):
+    """Arguments of a kernel: ``u`` is a or τ, ``prescribed`` holds θ, θ̇, θ̈ of each prescribed link, ``wrenches`` six numbers a link (or null)."""
+
+    q: Address
+    v: Address
+    u: Address
+    prescribed: Address
+    wrenches: Address
+    out: Address
+    program: Program
+    work: Workspace
+
+
+def make_workspace(row: int, links: int, motions: int, followers: int) -> Workspace:
+    """Memory for rows of a given size; links that share coordinates need responses of the tree."""
+    sizes = {
+        "zeros": 8, "dust": 8, "shares": 8, "scratch": SCRATCH, "rows": row * (links + 1), "z": motions, "force": motions,
+        "responses": motions * followers, "matrix": followers * followers, "gap": followers,
+    }  # fmt: skip
+    return Workspace(step=StepPointers(), **{name: np.zeros(size) for name, size in sizes.items()})
 
 
 @jit
 def _start(p: Any) -> None:
     """Zeros, and the ground's row: it accelerates against gravity."""
-    program, w = integers(p[PROGRAM], TABLE), doubles(p[WORKSPACE], SCRATCH)
-    for i in range(SCRATCH):
-        w[i] = 0.0
-    words(p[WORKSPACE] + 8 * CALL, 13)[12] = p[WORKSPACE] + 8 * SCRATCH
-    ground = doubles(p[WORKSPACE] + 8 * ROWS, program[ROW])
-    for i in range(program[ROW]):
+    work, program = p.work, p.program
+    for i in range(work.zeros.size):
+        work.zeros[i] = 0.0
+    work.step.scratch = at(work.scratch)
+    ground = work.rows[: program.row]
+    for i in range(ground.size):
         ground[i] = 0.0
-    if program[GRAVITY_AT] >= 0:
-        gravity = doubles(p[CONSTANTS] + 8 * GRAVITY, 3)
-        for i in range(3):
-            ground[program[GRAVITY_AT] + i] = -gravity[i]
+    if program.gravity >= 0:
+        enters, header = ground[program.gravity :], program.header
+        enters[0], enters[1], enters[2] = -header.gravity_0, -header.gravity_1, -header.gravity_2
 
 
 @jit
@@ -74,98 +158,84 @@ def _sweep(p: Any, number: int, u: int, new: int, by_motion: bool) -> None:
 
     both in the order of velocities, or (`by_motion`) in that of all freedoms, each link counted apart.
     """
-    n = integers(p[CONSTANTS], HEAD)[0]
-    k = integers(p[CONSTANTS] + 8 * HEAD, SIZE * n)
-    head = integers(p[PROGRAM], TABLE)
-    sorts, sweeps = head[SORTS], head[SWEEPS]
-    program = integers(p[PROGRAM], TABLE + sweeps * (SWEEP_SIZE + sorts) + n)
-    this = TABLE + SWEEP_SIZE * number
-    inwards, own_out, parent_out = program[this + INWARDS], 8 * program[this + OWN_OUT], 8 * program[this + PARENT_OUT]
-    steps, sort = TABLE + SWEEP_SIZE * sweeps + sorts * number, TABLE + sweeps * (SWEEP_SIZE + sorts)
-    rows, size = p[WORKSPACE] + 8 * ROWS, 8 * head[ROW]
-    zeros, dust, still = p[WORKSPACE] + 8 * ZEROS, p[WORKSPACE] + 8 * DUST, head[STILL] != 0
-    here = p[WORKSPACE] + 8 * CALL
-    args = words(here, 13)
+    program, args = p.program, p.work.step
+    links, sort, sweep, steps = program.links, program.sort, program.sweeps[number], program.steps[number * program.sorts :]
+    n, inwards, own_out, parent_out = len(links), sweep.inwards, 8 * sweep.own_out, 8 * sweep.parent_out
+    rows, size = at(p.work.rows), 8 * program.row
+    zeros, dust, still = at(p.work.zeros), at(p.work.dust), program.still != 0
+    q, v, prescribed, wrenches = p.q, p.v, p.prescribed, p.wrenches
     for turn in range(n):
         i = n - 1 - turn if inwards else turn
-        at = SIZE * i
-        own, parent = rows + size * (i + 1), rows + size * (k[at + PARENT] + 1)
-        j = k[at + PLACE_V]
-        args[0] = p[CONSTANTS] + 8 * (HEAD + at + RECORD)
+        link = links[i]
+        own, parent, j = rows + size * (i + 1), rows + size * (link.parent + 1), link.v
+        args.numbers = at(link) + 8 * NUMBERS
         if j < 0:
-            given = p[PRESCRIBED] + 24 * k[at + PLACE_Q]
-            args[1], args[2], args[3] = given, given + 8, given + 16
+            given = prescribed + 24 * link.q
+            args.q, args.v, args.u = given, given + 8, given + 16
             target = dust
         else:
-            place = k[at + MOTION] if by_motion else j
-            args[1], args[2] = p[Q] + 8 * k[at + PLACE_Q], p[V] + 8 * j
-            args[3] = zeros if still else u + 8 * place
+            place = link.motion if by_motion else j
+            args.q, args.v = q + 8 * link.q, v + 8 * j
+            args.u = zeros if still else u + 8 * place
             target = new + 8 * place
-        args[4], args[5] = own, parent
-        args[6] = zeros if p[WRENCHES] == 0 else p[WRENCHES] + 48 * i
-        args[7] = args[10] = target
-        args[8], args[9] = own + own_out, parent + parent_out
-        call(program[steps + program[sort + i]], here)
+        args.own, args.parent = own, parent
+        args.wrench = zeros if wrenches == 0 else wrenches + 48 * i
+        args.old = args.new = target
+        args.own_out, args.parent_out = own + own_out, parent + parent_out
+        call(steps[sort[i]], args)
 
 
 # --- inverse dynamics --------------------------------------------------------------------------------------------
 
 
-def newton_euler(address: int) -> int:
+def newton_euler(args: int) -> int:
     """φ(q, v, a), or the bias c(q, v) if the program says that accelerations are zero."""
-    p = words(address, POINTERS)
+    p = Pointers.at(args)
     _start(p)
-    out = doubles(p[OUT], integers(p[CONSTANTS], HEAD)[NV])
+    out = doubles(p.out, p.program.header.nv)
     for i in range(out.size):
         out[i] = 0.0
-    _sweep(p, 0, p[U], p[OUT], False)
-    _sweep(p, 1, p[U], p[OUT], False)
+    _sweep(p, 0, p.u, p.out, False)
+    _sweep(p, 1, p.u, p.out, False)
     return 0
 
 
 # --- mass matrix -------------------------------------------------------------------------------------------------
 
 
-def composite_body(address: int) -> int:
+def composite_body(args: int) -> int:
     """M(q), all entries."""
-    p = words(address, POINTERS)
+    p = Pointers.at(args)
     _start(p)
     _sweep(p, 0, 0, 0, False)
     _sweep(p, 1, 0, 0, False)
-    head = integers(p[CONSTANTS], HEAD)
-    n, nv = head[0], head[NV]
-    k, x = integers(p[CONSTANTS] + 8 * HEAD, SIZE * n), doubles(p[CONSTANTS] + 8 * HEAD, SIZE * n)
-    program = integers(p[PROGRAM], TABLE)
-    sorts, size = program[SORTS], 8 * program[ROW]
-    program = integers(p[PROGRAM], TABLE + 3 * (SWEEP_SIZE + sorts) + n)
-    steps, sort = TABLE + 3 * SWEEP_SIZE + 2 * sorts, TABLE + 3 * (SWEEP_SIZE + sorts)
-    rows, here = p[WORKSPACE] + 8 * ROWS, p[WORKSPACE] + 8 * CALL
-    dust, zeros = p[WORKSPACE] + 8 * DUST, p[WORKSPACE] + 8 * ZEROS
-    args, M = words(here, 13), doubles(p[OUT], nv * nv)
-    shares = doubles(p[WORKSPACE] + 8 * SHARES, SCRATCH - SHARES)
-    args[10] = p[WORKSPACE] + 8 * SHARES
+    program, step, shares = p.program, p.work.step, p.work.shares
+    links, sort, nv, steps = program.links, program.sort, program.header.nv, program.steps[2 * program.sorts :]
+    rows, size, dust, zeros = at(p.work.rows), 8 * program.row, at(p.work.dust), at(p.work.zeros)
+    M = doubles(p.out, nv * nv)
+    step.new = at(shares)
     for i in range(nv * nv):
         M[i] = 0.0
-    for i in range(n):
-        at = SIZE * i
-        if k[at + PLACE_V] < 0:
+    for i in range(len(links)):
+        own = links[i]
+        if own.v < 0:
             continue
-        for j in range(k[at + VELOCITIES]):
-            column, carried, link = k[at + PLACE_V] + j, rows + size * (i + 1) + 8 * (COLUMN + 6 * j), i
-            M[column * nv + column] += x[at + ROTOR]
-            while link >= 0:
+        for j in range(own.velocities):
+            column, carried, k = own.v + j, rows + size * (i + 1) + 8 * (COLUMN + 6 * j), i
+            M[column * nv + column] += own.rotor
+            while k >= 0:
                 # The wrench moves to and fro between two places, since a step must not overwrite what it reads.
                 to = dust if carried != dust else zeros
-                above = SIZE * link
-                args[0] = p[CONSTANTS] + 8 * (HEAD + above + RECORD)
-                args[4], args[6], args[9] = rows + size * (link + 1), carried, to
-                call(program[steps + program[sort + link]], here)
-                row = k[above + PLACE_V]
-                for l in range(0 if row < 0 else k[above + VELOCITIES]):
+                link = links[k]
+                step.numbers = at(link) + 8 * NUMBERS
+                step.own, step.wrench, step.parent_out = rows + size * (k + 1), carried, to
+                call(steps[sort[k]], step)
+                row = link.v
+                for l in range(0 if row < 0 else link.velocities):
                     M[(row + l) * nv + column] += shares[l]
-                    if link != i:
+                    if k != i:
                         M[column * nv + row + l] += shares[l]
-                link, carried = k[above + PARENT], to
+                k, carried = link.parent, to
     return 0
 
 
@@ -175,17 +245,14 @@ def composite_body(address: int) -> int:
 @jit
 def _check(p: Any) -> int:
     """−(i + 1) of the outermost link i whose joint feels no inertia, or 0."""
-    n, row = integers(p[CONSTANTS], HEAD)[0], integers(p[PROGRAM], TABLE)[ROW]
-    k = integers(p[CONSTANTS] + 8 * HEAD, SIZE * n)
-    w = doubles(p[WORKSPACE] + 8 * ROWS, row * (n + 1))
-    for i in range(n - 1, -1, -1):
-        at, step = SIZE * i, row * (i + 1) + STEP + 6
-        if k[at + PLACE_V] < 0:
+    links, row, w = p.program.links, p.program.row, p.work.rows
+    for i in range(len(links) - 1, -1, -1):
+        link, place = links[i], row * (i + 1) + STEP + 6
+        if link.v < 0:
             continue
-        freedoms = k[at + VELOCITIES]
-        least = w[step]
-        for j in range(freedoms):
-            inverse = w[step + STEP_SIZE * j]
+        least = w[place]
+        for j in range(link.velocities):
+            inverse = w[place + STEP_SIZE * j]
             # An inertia 1e13 times smaller than about another axis of the same joint is what rounding left of zero.
             if not (0.0 < inverse < 1e13 * least and math.isfinite(inverse)):
                 return -(i + 1)
@@ -193,56 +260,49 @@ def _check(p: Any) -> int:
     return 0
 
 
-def articulated_body(address: int) -> int:
+def articulated_body(args: int) -> int:
     """a(q, v, τ) in order n, where every coordinate moves one link."""
-    p = words(address, POINTERS)
+    p = Pointers.at(args)
     _start(p)
     for sweep in range(3):
-        _sweep(p, sweep, p[U], p[OUT], False)
+        _sweep(p, sweep, p.u, p.out, False)
     return _check(p)
 
 
-def coupled_bodies(address: int) -> int:
+def coupled_bodies(args: int) -> int:
     """a(q, v, τ) where links share coordinates: each is eliminated with a freedom of its own, then they are coupled."""
-    p = words(address, POINTERS)
+    p = Pointers.at(args)
     _start(p)
-    head = integers(p[CONSTANTS], HEAD)
-    n, size = head[0], head[MOTIONS]
-    k = integers(p[CONSTANTS] + 8 * HEAD, SIZE * n)
-    rest = p[WORKSPACE] + 8 * (ROWS + integers(p[PROGRAM], TABLE)[ROW] * (n + 1))
-    z, force = doubles(rest, size), doubles(rest + 8 * size, size)
-    out, tau = doubles(p[OUT], head[NV]), doubles(p[U], head[NV])
-    for i in range(n):
-        at = SIZE * i
-        leads = k[at + PLACE_V] >= 0 and k[at + LEADER] == k[at + MOTION]
-        for j in range(k[at + VELOCITIES]):
-            force[k[at + MOTION] + j] = tau[k[at + PLACE_V] + j] if leads else 0.0
+    links, nv, z, force = p.program.links, p.program.header.nv, p.work.z, p.work.force
+    out, tau = doubles(p.out, nv), doubles(p.u, nv)
+    for i in range(len(links)):
+        link = links[i]
+        leads = link.v >= 0 and link.leader == link.motion
+        for j in range(link.velocities):
+            force[link.motion + j] = tau[link.v + j] if leads else 0.0
     for sweep in range(3):
-        _sweep(p, sweep, rest + 8 * size, rest, True)
+        _sweep(p, sweep, at(force), at(z), True)
     status = _check(p)
     if status == 0:
-        status = _couple(p, n, k, rest)
-    for i in range(n):
-        at = SIZE * i
-        if k[at + PLACE_V] >= 0 and k[at + LEADER] == k[at + MOTION]:
-            for j in range(k[at + VELOCITIES]):
-                out[k[at + PLACE_V] + j] = z[k[at + MOTION] + j]
+        status = _couple(p)
+    for i in range(len(links)):
+        link = links[i]
+        if link.v >= 0 and link.leader == link.motion:
+            for j in range(link.velocities):
+                out[link.v + j] = z[link.motion + j]
     return status
 
 
 @jit
-def _couple(p: Any, n: int, k: Any, rest: int) -> int:
+def _couple(p: Any) -> int:
     """Make links that share a coordinate move together.
 
     The forces λ of the transmissions follow from z_follower − z_leader = 0, with one response of the tree for each
     follower.
     """
-    head = integers(p[CONSTANTS], HEAD)
-    size, m, row = head[MOTIONS], head[FOLLOWERS], integers(p[PROGRAM], TABLE)[ROW]
-    z, force, responses = doubles(rest, size), doubles(rest + 8 * size, size), doubles(rest + 16 * size, size * m)
-    matrix = doubles(rest + 16 * size + 8 * size * m, m * m)
-    gap = doubles(rest + 16 * size + 8 * (size * m + m * m), m)
-    w = doubles(p[WORKSPACE] + 8 * ROWS, row * (n + 1))
+    work, row, links = p.work, p.program.row, p.program.links
+    z, force, responses, matrix, gap, w = work.z, work.force, work.responses, work.matrix, work.gap, work.rows
+    n, size, m = len(links), z.size, gap.size
     for i in range(n + 1):
         for j in range(6):
             w[row * i + BIAS + j] = 0.0
@@ -252,21 +312,21 @@ def _couple(p: Any, n: int, k: Any, rest: int) -> int:
         force[i] = 0.0
     column = 0
     for i in range(n):
-        follower, leader = k[SIZE * i + MOTION], k[SIZE * i + LEADER]
+        follower, leader = links[i].motion, links[i].leader
         if follower == leader:
             continue
         for l in range(n + 1):
             for j in range(6):
                 w[row * l + BODY + 21 + j] = 0.0
         force[follower], force[leader] = 1.0, -1.0
-        _sweep(p, 3, rest + 8 * size, 0, True)
-        _sweep(p, 2, rest + 8 * size, rest + 16 * size + 8 * size * column, True)
+        _sweep(p, 3, at(force), 0, True)
+        _sweep(p, 2, at(force), at(responses) + 8 * size * column, True)
         force[follower] = force[leader] = 0.0
         gap[column] = z[follower] - z[leader]
         column += 1
     column = 0
     for i in range(n):
-        follower, leader = k[SIZE * i + MOTION], k[SIZE * i + LEADER]
+        follower, leader = links[i].motion, links[i].leader
         if follower != leader:
             for j in range(m):
                 matrix[column * m + j] = responses[j * size + follower] - responses[j * size + leader]
@@ -283,12 +343,12 @@ def _couple(p: Any, n: int, k: Any, rest: int) -> int:
 # --- kinematics and simulation -----------------------------------------------------------------------------------
 
 
-def poses(address: int) -> int:
+def poses(args: int) -> int:
     """Rotation to the ground's axes (nine numbers) and position of every link."""
-    p = words(address, POINTERS)
+    p = Pointers.at(args)
     _start(p)
-    n, row = integers(p[CONSTANTS], HEAD)[0], integers(p[PROGRAM], TABLE)[ROW]
-    w, out = doubles(p[WORKSPACE] + 8 * ROWS, row * (n + 1)), doubles(p[OUT], row * n)
+    n, row, w = len(p.program.links), p.program.row, p.work.rows
+    out = doubles(p.out, row * n)
     w[0] = w[4] = w[8] = 1.0
     _sweep(p, 0, 0, 0, False)
     for i in range(row * n):
@@ -299,16 +359,14 @@ def poses(address: int) -> int:
 @jit
 def _position_rates(p: Any) -> None:
     """q̇ = N(q) v at OUT: velocities as they are, ė = ½ e ∘ (0, ω) for quaternions."""
-    head = integers(p[CONSTANTS], HEAD)
-    n = head[0]
-    k = integers(p[CONSTANTS] + 8 * HEAD, SIZE * n)
-    q, v, rate = doubles(p[Q], head[NQ]), doubles(p[V], head[NV]), doubles(p[OUT], head[NQ])
-    for i in range(n):
-        at = SIZE * i
-        a, b = k[at + PLACE_Q], k[at + PLACE_V]
+    header, links = p.program.header, p.program.links
+    q, v, rate = doubles(p.q, header.nq), doubles(p.v, header.nv), doubles(p.out, header.nq)
+    for i in range(len(links)):
+        link = links[i]
+        a, b = link.q, link.v
         if b < 0:
             continue
-        if k[at + POSITIONS] != QUATERNION:
+        if link.positions != QUATERNION:
             rate[a] = v[b]
             continue
         e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
@@ -319,33 +377,44 @@ def _position_rates(p: Any) -> None:
         rate[a + 3] = 0.5 * (e0 * z + e1 * y - e2 * x)
 
 
-def state_derivative(address: int) -> int:
-    """ẋ(t, x) of x = [q, v].
+class Hook(Record):
+    """A function that writes what a tree reads, and its arguments; address 0: there is none."""
 
-    Its pointers are t, x, ẋ, then those of the accelerations (of which q, v and out are set here) and their address,
-    then address and arguments of the function that writes the prescribed motions for t and of the one that writes τ
-    for (t, x), or null.
-    """
-    outer = words(address, 3 + POINTERS + 5)
-    p = words(address + 24, POINTERS)
-    nq = integers(p[CONSTANTS], HEAD)[NQ]
-    p[Q], p[V], p[OUT] = outer[1], outer[1] + 8 * nq, outer[2]
-    solve, motion, forces = 3 + POINTERS, 4 + POINTERS, 6 + POINTERS
-    if outer[motion] != 0:
-        args = words(outer[motion + 1], 2)
-        args[0], args[1] = outer[0], p[PRESCRIBED]
-        status = call(outer[motion], outer[motion + 1])
+    function: Address
+    args: Integers
+
+
+class StateDerivative(Record):
+    """Arguments of :func:`state_derivative`: the accelerations and their address, prescribed motions for t, and τ for (t, x)."""
+
+    t: Address
+    x: Address
+    out: Address
+    pointers: Pointers
+    accelerations: Address
+    motion: Hook
+    forces: Hook
+
+
+def state_derivative(args: int) -> int:
+    """ẋ(t, x) of x = [q, v]."""
+    a = StateDerivative.at(args)
+    p, motion, forces = a.pointers, a.motion, a.forces
+    nq = p.program.header.nq
+    p.q, p.v, p.out = a.x, a.x + 8 * nq, a.out
+    if motion.function != 0:
+        motion.args[0], motion.args[1] = a.t, p.prescribed
+        status = call(motion.function, motion.args)
         if status != 0:
             return status
-    if outer[forces] != 0:
-        args = words(outer[forces + 1], 3)
-        args[0], args[1], args[2] = outer[0], outer[1], p[U]
-        status = call(outer[forces], outer[forces + 1])
+    if forces.function != 0:
+        forces.args[0], forces.args[1], forces.args[2] = a.t, a.x, p.u
+        status = call(forces.function, forces.args)
         if status != 0:
             return status
     _position_rates(p)
-    p[OUT] += 8 * nq
-    return call(outer[solve], address + 24)
+    p.out += 8 * nq
+    return call(a.accelerations, p)
 
 
 _KERNELS: dict[str, Callable[[int], int]] = {

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from ...formalisms.tree.tree import Tree
 from ...model.model import Model
 from ...native.function import Function, compile_function, thread_count
 from ...solvers.native_function import NativeFunction
+
+if TYPE_CHECKING:
+    from .link_sweeps import Pointers, Program, Workspace
 
 Array = NDArray[np.float64]
 
@@ -70,16 +73,21 @@ def _step(name: str, sort: Sort) -> Function:
     return compile_function(ls.STEPS[name](sort))
 
 
-def _program(recipe: _Recipe, arrays: LinkArrays, still: bool) -> NDArray[np.int64]:
-    """The words that tell a kernel which steps to call (layout in `link_sweeps`)."""
+def _program(recipe: _Recipe, arrays: LinkArrays, still: bool) -> Program:
+    """The numbers of the links, and which steps a kernel calls."""
+    from .link_sweeps import Header, Link, Program, Sweep, Table
+
     sorts = list(dict.fromkeys(arrays.sorts))
     number = {sort: i for i, sort in enumerate(sorts)}
-    words = [recipe.row, recipe.gravity, int(still), len(sorts), len(recipe.sweeps), 0, 0, 0]
-    words += [x for _, inwards, own, parent in recipe.sweeps for x in (int(inwards), own, parent)]
+    steps: list[int] = []
     for step, *_ in recipe.sweeps:
         needed = step != "articulated_response" or arrays.header["followers"][0] > 0
-        words += [_step(step, sort).address if needed else 0 for sort in sorts]
-    return np.array(words + [number[sort] for sort in arrays.sorts], dtype=np.int64)
+        steps += [_step(step, sort).address if needed else 0 for sort in sorts]
+    return Program(
+        header=Header.at(arrays.block), links=Table(Link, arrays.links.view(Link.dtype())), row=recipe.row, gravity=recipe.gravity, still=still,
+        sorts=len(sorts), sweeps=Sweep.table([sweep[1:] for sweep in recipe.sweeps]), steps=np.array(steps, dtype=np.int64),
+        sort=np.array([number[sort] for sort in arrays.sorts], dtype=np.int64),
+    )  # fmt: skip
 
 
 class LoopedFunction:
@@ -90,7 +98,7 @@ class LoopedFunction:
     """
 
     def __init__(self, tree: LoopedTree, name: str) -> None:
-        from .link_sweeps import compiled, workspace_size
+        from .link_sweeps import compiled
 
         recipe, arrays = _RECIPES[name], tree.arrays
         head, nv = arrays.header[0], tree.nv
@@ -100,16 +108,15 @@ class LoopedFunction:
         self.inputs = {n: tree.nq if n == "q" else nv for n in recipe.inputs}
         if arrays.prescribed:
             self.inputs["prescribed"] = len(arrays.prescribed)
+        #: Inputs in the order of the pointers.
         self._slots = ("q", "v", (*recipe.inputs, "", "")[2], "prescribed", "wrenches")
         self.outputs = {recipe.output: shapes.get(recipe.output, (nv,))}
-        #: The numbers of all links.
-        self.constants = arrays.block
-        #: Which steps to call.
+        #: The numbers of all links, and which steps to call.
         self.program = _program(recipe, arrays, name == "bias")
-        self._size = workspace_size(recipe.row, self._links, int(head["motions"]), int(head["followers"]))
+        self._sizes = recipe.row, self._links, int(head["motions"]), int(head["followers"])
         coupled = recipe.kernel == "articulated_body" and head["followers"] > 0
         self._kernel = compiled("coupled_bodies" if coupled else recipe.kernel)
-        #: Address of ``int32_t f(void **args)``; see `solvers.link_sweeps` for args.
+        #: Address of ``int32_t f(void *args)``; the arguments are `link_sweeps.Pointers`.
         self.address: int = self._kernel.address
         self._call = _PROTOTYPE(self.address)
         self._own = threading.local()
@@ -119,9 +126,11 @@ class LoopedFunction:
         """Whether forces on links enter."""
         return self.name not in ("mass_matrix", "poses")
 
-    def workspace(self) -> Array:
+    def workspace(self) -> Workspace:
         """Memory for one thread of calls by address."""
-        return np.zeros(self._size)
+        from .link_sweeps import make_workspace
+
+        return make_workspace(*self._sizes)
 
     def __call__(self, *arrays: Any, wrenches: Any = None, out: Any = None) -> Array:
         if len(arrays) != len(self.inputs):
@@ -137,22 +146,32 @@ class LoopedFunction:
         if lead:
             self._run(checked, lead, buffer)
         else:
-            self._report(self._call(self.arguments(checked, buffer, self._own_workspace()).ctypes.data))
+            self._report(self._call(self._own_arguments(checked, buffer)))
         if buffer is not result:
             result[...] = buffer
         return result
 
-    def arguments(self, inputs: Mapping[str, Array], out: Array | None, workspace: Array) -> NDArray[np.intp]:
+    def arguments(self, inputs: Mapping[str, Array], out: Array | None, workspace: Workspace) -> Pointers:
         """Pointers for a call by address; inputs or output left out are null."""
-        pointers = [inputs[n].ctypes.data if n in inputs else 0 for n in self._slots]
-        pointers += [0 if out is None else out.ctypes.data, self.constants.ctypes.data, workspace.ctypes.data]
-        return np.array([*pointers, self.program.ctypes.data], dtype=np.intp)
+        from .link_sweeps import Pointers
 
-    def _own_workspace(self) -> Array:
-        if not hasattr(self._own, "memory"):
-            self._own.memory = self.workspace()
-        memory: Array = self._own.memory
-        return memory
+        found = Pointers(program=self.program, work=workspace)
+        found.words[: len(self._slots) + 1] = [*self._addresses(inputs), 0 if out is None else out.ctypes.data]
+        return found
+
+    def _addresses(self, inputs: Mapping[str, Array]) -> list[int]:
+        """Where the inputs are, in the order of the pointers."""
+        return [inputs[n].ctypes.data if n in inputs else 0 for n in self._slots]
+
+    def _own_arguments(self, inputs: Mapping[str, Array], out: Array) -> int:
+        """Where the pointers of this thread are, set for a call."""
+        own = self._own
+        if not hasattr(own, "pointers"):
+            own.pointers = self.arguments({}, None, self.workspace())
+            own.words, own.address = own.pointers.words[: len(self._slots) + 1], own.pointers.address
+        own.words[:] = [*self._addresses(inputs), out.ctypes.data]
+        place: int = own.address
+        return place
 
     def _check(self, name: str, size: int, value: Any) -> Array:
         if type(value) is np.ndarray and value.shape == (size,) and value.dtype == np.float64:
@@ -202,13 +221,13 @@ class LoopedFunction:
             return
         flat = {k: a if a.ndim == 1 else _spread(a, lead) for k, a in inputs.items()}
         steps = [8 * flat[k].shape[-1] if k in flat and flat[k].ndim > 1 else 0 for k in self._slots]
-        strides = np.array([*steps, 8 * (result.size // n), 0, 0, 0], dtype=np.intp)
+        strides = np.array([*steps, 8 * (result.size // n), 0, 0], dtype=np.int64)
         threads = min(thread_count(), n, max(1, n * self._links // _WORTH_A_THREAD))
 
         def part(i: int) -> int:
             work = self.workspace()
             args = self.arguments(flat, result, work)
-            return int(run_batch(self.address, args, strides, n * i // threads, n * (i + 1) // threads))
+            return int(run_batch(self.address, args.words, strides, n * i // threads, n * (i + 1) // threads))
 
         if threads == 1:
             failed = [part(0)]
@@ -339,30 +358,26 @@ class LoopedTree:
         """A function by its address, with memory of its own: one for each thread that calls it.
 
         "state_derivative" is ẋ(t, x) of x = [q, v] as integrators take it, with constant forces ``tau`` or those that
-        ``forces`` writes for (t, x). The other names have the pointers listed in `solvers.link_sweeps`, of which the
-        caller sets inputs and output.
+        ``forces`` writes for (t, x). The other names have the arguments `link_sweeps.Pointers`, of which the caller sets inputs and output.
         """
-        from .link_sweeps import compiled
+        from .link_sweeps import Hook, StateDerivative, compiled
 
         f = self.function("accelerations" if name == "state_derivative" else name)
         memory = {"prescribed": np.zeros(max(1, len(self.arrays.prescribed)))}
         if wrenches is not None:
             memory["wrenches"] = f._check_wrenches(wrenches)
-        work = f.workspace()
         if name != "state_derivative":
-            return NativeFunction(f.address, f.arguments(memory, None, work).astype(np.uintp), (f, memory, work))
+            return NativeFunction.of(f.address, f.arguments(memory, None, f.workspace()), f, memory)
         memory["tau"] = np.zeros(self.nv) if tau is None else f._check("tau", self.nv, tau).copy()
-        code, hooks, keep = compiled(name), [0, 0, 0, 0], [f, memory, work]
-        motion = self.prescribed
+        hooks, keep, motion = [Hook(), Hook()], list[object](), self.prescribed
         if motion is not None:
             scratch = np.zeros_like(motion._workspace)
             arguments = motion.arguments(memory["prescribed"], memory["prescribed"], workspace=scratch)
-            hooks[:2] = motion.address, arguments.ctypes.data
-            keep += [motion, scratch, arguments]
+            hooks[0], keep = Hook(function=motion.address, args=arguments), [motion, scratch]
         if forces is not None:
-            arguments = np.zeros(max(3, forces.args.size), dtype=np.uintp)
-            arguments[: forces.args.size] = forces.args
-            hooks[2:] = forces.address, arguments.ctypes.data
-            keep += [forces, arguments]
-        pointers = [0, 0, 0, *f.arguments(memory, None, work), f.address, *hooks]
-        return NativeFunction(code.address, np.array(pointers, dtype=np.uintp), (code, *keep))
+            words = np.zeros(max(3, forces.args.size), dtype=np.int64)
+            words[: forces.args.size] = forces.args
+            hooks[1], keep = Hook(function=forces.address, args=words), [*keep, forces]
+        pointers = f.arguments(memory, None, f.workspace())
+        args = StateDerivative(pointers=pointers, accelerations=f.address, motion=hooks[0], forces=hooks[1])
+        return NativeFunction.of(compiled(name).address, args, f, memory, *keep)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,11 +21,13 @@ from ..callbacks import Callbacks
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from ...solvers.constraints.accelerations import Constrained
+    from ...solvers.constraints.plan import Compiled, Plan
     from ..dynamics import Dynamics
     from ..state import State
 
 #: Plans of constrained systems by their equations and redundant rows.
-_PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], np.ndarray]] = WeakKeyDictionary()
+_PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
 
 
 class NativeSystem:
@@ -195,9 +196,9 @@ class NativeSystem:
 
         return action
 
-    def _plan(self) -> np.ndarray:
+    def _plan(self) -> Plan:
         """The plan of the constraints; it depends on the equations alone and is made once for them."""
-        from ...solvers.constraints.elimination import make_plan
+        from ...solvers.constraints.plan import make_plan
 
         s, eq = self.system, self.system.equations_of_motion
         known = _PLANS.setdefault(eq, {})
@@ -206,61 +207,56 @@ class NativeSystem:
             pattern = np.zeros((len(eq.rows), s.nv), dtype=bool)
             for i, j in eq.constraint_jacobian:
                 pattern[i, j] = True
-            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, len(s.configuration.quaternions), pattern, self._redundant)
-        return known[key].copy()
+            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, pattern, self._redundant)
+        return known[key]
 
     @cached_property
-    def _shared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[object]]:
-        """Plan, pointers of the descriptor function, scratch and integers: the right-hand side and the projection never run at once."""
-        from ...solvers.constraints import elimination as c
+    def _constraints(self) -> tuple[Constrained, list[object]]:
+        """The constrained system as kernels read it, and what it refers to: the right-hand side and the projection never run at once."""
+        from ...solvers.constraints.accelerations import Constrained
+        from ...solvers.constraints.elimination import elimination
 
-        plan = self._plan()
-        keep: list[object] = []
-        descriptor = np.zeros(1, dtype=np.uintp)
-        if plan[c.M]:
-            f = self._function("descriptor")
-            plan[c.ADDRESS_DESCRIPTOR] = f.address
-            descriptor = self._pointers(f, 2, keep)
-        scratch = np.zeros(plan[c.SCRATCH] + plan[c.M] * (self.system.nv + 1))
-        return plan, descriptor, scratch, np.zeros(plan[c.INTEGERS], dtype=np.int64), [keep, self.u]
+        keep: list[object] = [self.u]
+        turns = np.array([i for pair in self.system.configuration.quaternions for i in pair], dtype=np.int64)
+        found = Constrained(elimination=elimination(self._plan()), quaternions=turns)
+        if found.elimination.plan.m:
+            found.descriptor = self.compiled(self._function("descriptor"), 2, keep)
+        return found, keep
 
     def _constrained(self) -> NativeFunction:
-        from ...solvers.constraints import elimination as c
+        from ...solvers.constraints.accelerations import Arguments, constrained_state_derivative
 
-        plan, descriptor, scratch, integers, _ = self._shared
-        args = np.array([0, 0, 0, *map(address, (plan, scratch, integers, descriptor))], dtype=np.uintp)
-        return NativeFunction(c.constrained_state_derivative.address, args, self._shared)
+        system, keep = self._constraints
+        return NativeFunction.of(constrained_state_derivative.address, Arguments(system=system), keep)
 
     def _projection(self) -> NativeFunction:
-        from ...solvers.constraints import elimination as c
+        from ...solvers.constraints.accelerations import Arguments
+        from ...solvers.constraints.projection import project
 
-        s = self.system
-        plan, descriptor, scratch, integers, _ = self._shared
-        keep: list[object] = [self._shared]
-        position = velocity = np.zeros(1, dtype=np.uintp)
-        if plan[c.HOLONOMIC]:
-            f = s.function("constraints")
-            plan[c.ADDRESS_POSITION] = f.address
-            position = self._pointers(f, 2, keep)
-        if plan[c.M]:
-            f = s.function("constraint_velocities")
-            plan[c.ADDRESS_VELOCITY] = f.address
-            velocity = self._pointers(f, 3, keep)
-        quaternions = np.array([i for pair in s.configuration.quaternions for i in pair] + [0], dtype=np.int64)
-        parts = (plan, scratch, quaternions, position, velocity, descriptor, integers)
-        args = np.array([0, 0, 0, *map(address, parts)], dtype=np.uintp)
-        return NativeFunction(c.project.address, args, (*keep, quaternions, position, velocity))
+        system, keep = self._constraints
+        if system.elimination.plan.holonomic:
+            system.position = self.compiled(self.system.function("constraints"), 2, keep)
+        if system.elimination.plan.m:
+            system.velocity = self.compiled(self.system.function("constraint_velocities"), 3, keep)
+        return NativeFunction.of(project.address, Arguments(system=system), keep)
 
-    def _pointers(self, f: Function, state_inputs: int, keep: list[object]) -> np.ndarray:
-        """Pointer array of a function whose first inputs the kernel sets; user states and inputs are zero and u."""
+    def compiled(self, f: Function, state_inputs: int, keep: list[object]) -> Compiled:
+        """A function whose first inputs kernels set, as they call it; user states and inputs are zero and u."""
+        from ...solvers.constraints.plan import Compiled
+
         s = f.signature
-        sizes = [max(1, math.prod(shape)) for _, shape in s.outputs] + [max(1, s.workspace)]
+        shapes = [(name, math.prod(shape)) for name, shape in s.outputs]
         extra = [np.zeros(max(1, size)) if name != "u" else self.u for name, size in s.inputs[state_inputs:]]
-        k, memory = self._constants(f), np.zeros(sum(sizes))
-        *outputs, work, _ = accumulate(sizes, lambda at, size: at + 8 * size, initial=address(memory))
-        pointers = [*[0] * state_inputs, *map(address, extra), *outputs, address(k), work]
+        k, memory, at = self._constants(f), np.zeros(sum(size for _, size in shapes) + max(1, s.workspace)), 0
+        first, pointers = address(memory), [*[0] * state_inputs, *map(address, extra)]
+        found = Compiled(function=f.address)
+        for name, size in shapes:
+            setattr(found, name, memory[at : at + size])
+            pointers.append(first + 8 * at)
+            at += size
+        found.args = np.array([*pointers, address(k), first + 8 * at], dtype=np.int64)
         keep += [k, memory, extra, f]
-        return np.array(pointers, dtype=np.uintp)
+        return found
 
 
 def with_signals(f: SymbolicFunction, signals: Mapping[Expr, Expr]) -> SymbolicFunction:

@@ -53,6 +53,9 @@ class ReducedSystem(IndependentSystem):
     ``repartition``: True watches the choice, False keeps it, a number forces a change after so many steps.
     """
 
+    #: What was asked for where it may serve another run.
+    _chosen: Mapping[str, Any] | None = None
+
     def __init__(
         self, system: TreeSystem, start: State, u: np.ndarray | None = None, signals: Mapping[Expr, Expr] | None = None,
         independent: Sequence[str] | None = None, criterion: str = "pivoting", repartition: bool | int = True,
@@ -61,8 +64,41 @@ class ReducedSystem(IndependentSystem):
         super().__init__(system, start, u, signals, parameters)
         if self.u.size == 0:
             self.u = np.zeros(1)
+        self._made_for, self._asked = system.parameter_vector, (independent, criterion)
         self._prepare(self._whole(start), start, independent_columns(system, start, independent, criterion), repartition)
         self.call_python()
+
+    @staticmethod
+    def for_constant_inputs(system: TreeSystem, start: State, u: np.ndarray, **chosen: Any) -> ReducedSystem:
+        """An object for a run whose inputs stay as they are: that of an ended run where it fits, else a new one."""
+        idle: list[ReducedSystem] = system._idle.setdefault("reduced", [])
+        try:  # another thread may have taken the last one
+            native = idle.pop()
+        except IndexError:
+            native = None
+        if native is None or not native._fits(start, chosen):
+            native = ReducedSystem(system, start, u, **chosen)
+            native._chosen = chosen
+        else:
+            native.u[: system.nu] = u
+            native._again(start)
+        return native
+
+    def _fits(self, start: State, chosen: Mapping[str, Any]) -> bool:
+        """Whether a run from another start would make the same object."""
+        rank = len(self.layout.rows) - len(redundant_rows(self.system, start))
+        return self._made_for is self.system.parameter_vector and self._chosen == chosen and self.layout.rank[1] == rank
+
+    def _again(self, start: State) -> None:
+        """Begins at another state with nothing remembered."""
+        self._integers[:], self._numbers[:], self.record.log.count, self.start = 0, 0.0, 0, start
+        self._begin(start, independent_columns(self.system, start, *self._asked))
+        self.x0 = self.restrict(self.expand(start.t, self.restrict(start.x)))
+
+    def release(self) -> None:
+        """Keeps the object for another run by :meth:`for_constant_inputs`; nothing may refer to it any more."""
+        if self._chosen is not None:
+            self.system._idle["reduced"].append(self)
 
     def _whole(self, start: State) -> Layout:
         """All coordinates and constraints."""
@@ -86,41 +122,29 @@ class ReducedSystem(IndependentSystem):
         angles = [item.unit == "rad" for item in c.coordinates for _ in item.v]
         turns = [(layout.q.index(i), layout.v.index(j)) for i, j in c.quaternions]
         sizes = len(layout.q), len(layout.v), self.system.nz, layout.holonomic
-        self.plan = r.make_plan(*sizes, turns, layout.pattern, [angles[j] for j in layout.v], layout.rank)
-        self.plan[r.EVERY] = (0 if repartition else -1) if isinstance(repartition, bool) else int(repartition)
-        work, ints, memory = r.room(self.plan)
-        self._work, self._ints, self._memory_space = np.zeros(work), np.zeros(ints, dtype=np.int64), np.zeros(memory)
-        self._log = np.zeros(r.LOG_HEAD + r.LOG_ROOM * (1 + int(self.plan[r.NQU] + self.plan[r.NVU])))
-        self._log[1] = r.LOG_ROOM
-        self._keep: list[object] = []
-        self._args = self._arguments()
+        every = (0 if repartition else -1) if isinstance(repartition, bool) else int(repartition)
+        plan = r.make_plan(*sizes, turns, layout.pattern, [angles[j] for j in layout.v], layout.rank, every)
+        keep: list[object] = [self.u]
+        functions = {
+            "position": (layout.constraints, 2),
+            "velocity": (layout.velocities, 3),
+            "terms": (layout.terms, 2),
+            "drift": (layout.drift, 2),
+        }
+        compiled = {name: self.compiled(f, inputs, keep) for name, (f, inputs) in functions.items()}
+        #: The system as kernels read it, and what changes from step to step.
+        self.record, self._integers, self._numbers = r.make_reduced(plan, self.u, **compiled)
         self._begin(start, [layout.v.index(j) for j in independent if j in layout.v])
-        keep = (self.plan, self._work, self._ints, self._memory_space, self._log, self._keep, self.u)
-        self.rhs = NativeFunction(r.reduced_state_derivative.address, self._args, keep)
-        self.full = NativeFunction(r.full_state.address, self._args, keep)
-        self.switch = Switch(NativeFunction(decide.address, self._args, keep), NativeFunction(remap.address, self._args, keep))
-        self.full_in_place = self._work[: self.n]
+        self._args = r.Call(system=self.record)
+        native = [NativeFunction.of(f.address, self._args, keep) for f in (r.reduced_state_derivative, r.full_state, decide, remap)]
+        self.rhs, self.full, self.switch = native[0], native[1], Switch(native[2], native[3])
+        self.jacobian_in_place = self.record.velocity.J
         self._complete(start)
-        self.positions = int(self.plan[r.NQU])
+        self.positions = plan.nqu
         self.x0 = self.restrict(self.expand(start.t, self.restrict(start.x)))
 
     def _complete(self, start: State) -> None:
         """What must be added before the first expansion, for layouts that are not the whole system."""
-
-    def _arguments(self) -> np.ndarray:
-        from ...solvers.constraints import reduced as r
-
-        pointers, layout = [], self.layout
-        self.plan[r.POSITION_RESULT], self.plan[r.VELOCITY_RESULT] = len(layout.constraints.inputs), len(layout.velocities.inputs)
-        for slot, f, inputs in (
-            (r.ADDRESS_POSITION, layout.constraints, 2), (r.ADDRESS_VELOCITY, layout.velocities, 3),
-            (r.ADDRESS_TERMS, layout.terms, 2), (r.ADDRESS_DRIFT, layout.drift, 2),
-        ):  # fmt: skip
-            self.plan[slot] = f.address
-            pointers.append(self._pointers(f, inputs, self._keep))
-        self._keep.append(pointers)
-        spaces = (self.plan, self._work, self._ints, self._memory_space, *pointers, self._log)
-        return np.array([0, 0, 0, *(a.ctypes.data for a in spaces)], dtype=np.uintp)
 
     def _jacobian(self, start: State) -> np.ndarray:
         """J in the coordinates of the layout."""
@@ -128,88 +152,68 @@ class ReducedSystem(IndependentSystem):
 
     def _begin(self, start: State, independent: Sequence[int]) -> None:
         """The first choice, and the first closed position to remember."""
-        from ...solvers.constraints import reduced as r
         from ...solvers.constraints.repartition import choose
 
-        s, plan = self.system, self.plan
-        nq, nv, nvu = int(plan[r.NQ]), int(plan[r.NV]), int(plan[r.NVU])
-        self._q = self._memory_space[2 : 2 + nq]
-        scale = self._memory_space[2 + nq + nv * nvu :][:nv]
-        self._q[:], scale[:] = start.q[self.layout.q], 1.0 / weights(s, start)[self.layout.v]
+        s, record = self.system, self.record
+        plan, memory, choice = record.plan, record.memory, record.choice
+        memory.q[:], memory.scale[:] = start.q[self.layout.q], 1.0 / weights(s, start)[self.layout.v]
         J = np.ascontiguousarray(self._jacobian(start)).ravel()
-        allowed = plan[r.HEAD + 2 * nv : r.HEAD + 3 * nv].copy()
+        allowed = plan.eligible.copy()
         allowed[list(independent)] = 0
-        size = int(plan[r.CHOICE])
-        self._choice = self._ints[:size]
-        marks = np.zeros(int(plan[r.M]) + nv, dtype=np.int64)
-        room = np.zeros(J.size + int(plan[r.M]) + 1)
-        if choose(J, plan, scale.copy(), allowed, allowed, self._choice, room, marks) < 0:
+        if choose(J, plan, memory.scale, allowed, allowed, choice, record.work, record.marks) < 0:
             names = ", ".join(names_of(s, [self.layout.v[j] for j in independent]))
             raise SolverError(
                 f"simulate '{s.model.name}': the start is a singular position (or {names} cannot be "
                 "independent there); start elsewhere or use reduction='projected'"
             )
-        self._first = start.t, self._choice[: int(plan[r.NQU] + plan[r.NVU])].copy()
+        self._first = start.t, [*choice.positions.tolist(), *choice.velocities.tolist()]
         self._note_position(start.t)
 
     def _note_position(self, t: float) -> None:
-        from ...solvers.constraints import reduced as r
-
-        nq, size = int(self.plan[r.NQ]), int(self.plan[r.CHOICE])
-        ring = self._memory_space[-r.RING * (nq + 1) :]
-        ring[0], ring[1 : 1 + nq], self._memory_space[1] = t, self._q, t
-        counters = self._ints[3 * size : 3 * size + r.COUNTERS]
-        counters[r.STEPS] = 1
-        self._counters = counters
+        """Forgets earlier positions but the last closed one."""
+        memory, progress = self.record.memory, self.record.progress
+        memory.ring_t[0], memory.ring_q[0] = t, memory.q
+        progress.steps, progress.t = 1, t
 
     @property
     def switches(self) -> int:  # type: ignore[override]
         """How often the independent coordinates were changed."""
-        return int(self._log[0])
+        return self.record.log.count
 
     def choices(self) -> list[Choice]:
         """Which coordinates were independent from which time on."""
-        from ...solvers.constraints import reduced as r
-
-        nqu, size = int(self.plan[r.NQU]), 1 + int(self.plan[r.NQU] + self.plan[r.NVU])
-        if self.switches > r.LOG_ROOM:
+        log, nqu = self.record.log, self.sizes[0]
+        if self.switches > len(log.t):
             raise InputError(f"the independent coordinates changed {self.switches} times, too often for an interpolant; use dense=False")
-        table = self._log[r.LOG_HEAD :][: self.switches * size].reshape(-1, size)
-        entries = [self._first, *((float(row[0]), row[1:].astype(int)) for row in table)]
-        return [(t, [self.layout.q[i] for i in c[:nqu]], [self.layout.v[j] for j in c[nqu:]]) for t, c in entries]
+        changes = zip(log.t.tolist(), log.choices[: self.switches].astype(int).tolist(), strict=False)
+        return [(t, [self.layout.q[i] for i in c[:nqu]], [self.layout.v[j] for j in c[nqu:]]) for t, c in [self._first, *changes]]
 
     def memory(self) -> dict[str, np.ndarray]:
         """The choice with the positions that Newton's method starts from."""
-        return {"ints": self._ints, "positions": self._memory_space, "u": self.u}
+        return {"choice": self._integers, "positions": self._numbers, "jacobian": self.record.velocity.J, "u": self.u}
 
     @property
     def independent(self) -> list[str]:  # type: ignore[override]
         """Present independent coordinates."""
-        from ...solvers.constraints import reduced as r
-
-        nqu, nvu = int(self.plan[r.NQU]), int(self.plan[r.NVU])
-        return names_of(self.system, [self.layout.v[j] for j in self._choice[nqu : nqu + nvu]])
+        return names_of(self.system, [self.layout.v[j] for j in self.record.choice.velocities])
 
     def restrict(self, X: np.ndarray) -> np.ndarray:
         """The independent part of a full state."""
-        from ...solvers.constraints import reduced as r
-
-        nqu, nvu, s = int(self.plan[r.NQU]), int(self.plan[r.NVU]), self.system
+        s, choice = self.system, self.record.choice
         q, v = X[: s.nq][self.layout.q], X[s.nq : s.nq + s.nv][self.layout.v]
-        return np.concatenate([q[self._choice[:nqu]], v[self._choice[nqu : nqu + nvu]], X[s.nq + s.nv :]])
+        return np.concatenate([q[choice.positions], v[choice.velocities], X[s.nq + s.nv :]])
 
     def moved(self, t: float, X: np.ndarray) -> None:
         """Takes note of a jump to another closed position."""
-        self._q[:] = X[: self.system.nq][self.layout.q]
-        self._memory_space[0] = 0.0
+        self.record.memory.q[:] = X[: self.system.nq][self.layout.q]
+        self.record.progress.tangent = 0
         self._note_position(t)
 
     @property
     def sizes(self) -> tuple[int, int]:
         """How many positions and how many velocities are independent."""
-        from ...solvers.constraints import reduced as r
-
-        return int(self.plan[r.NQU]), int(self.plan[r.NVU])
+        plan = self.record.plan
+        return plan.nqu, plan.nvu
 
     def derivatives(self) -> dict[str, NativeFunction]:
         """∂ẋ/∂x and ∂ẋ/∂t of the independent state by the chain rule."""
@@ -225,7 +229,7 @@ class ReducedSystem(IndependentSystem):
 
     def _position(self) -> np.ndarray:
         """All positions of the last closed place."""
-        return self._q.copy()
+        return self.record.memory.q.copy()
 
     def dead_point(self, t: float, x: np.ndarray) -> str:
         """Why the motion cannot go on: the joint whose direction the constraints lose."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...solvers.constraints.native_reductions import WAYS, reduced_state_derivative, work_size
-from ...solvers.native_function import NativeFunction, address
+from ...solvers.constraints.native_reductions import WAYS, ByReduction, reduced_state_derivative, work_size
+from ...solvers.native_function import NativeFunction
 from .projected import NativeSystem
 
 #: Reductions that run in native code; "partition" is that of :class:`NativeSystem` itself.
@@ -34,16 +34,14 @@ class ReducedBy(NativeSystem):
         if self.reduction == "partition":
             return super()._constrained()
         s, f = self.system, self._function("descriptor")
-        keep: list[object] = [f, self.u]
-        pointers = self._pointers(f, 2, keep)
-        pointers[2] = address(self.u)
+        keep: list[object] = [self.u]
         rows = len(s.equations_of_motion.rows)
-        listed, m = np.array([rows, *range(rows)], dtype=np.int64), rows - len(self._redundant)
-        work, pivots = np.zeros(work_size(s.nv, rows)), np.zeros(s.nv + m, dtype=np.int64)
-        memory = map(address, (pointers, work, pivots))
-        words = [0, 0, 0, s.nq, s.nv, s.nz, address(listed), m, f.address, *memory, WAYS[self.reduction]]
-        keep += [pointers, listed, work, pivots]
-        return NativeFunction(reduced_state_derivative.address, np.array(words, dtype=np.uintp), tuple(keep))
+        m = rows - len(self._redundant)
+        args = ByReduction(
+            nq=s.nq, nv=s.nv, nz=s.nz, rows=np.arange(rows), rank=m, way=WAYS[self.reduction], descriptor=self.compiled(f, 2, keep),
+            work=np.zeros(work_size(s.nv, rows)), pivots=np.zeros(s.nv + m, dtype=np.int64),
+        )  # fmt: skip
+        return NativeFunction.of(reduced_state_derivative.address, args, keep)
 
 
 __all__ = ["NATIVE_REDUCTIONS", "ReducedBy"]

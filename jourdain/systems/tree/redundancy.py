@@ -7,6 +7,7 @@ constraint.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...native.function import Function
 from ..state import State
 
 if TYPE_CHECKING:
+    from ...solvers.constraints.plan import Compiled
     from ..dynamics import Dynamics
 
 #: Closed positions around the given one in which the rank is looked at.
@@ -32,7 +34,7 @@ def redundant_rows(system: Dynamics, state: State) -> list[int]:
         system._idle["redundancy"] = _Memory(system)
     memory: _Memory = system._idle["redundancy"]
     found = np.zeros(m, dtype=np.int64)
-    count = redundant_nearby(*memory.functions, memory.time, memory.quaternions, memory.directions, *memory.work, found, state.q, state.t)
+    count = redundant_nearby(memory.record, state.q, state.t, found)
     return sorted(found[:count].tolist()) if count else []
 
 
@@ -44,28 +46,27 @@ def redundant_names(system: Dynamics, state: State) -> list[str]:
 
 
 class _Memory:
-    """The compiled constraints of a system as the kernel takes them: addresses, arguments, sizes, and what they point to."""
+    """The compiled constraints of a system as the kernel takes them."""
 
     def __init__(self, system: Dynamics) -> None:
-        from ...solvers.constraints.nearby import memory_size
+        from ...solvers.constraints.nearby import nearby
 
         eq = system.equations_of_motion
         velocity = system.function("constraint_velocities")
         position = system.function("constraints") if eq.holonomic else velocity
-        self.time, self._zeros = np.zeros(1), np.zeros(max(size for _, size in velocity.signature.inputs))
-        self._keep: list[np.ndarray] = []
-        self._arguments = [self._pointers(f) for f in (position, velocity)]
-        first, second = (a.ctypes.data for a in self._arguments)
-        slot = len(velocity.signature.inputs) + 1
-        self.functions = (position.address, first, velocity.address, second, slot, eq.holonomic, len(eq.rows), system.nv)
-        self.quaternions = np.array([i for pair in system.configuration.quaternions for i in pair] + [0], dtype=np.int64)
-        m, n = len(eq.rows), system.nv
-        self.work = np.zeros(m + n, dtype=np.int64), np.zeros(memory_size(m, n, system.nq))
+        self._time, self._zeros = np.zeros(1), np.zeros(max(size for _, size in velocity.signature.inputs))
+        turns = np.array([i for pair in system.configuration.quaternions for i in pair], dtype=np.int64)
         # the same for every start: what is found does not depend on chance
-        self.directions = np.random.default_rng(0).normal(size=(SAMPLES, system.nv))
+        directions = np.random.default_rng(0).normal(size=(SAMPLES, system.nv))
+        self.record = nearby(
+            len(eq.rows), system.nv, system.nq, holonomic=eq.holonomic, position=self._compiled(position), velocity=self._compiled(velocity),
+            time=self._time, quaternions=turns, directions=directions,
+        )  # fmt: skip
 
-    def _pointers(self, f: Function) -> np.ndarray:
-        """Arguments of a function of t, q and others that are zero."""
-        outputs = [np.zeros(shape) for _, shape in f.signature.outputs]
-        self._keep += outputs
-        return f.arguments(self.time, *[self._zeros] * (len(f.signature.inputs) - 1), *outputs)
+    def _compiled(self, f: Function) -> Compiled:
+        """A function of t, q and others that are zero."""
+        from ...solvers.constraints.plan import Compiled
+
+        outputs = {name: np.zeros(math.prod(shape)) for name, shape in f.signature.outputs}
+        args = f.arguments(self._time, *[self._zeros] * (len(f.signature.inputs) - 1), *outputs.values())
+        return Compiled(function=f.address, args=args, **outputs)

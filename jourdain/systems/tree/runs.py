@@ -305,7 +305,16 @@ class ReducedRun(IndependentRun):
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> ReducedSystem:
         """Newton's method for the loops at a state."""
+        if self.inputs.steady:
+            return ReducedSystem.for_constant_inputs(self.system, start, u, **chosen)
         return ReducedSystem(self.system, start, u, self.inputs.signals, **chosen)
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """The native functions are kept for the next run."""
+        found = super().outcome(trajectory)
+        if isinstance(self.native, ReducedSystem) and trajectory.status != "failed":
+            self.native.release()
+        return found
 
 
 class ClosedRun(IndependentRun):

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jourdain.solvers.constraints import elimination as c
-
-eliminate, particular = c.eliminate, c.particular
-listed_accelerations, reduced_accelerations = c.listed_accelerations, c.reduced_accelerations
-least_norm_by_blocks = c.least_norm_by_blocks
+from jourdain.solvers.constraints.accelerations import listed_accelerations, reduced_accelerations
+from jourdain.solvers.constraints.elimination import Elimination, eliminate, elimination, particular
+from jourdain.solvers.constraints.plan import blocks, make_plan
+from jourdain.solvers.constraints.projection import least_norm_by_blocks
 
 
 def random_system(
@@ -32,10 +31,9 @@ def random_system(
     return J, J @ rng.normal(size=n), A @ A.T + n * np.eye(n), rng.normal(size=n)
 
 
-def arrays(plan: np.ndarray, n: int) -> tuple[np.ndarray, ...]:
-    m = int(plan[c.M])
-    helper = np.zeros(plan[c.LENGTH] + n + 8, dtype=np.int64)
-    return helper, np.zeros(2 * m * n + m), np.zeros(n * n), np.zeros(n), np.zeros(n * n + n), np.zeros(n * n + n)
+def memory(J: np.ndarray) -> Elimination:
+    m, n = J.shape
+    return elimination(make_plan(n, n, 0, m, J != 0))
 
 
 systems = st.tuples(
@@ -52,12 +50,11 @@ def test_accelerations_by_lists_solve_the_augmented_system(given_system):
     seed, sizes, alone, redundant = given_system
     J, g, M, f = random_system(seed, sizes, alone, redundant)
     m, n = J.shape
-    plan = c.make_plan(n, n, 0, m, 0, J != 0)
-    helper, lu, Z, a0, MZ, reduced = arrays(plan, n)
+    e = memory(J)
     a = np.zeros(n)
-    free = eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
+    free = eliminate(J.ravel(), g, e)
     assert free == n - np.linalg.matrix_rank(J)
-    assert listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, a) == 0
+    assert listed_accelerations(M.ravel(), f, e, free, a) == 0
     augmented = np.block([[M, J.T], [J, np.zeros((m, m))]])
     expected = np.linalg.lstsq(augmented, np.concatenate([f, g]), rcond=1e-12)[0][:n]
     np.testing.assert_allclose(a, expected, rtol=1e-6, atol=1e-8)
@@ -68,25 +65,23 @@ def test_accelerations_by_lists_solve_the_augmented_system(given_system):
 def test_full_null_space_and_lists_say_the_same(given_system):
     seed, sizes, alone, redundant = given_system
     J, g, M, f = random_system(seed, sizes, alone, redundant)
-    m, n = J.shape
-    plan = c.make_plan(n, n, 0, m, 0, J != 0)
-    helper, lu, Z, a0, MZ, reduced = arrays(plan, n)
-    free = eliminate(J.ravel(), g, plan, helper, lu, Z, a0)
-    basis, begin = np.zeros((n, free)), int(plan[c.LENGTH]) - 3 * n
+    n, e = J.shape[1], memory(J)
+    free, space = eliminate(J.ravel(), g, e), e.space
+    basis, a0 = np.zeros((n, free)), space.a0.copy()
     for j in range(n):
-        members = helper[helper[begin + j] :][: helper[begin + n + j]]
-        basis[j, members] = Z[j * n : j * n + len(members)]
+        members = space.members[space.begin[j] :][: space.count[j]]
+        basis[j, members] = space.Z[j * n : j * n + len(members)]
     scale = 1.0 + np.abs(basis).max(initial=0.0)
     assert np.abs(J @ basis).max(initial=0.0) < 1e-12 * scale * n
     assert np.abs(J @ a0 - g).max() < 1e-11 * (1.0 + np.abs(a0).max()) * n
-    independent = np.flatnonzero(helper[:n] >= 0)
+    independent = np.flatnonzero(space.number >= 0)
     np.testing.assert_array_equal(basis[independent], np.eye(free))
-    a, b, again = np.zeros(n), np.zeros(n), np.zeros(n)
-    particular(-2.0 * g, plan, helper, lu, again)
-    np.testing.assert_allclose(again, -2.0 * a0, rtol=1e-12, atol=1e-13 * scale)
-    assert reduced_accelerations(M.ravel(), f, basis.ravel(), a0, n, free, MZ, reduced, a) == 0
-    assert listed_accelerations(M.ravel(), f, Z, a0, plan, helper, free, MZ, reduced, b) == 0
+    a, b = np.zeros(n), np.zeros(n)
+    assert reduced_accelerations(M.ravel(), f, basis.ravel(), a0, n, free, e.ZM, e.reduced, a) == 0
+    assert listed_accelerations(M.ravel(), f, e, free, b) == 0
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * scale)
+    particular(-2.0 * g, e)
+    np.testing.assert_allclose(space.a0, -2.0 * a0, rtol=1e-12, atol=1e-13 * scale)
 
 
 @given(systems)
@@ -97,25 +92,22 @@ def test_least_norm_by_blocks_is_the_pseudoinverse(given_system):
     m, n = J.shape
     if np.linalg.cond(J) > 1e2:  # rows that nearly repeat one another are skipped on purpose
         return
-    plan = c.make_plan(n, n, 0, m, 0, J != 0)
-    work, d = np.zeros(plan[c.SCRATCH]), np.zeros(n)
+    e, d = memory(J), np.zeros(n)
     for rows in (m, m - 1):
-        least_norm_by_blocks(J.ravel(), g, rows, plan, work, d)
+        least_norm_by_blocks(J.ravel(), g, rows, e.plan, e.work, d)
         np.testing.assert_allclose(d, np.linalg.pinv(J[:rows]) @ g[:rows], rtol=1e-9, atol=1e-10)
 
 
 def test_a_singular_reduced_mass_matrix_is_reported():
     J = np.array([[1.0, -1.0, 0.0]])
-    plan = c.make_plan(3, 3, 0, 1, 0, J != 0)
-    helper, lu, Z, a0, MZ, reduced = arrays(plan, 3)
-    M = np.diag([1.0, 1.0, 0.0])
-    free = eliminate(J.ravel(), np.zeros(1), plan, helper, lu, Z, a0)
-    assert listed_accelerations(M.ravel(), np.ones(3), Z, a0, plan, helper, free, MZ, reduced, np.zeros(3)) != 0
+    e, M = memory(J), np.diag([1.0, 1.0, 0.0])
+    free = eliminate(J.ravel(), np.zeros(1), e)
+    assert listed_accelerations(M.ravel(), np.ones(3), e, free, np.zeros(3)) != 0
 
 
 @pytest.mark.parametrize("pattern", [np.eye(3, dtype=bool), np.ones((2, 4), dtype=bool)])
 def test_blocks_share_neither_rows_nor_columns(pattern):
-    groups = c.blocks(pattern)
+    groups = blocks(pattern)
     rows, columns = [r for g, _ in groups for r in g], [k for _, g in groups for k in g]
     assert sorted(rows) == list(range(pattern.shape[0]))
     assert len(columns) == len(set(columns))

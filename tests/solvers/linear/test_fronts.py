@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jourdain.solvers.constraints import elimination as c
+from jourdain.solvers.constraints.accelerations import constrained_solution
+from jourdain.solvers.constraints.elimination import Elimination, elimination
+from jourdain.solvers.constraints.plan import blocks, make_plan
+from jourdain.solvers.constraints.projection import shortest_solution
 from jourdain.solvers.linear import fronts
 
-constrained_solution = c.constrained_solution
-least_norm_by_fronts = c._least_norm_by_fronts
 eliminate_by_fronts = fronts.eliminate_by_fronts
 
 
@@ -36,8 +37,9 @@ def loops(seed: int, count: int, kind: str, repeated: bool = False) -> tuple[np.
     return J, J @ rng.normal(size=n)
 
 
-def memory(plan: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(plan[c.INTEGERS], dtype=np.int64), np.zeros(plan[c.SCRATCH] + plan[c.M] * (n + 1))
+def memory(J: np.ndarray) -> Elimination:
+    m, n = J.shape
+    return elimination(make_plan(n, n, 0, m, J != 0))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,11 +61,9 @@ def test_accelerations_solve_the_augmented_system(net, repeated):
     rng = np.random.default_rng(net[0])
     A = rng.normal(size=(n, n))
     M, f = A @ A.T + n * np.eye(n), rng.normal(size=n)
-    plan = c.make_plan(n, n, 0, m, 0, J != 0)
-    assert plan[c.FRONTS] > 0
-    helper, scratch = memory(plan, n)
-    a = np.zeros(n)
-    assert constrained_solution(M.ravel(), f, J.ravel().copy(), g.copy(), plan, helper, scratch, a) == 0
+    e, a = memory(J), np.zeros(n)
+    assert len(e.plan.fronts.each) > 0
+    assert constrained_solution(M.ravel(), f, J.ravel().copy(), g.copy(), e, a) == 0
     augmented = np.block([[M, J.T], [J, np.zeros((m, m))]])
     expected = np.linalg.lstsq(augmented, np.concatenate([f, g]), rcond=1e-13)[0][:n]
     np.testing.assert_allclose(a, expected, rtol=1e-7, atol=1e-8)
@@ -73,15 +73,12 @@ def test_accelerations_solve_the_augmented_system(net, repeated):
 @settings(max_examples=40, deadline=None)
 def test_shortest_solution_is_the_pseudoinverse(net):
     J, g = loops(*net)
-    m, n = J.shape
     if np.linalg.cond(J) > 50:  # rows that nearly repeat one another are skipped on purpose
         return
-    plan = c.make_plan(n, n, 0, m, 0, J != 0)
-    helper, scratch = memory(plan, n)
-    d = np.zeros(n)
+    m, e = len(J), memory(J)
     for rows in (m, m - 3):
-        least_norm_by_fronts(J.ravel(), g, rows, plan, helper, scratch, d)
-        np.testing.assert_allclose(d, np.linalg.pinv(J[:rows]) @ g[:rows], rtol=1e-9, atol=1e-9)
+        shortest_solution(J.ravel(), g, rows, e)
+        np.testing.assert_allclose(e.space.a0, np.linalg.pinv(J[:rows]) @ g[:rows], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["chain", "ring", "net"])
@@ -90,35 +87,29 @@ def test_free_velocities_are_as_many_as_the_rank_leaves(kind):
     J[[3, 7]] = 0.0  # a singular position: two rows vanish
     g[[3, 7]] = 0.0
     m, n = J.shape
-    plan = c.make_plan(n, n, 0, m, 0, loops(5, 12, kind)[0] != 0)
-    helper, scratch = memory(plan, n)
-    Z, a0, begin, base = np.zeros(n * n), np.zeros(n), plan[c.LENGTH] - 3 * n, plan[c.LENGTH] + n + 8
-    free = eliminate_by_fronts(J.ravel(), g, m, n, plan, plan[c.FRONTS], helper, begin, base, 1e-5, False, scratch, Z, a0)
+    e = memory(loops(5, 12, kind)[0])
+    space = e.space
+    free = eliminate_by_fronts(J.ravel(), g, m, e.plan.fronts, 1e-5, False, e.walk, space)
     assert free == n - np.linalg.matrix_rank(J)
     basis = np.zeros((n, free))
     for j in range(n):
-        members, length = helper[begin + j], helper[begin + n + j]
-        basis[j, helper[members : members + length]] = Z[j * n : j * n + length]
+        members, length = space.begin[j], space.count[j]
+        basis[j, space.members[members : members + length]] = space.Z[j * n : j * n + length]
     np.testing.assert_allclose(J @ basis, 0.0, atol=1e-11 * np.abs(basis).max())
-    np.testing.assert_allclose(J @ a0, g, atol=1e-10 * np.abs(a0).max())
+    np.testing.assert_allclose(J @ space.a0, g, atol=1e-10 * np.abs(space.a0).max())
 
 
 def test_a_chain_is_walked_from_one_end_to_the_other():
     J, _ = loops(1, 20, "chain")
-    groups = c.blocks(J != 0)
-    given_fronts = fronts.make_fronts(J != 0, groups, [False] * len(groups))
-    assert given_fronts[0] == 20
-    columns, at = [], 1
-    for _ in range(20):
-        rows = given_fronts[at]
-        count = given_fronts[at + 1 + rows]
-        columns.append(set(given_fronts[at + 2 + rows : at + 2 + rows + count]))
-        at += 2 + rows + count
+    groups = blocks(J != 0)
+    found = fronts.make_fronts(J != 0, groups, [False] * len(groups))
+    assert len(found) == 20
+    columns = [set(own) for _, own in found]
     assert all(len(a & b) == 1 for a, b in pairwise(columns))
 
 
 def test_small_blocks_and_those_with_redundant_rows_stay_whole():
     J, _ = loops(2, 4, "chain")
-    assert fronts.make_fronts(J != 0, c.blocks(J != 0), [False]) == []
+    assert fronts.make_fronts(J != 0, blocks(J != 0), [False]) == []
     J, _ = loops(2, 20, "chain")
-    assert fronts.make_fronts(J != 0, c.blocks(J != 0), [True]) == []
+    assert fronts.make_fronts(J != 0, blocks(J != 0), [True]) == []
