@@ -181,7 +181,9 @@ def _node_at(body: FlexibleBody, place: tuple[Any, Any, Any]) -> str | int:
     return next((name for name, i in part.names.items() if i == number), number)
 
 
-def reduced(part: Any, frame: str | None, modes: int | None, damping: Any, what: str, options: dict[str, Any]) -> ReducedStructure:
+def reduced(
+    part: Any, frame: str | None, modes: int | None, damping: Any, stiffening: bool, what: str, options: dict[str, Any]
+) -> ReducedStructure:  # fmt: skip
     """A reduced structure from what the user gives: itself, or a structure to be reduced by the options."""
     from ..structures import ReducedStructure, Structure
 
@@ -190,12 +192,12 @@ def reduced(part: Any, frame: str | None, modes: int | None, damping: Any, what:
         wrong = [n for n, x in given.items() if x is not None]
         if wrong:
             raise ModelError(f"{what}: '{wrong[0]}' belongs to the reduction, which the part has already; give it to part.reduce(...)")
-        return part if damping is None else part.with_damping(damping)
-    if not isinstance(part, Structure):
+        found = part if damping is None else part.with_damping(damping)
+    elif isinstance(part, Structure):
+        found = part.reduce(modes=modes, damping=damping, **({} if frame is None else {"frame": frame}), **options)
+    else:
         raise ModelError(f"{what}: {part!r} is no structure; make one with jd.structures.beam(...), jd.structures.read(...) and the like")
-    if frame is not None:
-        options = {"frame": frame, **options}
-    return part.reduce(modes=modes, damping=damping, **options)
+    return found.stiffened() if stiffening else found
 
 
 def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> FlexibleBody | RigidPart:

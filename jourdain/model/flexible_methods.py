@@ -33,7 +33,7 @@ class FlexibleMethods:
 
     def flexible_body(
         self, name: str, part: Structure | ReducedStructure, frame: str | None = None, modes: int | None = None, damping: Any = None,
-        rigid: bool = False, colour: str | None = None, **options: Any,
+        rigid: bool = False, stiffening: bool = False, colour: str | None = None, **options: Any,
     ) -> FlexibleBody | RigidPart:  # fmt: skip
         """A body that bends by the modes of a structure (see :mod:`jourdain.structures`), its points the structure's nodes.
 
@@ -41,12 +41,14 @@ class FlexibleMethods:
         frame: the floating frame, as for ``part.reduce``: "mean axes" (the default), "pinned", "tangent" …; ``modes`` and further options
             are those of ``part.reduce`` too.
         damping: ratio of critical damping, one for all modes or one for each, or {"mass": α, "stiffness": β}; None for the structure's own.
+        stiffening: True adds what axial and other stresses of inertia and of forces at nodes do to the stiffness (a rotating blade grows stiffer,
+            a pushed column buckles); the linear theory leaves it out.
         rigid: True leaves the modes out, with the same nodes and names.
         """
         self._unlocked(f"body '{name}'")
         self._new_name(name, "body", self.bodies)
         what = f"flexible body '{name}'"
-        body = flexible_body(_model(self), name, reduced(part, frame, modes, damping, what, options), rigid)
+        body = flexible_body(_model(self), name, reduced(part, frame, modes, damping, stiffening, what, options), rigid)
         body.colour = colour
         self.bodies[name] = body
         if isinstance(body, FlexibleBody):

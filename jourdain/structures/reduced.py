@@ -141,6 +141,13 @@ class ReducedStructure:
             return self.points[which]
         return point_of(self.part, which, self.shapes)
 
+    def stiffened(self, points: Iterable[str] | None = None) -> ReducedStructure:
+        """The same body with geometric stiffening by its inertia and by forces at points (all, unless given); see
+        :func:`jourdain.structures.second_order.stiffened`."""
+        from .second_order import stiffened
+
+        return stiffened(self, points)
+
     def curvature(self, x: float, axis: str = "z") -> Array:
         """The curvature (1/m) about an axis ("x": twist) of a beam's section at x, for a unit of each elastic coordinate."""
         from .gauges import curvature

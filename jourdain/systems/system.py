@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..analysis.linearise import LinearSystem
     from ..analysis.mobility import Mobility
     from ..analysis.modal import FrequencyResponse, Modes, RootLocus
+    from ..analysis.recover import Recovered
     from ..analysis.sweep import Outputs, SweepResult
     from ..analysis.symbolic_linearise import SymbolicLinearSystem
     from ..results.solution import Solution
@@ -340,6 +341,13 @@ class System(Compiled):
         from ..analysis.inverse_dynamics import static_forces
 
         return static_forces(self, state, actuators, inputs)
+
+    @verb
+    def recover(self, run: Solution | State, body: str, static: bool = True, group: int = 0) -> Recovered:
+        """Section forces, strains or stresses of a flexible body along a solution or at a state; see :func:`jourdain.analysis.recover.recover`."""
+        from ..analysis.recover import recover
+
+        return recover(self, run, body, static, group)
 
     # -- small motions --------------------------------------------------------------------------------------------
 

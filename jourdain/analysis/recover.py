@@ -1,0 +1,114 @@
+"""Section forces, strains and stresses of a flexible body along a run, with the static share of its loads.
+
+Few modes show where a body moves but not how it is strained: what they leave out answers to the loads at once.  So each element's forces
+are those of the modes, and those of the static answer that the modes miss, to the body's own inertia and to every force at its nodes — joints,
+closures and loads alike (mode-acceleration method).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.flexible import FlexibleBody
+from ..results.solution import Solution
+from ..systems.reactions import constrained_accelerations
+from ..systems.state import State
+
+if TYPE_CHECKING:
+    from ..structures.recovery import Recovery
+    from ..systems.system import System
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Quantities of the elements of a flexible body: ``values`` (times, elements, channels)."""
+
+    body: str
+    t: np.ndarray
+    channels: tuple[str, ...]
+    values: np.ndarray = field(repr=False)
+    recovery: Recovery = field(repr=False)
+
+    def __getitem__(self, channel: str) -> np.ndarray:
+        """One quantity (times, elements), such as "Mz@start"."""
+        if channel not in self.channels:
+            raise InputError(f"'{self.body}' has no '{channel}'; there are {', '.join(self.channels)}")
+        return np.asarray(self.values[:, :, self.channels.index(channel)])
+
+    @property
+    def von_mises(self) -> np.ndarray:
+        """The equivalent stress (times, elements), Pa; the largest where it varies over a section."""
+        return np.array([self.recovery.group.von_mises(v) for v in self.values])
+
+    def __str__(self) -> str:
+        lines = [f"{self.body}: {self.values.shape[1]} elements at {len(self.t)} times; largest values"]
+        for i, name in enumerate(self.channels):
+            k, e = np.unravel_index(np.argmax(np.abs(self.values[:, :, i])), self.values.shape[:2])
+            lines.append(f"  {name:10s} {self.values[k, e, i]:12.6g}  in element {e} at t = {self.t[k]:.6g} s")
+        return "\n".join(lines)
+
+
+def recover(system: System, run: Solution | State, body: str, static: bool = True, group: int = 0) -> Recovered:
+    """Element quantities of a flexible body along a solution or at a state; ``static=False`` leaves the static share out."""
+    item = system.model.bodies.get(body)
+    if not isinstance(item, FlexibleBody):
+        known = [n for n, b in system.model.bodies.items() if isinstance(b, FlexibleBody)]
+        raise InputError(f"recover: '{body}' is no flexible body of '{system.model.name}'; there are {', '.join(known) or 'none'}")
+    recovery = item.part.recovery(group, item.used_nodes, static)
+    t, x, u = _states(system, run)
+    names = system.reference.configuration.position_names
+    e = x[:, [names.index(c.names[0]) for c in item.modes]]
+    values = np.einsum("ecm,tm->tec", recovery.modal, e)
+    if static:
+        amplitudes = _amplitudes(system, item, recovery, t, x, u)
+        values = values + np.einsum("ecl,tl->tec", recovery.static, amplitudes)
+    return Recovered(body, t, tuple(recovery.channels), values, recovery)
+
+
+def _states(system: System, run: Solution | State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, states and inputs."""
+    reference = system.reference
+    if isinstance(run, State):
+        return np.array([run.t]), run.x[None], system.input_values()[None]
+    c = reference.configuration
+    columns = [run[n] for n in (*c.position_names, *c.velocity_names, *system.model.states)]
+    inputs = [run[n] if n in run.names else np.full(len(run.t), x) for n, x in zip(system.model.inputs, system.input_values(), strict=True)]
+    u = np.column_stack(inputs) if inputs else np.zeros((len(run.t), 0))
+    return np.asarray(run.t), np.column_stack(columns), u
+
+
+def _amplitudes(system: System, body: FlexibleBody, recovery: Any, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Amplitudes (times, cases) of the unit loads: the frame's motion, and the wrenches at nodes."""
+    from ..formalisms.functions.flexible import attachments
+    from ..systems.reactions import shared_reactions
+
+    tree = system.reference
+    a, lam = constrained_accelerations(tree, t, x, u)
+    nodes, attached = body.used_nodes, attachments(tree.equations_of_motion, body)
+    f = tree.function("flexible_loads", body=body.name)
+    R, motion, loads, arms = (np.asarray(part) for part in f(t[:, None], x, u, a))
+    wrenches = loads.reshape(len(t), len(nodes), 6).copy()
+    table = shared_reactions(tree, t, x, u, a, lam).wrenches
+    from ..formalisms.functions.tree import reaction_names
+
+    names = reaction_names(tree.equations_of_motion)
+    inside = np.swapaxes(R.reshape(len(t), 3, 3), 1, 2)
+    for i, (name, node, _, sign) in enumerate(attached):
+        force, moment = table[:, names.index(name), :3], table[:, names.index(name), 3:]
+        moment = moment + np.cross(arms.reshape(len(t), len(attached), 3)[:, i], force)
+        k = nodes.index(node)
+        wrenches[:, k, :3] += sign * np.einsum("tab,tb->ta", inside, force)
+        wrenches[:, k, 3:] += sign * np.einsum("tab,tb->ta", inside, moment)
+    motion = motion.reshape(len(t), 9)
+    order = [nodes.index(p) for p in recovery.cases.points]
+    return np.array([
+        recovery.cases.amplitudes(m[:3], m[3:6], m[6:], dict(zip(recovery.cases.points, w[order], strict=True)))
+        for m, w in zip(motion, wrenches, strict=True)
+    ])  # fmt: skip
+
+
+__all__ = ["Recovered", "recover"]
