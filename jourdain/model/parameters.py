@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, nearest
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.graph import evaluate
 from .units import unit as parse_unit
@@ -56,9 +56,7 @@ class Parameters:
         try:
             return self._items[name]
         except KeyError:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, self._items, 3)
+            near = nearest(name, self._items, 3)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise InputError(f"there is no parameter '{name}'{hint}") from None
 

@@ -20,7 +20,7 @@ from jourdain.native.record import Address, Floats, Integers, Matrix, Record, Ta
 
 # What a step returns besides 0, and what the marching loop adds.
 RHS_FAILED, NOT_FINITE, UNDERFLOW, JAC_FAILED, SINGULAR, NO_CONVERGENCE = range(1, 7)
-HOOK_FAILED, ZENO = 7, 8
+HOOK_FAILED, ZENO, GUARD_NAN = 7, 8, 9
 FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED = range(10, 16)
 
 EPS = 2.220446049250313e-16

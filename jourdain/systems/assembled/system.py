@@ -357,6 +357,10 @@ class AssembledSystem:
                 events.multiplier_names, events.ever_inactive, events.acting, events.failure, events.program
             )  # fmt: skip
             about["events"], statistics["events"] = events.records, len(events.records)
+            if run.count.no_number and not wrong:
+                wrong = (
+                    f"simulate '{self.name}': the guard of event '{self._events[run.count.no_number - 1].name}' is not a number on the way"
+                )
         # channels are made when they are asked for; the system may have grown by then
         handles, instances = tuple(self.handles), tuple(self.instances)
         audited = audit([i for i in instances if i.name not in left_out], q)
