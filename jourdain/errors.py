@@ -1,4 +1,10 @@
-"""The exceptions Jourdain raises: each names the object, the value and the remedy."""
+"""The exceptions Jourdain raises: each names the object, the value and the remedy; and names that a user may have meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
 
 
 class JourdainError(Exception):
@@ -15,3 +21,27 @@ class InputError(JourdainError, ValueError):
 
 class SolverError(JourdainError, RuntimeError):
     """A numerical method could not go on; the message says where, when and what to try."""
+
+
+#: Most names that are compared letter by letter.
+MOST = 200
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
+    """The nearest of the known names, as :func:`difflib.get_close_matches` finds them, among those that share most pairs of letters.
+
+    >>> nearest("hinge.angel", ["hinge.angle", "slide.x"])
+    ['hinge.angle']
+    """
+    from difflib import get_close_matches
+
+    name = name[:200]
+    names = [n for n in known if isinstance(n, str)]
+    if len(names) > MOST:
+        wanted = Counter(pairwise(name))
+
+        def shared(other: str) -> int:
+            return (wanted & Counter(pairwise(other[:200]))).total()
+
+        names = sorted(names, key=shared, reverse=True)[:MOST]
+    return get_close_matches(name, names, count, cutoff)

@@ -191,6 +191,7 @@ def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: n
     clock = np.array([t])
     free = np.array([j for j in range(system.nv) if j not in set(held)], dtype=int)
     h, J = f(clock, q)
+    _check_finite(system, h, J)
     best = float(np.abs(h).max())
     for iteration in range(ITERATIONS):
         if best < CLOSED:
@@ -205,6 +206,16 @@ def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: n
     if best < 1e-9:
         return q, best, ITERATIONS
     raise SolverError(_cannot_close(system, h, J[:, free]))
+
+
+def _check_finite(system: System, h: np.ndarray, J: np.ndarray) -> None:
+    """Refuses a position where constraints are singular, as those of a disk that lies flat."""
+    bad = np.flatnonzero(~(np.isfinite(h) & np.isfinite(J).all(axis=1)))
+    if len(bad):
+        raise SolverError(
+            f"assemble '{system.model.name}': the constraint {system.equations_of_motion.rows[int(bad[0])].name} is not finite at this position; "
+            f"begin elsewhere, as with guess={{'{system.coordinate_names[-1]}': 0.1}}"
+        )
 
 
 def _polished(system: System, f: Any, clock: np.ndarray, q: np.ndarray, free: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -278,6 +289,7 @@ def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any]
     free = [j for j in range(system.nv) if j not in held]
     for _ in range(3):
         w, J = f(np.array([t]), q, v, *extra)
+        _check_finite(system, w, J)
         v[free] -= np.linalg.lstsq(J[:, free], w, rcond=1e-10)[0]
     w, J = f(np.array([t]), q, v, *extra)
     if np.abs(w).max() > 1e-8 * (1.0 + np.abs(v).max()):

@@ -160,8 +160,8 @@ def _checked_times(name: str, span: tuple[float, float], times: Any) -> np.ndarr
     except (TypeError, ValueError):
         raise InputError(f"simulate '{name}': times = {times!r} are not instants in seconds") from None
     slack = 1e-12 * max(abs(span[0]), abs(span[1]))
-    if not np.isfinite(found).all() or (np.diff(found) < 0).any():
-        raise InputError(f"simulate '{name}': output times must be finite and in order")
+    if found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        raise InputError(f"simulate '{name}': output times must be one row, finite and in order")
     if found.size and (found[0] < span[0] - slack or found[-1] > span[1] + slack):
         raise InputError(
             f"simulate '{name}': output times must lie between {span[0]:g} and {span[1]:g} s; they reach from {found[0]:g} to {found[-1]:g} s"

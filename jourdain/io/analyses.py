@@ -31,14 +31,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, JourdainError
+from ..errors import InputError, JourdainError, nearest
 from ..model.model import Model
 from ..model.units import quantity
 from ..model.values import number
@@ -169,7 +168,7 @@ def _more(error: JourdainError) -> tuple[Any, ...]:
 
 def _known(name: Any, known: Mapping[str, Any], what: str) -> None:
     if name not in known:
-        near = get_close_matches(str(name), known, 2) or list(known)
+        near = nearest(str(name), known, 2) or list(known)
         raise InputError(f"there is no {what} '{name}'; there is {', '.join(near)}")
 
 
@@ -179,7 +178,7 @@ def _call(system: System, verb: str, start: Any, options: dict[str, Any], progre
     allowed = [p for p in inspect.signature(function).parameters if p not in (state, "parameters", "progress", "options")]
     for key in options:
         if key not in allowed:
-            near = get_close_matches(key, allowed, 2) or allowed
+            near = nearest(key, allowed, 2) or allowed
             raise InputError(f"{verb} has no option '{key}'; it has {', '.join(near)}")
     if verb == "simulate" and "t" not in options:
         raise InputError('simulate lacks its duration, such as t = "10 s"')

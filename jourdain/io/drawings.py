@@ -97,12 +97,24 @@ class MeshFile(Shape):
         raise InputError(f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass")
 
 
-class MeshFinder:
-    """Finds the file of a mesh named in a model file; what is missing is noted, not an error."""
+def _package_around(folder: Path) -> Path:
+    """The folder of the ROS package that a folder belongs to, or itself."""
+    for place in (folder, *folder.parents[:4]):
+        if (place / "package.xml").is_file():
+            return place
+    return folder.parent if folder.name == "urdf" else folder
 
-    def __init__(self, folder: Path | None, packages: Packages) -> None:
+
+class MeshFinder:
+    """Finds the file of a mesh named in a model file; what is missing is noted, not an error.
+
+    Relative, absolute and ``file://`` addresses are read within ``root`` (by default the package of the model's folder) alone.
+    """
+
+    def __init__(self, folder: Path | None, packages: Packages, root: str | os.PathLike[str] | None = None) -> None:
         self.folder = folder
         self.packages = packages
+        self.root = Path(root).resolve() if root is not None else None if folder is None else _package_around(folder.resolve())
 
     def find(self, name: str) -> tuple[Path | None, str]:
         """The file, or None and the reason."""
@@ -142,12 +154,13 @@ class MeshFinder:
         return path, ""
 
     def _relative(self, name: str) -> tuple[Path | None, str]:
-        path = Path(name)
-        if path.is_absolute():
-            return path, ""
-        if self.folder is None:
+        if self.folder is None and not Path(name).is_absolute():
             return None, "a relative path needs a model read from a file"
-        return self.folder / path, ""
+        path = Path(self.folder or "/", name).resolve()
+        given = list(self.packages.values()) if isinstance(self.packages, Mapping) else []
+        if not any(path.is_relative_to(Path(root).resolve()) for root in (self.root, *given) if root is not None):
+            return None, "it lies outside the folder of the model; pass folder= to allow another one"
+        return path, ""
 
     def _package(self, name: str) -> Path | None:
         if not name or name in (".", ".."):
@@ -160,7 +173,7 @@ class MeshFinder:
             if folder.name == name:
                 return folder
         roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-        for folder in [*search[:6], *roots]:
+        for folder in [*(f for f in search[:6] if f.parent != f), *roots]:
             if (folder / name).is_dir():
                 return folder / name
             if folder.name == name and folder.is_dir():

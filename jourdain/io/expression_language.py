@@ -13,10 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NamedTuple, Protocol
 
-from ..errors import InputError
+from ..errors import InputError, nearest
 from ..model.units import unit
 from ..symbolic import functions
 from ..symbolic.expr import UNARY as _UNARY
@@ -298,7 +297,7 @@ class _Parser:
             return own(*arguments)
         found = FUNCTIONS.get(token.text)
         if found is None:
-            near = get_close_matches(token.text, FUNCTIONS, 3)
+            near = nearest(token.text, FUNCTIONS, 3)
             raise self._error(f"there is no function or table '{token.text}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
         if not found.least <= len(arguments) <= found.most:
             wanted = str(found.least) if found.least == found.most else f"{found.least} to {found.most}"

@@ -31,11 +31,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ..errors import JourdainError, ModelError
+from ..errors import JourdainError, ModelError, nearest
 from ..model.fingerprint import fingerprint
 from ..model.model import Model
 from .model_origin import remember, text_as_read, with_variants
@@ -151,7 +150,7 @@ def with_variant(source: Source, variant: str | None) -> dict[str, Any]:
     if variant is None:
         return data
     if not isinstance(variants, dict) or variant not in variants:
-        near = get_close_matches(variant, variants, 3) or list(variants)[:5]
+        near = nearest(variant, variants, 3) or list(variants)[:5]
         raise source.error(
             ("variant",), f"there is no variant '{variant}'" + (f"; there is {', '.join(near)}" if near else " in this file")
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 
+from ..errors import nearest
 from ..model.model import Model
 from ..model.sensors import QUANTITIES, Sensor
 from ..symbolic.expr import Expr, nary
@@ -188,7 +188,7 @@ class ModelNames:
         known = [*(p.name for p in model.parameter_set.listed), *self._coordinates, *model.inputs, *model.states, *self.texts, "t"]
         known += [f"{n}.{key}" for n, load in model.loads.items() for key in load.readings]
         known += [f"{n}.position.{c}" for n in model.sensors for c in _COMPONENTS]
-        near = get_close_matches(name, known, 3)
+        near = nearest(name, known, 3)
         return f"; did you mean {', '.join(near)}?" if near else "; declare it before it is used, and mind capitals"
 
     # -- from symbol to name --------------------------------------------------------------------------------------

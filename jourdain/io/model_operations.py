@@ -15,11 +15,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
 from ..model.model import Model
 from .expression_language import names_in
 from .model_document import TextEditor
@@ -187,7 +186,7 @@ class ModelDocument:
             return ("ground", "frames", frame) if body == "ground" else ("bodies", body, "frames", frame)
         names = [o.name for o in self.list(kind)]
         if name not in names:
-            near = get_close_matches(name, names, 3)
+            near = nearest(name, names, 3)
             raise ModelError(f"there is no {kind} '{name}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
         if kind == "include":
             return "include", names.index(name)
@@ -208,7 +207,7 @@ class ModelDocument:
 
 def _section(kind: str) -> str:
     if kind not in CLASSES:
-        near = get_close_matches(kind, CLASSES, 1)
+        near = nearest(kind, CLASSES, 1)
         raise ModelError(f"there is no class '{kind}'; " + (f"did you mean {near[0]}?" if near else f"use one of {', '.join(CLASSES)}"))
     return CLASSES[kind]
 
@@ -243,7 +242,7 @@ def _frame_owner(data: Mapping[str, Any], name: str) -> tuple[str, str]:
         if frame != name and frame in item.get("frames", {}):
             return body, frame
     known = [o.name for o in _objects(data) if o.kind == "frame"]
-    near = get_close_matches(name, known, 3)
+    near = nearest(name, known, 3)
     raise ModelError(f"there is no frame '{name}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
 
 

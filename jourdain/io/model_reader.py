@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import JourdainError, ModelError
+from ..errors import JourdainError, ModelError, nearest
 from ..model.bodies import Body, Frame, shape_mass
 from ..model.flexible import Elasticity, FlexibleBody
 from ..model.joints import Joint
@@ -162,9 +162,7 @@ class ModelReader:
         """A joint by name."""
         if name in self.model.joints:
             return self.model.joints[name]
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(name), self.model.joints, 3)
+        near = nearest(str(name), self.model.joints, 3)
         raise ModelError(f"there is no joint '{name}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
 
     def file(self, name: str) -> Path:

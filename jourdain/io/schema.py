@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
+from ..errors import nearest
 from . import structure_tables
 from .schema_types import SIMPLE, is_number, shown
 from .toml_source import Source
@@ -365,7 +365,7 @@ class _Checker:
     def unknown(self, path: Path, item: Mapping[str, Any], allowed: Mapping[str, Any], what: str) -> None:
         for key in item:
             if key not in allowed:
-                near = get_close_matches(key, allowed, 2)
+                near = nearest(key, allowed, 2)
                 hint = f"did you mean {' or '.join(near)}?" if near else f"it may have {', '.join(allowed)}"
                 raise self.source.error((*path, key), f"{what} has an unknown key '{key}'; {hint}")
 

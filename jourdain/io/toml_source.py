@@ -19,6 +19,8 @@ from ..errors import JourdainError, ModelError
 MAX_SIZE = 8_000_000
 #: Deepest nesting of arrays and inline tables, and most parts of a dotted key.
 MAX_DEPTH = 24
+#: Characters of an array of plain numbers whose entries are not told apart in messages.
+LONG_ARRAY = 20_000
 
 Path_ = tuple[str | int, ...]
 
@@ -26,6 +28,7 @@ _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}\s#]+(?: \d{2}:\d{2}[^,\]}\s#]*)?")
+_NUMBERS = re.compile(r"\[[0-9eE+\-._,\s]*\]")
 _STRINGS = (
     re.compile(r'"""(?:[^"\\]|\\.|"(?!"")){0,}"{3,5}', re.DOTALL),
     re.compile(r"'''(?:[^']|'(?!'')){0,}'{3,5}", re.DOTALL),
@@ -77,6 +80,8 @@ class Source:
     def read(path: Path) -> Source:
         """The source in a file."""
         try:
+            if path.exists() and not path.is_file():  # a pipe would be waited for, a device has no end
+                raise ModelFileError(f"{path}: it is not a file that can be read as a model; check the path")
             if path.stat().st_size > 4 * MAX_SIZE:
                 raise ModelFileError(f"{path}: the file has {path.stat().st_size} bytes, more than a model file may have")
             text = path.read_bytes().decode("utf-8")
@@ -204,6 +209,9 @@ class Source:
         raise _Stop
 
     def _array(self, place: int, path: Path_, depth: int) -> int:
+        numbers = _NUMBERS.match(self.text, place)
+        if numbers is not None and numbers.end() - place > LONG_ARRAY:  # the places of its numbers are not kept
+            return numbers.end()
         place = self._skip(_BLANK, place + 1)
         index = 0
         while self.text[place : place + 1] != "]":

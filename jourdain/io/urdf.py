@@ -57,6 +57,7 @@ def read_urdf(
     meshes: bool = True,
     name: str | None = None,
     mimic: bool = True,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Reads a URDF file (or its text) into a model; joints keep their names and the order of the file.
 
@@ -64,7 +65,8 @@ def read_urdf(
     a link behind a fixed joint becomes a frame ``body.link`` of the body before it, which takes over its mass and
     shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://``
     addresses: {name: folder}, or a function of the address; without it the folders around the file and
-    ROS_PACKAGE_PATH are searched. What is not taken over (collision shapes, transmissions, missing meshes or inertias …)
+    ROS_PACKAGE_PATH are searched. Meshes are read from those packages and from ``folder`` alone: by default that of the package the file is
+    in (with its package.xml, or above a folder "urdf"), else that of the file. What is not taken over (collision shapes, transmissions, missing meshes or inertias …)
     is said by name in ``model.notes`` and by one warning; limits of force and speed are in ``model.imported["effort_limits"]``.
 
     >>> text = '''<robot name="pendulum"><link name="base"/>
@@ -81,7 +83,7 @@ def read_urdf(
     if base not in ("fixed", "free"):
         raise InputError(f"base = {base!r} is unknown; use 'fixed' or 'free'")
     root, path = read_xml(source, expected=("robot",))
-    finder = MeshFinder(None if path is None else path.parent, packages) if meshes else None
+    finder = MeshFinder(None if path is None else path.parent, packages, folder) if meshes else None
     model = _Importer(root, name, base, merge_fixed, mimic, finder).model
     tell(model, left_out(root))
     return model

@@ -14,7 +14,7 @@ from .bodies import Body, Frame
 from .joints import Joint
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
 from .sensors import Sensor
-from .values import number, unit_axis, value, vector
+from .values import number, traced, unit_axis, value, vector
 
 if TYPE_CHECKING:
     from .parameters import Parameters
@@ -95,7 +95,7 @@ class LoadMethods:
         self._joint(joint, "force")
         name = self._load_name(name, f"{joint.name}.force")
         c = joint._single() if coordinate is None else joint.coordinate(coordinate)
-        given = law(c.q[0], c.v[0], self.time) if callable(law) else law
+        given = traced(law, f"force '{name}'", c.q[0], c.v[0], self.time) if callable(law) else law
         load = JointForce(name, joint, c, value(given, f"force '{name}'"))
         self.loads[name] = load
         return load
@@ -187,7 +187,7 @@ class LoadMethods:
             raise ModelError(f"link '{name}' needs at least two points, got {len(points)}")
         frames = tuple(self._frame(p, f"link '{name}'") for p in points)
         z, rate = LinkForce.symbols(name)
-        given = law(z, rate, self.time) if callable(law) else law
+        given = traced(law, f"link '{name}'", z, rate, self.time) if callable(law) else law
         load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'"), kind=kind)
         if along is not None:
             self._along(load, along, axes)

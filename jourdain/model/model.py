@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
@@ -332,9 +332,7 @@ class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, Environ
             if head in bodies and (found := bodies[head].find(tail)) is not None:
                 return found
         known = [b.name for b in self.all_bodies] + [f.path for b in self.all_bodies for f in b.frames.values()]
-        from difflib import get_close_matches
-
-        near = get_close_matches(path, known, 3)
+        near = nearest(path, known, 3)
         told = f"did you mean {', '.join(near)}?" if near else f"'{self.name}' has {', '.join(known[:12])}{' …' if len(known) > 12 else ''}"
         raise ModelError(f"there is no body or frame '{path}'; {told}")
 

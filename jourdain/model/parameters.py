@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, nearest
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.graph import evaluate
 from .units import unit as parse_unit
@@ -79,9 +79,7 @@ class Parameters:
             return self._own[name]
         if name in self._data:
             raise InputError(f"'{name}' is a number of a structure, not a parameter; change the structure instead")
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, self._own, 3)
+        near = nearest(name, self._own, 3)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise InputError(f"there is no parameter '{name}'{hint}")
 

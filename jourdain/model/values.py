@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -144,3 +144,15 @@ def number(given: Any, what: str, expects: str | None = None) -> float:
     if not e.is_number:
         raise InputError(f"{what}: a number is needed, got the expression {e}")
     return float(e)
+
+
+def traced(law: Callable[..., Any], what: str, *symbols: Any) -> Any:
+    """What a law gives for symbols; one that gives something else each time it is asked cannot be written down once."""
+    given, again = law(*symbols), law(*symbols)
+    numbers = isinstance(given, (int, float)) and isinstance(again, (int, float))
+    if numbers and given != again and not (given != given and again != again):
+        raise InputError(
+            f"{what} gives {given!r} and then {again!r}: laws are read once, with symbols, so that a number drawn or read from a clock would stay "
+            "as it is; use a controller (jd.Controller) or a callback (m.callback), which run in Python"
+        )
+    return given

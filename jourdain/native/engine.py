@@ -11,6 +11,7 @@ import threading
 from functools import cache
 from typing import Any
 
+from . import bounds
 from .disk_cache import read_cache, write_cache
 from .ir import LIBRARY_ONE, LIBRARY_TWO
 
@@ -31,6 +32,8 @@ def _llvm() -> Any:
         library = _math_library()
         for name in LIBRARY_ONE + LIBRARY_TWO:
             llvm.add_symbol(f"jd_{name}", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+        if bounds.checked():
+            llvm.add_symbol("jd_out_of_bounds", bounds.end_of_program()[1])
     return llvm
 
 

@@ -9,8 +9,9 @@ the parameters), then the outputs, then the prepared constants ``k``, then the w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..symbolic.expr import PARAMETER, Expr
 from ..symbolic.function import SymbolicFunction, hoisted
 from ..symbolic.graph import topological
 from ..symbolic.tables import Table
+from . import bounds
 from .trigonometry import literal, sincos_ir
 
 CHUNK = 500
@@ -51,6 +53,8 @@ class ChunkWriter:
         self.B = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.attributes = attributes
         self.work: dict[int, int] = {}
+        #: Offsets that the code reads or writes, by array, where they are checked.
+        self.used: set[tuple[int, int]] | None = set() if bounds.checked() else None
         self.chunks: list[str] = []
         self.tables: dict[str, Table] = {}
         self.lines: list[str] = []
@@ -80,6 +84,8 @@ class ChunkWriter:
 
     def address(self, slot: Slot) -> str:
         stride = 1 if slot.uniform else self.lanes
+        if self.used is not None:
+            self.used.add((slot.pointer, slot.index))
         return self.emit(f"getelementptr double, ptr {self.pointer(slot.pointer)}, i64 {slot.index * stride}")
 
     def load(self, slot: Slot) -> str:
@@ -337,7 +343,8 @@ def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
     k = len(inputs) + len(f.outputs)
     slots.update({e.id: Slot(k, i, uniform=True) for i, e in enumerate(prepared)})
     places = [(e, Slot(len(inputs) + i, j)) for i, r in enumerate(f.outputs) for j, e in enumerate(r.expressions)]
-    return _module(entry_name(f.name), places, slots, k + 1, {e.id for e in prepared}, len(prepared), lanes)
+    sizes = dict(enumerate([*(len(a.symbols) for a in inputs), *(prod(r.shape) for r in f.outputs), len(prepared)]))
+    return _module(entry_name(f.name), places, slots, sizes, {e.id for e in prepared}, len(prepared), lanes)
 
 
 def prepare_ir(f: SymbolicFunction) -> ModuleText:
@@ -350,7 +357,7 @@ def prepare_ir(f: SymbolicFunction) -> ModuleText:
         )
     slots = {s.id: Slot(0, j) for j, s in enumerate(parameters)}
     places = [(e, Slot(1, i)) for i, e in enumerate(hoisted(f.expressions))]
-    return _module(entry_name(f.name) + "_prepare", places, slots, 2, set(), len(places), 1)
+    return _module(entry_name(f.name) + "_prepare", places, slots, {0: len(parameters), 1: len(places)}, set(), len(places), 1)
 
 
 def is_parameters(symbols: Sequence[Expr]) -> bool:
@@ -359,8 +366,15 @@ def is_parameters(symbols: Sequence[Expr]) -> bool:
 
 
 def _module(
-    name: str, places: list[tuple[Expr, Slot]], slots: dict[int, Slot], work: int, leaf: set[int], n_constants: int, lanes: int
+    name: str,
+    places: list[tuple[Expr, Slot]],
+    slots: dict[int, Slot],
+    sizes: Mapping[int, int],
+    leaf: set[int],
+    n_constants: int,
+    lanes: int,
 ) -> ModuleText:
+    """``sizes`` are those of the arrays of the arguments; the workspace follows them."""
     order = _evaluation_order([e for e, _ in places], leaf)
     computed = {e.id for e in order}
     stores: dict[int, list[Slot]] = {}
@@ -373,8 +387,10 @@ def _module(
             stores.setdefault(e.id, []).append(slot)
         else:
             copies.append((e, slot))
-    writer = ChunkWriter(name, slots, work, lanes, "#0")
+    writer = ChunkWriter(name, slots, len(sizes), lanes, "#0")
     parts = [writer.write(order, stores, constants, copies)]
+    if writer.used is not None:
+        bounds.check_offsets(name, {**sizes, len(sizes): len(writer.work)}, writer.used)
     if writer.uses_sincos:
         parts.extend(sincos_ir(n, "#1") for n in sorted({1, lanes}))
     parts.extend(_table_ir(t) for t in writer.tables.values())

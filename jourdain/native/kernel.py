@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from . import engine
+from . import bounds, engine
 from .kernel_source import Source
 from .kernel_types import BOOL, COMPLEX, FLOAT, INT, NOTHING, Group, KernelError, Type, View, type_of
 from .kernel_writer import Module, returned
@@ -99,7 +99,15 @@ class Kernel:
 def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
     """Object code of a function and all that it calls, with its entry point."""
     where = f"{f.name}:{f.python.__code__.co_firstlineno}"
-    key = engine.content_key("kernel", entry.__name__, where, repr(types), repr(f.around), _SOURCES, "".join(linecache.getlines(f.file)))
+    key = engine.content_key(
+        "checked kernel" if bounds.checked() else "kernel",
+        entry.__name__,
+        where,
+        repr(types),
+        repr(f.around),
+        _SOURCES,
+        "".join(linecache.getlines(f.file)),
+    )
     found = engine.kept_object(key)
     if found is None:
         module = Module()

@@ -263,6 +263,12 @@ class Operations:
         assert isinstance(view.type, View)
         return self.op(f"getelementptr inbounds {view.type.item.llvm}, ptr {view.operands[0]}, i64 {by}")
 
+    def check_bounds(self, index: str, size: str) -> None:
+        """Writes a check of an index where kernels are compiled with checks (see :mod:`.bounds`)."""
+
+    def check_part(self, first: str, last: str, size: str) -> None:
+        """Writes a check of a slice, likewise."""
+
     def element(self, view: Value, indices: list[Value]) -> Value:
         """A view of one element, or of one row of a table."""
         assert isinstance(view.type, View)
@@ -270,6 +276,7 @@ class Operations:
         for i, size in zip(indices, view.operands[1:], strict=False):
             place = self.integer(i)
             places.append(self.op(f"add i64 {size}, {place}") if place.startswith("-") else place)
+            self.check_bounds(places[-1], size)
         if view.type.axes == 1:
             return Value(View(view.type.item, 0), (self.moved(view, places[0]),))
         if view.type.axes > 2:
@@ -285,8 +292,9 @@ class Operations:
             raise KernelError("only arrays of one axis have slices in kernels")
         if (first or "").startswith("-") or (last or "").startswith("-"):
             raise KernelError("bounds of a slice count from the start in kernels")
-        pointer = view.operands[0] if first is None else self.moved(view, first)
         size = last or view.operands[1]
+        self.check_part(first or "0", size, view.operands[1])
+        pointer = view.operands[0] if first is None else self.moved(view, first)
         return Value(view.type, (pointer, size if first is None else self.op(f"sub nsw i64 {size}, {first}")))
 
     def got(self, place: Value) -> Value:

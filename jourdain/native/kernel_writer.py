@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import bounds
 from .kernel_operations import BUILTIN, Operations
 from .kernel_source import Source
 from .kernel_types import BOOL, FLOAT, INT, NOTHING, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
@@ -72,6 +73,21 @@ class Module:
             self.declared.add(line)
             self.texts.append(f"declare {line}")
 
+    def words(self, text: str) -> str:
+        """The name of a constant text that ends with a zero byte."""
+        key = ("text", text)
+        if key not in self.tables:
+            self.tables[key] = f"@text.{len(self.tables)}"
+            data = text.encode() + b"\0"
+            written = "".join(f"\\{byte:02x}" for byte in data)
+            self.texts.append(f'{self.tables[key]} = private unnamed_addr constant [{len(data)} x i8] c"{written}"')
+        return self.tables[key]
+
+    def declare_checks(self) -> None:
+        """Adds the functions that check indices once."""
+        if bounds.IR not in self.texts:
+            self.texts.append(bounds.IR)
+
     @property
     def text(self) -> str:
         """The whole IR."""
@@ -105,7 +121,7 @@ class FunctionWriter(Operations):
 
     def _walk(self) -> str:
         self.lines: list[str] = []
-        self.count, self.ended, self.block = 0, False, "entry"
+        self.count, self.ended, self.block, self.line = 0, False, "entry", 0
         self.loops: list[Loop] = []
         tree = self.function.tree
         registers = [r for t in self.types for r in t.registers]
@@ -168,6 +184,23 @@ class FunctionWriter(Operations):
         self.lines.append(f"  br i1 {condition}, label %{yes}, label %{no}")
         self.ended = True
 
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def check_bounds(self, index: str, size: str) -> None:
+        """0 ≤ index < size, or the program ends with the place in the source."""
+        if bounds.checked():
+            self.lines.append(f"  call void {bounds.INDEX}(i64 {index}, i64 {size}, ptr {self._place()})")
+
+    def check_part(self, first: str, last: str, size: str) -> None:
+        """0 ≤ first ≤ last ≤ size, likewise."""
+        if bounds.checked():
+            self.lines.append(f"  call void {bounds.SLICE}(i64 {first}, i64 {last}, i64 {size}, ptr {self._place()})")
+
+    def _place(self) -> str:
+        """A constant text that says where in the source the writer is."""
+        self.module.declare_checks()
+        return self.module.words(f"{self.function.file}:{self.line}: kernel {self.function.name}")
+
     # -- statements -----------------------------------------------------------------------------------------------
 
     def body(self, statements: Sequence[ast.stmt]) -> None:
@@ -178,6 +211,7 @@ class FunctionWriter(Operations):
             writer: Callable[[Any], None] | None = getattr(self, f"_{type(s).__name__}", None)
             if writer is None:
                 raise self.error(s, f"kernels have no {type(s).__name__.lower()} statement")
+            self.line = s.lineno
             try:
                 writer(s)
             except KernelError as error:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jourdain.errors import InputError, JourdainError
+from jourdain.errors import InputError, JourdainError, nearest
 from jourdain.model.units import convert, unit
 
 Array = NDArray[Any]
@@ -28,7 +27,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownChannelError:
     """The error for a name that is not there, with the nearest of the ``known`` names."""
     names = sorted(known)
     folded = {candidate.lower(): candidate for candidate in names}
-    near = [folded[match] for match in difflib.get_close_matches(str(name).lower(), folded, 5, 0.4)]
+    near = [folded[match] for match in nearest(str(name).lower(), folded, 5, 0.4)]
     if near:
         hint = f"did you mean {', '.join(map(repr, near))}?"
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, nearest
 from ..model.joints import Coordinate
 from ..model.values import number
 
@@ -84,9 +84,7 @@ class Configuration:
         candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
         if len(candidates) == 1:
             return candidates[0]
-        from difflib import get_close_matches
-
-        near = [names[i] for i in candidates] or get_close_matches(name, names, 3) or names[:6]
+        near = [names[i] for i in candidates] or nearest(name, names, 3) or names[:6]
         raise InputError(f"there is no {what} '{name}'; did you mean {', '.join(near)}?")
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..model.values import number
+from ..model.values import number, traced
 from ..solvers.ode.events import Event, Samples
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
@@ -85,7 +85,7 @@ class Inputs:
             elif isinstance(item, tuple):
                 self.signals[model.inputs[name].symbol] = as_expr(table(*item, name=name)(model.time))
             elif callable(item):
-                self.signals[model.inputs[name].symbol] = as_expr(item(model.time))
+                self.signals[model.inputs[name].symbol] = as_expr(traced(item, f"signal of '{name}'", model.time))
             else:
                 self.constants[name] = number(item, f"input '{name}'")
 

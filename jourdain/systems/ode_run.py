@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..solvers import ALPHA_METHODS, METHODS, STIFF
 from ..solvers.ode.events import Event
 from ..solvers.ode.integrate import integrate
-from .callbacks import ended
+from .callbacks import ended, named
 from .run import Outcome, Restart, Run
 from .state import State, split_state
 
@@ -201,7 +201,8 @@ class ModelJumps:
             before = self.run.model_state(t, x)
             u = self.run.inputs.at(np.array([t]), before.x[None])[0]
             known = {"t": np.array([t]), "x": before.x, "u": u}
-            return self.back(split_state(system, np.atleast_1d(f(*(known[n] for n in f.inputs))), t))
+            with named(f"the jump of event '{name}'", t):
+                return self.back(split_state(system, np.atleast_1d(f(*(known[n] for n in f.inputs))), t))
 
         return action
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 import webbrowser
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,13 @@ from jourdain.view.scene import Run, Scene
 
 HOST = "127.0.0.1"
 HEARTBEAT = 10.0
+#: Seconds after which a client that says nothing, or takes nothing, is left.
+CLIENT_TIME = 30.0
+#: The page is in one piece: nothing is loaded from elsewhere, and nothing is sent but the questions for news.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; connect-src 'self' data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 Pose = tuple[ArrayLike, ArrayLike]
 
 
@@ -35,11 +43,13 @@ class Server:
         self._news = threading.Condition()
         self._last_time = -np.inf
         self._finished = False
+        #: What the address must end with: other programs of the machine do not know it.
+        self.token = secrets.token_urlsafe(16)
         self._http = ThreadingHTTPServer((HOST, port), _handler(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
-        self.url = f"http://{HOST}:{self._http.server_address[1]}/"
+        self.url = f"http://{HOST}:{self._http.server_address[1]}/{self.token}/"
 
     def append(
         self,
@@ -55,6 +65,8 @@ class Server:
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if t.size == 0:
             return
+        if t.ndim != 1 or not np.isfinite(t).all():
+            raise InputError("live view: times must be a row of finite seconds")
         if np.any(np.diff(t) < 0) or t[0] < self._last_time:
             raise InputError(f"live view: time {t[0]:g} s comes before {self._last_time:g} s, which is shown already")
         data: dict[str, Any] = {"times": t.tolist(), "bodies": {}, "channels": {}, "arrows": {}}
@@ -65,6 +77,8 @@ class Server:
             data["bodies"][name] = rows.tolist()
         for name, values in (channels or {}).items():
             column = np.atleast_1d(np.asarray(values, dtype=float))
+            if column.shape != t.shape:
+                raise InputError(f"live view, channel '{name}': {column.size} values for {t.size} times")
             data["channels"][name] = [float(v) if np.isfinite(v) else None for v in column]
         for name, (foot, vector) in (arrows or {}).items():
             data["arrows"][name] = np.column_stack([_rows(part, t, 3, f"arrow '{name}'") for part in (foot, vector)]).tolist()
@@ -139,7 +153,8 @@ def serve(view: Scene | str, open_browser: bool = True, *, live: bool = False, p
 
 
 def _rows(values: ArrayLike, times: np.ndarray, width: int, what: str) -> np.ndarray:
-    rows = np.asarray(values, dtype=float).reshape(-1, width)
+    given = np.asarray(values, dtype=float)
+    rows = given.reshape(-1, width) if given.size == len(times) * width else np.zeros((0, width))
     if len(rows) != len(times) or not np.all(np.isfinite(rows)):
         raise InputError(f"live view, {what}: {len(rows)} finite rows are needed for {len(times)} times")
     return rows
@@ -147,14 +162,16 @@ def _rows(values: ArrayLike, times: np.ndarray, width: int, what: str) -> np.nda
 
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        timeout = CLIENT_TIME
+
         def do_GET(self) -> None:
             # a name other than loopback means that a foreign page reached us through its own domain
             host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
             if host not in (HOST, "localhost"):
                 self.send_error(HTTPStatus.FORBIDDEN)
-            elif self.path == "/":
+            elif self.path == f"/{server.token}/":
                 self._reply(server._html, "text/html; charset=utf-8")
-            elif self.path == "/events":
+            elif self.path == f"/{server.token}/events":
                 self._stream()
             else:
                 self.send_error(HTTPStatus.NOT_FOUND)
@@ -163,19 +180,24 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
+            self._end_headers()
             self.wfile.write(body)
+
+        def _end_headers(self) -> None:
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("Content-Security-Policy", POLICY)
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Referrer-Policy", "no-referrer")
+            self.end_headers()
 
         def _stream(self) -> None:
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
+            self._end_headers()
             try:
                 # a page that lost its connection says which message it saw last
                 last = self.headers.get("Last-Event-ID") or "0"
-                for event in server.events(int(last) if last.isdigit() else 0):
+                for event in server.events(int(last) if last.isascii() and last.isdecimal() else 0):
                     self.wfile.write(event.encode())
                     self.wfile.flush()
             except OSError:

@@ -222,6 +222,28 @@ def test_given_packages_and_resolver(package: Path) -> None:
     assert len(model.bodies["a"].shapes) == 1 and asked == ["package://unknown/x.stl"]
 
 
+@pytest.mark.parametrize("address", ["ABSOLUTE", "file://ABSOLUTE", "../../out.stl", "%2e%2e/%2e%2e/out.stl", "link.stl"])
+def test_meshes_elsewhere_are_not_read(package: Path, address: str) -> None:
+    pytest.importorskip("trimesh")
+    out = package.parent / "out.stl"
+    out.write_text(STL)
+    (package / "urdf" / "link.stl").symlink_to(out)
+    model = read_with_mesh(package, address.replace("ABSOLUTE", str(out)))
+    assert model.bodies["a"].shapes == [] and "outside the folder of the model; pass folder=" in model.notes[0]
+    model = read_with_mesh(package, address.replace("ABSOLUTE", str(out)), folder=package.parent)
+    assert len(model.bodies["a"].shapes) == 1
+
+
+def test_a_package_is_where_its_description_is(package: Path) -> None:
+    pytest.importorskip("trimesh")
+    (package / "urdf" / "arms").mkdir()
+    path = package / "urdf" / "arms" / "bot.urdf"
+    path.write_text(robot(links="a", inside=visual('<mesh filename="../../meshes/t.stl"/>')))
+    assert read_urdf(path).bodies["a"].shapes == []
+    (package / "package.xml").write_text("<package/>")
+    assert len(read_urdf(path).bodies["a"].shapes) == 1
+
+
 @pytest.mark.parametrize(
     "address, words",
     [

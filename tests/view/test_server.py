@@ -11,6 +11,7 @@ import pytest
 
 from jourdain.errors import InputError
 from jourdain.view import Body, Scene
+from jourdain.view import server as server_module
 from jourdain.view.server import serve
 
 
@@ -25,7 +26,7 @@ def fetch(url: str, headers: dict[str, str] | None = None) -> bytes:
 def test_the_page_is_served_on_loopback_and_the_port_is_freed(scene: Scene) -> None:
     with serve(scene, open_browser=False) as server:
         assert server.url.startswith("http://127.0.0.1:")
-        port = int(server.url.rsplit(":", 1)[1].strip("/"))
+        port = int(server.url.rsplit(":", 1)[1].split("/")[0])
         assert b"test bench" in fetch(server.url)
         for path, host, code in (("etc", server.url.split("/")[2], 404), ("", "evil.example", 403)):
             with pytest.raises(urllib.error.HTTPError) as error:
@@ -64,9 +65,66 @@ def test_bad_appends_are_named() -> None:
             server.append(2.0, {"c": pose})
         with pytest.raises(InputError, match="body 'b'"):
             server.append([2.0, 3.0], {"b": pose})
+        for times in (np.nan, [2.0, np.inf], [[2.0, 3.0]]):
+            with pytest.raises(InputError, match="row of finite seconds"):
+                server.append(times, {"b": ([[0, 0, 0]] * 2, [[1, 0, 0, 0]] * 2)})
+        with pytest.raises(InputError, match="channel 'x': 3 values for 1 times"):
+            server.append(2.0, {"b": pose}, {"x": [1.0, 2.0, 3.0]})
+        with pytest.raises(InputError, match="body 'b': 0 finite rows are needed for 1 times"):
+            server.append(2.0, {"b": ([0, 0], [1, 0, 0, 0])})
         server.finish()
         with pytest.raises(InputError, match="finished"):
             server.append(4.0, {"b": pose})
+
+
+def test_the_address_holds_a_token_that_others_do_not_know() -> None:
+    with serve(Scene("live", [Body("b")]), open_browser=False, live=True) as server, serve(Scene("x"), open_browser=False) as other:
+        base = server.url.removesuffix(f"{server.token}/")
+        assert len(server.token) > 20 and server.token != other.token
+        for path in ("", "events", "wrong/", "wrong/events", f"{server.token}", f"{other.token}/"):
+            with pytest.raises(urllib.error.HTTPError) as error:
+                fetch(base + path)
+            assert error.value.code == 404
+            error.value.close()
+
+
+def test_the_page_may_load_nothing_from_elsewhere() -> None:
+    with serve(Scene("x"), open_browser=False) as server:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(server.url, timeout=60) as reply:
+            policy = reply.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "http" not in policy and "frame-ancestors 'none'" in policy
+
+
+def talk(url: str, lines: bytes, seconds: float = 10.0) -> bytes:
+    """What the server says to raw bytes until it hangs up."""
+    host, port = url.split("/")[2].split(":")
+    with socket.create_connection((host, int(port)), timeout=seconds) as line:
+        line.sendall(lines)
+        found = b""
+        while part := line.recv(65536):
+            found += part
+    return found
+
+
+def test_odd_requests_leave_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with serve(Scene("live", [Body("b")]), open_browser=False, live=True) as server:
+        server.append([0, 1], {"b": (np.zeros((2, 3)), [[1, 0, 0, 0]] * 2)})
+        server.finish()
+        path, host = server.url.split("/", 3)[3], server.url.split("/")[2]
+        for word in ("²", "-1", "1e9", "٣", "9" * 400):
+            head = f"GET /{path}events HTTP/1.0\r\nHost: {host}\r\nLast-Event-ID: {word}\r\n\r\n"
+            assert b"event: end" in talk(server.url, head.encode())
+        talk(server.url, b"\x00\xff garbage\r\n\r\n")
+        talk(server.url, b"GET / HTTP/1.1\r\nHost: \xff\r\n\r\n")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_client_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "CLIENT_TIME", 0.3)
+    with serve(Scene("x"), open_browser=False) as server:
+        assert talk(server.url, b"GET /") == b""
+        assert b"<html" in fetch(server.url)
 
 
 def test_a_ready_page_cannot_be_live() -> None:

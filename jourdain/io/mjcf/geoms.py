@@ -110,7 +110,7 @@ class Geoms:
             raise asset.error("refpos and refquat are not read; move the vertices instead")
         if "vertex" in asset.attributes:
             vertices = _triples(asset, "vertex")
-            faces = _triples(asset, "face").astype(int) if "face" in asset.attributes else _hull(asset, vertices)
+            faces = _faces(asset, len(vertices)) if "face" in asset.attributes else _hull(asset, vertices)
         else:
             raw = mesh(self._file(asset), display_only=True)
             vertices, faces = raw.vertices, raw.faces
@@ -186,6 +186,13 @@ def _triples(asset: Element, name: str) -> np.ndarray:
     if len(values) % 3 or len(values) == 0 or np.abs(values).max() > 1e9:
         raise asset.error(f"{name} must be triples of numbers below 1e9, got {len(values)} numbers")
     return values.reshape(-1, 3)
+
+
+def _faces(asset: Element, points: int) -> np.ndarray:
+    values = _triples(asset, "face")
+    if (values != np.floor(values)).any() or values.min() < 0 or values.max() >= points:
+        raise asset.error(f"face must be triples of whole numbers from 0 to {points - 1}, the places of vertices")
+    return values.astype(int)
 
 
 def _hull(asset: Element, vertices: np.ndarray) -> np.ndarray:

@@ -141,6 +141,8 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         fr.SINGULAR: f"the iteration matrix stays singular at t = {t:.9g} s: {remedy}",
         fr.NO_CONVERGENCE: f"Newton does not converge at t = {t:.9g} s at any step: check the Jacobian, or {remedy}",
         fr.HOOK_FAILED: f"a guard, projection, output or action returned status {count.bad_status} at t = {bad_t:.9g} s",
+        fr.GUARD_NAN: f"the guard of event '{session.events[count.bad].name if reason == fr.GUARD_NAN else ''}' is not a number "
+        f"at t = {bad_t:.9g} s; make it one everywhere",
         fr.ZENO: "events accumulate: "
         f"'{session.records[-1].name if session.records else ''}' fires again and again at t = {t:.12g} s "
         "(Zeno); let its action put the system to rest, or make it terminal",

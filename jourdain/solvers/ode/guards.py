@@ -11,7 +11,7 @@ from typing import Any
 
 from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
-from jourdain.solvers.ode.frame import EPS, EVENT, RENEWED, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
+from jourdain.solvers.ode.frame import EPS, EVENT, GUARD_NAN, RENEWED, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
 from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, CARRY, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
 
 CLOSE_EVENTS = 1e-8
@@ -31,6 +31,13 @@ def _guards(frame: Frame, clock: Clock, count: Count, progress: Progress, t: flo
             status = hook(frame, clock, count, guard.function, guard.args, t, x, out)
             if status != 0:
                 return status
+            c = guard.offset
+            while which < 0 and c < len(frame.watch) and frame.watch[c].event == e:
+                if frame.g[c] != frame.g[c]:
+                    clock.t_bad = t
+                    count.bad = e
+                    return GUARD_NAN
+                c += 1
     return 0
 
 

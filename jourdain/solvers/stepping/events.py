@@ -58,6 +58,8 @@ def _guards(frame: Frame, final: bool, target: Any) -> None:
         args[0], args[1], args[2], args[3] = at(x), at(value), at(frame.constants), at(frame.event_work)
         call(event.guard, frame.args)
         target[e] = value[0]
+        if value[0] != value[0]:
+            frame.count.no_number = e + 1
 
 
 @jit

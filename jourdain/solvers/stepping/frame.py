@@ -204,6 +204,7 @@ class Count(Record):
     mode: int
     fired: int
     refused: int  # why a solved step was not accepted: ASTRAY or TOTAL
+    no_number: int  # 1 + the event whose guard was not a number
 
 
 class Memories(Record):

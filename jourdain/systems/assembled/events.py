@@ -20,6 +20,7 @@ from ...native.function import Function, compile_function
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import LOGICAL, Expr, as_expr
 from ...symbolic.function import Argument, Result, SymbolicFunction
+from ..callbacks import named
 from .march import give, prepared
 from .massless import balanced
 from .program import Handle, Program
@@ -208,8 +209,9 @@ class EventRun:
         q, v, numbers = run.vec.q0.copy(), run.vec.v0.copy(), {n: dict(c) for n, c in self.numbers.items()}
         moment = Moment(self.system, event.name, t, q.copy(), v.copy(), set(self.inactive), numbers)
         if event.action is not None:
-            event.action(moment)
-            self._go_on(moment, rows)
+            with named(f"the action of event '{event.name}'", t):
+                event.action(moment)
+                self._go_on(moment, rows)
             if not (np.array_equal(moment.q, q) and np.array_equal(moment.v, v)):
                 self._passed = []
         self._passed.append(fired)

@@ -111,6 +111,9 @@ class March:
             program, acting = self.events.program, self.events.acting
             if self.events.failure:
                 return self.events.failure
+            if self.run.count.no_number:
+                guard = self.system.events[self.run.count.no_number - 1].name
+                return f"simulate '{name}': the guard of event '{guard}' is not a number on the way"
         if status == "failed":
             from .report import failure
 
