@@ -21,13 +21,14 @@ from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
+from .unknowns import Unknown, UnknownMethods
 from .values import value, vector
 
 if TYPE_CHECKING:
     from ..systems.system import System
 
 
-class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
+class Model(LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -50,6 +51,7 @@ class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, Environ
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
         self.memories: dict[str, Memory] = {}
+        self.unknowns: dict[str, Unknown] = {}
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}

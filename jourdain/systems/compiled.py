@@ -120,8 +120,13 @@ class Compiled(ABC):
         return np.array(list(known.values()), dtype=float)
 
     def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
-        """Inputs in order that act at a state: the memories that it holds, some replaced by values."""
-        return self.input_values({**state.memory, **(values or {})})
+        """Inputs in order that act at a state: memories as it holds them, some replaced by values, unknowns found."""
+        u = self.input_values({**state.memory, **(values or {})})
+        if self.model.unknowns:
+            from .unknowns import find_unknowns
+
+            find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
+        return u
 
     @property
     def fingerprint(self) -> str:

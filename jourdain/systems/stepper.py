@@ -140,7 +140,7 @@ class Readings:
         """Their values at a state under inputs."""
         inputs, system = self.run.inputs, self.run.system
         inputs.initial[:] = u
-        inputs.renewed.clear()
+        inputs.forget()
         solution = solution_of(system, np.array([state.t]), state.x[None], {}, inputs_at=inputs.at)
         found = []
         for name in self.names:
@@ -262,6 +262,8 @@ class OdeEngine(Engine):
             session.progress.rows = 0
             if session.memories is not None:
                 session.memories.record.log.used = 0
+            if session.unknowns is not None:
+                session.unknowns.record.log.used = 0
             session.progress.steps_left = session.progress.max_steps = session.count.steps + self._limit
             reason = march.call(session.address)
         self._session.collect_events()
@@ -299,7 +301,7 @@ class OdeEngine(Engine):
     def _explained(self, trajectory: Trajectory) -> str:
         """Why a step cannot be done, in the words of the model."""
         try:
-            return self.run.explain(trajectory) if trajectory.status == "failed" else trajectory.message
+            return self.run.told(trajectory)
         except SolverError as error:  # the state there cannot even be looked at
             return str(error).removeprefix(f"simulate '{self.run.system.model.name}': ")
 
@@ -351,7 +353,8 @@ class OdeEngine(Engine):
         kept = [session.row_y, *(a for a in session.kept if isinstance(a, np.ndarray))]
         watch = getattr(native, "watch", None)
         watched = [] if watch is None else watch.memory()
-        return [session.block, *kept, *native.memory().values(), *watched, *self._open.memory()]
+        sought = [] if native.search is None else native.search.memory()
+        return [session.block, *kept, *native.memory().values(), *watched, *sought, *self._open.memory()]
 
     @property
     def native(self) -> tuple[int, int]:

@@ -66,6 +66,11 @@ class DirectorAssembly:
         self._elements = dict(elements or {})
         self.eq: DirectorEquations = own.descriptor.equations  # type: ignore[assignment]
         self.model = own.model
+        if self.eq.sought:
+            raise InputError(
+                f"formulation 'directors': the equation of the unknown '{self.eq.sought[0]}' is not linear in it, and elements have no unknowns beside "
+                "coordinates; use another formulation"
+            )
         self.t0 = state.t
         self._outputs = dict(outputs or {})
         self._prepare_inputs(inputs or {}, [*held, *self._outputs], frozen)

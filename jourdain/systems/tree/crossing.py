@@ -307,11 +307,11 @@ class Crossing:
             options["t_eval"] = options["t_eval"][options["t_eval"] <= until]
         assert native.project is not None  # there are constraints
         method = self.method if self.method in STIFF else METHOD
-        derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
+        derivatives: dict[str, Any] = {n: native.finding(f) for n, f in native.derivatives().items()} if method in STIFF else {}
         done = integrate(
             native.rhs, (start.t, until), start.x, method, project=watch.projection(native.project), positions=self.system.nq,
             events=[*self.inputs.setting_memories(native.events(), native.u, state_of), passed], samples=samples,
-            memories=self.inputs.renewals(native), **derivatives, **options,
+            memories=self.inputs.renewals(native), unknowns=self.inputs.search(native), **derivatives, **options,
         )  # fmt: skip
         if native.callbacks is not None and native.callbacks.error is not None:
             raise native.callbacks.error

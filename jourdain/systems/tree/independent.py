@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...native.function import Function
 from ...solvers.native_function import NativeFunction
-from ...solvers.ode.events import Event, Switch
+from ...solvers.ode.events import Switch
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
 from ..callbacks import Callbacks
@@ -64,7 +64,8 @@ class IndependentSystem(NativeSystem):
         self.n = system.nq + system.nv + system.nz
 
     def call_python(self) -> None:
-        """Lets the model's Python callbacks set their inputs before each evaluation; they read the full state."""
+        """Lets unknowns be found before each evaluation, and the model's Python callbacks set their inputs; they read the full state."""
+        self.rhs = self.finding(self.rhs)
         if self.system.model.callbacks:
             self.callbacks = Callbacks(self, self.rhs, len(self.x0), self.expand)
             self.rhs = self.callbacks.rhs
@@ -101,7 +102,7 @@ class IndependentSystem(NativeSystem):
     def _with_accelerations(self, f: Function) -> NativeFunction:
         raise InputError("the right-hand side of independent coordinates gives no other accelerations")
 
-    def of_full_state(self, f: Function) -> NativeFunction:
+    def of_state(self, f: Function) -> NativeFunction:
         """A function f(t, X, u) of the full state as one of the independent state."""
         from ...solvers.constraints.reduced import of_full_state
 
@@ -112,19 +113,6 @@ class IndependentSystem(NativeSystem):
         inner = np.array([0, 0, self.u.ctypes.data, 0, *tail] if "u" in f.inputs else [0, 0, 0, *tail], dtype=np.uintp)
         args = [0, 0, 0, self.full.address, expansion.ctypes.data, X.ctypes.data, f.address, inner.ctypes.data, 3 if "u" in f.inputs else 2]
         return NativeFunction(of_full_state.address, np.array(args, dtype=np.uintp), (k, work, X, expansion, inner, f, self.full, self.u))
-
-    def renewal(self) -> NativeFunction:
-        """The model's memories after a step, from the independent state."""
-        return self.of_full_state(self._function("renewal"))
-
-    def events(self) -> list[Event]:
-        """The model's events, on the independent state."""
-        found = []
-        for item in self.system.model.events.values():
-            guard = self.of_full_state(self._function("guard", event=item.name))
-            action = self._jump(item.name) if item.jump else None
-            found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
-        return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
         f = self._function("jump", event=name)
