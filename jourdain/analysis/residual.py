@@ -21,7 +21,6 @@ from ..native.function import Function, compile_function
 from ..symbolic.expr import Expr
 from ..systems.state import State
 from ..systems.tree.partition import Partition, partition
-from ..systems.unknowns import find_unknowns
 from .assemble import close_positions
 
 if TYPE_CHECKING:
@@ -129,6 +128,8 @@ class Residual:
     def _find_unknowns(self, point: Point) -> None:
         """Puts the algebraic unknowns at a point among its inputs."""
         if self.system.model.unknowns:
+            from ..systems.unknowns import find_unknowns
+
             find_unknowns(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
 
     def _bad(self, found: Mapping[str, np.ndarray], name: str) -> str:

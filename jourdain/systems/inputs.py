@@ -16,7 +16,6 @@ from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
 from .callbacks import checked
 from .state import State
-from .unknowns import find_unknowns
 
 if TYPE_CHECKING:
     from ..solvers.memory_log import Noted
@@ -234,6 +233,8 @@ class Inputs:
             for now, x, row in zip(t, rows, values, strict=True):
                 row[places] = checked(c, float(now), c.function(*f(np.array([now]), x, row).tolist()))
         if self.unknowns:
+            from .unknowns import find_unknowns
+
             find_unknowns(self.system.reference, t, rows, values)
         return values
 
