@@ -157,6 +157,7 @@ def find_actuators(system: System, names: Sequence[str] | None) -> list[Actuator
     found = []
     for name in names:
         if name in system.model.inputs:
+            system.check_inputs([name])
             item = system.model.inputs[name]
             found.append(Actuator(name, list(system.model.inputs).index(name), True, item.unit))
         else:

@@ -154,6 +154,13 @@ class Inputs:
             native.search.noted = self.settled
         return native.search
 
+    def rewind(self, t: float, u: np.ndarray) -> None:
+        """Goes back to an instant: what was noted after it is forgotten, memories and unknowns in ``u`` are those of then."""
+        for noted, places in ((self.renewed, self.memory_places), (self.settled, self.unknown_places)):
+            kept = [(since[since <= t], values[since <= t]) for since, values in noted]
+            noted[:] = [(since, values) for since, values in kept if len(since)]
+            u[places] = noted[-1][1][-1] if noted else self.initial[places]
+
     def forget(self) -> None:
         """Forgets when memories and unknowns became what."""
         self.renewed.clear()

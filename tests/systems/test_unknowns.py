@@ -290,6 +290,16 @@ def test_errors_say_what_to_do() -> None:
         s.simulate({}, 0.1, inputs={"w": 1.0})
 
 
+def test_verbs_refuse_to_choose_them() -> None:
+    s = motor(resistor).compile()
+    for ask in (
+        lambda: s.linearise({}, inputs=["current"]), lambda: s.equilibrium({}, unknowns=["current"]), lambda: s.accelerations({}, {"current": 1.0}),
+        lambda: s.static_forces({}, ["current"]), lambda: s.root_locus("current", [0.0, 1.0]), lambda: s.stepper({}, 1e-3, inputs=["current"]),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="'current' is an unknown, which its equation determines"):
+            ask()
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

@@ -289,6 +289,7 @@ class Crossing:
         if code in (OFF_BRANCH, NEAR_DEAD_POINT) and not near:  # no singular position in sight
             step = max(last.restart.t - t, (last.restart.t - native.start.t) / max(last.stats.steps, 1))
             until = min(self.end, t + STRETCH * 2.0**self._needless * step)
+        self.inputs.rewind(t, native.u)
         full = self._native(start, native.u[: self.system.nu])
         found = self._across(full, Watch(full, self.scales), start, until)
         self._needless = self._needless + 1 if found.across.status == "finished" else 0
