@@ -341,6 +341,19 @@ def test_verbs_take_them_as_they_are() -> None:
     assert rest.state["slide.displacement"] <= 0.032 + 1e-9 and rest.state["crush"] == 0.04 and rest.inputs == {}
 
 
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_verbs_of_every_formulation(formulation: str) -> None:
+    """Linear systems, static forces and inverse dynamics along a run with the memories of the state, or as they were."""
+    s = buffer().compile(formulation=formulation)
+    x = {"slide.displacement": 0.039, "crush": 0.04}
+    assert s.linearise(x).A[1, 0] == pytest.approx(-UNLOADING / MASS, rel=1e-6)
+    holding = VIRGIN * 0.04 - UNLOADING * 0.001
+    assert s.static_forces(x, ["slide"])["slide.displacement"] == pytest.approx(holding, rel=1e-9)
+    sol = buffer().compile().simulate({"slide.displacement_rate": SPEED}, 0.2, **TIGHT)
+    needed = s.inverse_dynamics_along(sol, actuators=["slide"])
+    np.testing.assert_allclose(np.asarray(needed.forces).ravel()[5:-5], 0.0, atol=0.5)
+
+
 def test_results_and_model_files(tmp_path: Path) -> None:
     m = buffer()
     m.save(tmp_path / "buffer.toml")

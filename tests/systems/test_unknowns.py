@@ -179,8 +179,20 @@ def test_linear_systems_and_equilibria_see_them() -> None:
     assert s.forward_dynamics(x.q, x.v, [0.0]) == pytest.approx(s.accelerations(x), rel=1e-12)
 
 
-def motor_on_spring() -> jd.Model:
-    m = motor(resistor)
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_linear_ones_in_verbs_of_every_formulation(formulation: str) -> None:
+    s = motor_on_spring(lambda i: R * i).compile(formulation=formulation)
+    rest = s.equilibrium({"shaft.angle": 0.2})
+    assert rest.state["shaft.angle"] == pytest.approx(K * U / R / 3.0, rel=1e-9)
+    linear = s.linearise(rest)
+    np.testing.assert_allclose(linear.A, [[0, 1], [-3.0 / J, -(K**2) / R / J]], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(linear.B, [[0], [K / R / J]], rtol=1e-8, atol=1e-8)
+    sol = s.simulate(rest.state, 0.05, inputs={"supply": 6.0}, step=1e-3, method=None if formulation == "directors" else "rk4")
+    assert sol["current"] == pytest.approx((6.0 - K * sol["shaft.angle_rate"]) / R, abs=1e-12)
+
+
+def motor_on_spring(law: Any = resistor) -> jd.Model:
+    m = motor(law)
     m.force(m.joints["shaft"], -3.0 * m.joints["shaft"].position, name="spring")
     return m
 

@@ -156,10 +156,11 @@ class DirectorAssembly:
 
     def _prepare_inputs(self, inputs: Mapping[str, Any], held: Sequence[str], frozen: bool) -> None:
         """What symbols stand for: numbers at the start, and expressions in laws (held inputs stay symbols)."""
-        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        apart = {*held, *self.model.memories, *self.model.unknowns}
+        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in apart})
         constants, signals = sorted_inputs.constants, sorted_inputs.signals
         values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
-        given = {n: float(inputs[n]) for n in held if n in inputs}
+        given = {n: float(inputs[n]) for n in inputs if n in held or n in self.model.memories}
         numbers = dict(zip(self.eq.u, self.own.input_values(constants | given).tolist(), strict=True))
         self._known: dict[Expr, float] = values | numbers
         self._signals = signals
