@@ -29,7 +29,7 @@ from ..systems.state import State
 from .balance import coordinate_label
 from .equilibrium import Entry, Equilibrium, starting_point
 from .equilibrium import equilibrium as tree_equilibrium
-from .inverse_dynamics import LEFT_OVER, Actuator, ActuatorForces, StaticForces, as_motion, find_actuators, underactuated
+from .inverse_dynamics import LEFT_OVER, Actuator, ActuatorForces, StaticForces, as_motion, find_actuators, inputs_along, underactuated
 from .linearise import ORDER, Basis, LinearSystem, assembled, named_outputs, reference
 from .residual import Point, Residual, Split, close_loops, closed_state, least_multipliers, outer, split, temporary_parameters
 
@@ -59,7 +59,8 @@ class DirectorEngine:
 
     def __init__(self, formulation: DirectorSystem, start: State, inputs: Mapping[str, float], held: Sequence[str] = ()) -> None:
         self.system: TreeSystem = formulation.reference
-        self.built = DirectorAssembly(formulation.own, start, inputs, held)
+        also = [n for n in formulation.model.memories if n not in held]
+        self.built = DirectorAssembly(formulation.own, start, inputs, [*held, *also])
         self.motion = DirectorMotion(self.built)
         self.equations = self.built.system.equations
         self.residual = Residual(self.system)
@@ -272,7 +273,7 @@ def linearise(
     """The linear system about a state with mass, damping and stiffness of the engine's elements."""
     system = formulation.reference
     inputs = system.model.outer_inputs if inputs is None else list(inputs)
-    system.input_values(dict.fromkeys(inputs, 0.0))
+    system.check_inputs(inputs)
     named = named_outputs(system, outputs)
     with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):
         start, values = reference(system, state, u)
@@ -389,12 +390,12 @@ def inverse_dynamics_along(
     system = formulation.reference
     path = as_motion(system, motion, times, x0)
     items = find_actuators(system, actuators)
-    u = system.input_values(inputs)
-    engine = _engine(formulation, path.state(0), u, items)
+    u = inputs_along(system, motion, path, inputs)
+    engine = _engine(formulation, path.state(0), u[0], items)
     forces, lams, drives = np.zeros((len(path.t), len(items))), [], []
     tau = np.zeros(len(items))
     for k in range(len(path.t)):
-        point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, u.copy(), np.zeros(len(engine.residual.rows)))
+        point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, u[k].copy(), np.zeros(len(engine.residual.rows)))
         place, tau, lam = engine.needed(point, items, tau)
         forces[k] = tau
         lams.append(lam)

@@ -292,6 +292,7 @@ def find_unknown(system: System, name: str) -> Unknown:
     if name in model.states:
         return Unknown(name, "z", list(model.states).index(name), model.states[name].unit)
     if name in model.inputs:
+        system.check_inputs([name])
         return Unknown(name, "u", list(model.inputs).index(name), model.inputs[name].unit)
     if name in model.parameter_set:
         return Unknown(name, "p", model.parameter_set.names.index(name), model.parameter_set[name].unit)

@@ -157,6 +157,7 @@ def find_actuators(system: System, names: Sequence[str] | None) -> list[Actuator
     found = []
     for name in names:
         if name in system.model.inputs:
+            system.check_inputs([name])
             item = system.model.inputs[name]
             found.append(Actuator(name, list(system.model.inputs).index(name), True, item.unit))
         else:
@@ -193,18 +194,27 @@ def inverse_dynamics_along(
     path = as_motion(system, motion, times, x0)
     items = find_actuators(system, actuators)
     residual = Residual(system)
-    u = system.input_values(inputs)
+    u = inputs_along(system, motion, path, inputs)
     forces, multipliers = np.zeros((len(path.t), len(items))), np.zeros((len(path.t), len(residual.rows)))
     drives = np.zeros((len(path.t), residual.sizes["c"]))
     tau = np.zeros(len(items))
     for k in range(len(path.t)):
-        point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, u.copy(), np.zeros(len(residual.rows)))
+        point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, u[k].copy(), np.zeros(len(residual.rows)))
         tau, lam = needed_forces(residual, point, items, tau)
         forces[k], multipliers[k] = tau, lam
         drives[k] = list(residual.drive_forces(_acted_on(point, items, tau, lam)).values())
     rows = {n: multipliers[:, i] for i, n in enumerate(residual.rows)}
     names = [n for n, _ in drive_force_names(system.equations_of_motion)]
     return ActuatorForces(path, items, forces, rows, {n: drives[:, i] for i, n in enumerate(names)})
+
+
+def inputs_along(system: System, motion: Any, path: Motion, inputs: Mapping[str, float] | None) -> np.ndarray:
+    """Inputs at the instants of a motion, in rows: as given, memories as they were where the motion is a solution."""
+    u = np.tile(system.input_values(inputs), (len(path.t), 1))
+    for i, name in enumerate(system.model.inputs):
+        if name in system.model.memories and hasattr(motion, "channel"):
+            u[:, i] = motion[name]
+    return u
 
 
 def _acted_on(point: Point, items: Sequence[Actuator], tau: np.ndarray, lam: np.ndarray) -> Point:

@@ -149,7 +149,7 @@ def linearise(
     coordinates that should be independent.
     """
     inputs = system.model.outer_inputs if inputs is None else list(inputs)
-    system.input_values(dict.fromkeys(inputs, 0.0))
+    system.check_inputs(inputs)
     named = named_outputs(system, outputs)
     with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):
         start, values = reference(system, state, u)

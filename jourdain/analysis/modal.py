@@ -365,6 +365,7 @@ def root_locus(
     grid = np.atleast_1d(np.asarray(values, dtype=float))
     inputs = dict(u or {})
     is_input = parameter in system.model.inputs
+    system.check_inputs([parameter] if is_input else [])
     if not is_input and parameter not in system.model.parameter_set:
         raise InputError(f"root_locus: '{parameter}' is neither a parameter nor an input of '{system.model.name}'")
     rows: list[np.ndarray] = []

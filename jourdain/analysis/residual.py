@@ -52,7 +52,11 @@ class Point:
 
     def state(self, system: System) -> State:
         """The state (q, v, z) of this point."""
-        memory = {n: float(x) for n, x in zip(system.model.inputs, self.u, strict=True) if n in system.model.memories}
+        memory = {
+            n: float(x)
+            for n, x in zip(system.model.inputs, self.u, strict=True)
+            if n in system.model.memories or n in system.model.unknowns
+        }
         return State(system, self.q, self.v, self.z, self.t, memory)
 
 
@@ -110,6 +114,7 @@ class Residual:
 
     def values(self, point: Point) -> dict[str, np.ndarray]:
         """r, h, w, g, f, y, c and e at a point."""
+        self._find_unknowns(point)
         found = {name: np.zeros(n) for name, n in self.sizes.items()}
         if not self._empty:
             found |= self._named(self.system.function("residual"), point.arrays())
@@ -120,6 +125,13 @@ class Residual:
             raise SolverError(f"'{self.system.model.name}': the equations are not finite at this position ({self._bad(found, bad[0])})")
         return found
 
+    def _find_unknowns(self, point: Point) -> None:
+        """Puts the algebraic unknowns at a point among its inputs."""
+        if self.system.model.unknowns:
+            from ..systems.unknowns import find_unknowns
+
+            find_unknowns(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
+
     def _bad(self, found: Mapping[str, np.ndarray], name: str) -> str:
         i = int(np.flatnonzero(~np.isfinite(found[name]))[0])
         labels = {"r": self.system.velocity_names, "f": list(self.system.model.states), "y": list(self.system.model.outputs)}
@@ -128,6 +140,7 @@ class Residual:
 
     def derivatives(self, point: Point, wrt: str = "qvazup") -> dict[str, np.ndarray]:
         """Matrices by names such as "rq" = ∂r/∂q (positions along the velocities)."""
+        self._find_unknowns(point)
         tangents = [] if self._empty else [self.system.function("residual_tangent", parameters=self.parameters)]
         if self._extra_tangent is not None:
             tangents.append(self._extra_tangent)
@@ -290,7 +303,7 @@ def closed_state(system: System, given: State | Mapping[str, Any] | None, guess:
 
 
 def _assembled(system: System, given: dict[str, Any], guess: bool) -> State:
-    own = {n: given.pop(n) for n in list(given) if n in system.model.states or n in system.model.memories}
+    own = {n: given.pop(n) for n in list(given) if n in {*system.model.states, *system.model.memories, *system.model.unknowns}}
     named = system.state(own)
     try:
         return system.assemble(given).with_values(z=named.z, memory=named.memory)

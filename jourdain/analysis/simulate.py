@@ -128,7 +128,7 @@ def end_of(system: System, solution: Solution) -> State:
     if solution.restart is None:
         return system.state(solution.final_state())
     held = dict(zip(system.model.inputs, solution.restart.memory.get("u", ()), strict=False))
-    memory = {n: float(held[n]) for n in system.model.memories if n in held}
+    memory = {n: float(held[n]) for n in (*system.model.memories, *system.model.unknowns) if n in held}
     return split_state(system.reference, solution.restart.x, solution.restart.t).with_values(memory=memory)
 
 

@@ -41,7 +41,7 @@ def stepper(
     called = {n: c.name for c, _ in acting.callbacks for n in c.inputs}
     given = checked_names(model.name, inputs, [n for n in model.outer_inputs if n not in acting.given and n not in called], "inputs")
     wanted = checked_names(model.name, outputs, model.outputs, "outputs")
-    system.input_values(dict.fromkeys(given, 0.0))  # refuses unknown names
+    system.check_inputs(given)
     _check_inputs(model.name, given, acting, called)
     word = _method(system, method)
     common = {n: x for n, x in options.items() if n in TAKES}

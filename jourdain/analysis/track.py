@@ -45,6 +45,8 @@ def track(
     for name in outputs:
         if name in (inputs or {}):
             raise InputError(f"track '{model.name}': input '{name}' is to be found and given at once; leave it out of inputs")
+        if name in model.memories or name in model.unknowns:
+            raise InputError(f"track '{model.name}': '{name}' is set by the run itself and cannot bring an output about; name an input")
         if name not in model.inputs:
             raise InputError(f"track '{model.name}': there is no input '{name}'; there are {', '.join(model.inputs) or 'none'}")
     if not outputs:

@@ -162,8 +162,9 @@ def _others(eq: Equations) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("name", "what")]
     rows += [(name, load.title) for name, load in model.loads.items() if not load.of_body]
     rows += [(name, getattr(c, "kind", "equation") + " constraint") for name, c in model.constraints.items()]
-    rows += [(name, "input" + (f" in {i.unit}" if i.unit else "")) for name, i in model.inputs.items() if name not in model.memories]
+    rows += [(name, "input" + (f" in {i.unit}" if i.unit else "")) for name in model.outer_inputs for i in (model.inputs[name],)]
     rows += [(name, "memory" + (f" in {m.unit}" if m.unit else "")) for name, m in model.memories.items()]
+    rows += [(name, "algebraic unknown" + (f" in {w.unit}" if w.unit else "")) for name, w in model.unknowns.items()]
     rows += [(name, "state of a differential equation") for name in model.states]
     return rows
 

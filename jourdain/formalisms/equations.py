@@ -28,6 +28,7 @@ from .loops.loop_closure import RelativePose, closure_rows, cut_joint_closure, m
 from .tree.kinematics import Kinematics
 from .tree.links import Wrench
 from .tree.tree import Tree, prescribed_rates
+from .unknowns import Elimination, eliminate
 
 #: Speed over which the dry friction constant of a joint is smoothed, rad/s or m/s.
 FRICTION_SPEED = 1e-3
@@ -88,7 +89,25 @@ class Equations:
 
     @cached_property
     def readings(self) -> Mapping[Expr, Expr]:
-        """What each reading stands for."""
+        """What each reading stands for, and each unknown."""
+        return {**self._measured, **self._eliminated(self._measured)}
+
+    def _eliminated(self, readings: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+        """What the algebraic unknowns stand for."""
+        self.elimination = Elimination({}, {}, {})
+        if self.model.unknowns:
+            self.elimination = eliminate(self.model, readings)
+        return self.elimination.values
+
+    @property
+    def sought(self) -> list[str]:
+        """Names of the unknowns that Newton's method finds."""
+        self.readings  # noqa: B018 - eliminates them
+        return list(self.elimination.residuals)
+
+    @cached_property
+    def _measured(self) -> dict[Expr, Expr]:
+        """What sensors, link lengths, prescribed and cut coordinates stand for."""
         known: dict[Expr, Expr] = {}
         for c in self.tree.prescribed:
             assert c.motion is not None
@@ -264,8 +283,18 @@ class Equations:
                 self._add_row(found, f"{closure.name}[{i + 1}]", part.h, False, part.velocity)
         for item in self.model.constraints.values():
             if isinstance(item, Equation):
+                self._refuse_unknowns(item)
                 self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
+
+    def _refuse_unknowns(self, item: Equation) -> None:
+        """Constraints hold positions and velocities, which no unknown can move."""
+        own = {w.symbol: name for name, w in self.model.unknowns.items()}
+        named = [own[s] for s in free_symbols([item.expression]) if s in own]
+        if named:
+            raise ModelError(
+                f"constraint '{item.name}' speaks of the unknown '{named[0]}'; let a force law do so, or make it part of its equation"
+            )
 
     @cached_property
     def declared_rows(self) -> list[str]:

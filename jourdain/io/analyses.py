@@ -268,7 +268,7 @@ def _end(result: Any) -> Any:
 
 def _changed(system: System, start: Any, changes: Mapping[str, Any]) -> State:
     state: State = getattr(start, "state", start)
-    names = [*system.coordinate_names, *system.velocity_names, *system.model.states, *system.model.memories]
+    names = [*system.coordinate_names, *system.velocity_names, *system.model.states, *system.model.memories, *system.model.unknowns]
     known = {n: float(state[n]) for n in names}
     return initial_state(system, known, changes)
 

@@ -32,7 +32,19 @@ CLASSES: dict[str, str] = {section.one: key for key, section in SECTIONS.items()
     "include": "include",
     "initial": "initial",
 }
-_LINE_SECTIONS = ("parameters", "tables", "expressions", "inputs", "states", "memories", "drives", "locks", "outputs", "initial")
+_LINE_SECTIONS = (
+    "parameters",
+    "tables",
+    "expressions",
+    "inputs",
+    "states",
+    "memories",
+    "unknowns",
+    "drives",
+    "locks",
+    "outputs",
+    "initial",
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -363,7 +375,7 @@ class _Index:
         """The objects a name in an expression belongs to."""
         found = {
             ObjectName(SECTIONS[key].one, name)
-            for key in ("parameters", "inputs", "states", "memories", "expressions")
+            for key in ("parameters", "inputs", "states", "memories", "unknowns", "expressions")
             if name in self.data.get(key, {})
         }
         tests: dict[str, Callable[[str], bool]] = {

@@ -138,7 +138,7 @@ def _changed(origin: Origin, before: Mapping[str, Any], now: Mapping[str, Any]) 
 
 
 #: Sections whose new objects are written in a line each.
-_IN_LINES = ("parameters", "tables", "expressions", "inputs", "states", "memories", "drives", "locks", "outputs", "initial")
+_IN_LINES = ("parameters", "tables", "expressions", "inputs", "states", "memories", "unknowns", "drives", "locks", "outputs", "initial")
 Edit = tuple[tuple[str | int, ...], Any]
 
 

@@ -251,6 +251,11 @@ class ModelReader:
                 self.model.memory(name, self.value(item.get("initial", 0.0)), unit=item.get("unit", ""))
                 self._adopt("input", name, self.model.inputs[name])
                 self.model.memories[name].symbol = self.model.inputs[name].symbol
+        for name, item in self.data.get("unknowns", {}).items():
+            with self.at(("unknowns", name), f"unknown '{name}'"):
+                self.model.unknown(name, item.get("guess", 0.0), unit=item.get("unit", ""))
+                self._adopt("input", name, self.model.inputs[name])
+                self.model.unknowns[name].symbol = self.model.inputs[name].symbol
 
     def _bodies(self) -> None:
         if "ground" in self.data:
@@ -397,6 +402,10 @@ class ModelReader:
             with self.at(("memories", name, "update"), f"memory '{name}'"):
                 if "update" in item:
                     model.update(model.memories[name].symbol, self.value(item["update"]))
+        for name, item in self.data.get("unknowns", {}).items():
+            with self.at(("unknowns", name, "equation"), f"unknown '{name}'"):
+                if "equation" in item:
+                    model.equation(model.unknowns[name].symbol, self.value(item["equation"]))
         for name, item in self.data.get("outputs", {}).items():
             given = item if isinstance(item, dict) else {"expression": item}
             with self.at(("outputs", name), f"output '{name}'"):

@@ -30,7 +30,20 @@ from .structure_tables import StructureTables
 from .toml_writer import pair_text, table_text
 
 #: Sections whose objects are written in a line each.
-_LINES = ("parameters", "tables", "expressions", "inputs", "states", "memories", "drives", "locks", "outputs", "initial", "creation")
+_LINES = (
+    "parameters",
+    "tables",
+    "expressions",
+    "inputs",
+    "states",
+    "memories",
+    "unknowns",
+    "drives",
+    "locks",
+    "outputs",
+    "initial",
+    "creation",
+)
 
 
 class ModelWriter:
@@ -115,6 +128,7 @@ class ModelWriter:
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
         document["memories"] = {i.name: self._memory(i) for i in m.memories.values()}
+        document["unknowns"] = {i.name: self._unknown(i) for i in m.unknowns.values()}
         document["structures"] = self.structures.tables
         document["ground"] = self._body(m.ground)
         document["bodies"] = {b.name: self._body(b) for b in m.bodies.values()}
@@ -170,6 +184,12 @@ class ModelWriter:
         if memory.update is not None:
             item["update"] = self.value(memory.update)
         return item | ({"unit": memory.unit} if memory.unit else {})
+
+    def _unknown(self, unknown: Any) -> dict[str, Any]:
+        item: dict[str, Any] = {"guess": float(unknown.guess)}
+        if unknown.equation is not None:
+            item["equation"] = self.value(unknown.equation)
+        return item | ({"unit": unknown.unit} if unknown.unit else {})
 
     def vector(self, v: Iterable[Any]) -> list[Any]:
         """Components as values."""

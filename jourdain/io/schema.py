@@ -45,7 +45,7 @@ class Section:
 
 
 _AXIS = ("axis", "x, y, z, -x, … or three components along the first frame's axes")
-_LAW = "expression of coordinates, sensors, inputs, states, memories, parameters and t"
+_LAW = "expression of coordinates, sensors, inputs, states, memories, unknowns, parameters and t"
 _JOINT_COMMON = ("limits", "rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest", "cut", "mimic")
 
 
@@ -145,6 +145,9 @@ SECTIONS: dict[str, Section] = {
     "memories": Section("memory", "discrete variables, renewed when a step is accepted", {
         "initial": ("value", "value at the start of a run: a number, or an expression of parameters"),
         "update": ("value", "what it becomes at the end of each step: " + _LAW), "unit": ("text", "unit"),
+    }),
+    "unknowns": Section("unknown", "algebraic unknowns, found from their equations at every instant", {
+        "guess": ("quantity", "where the search begins"), "equation": ("value", "what is zero: " + _LAW), "unit": ("text", "unit"),
     }),
     "structures": Section("structure", "elastic parts of flexible bodies", structure_tables.KEYS, ("kind",), {
         name: Kind(*keys) for name, keys in structure_tables.KINDS.items()

@@ -332,6 +332,11 @@ def standalone_c(system: System, start: State, t: float, step: float) -> str:
             f"standalone program of '{system.model.name}': events ({', '.join(system.model.events)}) are located by "
             "Jourdain's own solvers alone; export the functions instead"
         )
+    if system.equations_of_motion.sought:
+        raise InputError(
+            f"standalone program of '{system.model.name}': the unknown '{system.equations_of_motion.sought[0]}' is found by Newton's method, which the "
+            "program has not; export the functions instead, or write an equation that is linear in it"
+        )
     rows = len(system.equations_of_motion.rows)
     quaternions = system.configuration.quaternions
     names = _functions(system)

@@ -70,6 +70,9 @@ def _describe(model: Model) -> Iterator[Any]:
     for memory in model.memories.values():
         yield f"memory {memory.name}"
         yield memory.update if memory.update is not None else "no update"
+    for unknown in model.unknowns.values():
+        yield f"unknown {unknown.name}"
+        yield unknown.equation if unknown.equation is not None else "no equation"
     for output in model.outputs.values():
         yield output.name
         yield output.expression

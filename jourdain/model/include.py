@@ -20,7 +20,7 @@ from .units import quantity
 from .values import value
 
 if TYPE_CHECKING:
-    from .memories import Memory
+    from .loads import Input
     from .model import Model
 
 
@@ -139,14 +139,17 @@ class Copy:
     def _channels(self) -> None:
         self._become(self.other.time, self.model.time)
         for i in self.other.inputs.values():
-            made = self.other.memories.get(i.name)
-            copy = self.model.input(self.name(i.name), i.value, i.unit) if made is None else self._memory(made)
-            self._become(i.symbol, copy)
+            self._become(i.symbol, self._channel(i))
         for s in self.other.states.values():
             self._become(s.symbol, self.model.state(self.name(s.name), s.initial, s.unit))
 
-    def _memory(self, memory: Memory) -> Expr:
-        return self.model.memory(self.name(memory.name), self.expr(memory.initial), unit=memory.unit)
+    def _channel(self, item: Input) -> Expr:
+        name, memories, unknowns = self.name(item.name), self.other.memories, self.other.unknowns
+        if item.name in memories:
+            return self.model.memory(name, self.expr(memories[item.name].initial), unit=item.unit)
+        if item.name in unknowns:
+            return self.model.unknown(name, unknowns[item.name].guess, unit=item.unit)
+        return self.model.input(name, item.value, item.unit)
 
     # -- bodies ---------------------------------------------------------------------------------------------------
 
@@ -319,6 +322,9 @@ class Copy:
         for memory in other.memories.values():
             if memory.update is not None:
                 m.update(self.new[memory.symbol], self.expr(memory.update))
+        for unknown in other.unknowns.values():
+            if unknown.equation is not None:
+                m.equation(self.new[unknown.symbol], self.expr(unknown.equation))
         for output in other.outputs.values():
             m.output(self.name(output.name), self.expr(output.expression), output.unit)
         for event in other.events.values():

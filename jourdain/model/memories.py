@@ -12,6 +12,7 @@ from .values import value
 
 if TYPE_CHECKING:
     from .loads import Input
+    from .unknowns import Unknown
 
 
 @dataclass
@@ -34,6 +35,7 @@ class MemoryMethods:
     name: str
     inputs: dict[str, Input]
     memories: dict[str, Memory]
+    unknowns: dict[str, Unknown]
 
     if TYPE_CHECKING:
 
@@ -55,7 +57,11 @@ class MemoryMethods:
         symbol = self.input(name, 0.0, unit)
         self.memories[name] = Memory(name, symbol, first, None, unit)
         if update is not None:
-            self.update(symbol, update)
+            try:
+                self.update(symbol, update)
+            except Exception:  # what is refused leaves nothing behind
+                del self.memories[name], self.inputs[name]
+                raise
         return symbol
 
     def update(self, memory: Expr, expression: Callable[[Expr], Any] | Any) -> None:
@@ -75,8 +81,8 @@ class MemoryMethods:
 
     @property
     def outer_inputs(self) -> list[str]:
-        """Names of the inputs that come from outside: those that no run sets itself."""
-        return [name for name in self.inputs if name not in self.memories]
+        """Names of the inputs that come from outside: neither memories nor unknowns."""
+        return [name for name in self.inputs if name not in self.memories and name not in self.unknowns]
 
 
 __all__ = ["Memory", "MemoryMethods"]

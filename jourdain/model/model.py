@@ -23,13 +23,14 @@ from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
+from .unknowns import Unknown, UnknownMethods
 from .values import value, vector
 
 if TYPE_CHECKING:
     from ..systems.system import System
 
 
-class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
+class Model(LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -52,6 +53,7 @@ class Model(LoadMethods, MemoryMethods, ConstraintMethods, EventMethods, Environ
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
         self.memories: dict[str, Memory] = {}
+        self.unknowns: dict[str, Unknown] = {}
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -125,9 +125,22 @@ class Compiled(ABC):
             known[name] = float(value)
         return np.array(list(known.values()), dtype=float)
 
+    def check_inputs(self, names: Iterable[str]) -> None:
+        """Refuses names that are no inputs, and those of algebraic unknowns, which nobody can choose."""
+        self.input_values(dict.fromkeys(names, 0.0))
+        for name in names:
+            if name in self.model.unknowns:
+                raise InputError(f"'{self.model.name}': '{name}' is an unknown, which its equation determines; it is no input to choose")
+
     def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
-        """Inputs in order that act at a state: the memories that it holds, some replaced by values."""
-        return self.input_values({**state.memory, **(values or {})})
+        """Inputs in order that act at a state: memories as it holds them, some replaced by values, unknowns found."""
+        self.check_inputs(values or ())
+        u = self.input_values({**state.memory, **(values or {})})
+        if self.model.unknowns:
+            from .unknowns import find_unknowns
+
+            find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
+        return u
 
     @property
     def fingerprint(self) -> str:

@@ -18,7 +18,9 @@ from .callbacks import CallbackError, called, named
 from .state import State
 
 if TYPE_CHECKING:
+    from ..solvers.memory_log import Noted
     from ..solvers.ode.memories import Renewals
+    from ..solvers.unknowns import Search
     from .system import System
     from .tree.projected import NativeSystem
 
@@ -58,7 +60,11 @@ class Inputs:
         #: Memories and their places, and in blocks the instants when they changed with their new values.
         self.memories = list(model.memories)
         self.memory_places = np.array([list(model.inputs).index(n) for n in self.memories], dtype=np.int64)
-        self.renewed: list[tuple[np.ndarray, np.ndarray]] = []
+        self.renewed: Noted = []
+        #: Algebraic unknowns and their places, and in the same way their values at accepted points.
+        self.unknowns = list(model.unknowns)
+        self.unknown_places = np.array([list(model.inputs).index(n) for n in self.unknowns], dtype=np.int64)
+        self.settled: Noted = []
         #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
         #: Whether a callback has ended the run: where it gives no value, inputs are NaN afterwards.
@@ -76,6 +82,10 @@ class Inputs:
         for name, item in given.items():
             if name in model.memories:
                 raise InputError(f"memory '{name}' is set by the run itself; give its value at the start with the state: {{'{name}': …}}")
+            if name in model.unknowns:
+                raise InputError(
+                    f"unknown '{name}' is found by its equation; a value with the state, {{'{name}': …}}, is where its search begins"
+                )
             if name in owners:
                 raise InputError(f"input '{name}' is set by the callback '{owners[name]}' and cannot be given for a run")
             if isinstance(item, Controller):
@@ -92,7 +102,12 @@ class Inputs:
     @property
     def steady(self) -> bool:
         """Whether all inputs stay as they are."""
-        return not (self.signals or self.controllers or self.callbacks or self.memories)
+        return not (self.signals or self.controllers or self.callbacks or self.memories or self.sought)
+
+    @property
+    def sought(self) -> list[str]:
+        """Names of the unknowns that Newton's method must find."""
+        return self.system.equations_of_motion.sought if self.unknowns else []
 
     @property
     def set_on_the_way(self) -> list[str]:
@@ -132,8 +147,27 @@ class Inputs:
     # -- memories -------------------------------------------------------------------------------------------------
 
     def remembering(self, state: State, u: np.ndarray) -> State:
-        """A state with the memories as they stand in ``u``."""
-        return state.with_values(memory=dict(zip(self.memories, u[self.memory_places].tolist(), strict=True))) if self.memories else state
+        """A state with memories and unknowns as they stand in ``u``."""
+        names, places = (*self.memories, *self.unknowns), (*self.memory_places, *self.unknown_places)
+        return state.with_values(memory={n: float(u[i]) for n, i in zip(names, places, strict=True)}) if names else state
+
+    def search(self, native: NativeSystem) -> Search | None:
+        """Newton's method for the unknowns, as the solvers settle them at accepted points."""
+        if native.search is not None:
+            native.search.noted = self.settled
+        return native.search
+
+    def rewind(self, t: float, u: np.ndarray) -> None:
+        """Goes back to an instant: what was noted after it is forgotten, memories and unknowns in ``u`` are those of then."""
+        for noted, places in ((self.renewed, self.memory_places), (self.settled, self.unknown_places)):
+            kept = [(since[since <= t], values[since <= t]) for since, values in noted]
+            noted[:] = [(since, values) for since, values in kept if len(since)]
+            u[places] = noted[-1][1][-1] if noted else self.initial[places]
+
+    def forget(self) -> None:
+        """Forgets when memories and unknowns became what."""
+        self.renewed.clear()
+        self.settled.clear()
 
     def renewals(self, native: NativeSystem, after: Callable[[float, np.ndarray], np.ndarray] | None = None) -> Renewals | None:
         """The memories as the solvers renew them; ``after`` is for methods whose state speaks of accelerations."""
@@ -178,16 +212,15 @@ class Inputs:
             raise SolverError(f"event '{event}' gives memory '{name}' a value that is not finite at t = {state.t:g} s")
         return found
 
-    def _remember(self, t: np.ndarray, values: np.ndarray) -> None:
-        """Writes the memories into rows of inputs: from the instant of a renewal on; the first of two rows at an instant has them before."""
-        if not self.renewed:
+    def _remember(self, t: np.ndarray, values: np.ndarray, noted: Noted, places: np.ndarray) -> None:
+        """Writes what was noted into rows of inputs: from its instant on; the first of two rows at an instant has it before."""
+        if not noted:
             return
-        since, found = (np.concatenate(parts) for parts in zip(*self.renewed, strict=True))
+        since, found = (np.concatenate(parts) for parts in zip(*noted, strict=True))
         last = np.searchsorted(since, t, side="right")
         twice = np.flatnonzero(t[:-1] == t[1:])
         last[twice] = np.searchsorted(since, t[twice], side="left")
-        table = np.vstack([self.initial[self.memory_places], found])
-        values[:, self.memory_places] = table[last]
+        values[:, places] = np.vstack([self.initial[places], found])[last]
 
     # -- what acted -----------------------------------------------------------------------------------------------
 
@@ -195,9 +228,10 @@ class Inputs:
         """The inputs (one row a time) that acted at some times and states (q, v, z); those that controllers set count from just after
         their instant, the first from the instant itself, memories from the instant of their renewal on."""
         values = np.tile(self.initial, (len(t), 1))
-        if self.steady or not values.size:
+        if (self.steady and not self.unknowns) or not values.size:
             return values
-        self._remember(t, values)
+        self._remember(t, values, self.renewed, self.memory_places)
+        self._remember(t, values, self.settled, self.unknown_places)
         eq, model = self.system.equations_of_motion, self.system.model
         known = dict(zip(eq.p, self.system.parameter_vector, strict=True))
         for i, (name, item) in enumerate(model.inputs.items()):
@@ -213,6 +247,10 @@ class Inputs:
                     if not self.broken:
                         raise
                     row[places] = np.nan
+        if self.unknowns:
+            from .unknowns import find_unknowns
+
+            find_unknowns(self.system.reference, t, rows, values)
         return values
 
     def _replay(self, name: str, t: np.ndarray, column: np.ndarray) -> None:

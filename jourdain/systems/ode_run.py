@@ -66,6 +66,12 @@ class OdeRun(Run):
 
         return explain_failure(self.native, trajectory, self.inputs, self.settings.step or 0.0)
 
+    def told(self, trajectory: Trajectory) -> str:
+        """How a run ended, in the words of the model."""
+        if trajectory.status != "failed":
+            return trajectory.message
+        return self.native.lost() or self.explain(trajectory)
+
     def begin(self) -> Any:
         """Makes the native functions; what the method starts from."""
         self.native = self.native_side()
@@ -131,7 +137,7 @@ class OdeRun(Run):
         return by(
             native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
             events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
-            memories=self.inputs.renewals(native), **self.derivatives(),
+            memories=self.inputs.renewals(native), unknowns=self.inputs.search(native), **self.derivatives(),
             **(self.control() | changes),
         )  # fmt: skip
 
@@ -145,7 +151,8 @@ class OdeRun(Run):
 
     def derivatives(self) -> Mapping[str, Any]:
         """∂f/∂x and ∂f/∂t where the method needs them."""
-        return self.native.derivatives() if self.settings.method in STIFF else {}
+        found = self.native.derivatives() if self.settings.method in STIFF else {}
+        return {name: self.native.finding(f) for name, f in found.items()}
 
     def events(self) -> list[Event]:
         """The model's events as the methods take them."""
@@ -172,8 +179,7 @@ class OdeRun(Run):
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The trajectory as states of the model, with what is needed to go on."""
-        explained = trajectory.status != "failed" or trajectory.cause is not None
-        message = trajectory.message if explained else self.explain(trajectory)
+        message = trajectory.message if trajectory.cause is not None else self.told(trajectory)
         inner = trajectory.restart
         restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
         return Outcome(

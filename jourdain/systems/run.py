@@ -166,7 +166,7 @@ class Run(ABC):
         held = dict(zip(self.system.model.inputs, restart.memory["u"], strict=True))
         self.inputs.begun = restart.memory["begun"]
         places = list(self.system.model.inputs)
-        for name in (*self.inputs.controllers, *self.inputs.memories):
+        for name in (*self.inputs.controllers, *self.inputs.memories, *self.inputs.unknowns):
             self.inputs.initial[places.index(name)] = held[name]
         if self.inputs.controllers:
             self.inputs.history.append((self.span[0], {n: float(held[n]) for n in self.inputs.controllers}))

@@ -58,7 +58,7 @@ def solution_of(
             return dict(instead())
         made = _state_channels(system, x)
         for i, (name, item) in enumerate(system.model.inputs.items()):
-            made[name] = Channel(table.inputs[:, i], item.unit, "memory" if name in system.model.memories else "input")
+            made[name] = Channel(table.inputs[:, i], item.unit, _meaning(system, name))
         made |= _lazy_channels(system, t, x, table.inputs)
         made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at)
         return made | dict(own() if own is not None else {})
@@ -97,6 +97,11 @@ def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
     columns += [(name, units[name], "velocity") for name in c.velocity_names]
     columns += [(name, state.unit, "user state") for name, state in system.model.states.items()]
     return {name: Channel(x[:, i], unit, kind) for i, (name, unit, kind) in enumerate(columns)}
+
+
+def _meaning(system: System, name: str) -> str:
+    """What sets an input."""
+    return "memory" if name in system.model.memories else "algebraic unknown" if name in system.model.unknowns else "input"
 
 
 def _rates(system: System) -> dict[str, str]:

@@ -38,7 +38,7 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
     for name, x in values.items():
         if name in states:
             found.states[name] = x
-        elif name in system.model.memories:
+        elif name in system.model.memories or name in system.model.unknowns:
             found.memories.update(memories_in(system, {name: x}))
         elif name in c.velocity_names:
             found.rates[name] = x
@@ -99,9 +99,9 @@ def check_belongs(system: System, other: Any, what: str) -> None:
 
 
 def memories_in(system: System, values: Mapping[str, Any]) -> dict[str, float]:
-    """The values that are those of memories."""
-    known = system.model.memories
-    return {n: number(x, f"memory '{n}'", known[n].unit or None) for n, x in values.items() if n in known}
+    """The values that are those of memories, or guesses of unknowns."""
+    known = {*system.model.memories, *system.model.unknowns}
+    return {n: number(x, f"'{n}'", system.model.inputs[n].unit or None) for n, x in values.items() if n in known}
 
 
 def user_states(system: System, values: Mapping[str, Any]) -> np.ndarray:

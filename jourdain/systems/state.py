@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class State:
     """Positions q, velocities v and user states z at a time; ``state["joint.angle"]`` reads one by name.
 
-    ``memory`` holds the values of memories by name, where they are not those of the start of a run.
+    ``memory`` holds the values of memories and algebraic unknowns by name, where they are not those of the start of a run.
     """
 
     system: Compiled | Dynamics = field(repr=False)
@@ -58,7 +58,7 @@ class State:
         configuration = self.system.configuration
         if name in self.system.model.states:
             return float(self.z[list(self.system.model.states).index(name)])
-        if name in self.system.model.memories:
+        if name in self.system.model.memories or name in self.system.model.unknowns:
             first = self.system.input_values()[list(self.system.model.inputs).index(name)]
             return float(self.memory.get(name, first))
         if name in configuration.velocity_names:
@@ -97,5 +97,5 @@ def state_of(solution: Solution, index: int = -1) -> State:
         raise InputError("the solution is empty; there is no state in it")
     c = system.configuration
     q, v, z = (np.array([solution[n][index] for n in names]) for names in (c.position_names, c.velocity_names, system.model.states))
-    memory = {n: float(solution[n][index]) for n in system.model.memories}
+    memory = {n: float(solution[n][index]) for n in (*system.model.memories, *system.model.unknowns)}
     return State(system, q, v, z, float(solution.t[index]), memory)

@@ -101,7 +101,7 @@ class Readings:
         """Their values at a state under inputs."""
         inputs, system = self.run.inputs, self.run.system
         inputs.initial[:] = u
-        inputs.renewed.clear()
+        inputs.forget()
         solution = solution_of(system, np.array([state.t]), state.x[None], {}, inputs_at=inputs.at)
         found = []
         for name in self.names:
@@ -223,6 +223,8 @@ class OdeEngine(Engine):
             session.progress.rows = 0
             if session.memories is not None:
                 session.memories.record.log.used = 0
+            if session.unknowns is not None:
+                session.unknowns.record.log.used = 0
             session.progress.steps_left = session.progress.max_steps = session.count.steps + self._limit
             reason = march.call(session.address)
         self._session.collect_events()
@@ -260,7 +262,7 @@ class OdeEngine(Engine):
     def _explained(self, trajectory: Trajectory) -> str:
         """Why a step cannot be done, in the words of the model."""
         try:
-            return self.run.explain(trajectory) if trajectory.status == "failed" else trajectory.message
+            return self.run.told(trajectory)
         except SolverError as error:  # the state there cannot even be looked at
             return str(error).removeprefix(f"simulate '{self.run.system.model.name}': ")
 
@@ -340,6 +342,7 @@ class OdeEngine(Engine):
         found |= {f"native {name}": a for name, a in native.memory().items()}
         watch = getattr(native, "watch", None)
         found |= {f"watch {i}": a for i, a in enumerate([] if watch is None else watch.memory())}
+        found |= {f"search {i}": a for i, a in enumerate([] if native.search is None else native.search.memory())}
         return found | self._open.memory() | {"bound arguments": self._open.words}
 
     @property

@@ -1,4 +1,4 @@
-"""Every formulation × reduction × kind of input, event, memory, output, restart and option: the numbers of the default, or a refusal by name."""
+"""Every formulation × reduction × kind of input, event, memory, unknown, output, restart and option: the numbers of the default, or a refusal by name."""
 
 from __future__ import annotations
 
@@ -78,6 +78,12 @@ def four_bar(event: str = "", called: bool = False) -> jd.Model:
         m.event("turn", hinge.velocity, direction=-1)  # the largest angle is that at the end of a step
         if event == "memory set":
             m.event("slip", hinge.position - 1.0, direction=1, jump={top: top + 0.1})
+    elif event.endswith("unknown"):
+        cubic = 0.0 if event.startswith("linear") else 0.4
+        drag = m.unknown("drag", 0.0, unit="N m")
+        share = m.unknown("share", 0.0, lambda share: 3.0 * share - drag + 0.1 * motor)
+        m.equation(drag, drag + cubic * drag**3 + share - 0.8 * hinge.velocity)
+        m.force(hinge, -drag, name="drag")
     return m
 
 
@@ -142,6 +148,10 @@ CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
     "memory set by an event": (plain, "memory set", False),
     "memory in a restart": (restarted, "memory", False),
     "memory given": (from_memory, "memory", False),
+    "unknown": (plain, "unknown", False),
+    "unknown in a restart": (restarted, "unknown", False),
+    "unknown that reads a signal": (with_inputs(lambda: lambda t: 2.0 * jd.sin(20.0 * t)), "unknown", False),
+    "linear unknown": (plain, "linear unknown", False),
     "times": (with_options(times=[0.0, 0.05, 0.1, 0.3]), "", False),
     "outputs": (with_options(outputs=4), "", False),
     "restart": (restarted, "", False),
@@ -160,6 +170,7 @@ REFUSED = {
     "acceleration event": ("augmented-lagrangian", "directors"),
     "max_step": ("augmented-lagrangian", "directors"), "tolerances": ("augmented-lagrangian", "directors"),
     "no interpolant": ("augmented-lagrangian", "directors"),
+    **dict.fromkeys(("unknown", "unknown in a restart", "unknown that reads a signal"), ("augmented-lagrangian", "directors")),
     **dict.fromkeys(("memory", "memory set by an event", "memory in a restart", "memory given"), ("augmented-lagrangian",)),
 }  # fmt: skip
 
@@ -196,6 +207,12 @@ def test_same_numbers_or_a_refusal(way: Way, case: str) -> None:
     sides = {"crank.angle": 1.0, "crank.angle_rate": 10.0, "rocker.angle": 1.0, "motor": 10.0, "energy.supplied": 3.0, "energy.total": 3.0}
     for name, scale in sides.items():
         assert found[name][-1] == pytest.approx(exact[name][-1], abs=scale * near), name
+    if event.endswith("unknown"):
+        for name in ("drag", "share"):
+            assert found[name][-1] == pytest.approx(exact[name][-1], abs=10 * near)
+        given = found["motor"][-1]
+        drag, share = found["drag"][-1], found["share"][-1]
+        assert 3.0 * share - drag + 0.1 * given == pytest.approx(0.0, abs=1e-13)
     if event.startswith("memory"):
         assert found["top"][-1] == pytest.approx(exact["top"][-1], abs=near)
         assert found["top"].max() > 0.87, "it was renewed"
@@ -254,6 +271,17 @@ def test_an_option_acts_or_is_refused(way: Way, option: str) -> None:
         assert option in str(error) or "stabilisation" in str(error) or "scheme" in str(error) or "method" in str(error), str(error)
     else:
         assert sol.metadata["status"] == "finished"
+
+
+@pytest.mark.parametrize("event", ["memory", "unknown", "linear unknown"])
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_answers_at_an_instant_with_memories_and_unknowns(way: Way, event: str) -> None:
+    s, reference = compiled(way, event), compiled(None, event)
+    x = start(s).with_values(memory={"top": 1.1} if event == "memory" else {})
+    other = start(reference)
+    np.testing.assert_allclose(s.accelerations(x), reference.accelerations(x), atol=1e-8)
+    assert event != "memory" or not np.allclose(reference.accelerations(x), reference.accelerations(other), atol=1e-2)
+    np.testing.assert_allclose(s.reactions(x)["coupler"][0], reference.reactions(x)["coupler"][0], atol=1e-7)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)

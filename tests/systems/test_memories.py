@@ -201,6 +201,69 @@ def test_controllers_read_them() -> None:
         assert read == [0.0, 10.0, 20.0, 30.0]
 
 
+@pytest.mark.parametrize(("method", "options", "near"), METHODS, ids=lambda x: str(x))
+def test_a_relay_with_hysteresis(method: str, options: dict[str, Any], near: float) -> None:
+    """A force that switches at ±a: from threshold to threshold the motion is a parabola, with events at both it is exact."""
+    m = jd.Model("relay", gravity=(0, 0, 0))
+    slide = m.prismatic("slide", m.ground, m.body("mass", mass=1.0), axis="x")
+    x, a, force = slide.position, 0.1, 2.0
+    side = m.memory("side", 1.0, lambda side: jd.where(x >= a, -1.0, jd.where(x <= -a, 1.0, side)))
+    m.force(slide, force * side)
+    m.event("high", x - a, direction=1)
+    m.event("low", x + a, direction=-1)
+    sol = m.compile().simulate({"slide.displacement_rate": 0.5}, 3.0, method=method, **options)
+    position, speed, now, sense, switches = 0.0, 0.5, 0.0, 1.0, 0
+    while True:  # the time to the threshold on the other side of the parabola
+        b, c = speed, position - sense * a
+        roots = np.roots([0.5 * force * sense, b, c])
+        ahead = [r.real for r in roots if abs(r.imag) < 1e-12 and r.real > 1e-9]
+        t = min(ahead)
+        if now + t > 3.0:
+            t = 3.0 - now
+            break
+        position, speed, now, sense, switches = sense * a, speed + force * sense * t, now + t, -sense, switches + 1
+    assert switches >= 3 and sol["side"][-1] == sense
+    assert sol["slide.displacement"][-1] == pytest.approx(position + speed * t + 0.5 * force * sense * t**2, abs=100 * near)
+    assert sol["slide.displacement_rate"][-1] == pytest.approx(speed + force * sense * t, abs=100 * near)
+
+
+@pytest.mark.parametrize("way", [{"reduction": "reduced"}, {"reduction": "closed"}, {"formulation": "semi-recursive"},
+                                 {"formulation": "semi-recursive", "reduction": "range-space"}])  # fmt: skip
+def test_singular_positions_are_passed_with_them(way: dict[str, Any]) -> None:
+    """A parallelogram passes its flat positions: legs in other coordinates share the memory, and steps taken back leave no trace."""
+
+    def parallelogram() -> jd.Model:
+        m = jd.Model("parallelogram", gravity=(0, 0, 0))
+        a, b, c = (m.body(n, mass=1.0, com=(0.5 * r, 0, 0), inertia=(0.01, 0.1, 0.1)) for n, r in (("a", 0.5), ("b", 1.0), ("c", 0.5)))
+        first = m.revolute("first", m.ground, a, axis="-y")
+        m.revolute("second", a.at(0.5, 0, 0), b, axis="-y")
+        m.revolute("third", m.ground.at(1.0, 0, 0), c, axis="-y")
+        m.revolute("closing", b.at(1.0, 0, 0), c.at(0.5, 0, 0), axis="-y")
+        most = m.memory("most", 0.0, lambda most: jd.maximum(most, first.position))
+        m.force(first, -0.3 * most)
+        return m
+
+    def run(**options: Any) -> Any:
+        s = parallelogram().compile(**options)
+        x = s.assemble({"first.angle": 0.7}, guess={"second.angle": -0.7, "third.angle": 0.7}, velocities={"first.angle_rate": 8.0})
+        return s.simulate(x, 1.0, max_step=2e-3, rtol=1e-10, atol=1e-12)
+
+    expected, found = run(), run(**way)
+    assert expected["first.angle"].max() > 2 * np.pi
+    for name in ("first.angle", "most", "first.angle_rate"):
+        assert found[name][-1] == pytest.approx(expected[name][-1], abs=1e-4), name
+    np.testing.assert_allclose(found["most"][1:], np.maximum.accumulate(found["first.angle"])[1:], atol=1e-12)
+
+
+def test_looped_code_reads_them() -> None:
+    def run(form: str) -> Any:
+        m = counting()
+        return m.compile(form=form).simulate({"hinge.angle": 0.4}, 0.2, method="rk4", step=1e-3)
+
+    np.testing.assert_allclose(run("looped")["hinge.angle"], run("straight")["hinge.angle"], atol=1e-13)
+    assert run("looped")["count"][-1] == 200
+
+
 # -- going on ----------------------------------------------------------------------------------------------------------
 
 
@@ -278,6 +341,19 @@ def test_verbs_take_them_as_they_are() -> None:
     assert rest.state["slide.displacement"] <= 0.032 + 1e-9 and rest.state["crush"] == 0.04 and rest.inputs == {}
 
 
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_verbs_of_every_formulation(formulation: str) -> None:
+    """Linear systems, static forces and inverse dynamics along a run with the memories of the state, or as they were."""
+    s = buffer().compile(formulation=formulation)
+    x = {"slide.displacement": 0.039, "crush": 0.04}
+    assert s.linearise(x).A[1, 0] == pytest.approx(-UNLOADING / MASS, rel=1e-6)
+    holding = VIRGIN * 0.04 - UNLOADING * 0.001
+    assert s.static_forces(x, ["slide"])["slide.displacement"] == pytest.approx(holding, rel=1e-9)
+    sol = buffer().compile().simulate({"slide.displacement_rate": SPEED}, 0.2, **TIGHT)
+    needed = s.inverse_dynamics_along(sol, actuators=["slide"])
+    np.testing.assert_allclose(np.asarray(needed.forces).ravel()[5:-5], 0.0, atol=0.5)
+
+
 def test_results_and_model_files(tmp_path: Path) -> None:
     m = buffer()
     m.save(tmp_path / "buffer.toml")
@@ -288,7 +364,10 @@ def test_results_and_model_files(tmp_path: Path) -> None:
     sol, again = blow(m.compile()), blow(read.compile())
     np.testing.assert_array_equal(sol["crush"], again["crush"])
     sol.save(tmp_path / "run.h5")
-    np.testing.assert_array_equal(jd.load_solution(tmp_path / "run.h5")["crush"], sol["crush"])
+    kept = jd.load_solution(tmp_path / "run.h5")
+    np.testing.assert_array_equal(kept["crush"], sol["crush"])
+    middle = 0.5 * (sol.t[3] + sol.t[4])
+    assert kept.at(middle)["crush"] == sol.at(middle)["crush"] == sol["crush"][3] != sol["crush"][4]
     with_jump = counting()
     with_jump.event("swing", with_jump.joints["hinge"].velocity, jump={with_jump.inputs["count"].symbol: 0.0})
     with_jump.save(tmp_path / "count.toml")

@@ -260,6 +260,7 @@ def _laws(model: Model) -> Iterator[Expr]:
             yield item.expression
     yield from (s.rate for s in model.states.values() if s.rate is not None)
     yield from (m.update for m in model.memories.values() if m.update is not None)
+    yield from (w.equation for w in model.unknowns.values() if w.equation is not None)
     for event in model.events.values():
         yield event.guard
     for callback in model.callbacks.values():
@@ -298,14 +299,14 @@ class AbsoluteEquations(Equations):
     @cached_property
     def readings(self) -> Mapping[Expr, Expr]:
         """What each reading stands for: prescribed motions, angular velocities of joint quaternions, lengths, sensors."""
-        known = dict(super().readings)
+        known = dict(self._measured)
         for c in self.mixed.coordinates:
             if c.is_quaternion:
                 first = self.mixed.quaternions[id(c)]
                 e, ed, edd = Quaternion.of(c.q), Quaternion.of(self.v[first : first + 4]), Quaternion.of(self.a[first : first + 4])
                 known.update(zip(c.v, e.body_rate(ed), strict=True))
                 known.update(zip(c.a, e.body_rate(edd), strict=True))
-        return known
+        return known | self._eliminated(known)
 
     # -- forces ---------------------------------------------------------------------------------------------------
 

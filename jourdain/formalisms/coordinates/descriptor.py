@@ -132,7 +132,17 @@ class Descriptor:
         }  # fmt: skip
         if name in own:
             return own[name](**options)
-        if name not in ("constraints", "constraint_velocities", "guard", "outputs", "readings", "callback_arguments", "jump", "renewal"):
+        if name not in (
+            "constraints",
+            "constraint_velocities",
+            "guard",
+            "outputs",
+            "readings",
+            "callback_arguments",
+            "jump",
+            "renewal",
+            "unknowns",
+        ):
             raise InputError(f"formulation '{self.name}' has no function '{name}'; there are {', '.join(own)}, constraints …")
         return derive(self.equations, name, **options)
 

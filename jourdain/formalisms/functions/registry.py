@@ -354,6 +354,13 @@ def event_memories_function(eq: Equations, event: str) -> SymbolicFunction:
 
 
 @builder
+def unknowns_function(eq: Equations) -> SymbolicFunction:
+    """The algebraic unknowns: those eliminated as they are, the others one step of Newton's method on; then residuals of these and their sizes."""
+    values, found = eq.resolve([w.symbol for w in eq.model.unknowns.values()]), eq.elimination
+    return assemble(eq, "unknowns", "t x u", [vector_result("w", [*values, *found.residuals.values(), *found.sizes.values()])])
+
+
+@builder
 def callback_arguments_function(eq: Equations, callback: str) -> SymbolicFunction:
     """What a Python callback is called with."""
     return assemble(eq, "callback_arguments", "t x u", [vector_result("y", eq.resolve(eq.model.callbacks[callback].arguments))])

@@ -224,7 +224,7 @@ class _Writer:
             "constraint": [n for n, c in m.constraints.items() if isinstance(c, Equation)],
             "load": [n for n in m.loads if n not in known],
             "sensor": [n for n in m.sensors if n not in known],
-            "input": [n for n in m.outer_inputs if n not in read], "memory": list(m.memories),
+            "input": [n for n in m.outer_inputs if n not in read], "memory": list(m.memories), "unknown": list(m.unknowns),
             "state": list(m.states), "output": list(m.outputs), "event": list(m.events),
         }  # fmt: skip
         self.lost += [f"the {kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in parts.items() if names]

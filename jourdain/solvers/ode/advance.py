@@ -117,6 +117,8 @@ def advance(address: int) -> int:
         progress.rows = 0
         if frame.renewer != 0:
             frame.memories.log.used = 0
+        if frame.settle != 0:
+            frame.settled.used = 0
         progress.steps_left = a.limit + 1
         reason = call(a.march, frame)
     if reason != FINISHED and reason != TERMINAL:

@@ -186,6 +186,9 @@ class Frame(Record):
     renewal: Address
     renewal_args: Address
     memories: Memories
+    settle: Address
+    settle_args: Address
+    settled: MemoryLog
     guards: Table[Guard]
     watch: Table[Watched]
     sign: Integers

@@ -21,13 +21,14 @@ from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 if TYPE_CHECKING:
     from jourdain.solvers.ode.drive import Drive
     from jourdain.solvers.ode.memories import Renewals
+    from jourdain.solvers.unknowns import Search
 
 Array = NDArray[np.float64]
 MAX_STEPS = 10_000_000
 #: Tolerances below half of the distance between two numbers ask for what arithmetic cannot give.
 LEAST_RTOL = 1e-16
 #: What the shortest way does not do.
-PARTS = {"steps", "t_eval", "jacobian", "time_derivative", "events", "project", "samples", "switch", "memories", "output"}
+PARTS = {"steps", "t_eval", "jacobian", "time_derivative", "events", "project", "samples", "switch", "memories", "unknowns", "output"}
 
 
 def integrate(
@@ -70,6 +71,7 @@ def prepare(
     samples: Sequence[Samples] = (),
     switch: Switch | None = None,
     memories: Renewals | None = None,
+    unknowns: Search | None = None,
     output: NativeFunction | None = None,
     output_size: int = 0,
     positions: int | None = None,
@@ -84,7 +86,7 @@ def prepare(
     by state); step: size (s) of fixed steps, or of the first one; max_step: the largest (s).
     steps: instants (s) to step to, one after the other, whatever the error; by methods that take single steps without iteration.
     t_eval: times (s) of the rows wanted; every step and both sides of every jump without it.
-    events, samples, switch, memories: see those classes (memories: `Renewals`); event_probes: points inside each step where guards are looked at too.
+    events, samples, switch, memories (`Renewals`), unknowns (`Search`): see those classes; event_probes: points inside each step where guards are looked at too.
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
@@ -112,6 +114,7 @@ def prepare(
     session.set_switch(switch)
     session.set_events(events, event_probes)
     session.set_memories(memories)
+    session.set_unknowns(unknowns)
     session.set_stops(samples, t0, t1)
     session.set_output(times, times is None if dense is None else dense, output_size)
     if steps is not None:

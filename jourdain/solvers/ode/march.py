@@ -105,7 +105,7 @@ def _keep_segment(frame: Frame, clock: Clock, count: Count, progress: Progress, 
 
 @hot
 def _after_step(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
-    """Project, look for events, write output and renew memories after an accepted step."""
+    """Project, look for events, write output, renew memories and settle unknowns after an accepted step."""
     status = 0
     progress.have_dense = 0
     progress.fired = -1
@@ -133,6 +133,8 @@ def _after_step(frame: Frame, clock: Clock, count: Count, progress: Progress) ->
         status = call(frame.switcher, frame)
     if status == 0 and frame.renewer != 0:
         status = call(frame.renewer, frame)
+    if status == 0 and frame.settle != 0:
+        status = hook(frame, clock, count, frame.settle, frame.settle_args, clock.t, frame.x, frame.x)
     return status
 
 
@@ -154,6 +156,8 @@ def march(address: int) -> int:
         if progress.steps_left <= 0 or not room:
             return PAUSED
         if frame.renewer != 0 and frame.memories.log.used >= len(frame.memories.log.t):
+            return PAUSED
+        if frame.settle != 0 and frame.settled.used >= len(frame.settled.t):
             return PAUSED
         clock.t_bound = stop
         if count.begin == 1:

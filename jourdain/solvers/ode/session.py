@@ -21,6 +21,7 @@ from jourdain.solvers.ode.trajectory import Checkpoint, Segments, Statistics
 
 if TYPE_CHECKING:
     from jourdain.solvers.ode.memories import Renewals
+    from jourdain.solvers.unknowns import Search
 
 EVENT_ROOM = 64
 LARGEST_BUFFER = 1 << 21
@@ -112,6 +113,7 @@ class Session:
         #: What an action in Python raised.
         self.error: Exception | None = None
         self.memories: Renewals | None = None
+        self.unknowns: Search | None = None
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
@@ -174,6 +176,13 @@ class Session:
             self.frame.memories = memories.prepare(self.n, self.method.past > 0)
             self.set_hook("renewal", memories.function)
 
+    def set_unknowns(self, unknowns: Search | None) -> None:
+        """Bind what is done about algebraic unknowns at accepted points."""
+        if unknowns is not None:
+            self.unknowns = unknowns
+            self.frame.settled = unknowns.record.log
+            self.set_hook("settle", unknowns.settling())
+
     def set_stops(self, samples: Sequence[Samples], t0: float, t1: float) -> None:
         """Merge all sample times within the span into one list of stops that ends with t1."""
         self.samples = samples
@@ -221,6 +230,8 @@ class Session:
         self.collect_events()
         if self.memories is not None:
             collect(self.memories.record.log, self.memories.noted)
+        if self.unknowns is not None:
+            collect(self.unknowns.record.log, self.unknowns.noted)
         k, segments = self.progress.rows, self.progress.segments
         if segments:
             self.progress.segments = 0

@@ -38,6 +38,11 @@ class ModelCoordinates:
         self._elements = dict(elements or {})
         self.eq: DirectorEquations = own.descriptor.equations  # type: ignore[assignment]
         self.model = own.model
+        if self.eq.sought:
+            raise InputError(
+                f"formulation 'directors': the equation of the unknown '{self.eq.sought[0]}' is not linear in it, and elements have no unknowns beside "
+                "coordinates; use another formulation"
+            )
         self.t0 = state.t
         self._outputs = dict(outputs or {})
         self._prepare_inputs(inputs or {}, [*held, *self._outputs], frozen)
@@ -125,10 +130,11 @@ class ModelCoordinates:
 
     def _prepare_inputs(self, inputs: Mapping[str, Any], held: Sequence[str], frozen: bool) -> None:
         """What symbols stand for: numbers at the start, and expressions in laws (held inputs stay symbols)."""
-        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in held})
+        apart = {*held, *self.model.memories, *self.model.unknowns}
+        sorted_inputs = Inputs(self.own.reference, {n: x for n, x in inputs.items() if n not in apart})
         constants, signals = sorted_inputs.constants, sorted_inputs.signals
         values = dict(zip(self.eq.p, self.own.parameter_vector.tolist(), strict=True))
-        given = {n: float(inputs[n]) for n in held if n in inputs}
+        given = {n: float(inputs[n]) for n in inputs if n in held or n in self.model.memories}
         numbers = dict(zip(self.eq.u, self.own.input_values(constants | given).tolist(), strict=True))
         self._known: dict[Expr, float] = values | numbers
         self._signals = signals

@@ -144,6 +144,8 @@ def _residual(native: NativeSystem) -> tuple[Any, NativeFunction]:
     plan.equations, plan.tangent = equations.address, tangent.address
     keep: list[object] = [plan, native]
     first, second = _pointers(native, equations, keep), _pointers(native, tangent, keep)
+    if native.search is not None:  # the tangent follows the equations at the same state
+        plan.equations, first = native.search.headed(equations.address, first)
     pairs = np.array([i for pair in turns for i in pair] + [0], dtype=np.int64)
     massless = np.array(getattr(system, "massless", np.zeros(max(1, system.nv))), dtype=np.int64)
     args = np.array([0, 0, 0, plan.address, *(a.ctypes.data for a in (first, second, pairs, massless))], dtype=np.uintp)

@@ -295,6 +295,7 @@ class Crossing:
         if code in (OFF_BRANCH, NEAR_DEAD_POINT) and not near:  # no singular position in sight
             step = max(last.restart.t - t, (last.restart.t - native.start.t) / max(last.stats.steps, 1))
             until = min(self.end, t + STRETCH * 2.0**self._needless * step)
+        self.inputs.rewind(t, native.u)
         full = self._native(start, native.u[: self.system.nu])
         found = self._across(full, Watch(full, self.scales), start, until)
         self._needless = self._needless + 1 if found.across.status == "finished" else 0
@@ -313,11 +314,11 @@ class Crossing:
             options["t_eval"] = options["t_eval"][options["t_eval"] <= until]
         assert native.project is not None  # there are constraints
         method = self.method if self.method in STIFF else METHOD
-        derivatives: dict[str, Any] = native.derivatives() if method in STIFF else {}
+        derivatives: dict[str, Any] = {n: native.finding(f) for n, f in native.derivatives().items()} if method in STIFF else {}
         done = integrate(
             native.rhs, (start.t, until), start.x, method, project=watch.projection(native.project), positions=self.system.nq,
             events=[*self.inputs.setting_memories(native.events(), native.u, state_of), passed], samples=samples,
-            memories=self.inputs.renewals(native), **derivatives, **options,
+            memories=self.inputs.renewals(native), unknowns=self.inputs.search(native), **derivatives, **options,
         )  # fmt: skip
         done = ended(native, done)
         clear = done.status == "event" and done.events[-1].name == PASSED

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...native.function import Function
 from ...solvers.native_function import NativeFunction, address
-from ...solvers.ode.events import Event, Switch
+from ...solvers.ode.events import Switch
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
 from ..callbacks import Callbacks
@@ -65,7 +65,8 @@ class IndependentSystem(NativeSystem):
         self.n = system.nq + system.nv + system.nz
 
     def call_python(self) -> None:
-        """Lets the model's Python callbacks set their inputs before each evaluation; they read the full state."""
+        """Lets unknowns be found before each evaluation, and the model's Python callbacks set their inputs; they read the full state."""
+        self.rhs = self.finding(self.rhs)
         if self.system.model.callbacks:
             self.callbacks = Callbacks(self, self.rhs, len(self.x0), self.expand)
             self.rhs = self.callbacks.rhs
@@ -109,10 +110,10 @@ class IndependentSystem(NativeSystem):
         self._redundant = redundant_rows(self.system, self.start)
         return self._constrained()
 
-    def of_full_state(self, f: Function) -> NativeFunction:
+    def of_state(self, f: Function) -> NativeFunction:
         """A function f(t, X, u) or f(t, X, u, a) of the full state as one of the independent state."""
         expansion = NativeFunction(self.full.address, self.full.args.copy(), self.full.keepalive)
-        return self._of_expansion(self._of_state(f), expansion, np.zeros(self.n))
+        return self._of_expansion(self._of_full_state(f), expansion, np.zeros(self.n))
 
     def _of_expansion(self, inner: NativeFunction, expansion: NativeFunction, X: np.ndarray) -> NativeFunction:
         """A function of time and a state X that an expansion writes."""
@@ -124,19 +125,6 @@ class IndependentSystem(NativeSystem):
             args=inner.args.view(np.int64),
         )  # fmt: skip
         return NativeFunction.of(of_full_state.address, args, X, expansion, inner)
-
-    def renewal(self) -> NativeFunction:
-        """The model's memories after a step, from the independent state."""
-        return self.of_full_state(self._function("renewal"))
-
-    def events(self) -> list[Event]:
-        """The model's events, on the independent state."""
-        found = []
-        for item in self.system.model.events.values():
-            guard = self.of_full_state(self._function("guard", event=item.name))
-            action = self._jump(item.name) if item.jump else None
-            found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
-        return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
         f = self._function("jump", event=name)

@@ -23,6 +23,7 @@ from .redundancy import redundant_rows
 if TYPE_CHECKING:
     from ...solvers.constraints.accelerations import Constrained
     from ...solvers.constraints.plan import Compiled, Plan
+    from ...solvers.unknowns import Search
     from ..dynamics import Dynamics
     from ..state import State
 
@@ -64,6 +65,7 @@ class NativeSystem:
             self.rhs = self._looped()
         else:
             self.rhs = self.wrap(self._function("state_derivative"))
+        self.rhs = self.finding(self.rhs)
         self.callbacks = Callbacks(self, self.rhs) if system.model.callbacks else None
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
@@ -133,6 +135,35 @@ class NativeSystem:
         args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
         return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
 
+    def of_state(self, f: Function) -> NativeFunction:
+        """A function of the full state f(t, x, u) or f(t, x, u, a) as one of the run's state, without unknowns."""
+        return self._of_full_state(f)
+
+    @cached_property
+    def search(self) -> Search | None:
+        """Newton's method for the model's algebraic unknowns, if it is needed."""
+        model = self.system.model
+        sought = self.system.equations_of_motion.sought if model.unknowns else ()
+        if not sought:
+            return None
+        from ...solvers.unknowns import Search
+
+        places = np.array([i for i, name in enumerate(model.inputs) if name in model.unknowns], dtype=np.int64)
+        return Search(self.of_state(self._function("unknowns")), self.u, places, len(sought))
+
+    def finding(self, f: NativeFunction) -> NativeFunction:
+        """A function of the run's state that finds the unknowns first."""
+        return f if self.search is None else self.search.before(f)
+
+    def lost(self) -> str:
+        """The unknown that could not be found, in words."""
+        if self.search is None or self.search.record.bad < 0:
+            return ""
+        from ..unknowns import not_found
+
+        found = self.search.record
+        return not_found(self.system.equations_of_motion.sought[found.bad], found.t_bad, found.residual)
+
     def memory(self) -> dict[str, np.ndarray]:
         """Arrays that, with the method's own memory, let a run go on as if it had never stopped."""
         return {"u": self.u}
@@ -150,10 +181,11 @@ class NativeSystem:
 
     def reading(self, channels: tuple[str, ...]) -> NativeFunction:
         """Channels that are functions of time, (full) state, inputs and accelerations."""
-        return self._of_state(self._function("readings", channels=channels))
+        f = self._function("readings", channels=channels)
+        return self._with_accelerations(f) if "a" in f.inputs else self.finding(self.wrap(f))
 
-    def _of_state(self, f: Function) -> NativeFunction:
-        """A function of time, (full) state, inputs and perhaps accelerations as one of time and (full) state."""
+    def _of_full_state(self, f: Function) -> NativeFunction:
+        """A function of time, full state, inputs and perhaps accelerations as one of time and full state."""
         return self._with_accelerations(f) if "a" in f.inputs else self.wrap(f)
 
     def _accelerated(self) -> NativeFunction:
@@ -173,13 +205,13 @@ class NativeSystem:
 
     def renewal(self) -> NativeFunction:
         """The model's memories after a step that ended at (t, x)."""
-        return self.wrap(self._function("renewal"))
+        return self.finding(self.of_state(self._function("renewal")))
 
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""
         found = []
         for item in self.system.model.events.values():
-            guard = self._of_state(self._function("guard", event=item.name))
+            guard = self.finding(self.of_state(self._function("guard", event=item.name)))
             action = self._jump(item.name) if item.jump else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
         return found

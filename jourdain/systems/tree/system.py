@@ -211,6 +211,10 @@ class TreeSystem(System):
         parts = (q, v, np.asarray(self.state().z if z is None else z, dtype=float))
         x = np.concatenate([np.broadcast_to(a, (*shape, a.shape[-1])) for a in parts], axis=-1).reshape(-1, self.nq + self.nv + self.nz)
         clock, u = np.full(len(x), float(t)), np.tile(self.input_values(inputs), (len(x), 1))
+        if self.model.unknowns:
+            from ..unknowns import find_unknowns
+
+            find_unknowns(self.reference, clock, x, u)
         a, _ = constrained_accelerations(self, clock, x, u, np.broadcast_to(tau, (*shape, self.nv)).reshape(-1, self.nv))
         found = a.reshape(*shape, self.nv)
         if out is None:
