@@ -45,7 +45,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Compiled functions of an element type: residual, tangent, audit, projection, with their patterns."""
+    """Compiled functions of an element type: residual, tangent, audit and, where rates are projected, projection, with their patterns."""
 
     step: ElementStep
     functions: tuple[Function, ...]
@@ -75,9 +75,10 @@ def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reductio
         found = _KERNELS.get(key)
         if found is None:
             step = ElementStep(element, evaluation, reduced, projected)
-            functions = tuple(compile_function(f) for f in (step.residual(), step.tangent(), step.audit(), step.projection()))
-            patterns: tuple[Any, ...] = ((), tuple(step.tangent_entries), (), tuple(step.projection_entries[1]))
-            found = _KERNELS[key] = Kernels(step, functions, patterns)
+            made, patterns = [step.residual(), step.tangent(), step.audit()], [(), tuple(step.tangent_entries), ()]
+            if evaluation == "start":  # only this one projects its rates
+                made, patterns = [*made, step.projection()], [*patterns, tuple(step.projection_entries[1])]
+            found = _KERNELS[key] = Kernels(step, tuple(compile_function(f) for f in made), tuple(patterns))
     return found
 
 
@@ -181,6 +182,7 @@ class Program:
                 kernel_table.append((f.address, at["constants"], block.shape[1], len(group.kernels.patterns[which]), 0))
                 constants.append(block.ravel())
                 at["constants"] += block.size
+            kernel_table += [(0,) * 5] * (ap.KERNELS - len(group.kernels.functions))
         self.group_table, self.kernel_table = ap.Group.table(table), ap.Kernel.table(kernel_table)
         self.gather, self.rows = _joined(gather, np.int64), _joined(rows, np.int64)
         self.constants = _joined([*constants, np.zeros(1)], float)
