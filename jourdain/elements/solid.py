@@ -96,7 +96,9 @@ class Solid(Element):
         gradients, volumes = self.interpolation.at(given)
         count = len(given)
         common = {"density": density, "gravity": gravity, **law}
-        rows = {n: np.broadcast_to(np.asarray(x, float), (count, self.constants[n])) for n, x in common.items()}
+        rows = {n: _row_each(self.law.name, n, x, (count, self.constants[n])) for n, x in common.items()}
+        if count and rows["density"].min() < 0.0:
+            raise ModelError(f"{self.name}: density {rows['density'].min():g} kg/m³ is negative")
         return {"gradients": gradients.reshape(count, -1), "volumes": volumes, **rows}
 
     # -- the declaration in symbols -----------------------------------------------------------------------------------
@@ -146,6 +148,18 @@ class SolidStep(ElementStep):
         """All places."""
         n = self.element.size
         return dict.fromkeys(((i, j) for i in range(n) for j in range(n)), ONE)
+
+
+def _row_each(law: str, name: str, given: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Numbers for all elements, or a row (a number, of constants of size 1) for each."""
+    try:
+        x = np.asarray(given, float)
+        found = np.broadcast_to(x[:, None] if shape[1] == 1 and x.ndim == 1 and len(x) == shape[0] else x, shape)
+    except (TypeError, ValueError):
+        raise ModelError(f"solid of {law}: {name} must hold {shape[1]} numbers, or a row of them for each of {shape[0]} elements") from None
+    if not np.isfinite(found).all():
+        raise ModelError(f"solid of {law}: {name} holds a number that is not finite")
+    return found
 
 
 def _sum(parts: Any) -> Expr:

@@ -53,24 +53,45 @@ def add_mesh(
     what = f"system '{system.name}', mesh '{name}'"
     if not isinstance(element, Solid):
         raise ModelError(f"{what}: {element!r} is no solid; give an instance such as Solid(hexahedron())")
-    X, nodes = np.asarray(places, float), np.asarray(cells)
+    X = np.asarray(places, float)
     if X.ndim != 2 or X.shape[1] != 3 or not np.isfinite(X).all():
         raise ModelError(f"{what}: places of shape {X.shape} are not finite numbers (nodes, 3)")
-    if nodes.ndim != 2 or nodes.shape[1] != element.interpolation.nodes or nodes.dtype.kind not in "iu":
-        raise ModelError(f"{what}: cells of shape {nodes.shape} are not whole numbers (cells, {element.interpolation.nodes})")
-    if nodes.size and not (nodes.min() >= 0 and nodes.max() < len(X)):
-        raise ModelError(f"{what}: cells name nodes {nodes.min()} … {nodes.max()}; there are 0 … {len(X) - 1}")
+    nodes, held = _numbers(cells, len(X), f"{what}: cells"), np.zeros(len(X), bool)
+    if nodes.ndim != 2 or nodes.shape[1] != element.interpolation.nodes:
+        raise ModelError(f"{what}: cells of shape {nodes.shape} are not (cells, {element.interpolation.nodes})")
+    held[_numbers(fixed, len(X), f"{what}: fixed")] = True
+    lonely = np.setdiff1d(np.arange(len(X)), nodes)
+    if lonely.size and not held[lonely].all():
+        raise ModelError(f"{what}: node {lonely[~held[lonely]][0]} is in no cell, so that it has no mass; leave it out, or fix it")
     given = element.numbers(X[nodes], **numbers)
-    x = np.broadcast_to(X if at is None else np.asarray(at, float), X.shape)
-    v = np.array(np.broadcast_to(np.asarray(velocities, float), X.shape))
-    held = np.zeros(len(X), bool)
-    held[np.asarray(fixed, int) if np.size(fixed) else []] = True
+    x, v = (_rows(part, X.shape, f"{what}: {word}") for part, word in ((X if at is None else at, "at"), (velocities, "velocities")))
     v[held] = 0.0
-    handles = system.add_blocks([f"{name}.{k}" for k in range(len(X))], x, v, held, "m")
-    blocks = list(element.blocks)
-    system.add_instances(element, [f"{name}[{k}]" for k in range(len(nodes))], [dict(zip(blocks, [handles[i] for i in c], strict=True)) for c in nodes.tolist()],
-                         given)  # fmt: skip
+    names, cell_names = [f"{name}.{k}" for k in range(len(X))], [f"{name}[{k}]" for k in range(len(nodes))]
+    system.check_new(names, cell_names)
+    handles, blocks = system.add_blocks(names, x, v, held, "m"), list(element.blocks)
+    system.add_instances(element, cell_names, [dict(zip(blocks, [handles[i] for i in c], strict=True)) for c in nodes.tolist()], given)
     return handles
+
+
+def _numbers(given: Any, count: int, what: str) -> np.ndarray:
+    """Numbers of nodes."""
+    found = np.asarray(given)
+    if found.size == 0:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= count:
+        raise ModelError(f"{what} name nodes {found.min()} … {found.max()}; there are 0 … {count - 1}")
+    return found
+
+
+def _rows(given: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """A row for each node, copied."""
+    try:
+        found = np.array(np.broadcast_to(np.asarray(given, float), shape))
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} of shape {np.shape(given)} are not numbers {shape}") from None
+    if not np.isfinite(found).all():
+        raise ModelError(f"{what} hold a number that is not finite")
+    return found
 
 
 def solid_kernels(element: Solid, evaluation: str) -> SolidKernels:

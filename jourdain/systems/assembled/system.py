@@ -139,11 +139,14 @@ class AssembledSystem:
         self._changed()
         return instance
 
+    def check_new(self, coordinates: Sequence[str], elements: Sequence[str]) -> None:
+        """Refuses names that are taken."""
+        for what, taken in (("coordinates", self._handle_names & set(coordinates)), ("element", self._instance_names & set(elements))):
+            if taken:
+                raise ModelError(f"system '{self.name}': {what} '{min(taken)}' exist already; choose another name")
+
     def add_blocks(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, fixed: np.ndarray, unit: str) -> list[Handle]:
-        """Blocks of equal size, one for each row of coordinates and rates."""
-        taken = self._handle_names & set(names)
-        if taken or len(set(names)) < len(names):
-            raise ModelError(f"system '{self.name}': coordinates '{min(taken, default=names[0])}' exist already; choose another name")
+        """Blocks of equal size, one for each row of coordinates and rates; those who call see to it that names are new."""
         size, count = q.shape[1], len(self.handles)
         first = self.handles[-1].offset + self.handles[-1].size if self.handles else 0
         made = [
@@ -161,9 +164,6 @@ class AssembledSystem:
         self, element: Element, names: Sequence[str], blocks: Sequence[dict[str, Handle]], constants: Mapping[str, np.ndarray]
     ) -> None:
         """Elements of one type, with a row of constants for each; those who call see to it that all fit."""
-        taken = self._instance_names & set(names)
-        if taken:
-            raise ModelError(f"system '{self.name}': element '{min(taken)}' exists already; choose another name")
         flat = np.column_stack([constants[c] for c in element.constants])
         parts = {c: np.ascontiguousarray(constants[c]) for c in element.constants}
         self.instances += [Instance(element, n, b, row) for n, b, row in zip(names, blocks, flat, strict=True)]
@@ -189,9 +189,7 @@ class AssembledSystem:
         """
         from .solids import add_mesh
 
-        return add_mesh(
-            self, element, name, places, [list(c) for c in cells] if isinstance(cells, list) else cells, velocities, fixed, at, **numbers
-        )
+        return add_mesh(self, element, name, places, cells, velocities, fixed, at, **numbers)
 
     def copy(self) -> AssembledSystem:
         """A system with the same coordinates, elements and events, to which others can be added."""

@@ -206,6 +206,31 @@ def test_large_extension_of_neo_hooke_is_that_of_its_closed_form() -> None:
     assert np.abs(r[:, 1:]).max() < 1e-13
 
 
+def test_materials_may_differ_from_cell_to_cell() -> None:
+    """Two cells of their own constants pull at their common face as two systems of one cell do."""
+    X, cells = block((2, 1, 1), (2.0, 1.0, 1.0))
+    F = np.diag((1.2, 1.0, 0.9))
+
+    def forces(chosen: list[int], shear: Any) -> np.ndarray:
+        s = AssembledSystem("two")
+        s.mesh(
+            Solid(hexahedron()),
+            "two",
+            X,
+            cells[chosen],
+            fixed=np.setdiff1d(np.arange(len(X)), cells[chosen]),
+            at=X @ F.T,
+            density=1.0,
+            lame=0.0,
+            shear=shear,
+        )
+        found = np.zeros((len(X), 3))
+        found[np.unique(cells[chosen])] = stepped_forces(s)
+        return found
+
+    assert forces([0, 1], [2.0, 5.0]) == pytest.approx(forces([0], 2.0) + forces([1], 5.0), abs=1e-13)
+
+
 @pytest.mark.parametrize("reduction", ["none", "projection", "bodies", "joints"])
 def test_every_reduction_gives_the_same_motion(reduction: str) -> None:
     def made() -> AssembledSystem:
@@ -238,6 +263,17 @@ def test_refusals_name_what_is_wrong() -> None:
         s.mesh(solid, "a", X, cells, density=1.0, young=1e3)
     with pytest.raises(ModelError, match="no elastic solid"):
         lame(1e3, 0.5)
+    with pytest.raises(ModelError, match=r"fixed name nodes 9 … 9; there are 0 … 7"):
+        s.mesh(solid, "a", X, cells, fixed=[9], density=1.0, **steel)
+    with pytest.raises(ModelError, match="node 8 is in no cell"):
+        s.mesh(solid, "a", np.vstack([X, X[:1]]), cells, density=1.0, **steel)
+    with pytest.raises(ModelError, match=r"velocities of shape \(2,\) are not numbers"):
+        s.mesh(solid, "a", X, cells, velocities=[1.0, 2.0], density=1.0, **steel)
+    with pytest.raises(ModelError, match="density -1 kg/m³ is negative"):
+        s.mesh(solid, "a", X, cells, density=-1.0, **steel)
+    with pytest.raises(ModelError, match="shear holds a number that is not finite"):
+        s.mesh(solid, "a", X, cells, density=1.0, lame=1.0, shear=np.nan)
+    assert not s.handles and not s.instances
     s.mesh(solid, "a", X, cells, density=1.0, **steel)
     with pytest.raises(ModelError, match=r"'a\.0' exist already"):
         s.mesh(solid, "a", X, cells, density=1.0, **steel)
