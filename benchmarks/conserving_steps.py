@@ -4,7 +4,7 @@ python -m benchmarks.conserving_steps [--quick]
 
 A step is stable when the run ends and its energy stays within a tenth of the largest kinetic energy of the motion.  Exudyn's steps are
 equal; steps are tried from large to small with modified and with full Newton, and the first that is stable counts.  Ours may halve a step
-that does not converge: steps taken and halvings are counted, with one setting for all and with the best of four.
+that does not converge: steps taken and halvings are counted, with one setting for all and with the best of five.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.conserving_small import chain_peer, directors, march, pair, pair
 
 METHODS = ("GeneralizedAlpha ρ=0.9", "GeneralizedAlpha ρ=0.6", "GeneralizedAlpha ρ=1", "TrapezoidalIndex2")
 #: Our settings: reduction and iterations allowed before a step is halved; the first is the usual one.
-SETTINGS = (("bodies", 20), ("bodies", 60), ("none", 20), ("none", 60))
+SETTINGS = (("bodies", 20), ("bodies", 60), ("none", 20), ("none", 60), ("joints", 20))
 #: Change of energy, as a part of the largest kinetic energy, up to which a run counts as stable; ratio of the steps tried.
 BOUND, RATIO = 0.1, 2**0.5
 #: How many times the peer's largest stable step ours is asked to take, and the change of energy allowed to it.
@@ -140,7 +140,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     return found
 
 
-HEADER = ("problem", "Exudyn", "largest, ms", "energy", "Jourdain, ms", "energy", "steps", "halvings", "mean / Exudyn's", "best of four")
+HEADER = ("problem", "Exudyn", "largest, ms", "energy", "Jourdain, ms", "energy", "steps", "halvings", "mean / Exudyn's", "best of five")
 
 
 def cells(row: dict[str, Any]) -> list[str]:

@@ -16,6 +16,8 @@ KERNELS = 4
 
 #: Leading scalars of the packed input of a kernel.
 SCALARS = 5
+#: Place of the medium among the arguments of a kernel.
+MEDIUM = 5
 #: Numbers an audit gives: T, V, Ψ, ΔD, work, linear and angular momentum, how far augmented angles are astray.
 AUDIT_SIZE = 12
 ASTRAY = 11
@@ -52,13 +54,14 @@ class Group(Record):
 
 
 class Kernel(Record):
-    """A compiled function of a group, its prepared constants, and where its entries go in the matrix."""
+    """A compiled function of a group, its prepared constants, where its entries go in the matrix, and what else it is given (0: nothing)."""
 
     function: Address
     constant_at: int
     constant_stride: int
     entries: int
     slots_at: int
+    medium: Address
 
 
 class Reduction(Record):

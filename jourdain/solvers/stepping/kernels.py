@@ -14,7 +14,7 @@ from ...native.call import call
 from ...native.kernel import hot, jit, kernel
 from ..ode.frame import EPS
 from . import frame as ap
-from .frame import SCALARS, Frame, Group
+from .frame import MEDIUM, SCALARS, Frame, Group
 
 #: Defect of a step's energy balance, relative to the energies exchanged, above which the step is refused.
 LOPSIDED = 1e-6
@@ -79,6 +79,7 @@ def _group_values(frame: Frame, g: int, which: int, r: Any, values: Any, x: Any,
     y, aside = frame.y, 0.0
     last = 2 if which == ap.RESIDUAL else 3
     args[0], args[1], args[2], args[last + 1] = at(frame.x), at(frame.y), at(frame.y[rows:]), at(frame.work)
+    args[MEDIUM] = kernel_row.medium
     for i in range(group.count):
         _gather(frame, group, i, x)
         args[last] = at(frame.constants[kernel_row.constant_at + i * kernel_row.constant_stride :])
@@ -323,7 +324,7 @@ def _audit(frame: Frame, total: Any) -> None:
         kernel_row = frame.kernels[group.kernel_at + ap.AUDIT]
         k = group.k
         last = 3 if k > 0 else 2
-        args[0], args[1], args[last + 1] = at(frame.x), at(frame.y), at(frame.work)
+        args[0], args[1], args[last + 1], args[MEDIUM] = at(frame.x), at(frame.y), at(frame.work), kernel_row.medium
         for i in range(group.count):
             _gather(frame, group, i, x)
             if k > 0:

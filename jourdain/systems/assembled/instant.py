@@ -17,7 +17,7 @@ from ...elements.stepping import ElementStep
 from ...symbolic.graph import evaluate
 from .massless import accelerations as massless_accelerations
 from .massless import undetermined
-from .program import Handle, Instance, first_order_handles, initial_history
+from .program import Handle, Instance, first_order_handles, initial_history, keys_of
 
 #: Length (s) of the step by which forces at an instant are evaluated, and of one about it for those that span a step (dampers, rolling).
 MOMENT, CENTRED = 1e-7, 1e-5
@@ -46,8 +46,9 @@ class Equations:
         self.first = np.concatenate([np.full(h.size, h.number in first) for h in handles]) if handles else np.zeros(0, bool)
         self.coordinate_names = [f"{h.name}[{i}]" for h in handles for i in range(h.size)]
         groups: dict[Any, list[int]] = {}
+        keys = keys_of(instances)
         for k, instance in enumerate(instances):
-            groups.setdefault(instance.element.key, []).append(k)
+            groups.setdefault(keys[id(instance.element)], []).append(k)
         self.groups = [(at_instant(instances[m[0]].element), [instances[i] for i in m]) for m in groups.values()]
         self.row_names = [(i.name, row) for step, members in self.groups for i in members for row in step.row_names]
         self.owner = np.array([h.number for h in handles for _ in range(h.size)], int)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...elements.element import Element, Reduction, symbols_of
+from ...elements.solid import Solid
 from ...elements.stepping import ElementStep
 from ...errors import ModelError
 from ...native import engine
 from ...native.function import Function, compile_function
-from ...native.record import Table
+from ...native.record import Record, Table
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import Expr, add, mul, sub, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
@@ -45,11 +46,31 @@ class Instance:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Compiled functions of an element type: residual, tangent, audit, projection, with their patterns."""
+    """Compiled functions of an element type: residual, tangent, audit and, where rates are projected, projection, with their patterns.
+
+    ``medium`` is a record that they are given beside their arguments, if any; ``shared`` constants serve all of them.
+    """
+
+    shared: ClassVar[bool] = False
 
     step: ElementStep
-    functions: tuple[Function, ...]
+    functions: tuple[Any, ...]
     patterns: tuple[tuple[tuple[int, int], ...], ...]
+    medium: Record | None = None
+
+    @property
+    def workspace(self) -> int:
+        """Numbers that a call needs for itself."""
+        return max(f.signature.workspace for f in self.functions)
+
+    def constants(self, which: int, numbers: Sequence[np.ndarray]) -> np.ndarray:
+        """Constants of a function, one row for each instance."""
+        return prepared(self.functions[which], numbers)
+
+
+def keys_of(instances: Sequence[Instance]) -> dict[int, Any]:
+    """Keys of element types by the identity of their objects, of which a mesh has few."""
+    return {k: e.key for k, e in {id(i.element): i.element for i in instances}.items()}
 
 
 _KERNELS: dict[Any, Kernels] = {}
@@ -72,11 +93,16 @@ def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reductio
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
     with engine.lock:
         found = _KERNELS.get(key)
-        if found is None:
+        if found is None and isinstance(element, Solid):
+            from .solids import solid_kernels
+
+            found = _KERNELS[key] = solid_kernels(element, evaluation)
+        elif found is None:
             step = ElementStep(element, evaluation, reduced, projected)
-            functions = tuple(compile_function(f) for f in (step.residual(), step.tangent(), step.audit(), step.projection()))
-            patterns: tuple[Any, ...] = ((), tuple(step.tangent_entries), (), tuple(step.projection_entries[1]))
-            found = _KERNELS[key] = Kernels(step, functions, patterns)
+            made, patterns = [step.residual(), step.tangent(), step.audit()], [(), tuple(step.tangent_entries), ()]
+            if evaluation == "start":  # only this one projects its rates
+                made, patterns = [*made, step.projection()], [*patterns, tuple(step.projection_entries[1])]
+            found = _KERNELS[key] = Kernels(step, tuple(compile_function(f) for f in made), tuple(patterns))
     return found
 
 
@@ -145,9 +171,10 @@ class Program:
 
     def _group(self, evaluation: str) -> None:
         groups: dict[Any, _Group] = {}
+        keys = keys_of(self.instances)
         for k, instance in enumerate(self.instances):
             reduced = self.reduced_blocks(instance)
-            key = (instance.element.key, tuple(sorted(reduced)), tuple(id(r) for r in reduced.values()))
+            key = (keys[id(instance.element)], tuple(sorted(reduced)), tuple(id(r) for r in reduced.values()))
             if key not in groups:
                 groups[key] = _Group(kernels_of(instance.element, evaluation, reduced, self.reductions is not self.null_spaces), [])
             groups[key].members.append(k)
@@ -175,11 +202,15 @@ class Program:
             at["gather"] += count * n
             at["rows"] += count * local
             at["history"] += count * k
+            medium = 0 if group.kernels.medium is None else group.kernels.medium.address
+            numbers = [self.instances[i].numbers for i in group.members]
             for which, f in enumerate(group.kernels.functions):
-                block = prepared(f, [self.instances[i].numbers for i in group.members])
-                kernel_table.append((f.address, at["constants"], block.shape[1], len(group.kernels.patterns[which]), 0))
-                constants.append(block.ravel())
-                at["constants"] += block.size
+                if which == 0 or not group.kernels.shared:
+                    block, first = group.kernels.constants(which, numbers), at["constants"]
+                    constants.append(block.ravel())
+                    at["constants"] += block.size
+                kernel_table.append((f.address, first, block.shape[1], len(group.kernels.patterns[which]), 0, medium))
+            kernel_table += [(0,) * 6] * (ap.KERNELS - len(group.kernels.functions))
         self.group_table, self.kernel_table = ap.Group.table(table), ap.Kernel.table(kernel_table)
         self.gather, self.rows = _joined(gather, np.int64), _joined(rows, np.int64)
         self.constants = _joined([*constants, np.zeros(1)], float)
@@ -258,7 +289,7 @@ class Program:
         size = self.group_table.array
         width = int((ap.SCALARS + 4 * size["n"] + size["m"] + size["k"]).max(initial=1))
         entries = self.kernel_table.array["entries"].max(initial=0)
-        work = max([f.signature.workspace for g in self.groups for f in g.kernels.functions], default=1)
+        work = max([g.kernels.workspace for g in self.groups], default=1)
         free, kinds, bodies = self._updates()
         first = [
             (h.offset + i, self.first_unknown[h.number] + i) for h in self.handles if h.number in self.first_order for i in range(h.size)

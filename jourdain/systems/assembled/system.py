@@ -20,6 +20,7 @@ from .instant import Equations
 from .program import Handle, Instance, Program
 
 if TYPE_CHECKING:
+    from ...elements.solid import Solid
     from ...solvers.stepping.run import Run
     from .convergence import Convergence
     from .events import AssembledEvent, Guard, Moment
@@ -137,6 +138,58 @@ class AssembledSystem:
         self.constants.append(numbers)
         self._changed()
         return instance
+
+    def check_new(self, coordinates: Sequence[str], elements: Sequence[str]) -> None:
+        """Refuses names that are taken."""
+        for what, taken in (("coordinates", self._handle_names & set(coordinates)), ("element", self._instance_names & set(elements))):
+            if taken:
+                raise ModelError(f"system '{self.name}': {what} '{min(taken)}' exist already; choose another name")
+
+    def add_blocks(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, fixed: np.ndarray, unit: str) -> list[Handle]:
+        """Blocks of equal size, one for each row of coordinates and rates; those who call see to it that names are new."""
+        size, count = q.shape[1], len(self.handles)
+        first = self.handles[-1].offset + self.handles[-1].size if self.handles else 0
+        made = [
+            Handle(n, first + k * size, size, held, unit, None, count + k)
+            for k, (n, held) in enumerate(zip(names, fixed.tolist(), strict=True))
+        ]
+        self.handles += made
+        self._handle_names.update(names)
+        self._q += list(q)
+        self._v += list(v)
+        self._changed()
+        return made
+
+    def add_instances(
+        self, element: Element, names: Sequence[str], blocks: Sequence[dict[str, Handle]], constants: Mapping[str, np.ndarray]
+    ) -> None:
+        """Elements of one type, with a row of constants for each; those who call see to it that all fit."""
+        flat = np.column_stack([constants[c] for c in element.constants])
+        parts = {c: np.ascontiguousarray(constants[c]) for c in element.constants}
+        self.instances += [Instance(element, n, b, row) for n, b, row in zip(names, blocks, flat, strict=True)]
+        self._instance_names.update(names)
+        self.constants += [{c: x[k] for c, x in parts.items()} for k in range(len(names))]
+        self._changed()
+
+    def mesh(
+        self, element: Solid, name: str, places: Any, cells: Any, *, velocities: Any = 0.0, fixed: Any = (), at: Any = None, **numbers: Any
+    ) -> list[Handle]:
+        """Adds nodes ("name.0" …) at ``places`` (m) before deformation and solids ("name[0]" …) between those that each of ``cells`` lists.
+
+        ``velocities`` (m/s) of the nodes, numbers of ``fixed`` nodes, places ``at`` which nodes start if they are deformed; ``numbers`` are
+        density (kg/m³), gravity (m/s²) and constants of the law, for all or one row each.  The blocks of the nodes are returned.
+
+        >>> from jourdain.elements import Solid, hexahedron, lame
+        >>> cube = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+        >>> s = AssembledSystem("cube")
+        >>> nodes = s.mesh(Solid(hexahedron()), "cube", cube, [range(8)], fixed=range(4), density=1e3, gravity=(0, 0, -9.81), **lame(1e5, 0.3))
+        >>> sol = s.simulate(0.1, 0.01)
+        >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
+        True
+        """
+        from .solids import add_mesh
+
+        return add_mesh(self, element, name, places, cells, velocities, fixed, at, **numbers)
 
     def copy(self) -> AssembledSystem:
         """A system with the same coordinates, elements and events, to which others can be added."""
