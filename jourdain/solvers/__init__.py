@@ -55,6 +55,8 @@ ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")
 
 #: Methods that need the Jacobian ∂f/∂x.
 STIFF = ("rosenbrock", "radau", "rosenbrock2", "linearly-implicit-euler")
+#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.generalized_alpha`).
+ALPHA_METHODS = ("generalized-alpha", "hht", "newmark", "trapezoidal")
 
 _HOMES = {
     "Event": "ode.events",

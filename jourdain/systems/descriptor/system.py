@@ -141,7 +141,7 @@ class DescriptorSystem(System):
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A run in x: index 1, generalised-α, or the augmented Lagrangian of index 3."""
-        from ..tree.alpha import ALPHA_METHODS
+        from ...solvers import ALPHA_METHODS
         from .runs import AUGMENTED_LAGRANGIAN, AugmentedLagrangianRun, DescriptorAlphaRun, DescriptorRun
 
         if settings.method == AUGMENTED_LAGRANGIAN:

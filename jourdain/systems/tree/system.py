@@ -297,7 +297,7 @@ class TreeSystem(System):
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A run of the kind that the method and ``reduction`` ask for."""
-        from .alpha import ALPHA_METHODS
+        from ...solvers import ALPHA_METHODS
         from .runs import REDUCTIONS, AlphaRun
 
         reduction, rest = options.get("reduction", self.reduction), {n: x for n, x in options.items() if n != "reduction"}
