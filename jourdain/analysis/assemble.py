@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..solvers.linear.sparse_rows import shortest_solution
 from ..systems.constraints import jacobian, velocity_column
 from ..systems.start import Initial, initial_values, memories_in, user_states
 from ..systems.state import State
@@ -198,7 +199,7 @@ def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: n
             return _polished(system, f, clock, q, free, scale), best, iteration
         step = np.zeros(system.nv)
         W = J[:, free] * scale[free]
-        step[free] = -scale[free] * np.linalg.lstsq(W, h, rcond=1e-10)[0]
+        step[free] = -scale[free] * shortest_solution(W, h)
         q, h, J, improved = _line_search(system, f, clock, q, step, h, J)
         best = float(np.abs(h).max())
         if not improved:
@@ -222,7 +223,7 @@ def _polished(system: System, f: Any, clock: np.ndarray, q: np.ndarray, free: np
     """One more step at the end brings the residual down to round-off."""
     h, J = f(clock, q)
     step = np.zeros(system.nv)
-    step[free] = -scale[free] * np.linalg.lstsq(J[:, free] * scale[free], h, rcond=1e-10)[0]
+    step[free] = -scale[free] * shortest_solution(J[:, free] * scale[free], h)
     better = system.configuration.integrate(q, step)
     return better if np.abs(f(clock, better)[0]).max() <= np.abs(h).max() else q
 
@@ -285,12 +286,12 @@ def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any]
         return v
     held = [c.index(_rate_name(system, n), c.velocity_names, "velocity") for n in wanted]
     f = system.function("constraint_velocities")
-    extra = [np.zeros(n) for n in list(f.inputs.values())[3:]]
+    extra = [system.input_values() if n == "u" else np.zeros(size) for n, size in list(f.inputs.items())[3:]]
     free = [j for j in range(system.nv) if j not in held]
     for _ in range(3):
         w, J = f(np.array([t]), q, v, *extra)
         _check_finite(system, w, J)
-        v[free] -= np.linalg.lstsq(J[:, free], w, rcond=1e-10)[0]
+        v[free] -= shortest_solution(J[:, free], w)
     w, J = f(np.array([t]), q, v, *extra)
     if np.abs(w).max() > 1e-8 * (1.0 + np.abs(v).max()):
         i = int(np.argmax(np.abs(w)))

@@ -52,7 +52,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
-#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself: the equations of a mechanism, not ẋ = f(t, x).
+#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.generalized_alpha`).
 ALPHA_METHODS: dict[str, str] = {
     "generalized-alpha": "generalised-α (Chung and Hulbert) of order 2, damping by rho, fixed or adaptive step, stiff",
     "hht": "Hilber, Hughes and Taylor of order 2, fixed or adaptive step, stiff",

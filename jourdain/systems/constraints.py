@@ -10,10 +10,11 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from .compiled import Compiled
+    from .dynamics import Dynamics
     from .state import State
 
 
-def jacobian(system: Compiled, q: np.ndarray, t: float) -> np.ndarray:
+def jacobian(system: Compiled | Dynamics, q: np.ndarray, t: float) -> np.ndarray:
     """Jacobian of all constraints at zero velocity."""
     if not system.equations_of_motion.rows:
         return np.zeros((0, system.nv))
@@ -49,9 +50,9 @@ def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> Non
     i = int(np.argmax(np.abs(w)))
     if abs(w[i]) > tolerance * (1.0 + float(np.abs(state.v).max(initial=0.0))):
         raise InputError(f"'{system.model.name}': the velocities break the constraint {rows[i].name} (off by {w[i]:.3g}); {advice}")
-    from .tree.branches import check_branch, loses_rank
+    from .tree.branches import SINGULAR, check_branch, loses_rank
 
-    if loses_rank(J):
+    if loses_rank(J, SINGULAR):
         check_branch(system, state)
 
 

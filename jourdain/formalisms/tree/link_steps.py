@@ -21,8 +21,9 @@ from .links import Link, LinkMotion
 TURN = 0
 #: ... then for Newton–Euler: angular velocity, its derivative, acceleration of the origin, force and moment;
 OMEGA, OMEGA2, ACCELERATION, FORCE, NEWTON_ROW = 9, 12, 15, 18, 24
-#: for composite bodies: mass, first moment and inertia, and for each freedom the force and moment of its column;
-COMPOSITE, COLUMN, COMPOSITE_ROW = 9, 19, 40
+#: for composite bodies: mass, first moment and inertia, for each freedom the force and moment of its column as they reach the parent, and
+#: behind those of the last one their shares in the link's own freedoms;
+COMPOSITE, COLUMN, COMPOSITE_ROW = 9, 19, 46
 #: for articulated bodies: bias accelerations, the body (A, B, C, force, moment), for each freedom U (6), 1/D and u,
 #: and the accelerations of the origin and of rotation;
 BIAS, BODY, STEP, STEP_SIZE, MOVE, ARTICULATED_ROW = 12, 18, 45, 8, 69, 76
@@ -154,19 +155,27 @@ def composite_outwards(sort: Sort) -> SymbolicFunction:
 
 
 def composite_inwards(sort: Sort) -> SymbolicFunction:
-    """What a unit acceleration of each freedom asks of all that the link carries; all that, added to the parent."""
+    """What a unit acceleration of each freedom asks of all that the link carries, at the parent and of the link's own freedoms; all that is
+    carried, added to the parent."""
     x = _Inputs(sort, COMPOSITE_ROW)
     link = _link(sort, x)
     _placed(link, x)
     m, s, I = x.own[COMPOSITE], _vector(x.own, COMPOSITE + 1), Inertia(*x.own[COMPOSITE + 4 : COMPOSITE + 10])
     columns: list[Expr] = []
+    shares: list[Expr] = []
     for freedom in link.freedoms:
-        force, moment = freedom.asked(m, s, I)
-        columns += [*(force * freedom.ratio), *(moment * freedom.ratio)]
+        force, moment = (part * freedom.ratio for part in freedom.asked(m, s, I))
+        columns += [e for v in link.inwards(force, moment) for e in v]
+        shares += _shares(link, force, moment)
     s, I = shifted(m, s, I, link.slide)
     s, I = shifted(m, link.out(s), link.out_inertia(I), link.d)
     parent = [add(x.parent[COMPOSITE + i], e) for i, e in enumerate((m, *s, *I.entries))]
-    return x.function(f"composite_inwards_{sort.label}", columns, parent, ())
+    return x.function(f"composite_inwards_{sort.label}", [*columns, *shares], parent, ())
+
+
+def _shares(link: Link, force: Vector, moment: Vector) -> list[Expr]:
+    """The share of a force and moment in each freedom of a link."""
+    return [mul(f.ratio, f.project(force, moment)) for f in link.freedoms]
 
 
 def composite_spread(sort: Sort) -> SymbolicFunction:
@@ -175,8 +184,8 @@ def composite_spread(sort: Sort) -> SymbolicFunction:
     link = _link(sort, x)
     _placed(link, x)
     force, moment = _vector(x.wrench, 0), _vector(x.wrench, 3)
-    shares = [mul(f.ratio, f.project(force, moment)) for f in link.freedoms]
-    return x.function(f"composite_spread_{sort.label}", (), [e for v in link.inwards(force, moment) for e in v], shares)
+    carried = [e for v in link.inwards(force, moment) for e in v]
+    return x.function(f"composite_spread_{sort.label}", (), carried, _shares(link, force, moment))
 
 
 # --- articulated bodies ------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ M δv̇ − Jᵀ δλ = −δr, J δv̇ = −δg: the factors found for the acce
 the combinations Y that say nothing are taken out of δg as they are of g, and λ is the shortest (it has no part along Y).
 
 In independent coordinates x_u the state is X(t, x_u); its changes follow from those of the constraints, J_D δq_D = −δh and
-J_D δv_D = −δw, and a column of ∂ẋ_u/∂x_u is the change of Ẋ along them (the chain rule).
+J_D δv_D = −δw, and a column of ∂ẋ_u/∂x_u is the change of Ẋ along them (the chain rule).  Where a quaternion is in a loop, x_u carries all
+positions, and δq_D adds to what they change themselves: quaternions are brought to unit length, then turned by the dependent velocities.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .accelerations import listed_accelerations, solve_again
 from .elimination import Elimination, eliminate, elimination, particular
 from .plan import Compiled, Plan
 from .reduced import Choice
+from .reduced import Plan as IndependentPlan
 
 #: Rounds of refinement of λ, whose normal equations square the condition of J.
 REFINEMENTS = 2
@@ -250,10 +252,12 @@ class Independent(Record):
     X: Floats
     closing: Tangent
     choice: Choice
+    plan: IndependentPlan
     # places in the whole system of positions and velocities that the choice numbers, and of the position that belongs to each velocity
     positions: Integers
     velocities: Integers
     position_of: Integers
+    quaternions: Integers
     by_position: Dependents
     by_velocity: Dependents
     y: Floats
@@ -309,25 +313,37 @@ def _solve(b: Any, s: Any, y: Any, d: Any) -> None:
 @jit
 def _mark(s: Any, n: int) -> None:
     """Marks columns whose positions and whose velocities follow from the independent ones."""
-    choice, loose, rates = s.choice, s.by_position.marked, s.by_velocity.marked
-    for j in range(n):
-        loose[j], rates[j] = 1 if s.position_of[j] >= 0 else 0, 1
-        for i in range(choice.positions.size):
-            if s.positions[choice.positions[i]] == s.position_of[j]:
-                loose[j] = 0
-    for k in range(choice.velocities.size):
-        rates[s.velocities[choice.velocities[k]]] = 0
+    choice, plan, loose, rates = s.choice, s.plan, s.by_position.marked, s.by_velocity.marked
+    for j in range(n):  # those that are not in the plan are solved in closed form
+        loose[j], rates[j] = 1, 1
+    for j in range(plan.nv):
+        loose[s.velocities[j]], rates[s.velocities[j]] = 0, 1 if choice.place[j] < 0 else 0
+    for b in range(len(plan.blocks)):
+        columns = choice.columns[plan.blocks[b].row :]
+        for i in range(choice.holonomic[b]):
+            loose[s.velocities[columns[i]]] = 1
 
 
 @jit
 def _complete(s: Any, dx: Any, n: int, nq: int) -> None:
     """Changes of dependent positions and velocities in a direction dx that holds those of the independent ones."""
-    closing, d = s.closing, s.d
+    closing, d, X, turns = s.closing, s.d, s.X, s.quaternions
+    for k in range(0, turns.size, 2):
+        e, de = X[turns[k] :], dx[turns[k] :]
+        along = e[0] * de[0] + e[1] * de[1] + e[2] * de[2] + e[3] * de[3]
+        for i in range(4):
+            de[i] -= along * e[i]
     call(closing.function, closing.args)
     _solve(closing.dh, s.by_position, s.y, d)
     for j in range(n):
-        if s.by_position.marked[j] == 1:
-            dx[s.position_of[j]] = d[j]
+        if s.by_position.marked[j] == 1 and s.position_of[j] >= 0:
+            dx[s.position_of[j]] += d[j]
+    for k in range(0, turns.size, 2):
+        e, de, w = X[turns[k] :], dx[turns[k] :], d[turns[k + 1] :]
+        de[0] -= 0.5 * (e[1] * w[0] + e[2] * w[1] + e[3] * w[2])
+        de[1] += 0.5 * (e[0] * w[0] + e[2] * w[2] - e[3] * w[1])
+        de[2] += 0.5 * (e[0] * w[1] + e[3] * w[0] - e[1] * w[2])
+        de[3] += 0.5 * (e[0] * w[2] + e[1] * w[1] - e[2] * w[0])
     call(closing.function, closing.args)
     _solve(closing.dw, s.by_velocity, s.y, d)
     for j in range(n):

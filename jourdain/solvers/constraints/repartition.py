@@ -18,6 +18,8 @@ from .reduced import NEAR_DEAD_POINT, RANK_TOLERANCE, RING, Call, expand, expand
 
 #: Ratio of pivots above which the choice is never questioned, and how much worse than the best one it may become.
 GOOD, WORSE = 0.2, 0.3
+#: Redundant rows shorter than this part of the longest in their block count less.
+SHORT = 0.2
 #: A choice that must not change ends the motion when it has become this much worse than the best one.
 DEAD = 1e-2
 #: Worst choice that a forced switch may take, relative to the best one.
@@ -47,7 +49,10 @@ def _list_independent(plan: Any, choice: Any) -> None:
 
 @jit
 def _unit_rows(J: Any, plan: Any, block: Any, scale: Any, work: Any) -> None:
-    """Rows of a block, columns weighted by ``scale``, over their largest entries; those that are rounding become zero."""
+    """Rows of a block, columns weighted by ``scale``, over their largest entries; those that are rounding become zero.
+
+    Where rows are redundant, short ones count less: a row that is about to vanish as a whole must not be the one that closes the loop.
+    """
     n, rows, columns = plan.nv, block.rows, block.columns
     longest, lengths = 0.0, work[plan.m * n :]
     for i in range(rows):
@@ -59,9 +64,10 @@ def _unit_rows(J: Any, plan: Any, block: Any, scale: Any, work: Any) -> None:
             norm = max(norm, abs(work[i * columns + j]))
         lengths[i] = norm
         longest = max(longest, norm)
+    least = SHORT * longest if plan.m > plan.dependent else 0.0
     for i in range(rows):
         for j in range(columns):
-            work[i * columns + j] *= 1.0 / lengths[i] if lengths[i] > RANK_TOLERANCE * longest else 0.0
+            work[i * columns + j] *= 1.0 / max(lengths[i], least) if lengths[i] > RANK_TOLERANCE * longest else 0.0
 
 
 @jit
@@ -161,6 +167,17 @@ def _copy(choice: Any, other: Any) -> None:
 
 
 @jit
+def _take_rows(s: Any) -> None:
+    """Closes by the rows of the trial, which has the same dependent velocities: of redundant rows others are good in other positions."""
+    choice, trial, same = s.choice, s.trial, True
+    for i in range(choice.rows.size):
+        same = same and choice.rows[i] == trial.rows[i] and choice.columns[i] == trial.columns[i]
+    if not same:
+        _copy(choice, trial)
+        s.progress.expanded = 0
+
+
+@jit
 def _judge(s: Any) -> int:
     """Judge the choice by J, which is in place, and leave a better one in ``trial``: 1 if it should be taken, else 0 or NEAR_DEAD_POINT."""
     plan, choice, trial, marks, J, scale, copy = s.plan, s.choice, s.trial, s.marks, s.velocity.J, s.memory.scale, s.work
@@ -178,6 +195,8 @@ def _judge(s: Any) -> int:
             return 0
     else:
         now = choose(J, plan, scale, dependent, dependent, trial, copy, marks)
+        if plan.m > plan.dependent and now > 0.0:
+            _take_rows(s)
         if now >= GOOD:
             return 0
         best = choose(J, plan, scale, plan.eligible, plan.eligible, trial, copy, marks)

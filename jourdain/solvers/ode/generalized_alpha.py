@@ -50,8 +50,6 @@ from jourdain.solvers.ode.frame import (
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.rotation import position_rates, quaternion_rate, tangent_column, turn
 
-NAMES = ("generalized-alpha", "hht", "newmark", "trapezoidal")
-
 ITERATIONS = 12
 #: Newton stops when the displacement is known to this part of what the acceleration contributes to it.
 ACCURACY = 1e-8

@@ -3,7 +3,7 @@ Lagrangian; the time loop is native in all cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,11 @@ from ...errors import InputError
 from ...solvers import AUGMENTED_LAGRANGIAN
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Switch
-from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import ModelJumps, OdeRun
-from ..run import DEFAULTS, Outcome, Run, Settings
+from ..run import Outcome, Run, Settings
 from ..state import State, split_state
-from ..tree.alpha import consistent_state, integrate_alpha
+from ..tree.alpha import AlphaMarch
 from ..tree.projected import NativeSystem
 from .dynamics import DescriptorDynamics
 
@@ -177,40 +176,17 @@ class DescriptorRun(OdeRun):
         return f"in {self.system.formulation} coordinates: {named(self.dynamics, trajectory.message)}"
 
 
-class DescriptorAlphaRun(DescriptorRun):
-    """Generalised-α, HHT, Newmark and the trapezoidal rule on the equations of the descriptor with their multipliers."""
+class DescriptorAlphaRun(AlphaMarch, DescriptorRun):
+    """Generalised-α and its relatives on the equations of the descriptor with their multipliers."""
 
-    kind = "generalised-α"
-    honours = frozenset(DEFAULTS) - {"steps"}
-    renews = True
-
-    def __init__(
-        self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
-    ) -> None:
-        super().__init__(system, start, span, inputs, settings)
-        if system.descriptor.charts:
+    def begin(self) -> Any:
+        """The native functions and the start; rotation vectors are refused."""
+        if self.system.descriptor.charts:
             raise InputError(
-                f"simulate '{system.model.name}': method '{settings.method}' keeps accelerations of the coordinates, which jump where rotation "
-                "vectors are exchanged; compile with rotation='euler-parameters', or use 'radau'"
+                f"simulate '{self.system.model.name}': method '{self.settings.method}' keeps accelerations of the coordinates, which jump where "
+                "rotation vectors are exchanged; compile with rotation='euler-parameters', or use 'radau'"
             )
-        self.rho = rho
-
-    def march(
-        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
-    ) -> Any:
-        """The integration; rows are (x, ẋ, z, ẍ, λ)."""
-        samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
-        return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
-            memories=self.inputs.renewals(self.native, self.renewed), unknowns=self.inputs.search(self.native), **control,
-        )  # fmt: skip
-
-    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Accelerations and multipliers under the new inputs."""
-        return consistent_state(self.native, t, x)
-
-    def _check_method(self) -> None:
-        pass  # the system chose this kind of run by the method
+        return super().begin()
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """It solves for the multipliers itself and uses no reduction."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,49 @@ from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Checkpoint, Trajectory
+from ..ode_run import OdeRun
 from ..reactions import multiplier_channel
+from ..run import DEFAULTS, Settings
+from ..state import State
 
 if TYPE_CHECKING:
     from ...solvers.constraints.jacobian import Derivatives, Tangent
+    from ..inputs import Inputs
     from .projected import NativeSystem
     from .reduced import ReducedSystem
     from .system import TreeSystem
+
+
+class AlphaMarch(OdeRun):
+    """Generalised-α, HHT, Newmark and the trapezoidal rule on the differential-algebraic equations themselves, in any coordinates: rows are
+    (q, v, z, v̇, λ)."""
+
+    kind = "generalised-α"
+    honours = frozenset(DEFAULTS) - {"steps"}
+    renews = True
+
+    def __init__(
+        self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
+    ) -> None:
+        super().__init__(system, start, span, inputs, settings)
+        self.kind, self.rho = AlphaMarch.kind, rho
+
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration."""
+        samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
+        return integrate_alpha(
+            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
+            memories=self.inputs.renewals(self.native, self.renewed), unknowns=self.inputs.search(self.native), **control,
+        )  # fmt: skip
+
+    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Accelerations and multipliers under the new inputs."""
+        return consistent_state(self.native, t, x)
+
+    def _check_method(self) -> None:
+        pass  # the system chose this kind of run by the method
 
 
 def integrate_alpha(
@@ -173,8 +209,9 @@ def independent_derivatives(native: ReducedSystem) -> dict[str, NativeFunction]:
     position_of[c._scalar_v] = c._scalar_q
     independent = cj.make_independent(
         _at_the_state(native, keep), expansion=native.full.address, expansion_args=Arguments.at(native.full.args.copy()),
-        closing=_tangent(native, "constraint_tangent", keep), choice=native.record.choice, positions=np.array(layout.q, dtype=np.int64),
+        closing=_tangent(native, "constraint_tangent", keep), choice=native.record.choice, plan=native.record.plan, positions=np.array(layout.q, dtype=np.int64),
         velocities=np.array(layout.v, dtype=np.int64), position_of=position_of,
+        quaternions=np.array([i for pair in c.quaternions for i in pair], dtype=np.int64),
     )  # fmt: skip
     return _derivatives(cj.independent_derivatives.address, cj.ByIndependent(system=independent), keep)
 

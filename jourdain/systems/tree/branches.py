@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError
+from ...solvers.linear.sparse_rows import loses_rank
 from ..state import State
 
 if TYPE_CHECKING:
@@ -122,12 +123,6 @@ class SingularPosition:
         return a if np.abs(c).max() < 1e-7 * size else None
 
 
-def loses_rank(J: np.ndarray) -> bool:
-    """Whether constraints are (nearly) dependent on each other."""
-    sigma = np.linalg.svd(J, compute_uv=False)
-    return J.size > 0 and bool(sigma[-1] <= SINGULAR * sigma[0])
-
-
 def singular_position(system: Compiled, state: State) -> SingularPosition | None:
     """The equations of second order where constraints have lost rank that have it nearby, else None."""
     from .redundancy import redundant_rows
@@ -137,7 +132,7 @@ def singular_position(system: Compiled, state: State) -> SingularPosition | None
     f = system.function("constraint_velocities")
     extra = {"z": state.z, "u": system.input_values()}
     w, J = f(np.array([state.t]), state.q, np.zeros(system.nv), *(extra[n] for n in list(f.inputs)[3:]))
-    if not loses_rank(J):
+    if not loses_rank(J, SINGULAR):
         return None
     u, sigma, vt = np.linalg.svd(J)
     rank = int((sigma > SINGULAR * sigma[0]).sum()) if sigma[0] > 0.0 else 0
@@ -189,4 +184,4 @@ def check_branch(system: Compiled, state: State) -> None:
     )
 
 
-__all__ = ["BranchError", "SingularPosition", "branch_names", "branch_states", "check_branch", "loses_rank", "singular_position"]
+__all__ = ["BranchError", "SingularPosition", "branch_names", "branch_states", "check_branch", "singular_position"]

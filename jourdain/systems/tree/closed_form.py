@@ -15,7 +15,7 @@ from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Switch
 from ...symbolic.expr import Expr
 from ..state import State, split_state
-from .closure import best_closed_form, branches, full_names, independent_columns, names_of, references
+from .closure import best_closed_form, branches, full_names, independent_columns, names_of, references, vanishing_root
 from .independent import Choice, IndependentSystem, dead_point
 from .reduced import Layout, ReducedSystem
 from .redundancy import redundant_rows
@@ -184,7 +184,8 @@ class MixedSystem(ReducedSystem):
 
     def _jacobian(self, start: State) -> np.ndarray:
         q, v = start.q[self.layout.q], start.v[self.layout.v]
-        return np.array(self.layout.velocities(np.array([start.t]), q, v, self.u)[1])
+        f = self.layout.velocities
+        return np.array(f(np.array([start.t]), q, v, self.u[: f.inputs["u"]])[1])
 
     def _complete(self, start: State) -> None:
         """The full state by the closed form after Newton, and the angles followed after each step."""
@@ -221,7 +222,7 @@ class MixedSystem(ReducedSystem):
         """All positions of the last closed place."""
         f = self._function("closed_full_state", **self._key)
         x = np.concatenate([self.record.memory.q, np.zeros(len(self.layout.v) + self.system.nz)])
-        return np.array(f(np.array([self.start.t]), x, self.u))[: self.system.nq]
+        return np.array(f(np.array([self.start.t]), x, self.u[: f.inputs["u"]]))[: self.system.nq]
 
     def dead_point(self, t: float, x: np.ndarray) -> str:
         """Why the motion cannot go on."""
@@ -257,6 +258,11 @@ def closed_native(
         form = closed_form(eq, names)
     if not form.complete and not form.steps:
         raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use reduction='reduced'")
+    if vanishing_root(system, form, start):
+        raise InputError(
+            f"simulate '{system.model.name}': the root that closes '{vanishing_root(system, form, start)}' vanishes in this position, so that "
+            "velocities cannot be found from it; use reduction='reduced', or start elsewhere"
+        )
     kind = ClosedFormSystem if form.complete else MixedSystem
     return kind(system, start, names, form, u, signals, parameters)
 

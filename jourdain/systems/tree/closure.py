@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: How many choices of independent coordinates are tried, and at how many positions their dead points are looked for.
 TRIES, SWEEP = 200, 96
+#: Margin of a closed form below which its root is a double one: found from it, positions have half the digits and velocities none.
+DOUBLE_ROOT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,9 @@ def closure_report(system: TreeSystem, independent: Sequence[str] | None = None,
         for s in form.steps
     ]
     redundant = redundant_names(system, state)
+    if vanishing_root(system, form, state):
+        reason = f"the roots of {vanishing_root(system, form, state)} vanish in this position"
+        return ClosureReport(system.model.name, names, "Newton", reason, [], redundant, margin)
     if not form.complete:
         method = "closed form and Newton" if steps else "Newton"
         return ClosureReport(system.model.name, names, method, form.reason, steps, redundant, margin)
@@ -172,7 +177,7 @@ def best_closed_form(system: TreeSystem, state: State) -> tuple[list[str], Close
         names = names_of(system, columns)
         form = closed_form(eq, names)
         margin = sweep_margin(system, form, state) if form.steps else 0.0
-        score = _score(form, margin, quality)
+        score = _score(form, margin, quality) if not vanishing_root(system, form, state) else (-1.0, quality)
         if best is None or score > best[0]:
             best = score, names, form, margin
     if best is None:
@@ -213,6 +218,16 @@ def branches(system: TreeSystem, form: ClosedForm, state: State, parameters: np.
 def references(system: TreeSystem, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
     """The solved angles in an assembled state."""
     return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state, parameters))])
+
+
+def vanishing_root(system: TreeSystem, form: ClosedForm, state: State) -> str:
+    """The constraint whose root vanishes in an assembled state (in over-constrained linkages everywhere); "" where none does."""
+    steps = [step for step in form.steps if step.branch is not None]
+    known = values_at(system, state) | dict(zip(form.branches, branches(system, form, state), strict=True))
+    known |= dict(zip(form.references, references(system, form, state), strict=True))
+    margins = [float(m) for m in evaluate(form.margins(), known)]
+    rows = system.equations_of_motion.rows
+    return next((rows[s.rows[0]].name for s, m in zip(steps, margins, strict=True) if not m >= DOUBLE_ROOT), "")
 
 
 def sweep_margin(system: TreeSystem, form: ClosedForm, state: State) -> float:

@@ -211,7 +211,7 @@ def composite_body(args: int) -> int:
     _sweep(p, 1, 0, 0, False)
     program, step, shares = p.program, p.work.step, p.work.shares
     links, sort, nv, steps = program.links, program.sort, program.header.nv, program.steps[2 * program.sorts :]
-    rows, size, dust, zeros = at(p.work.rows), 8 * program.row, at(p.work.dust), at(p.work.zeros)
+    rows, row, dust, zeros = p.work.rows, program.row, at(p.work.dust), at(p.work.zeros)
     M = doubles(p.out, nv * nv)
     step.new = at(shares)
     for i in range(nv * nv):
@@ -220,21 +220,23 @@ def composite_body(args: int) -> int:
         own = links[i]
         if own.v < 0:
             continue
-        for j in range(own.velocities):
-            column, carried, k = own.v + j, rows + size * (i + 1) + 8 * (COLUMN + 6 * j), i
+        columns, freedoms = rows[row * (i + 1) + COLUMN :], own.velocities
+        for j in range(freedoms):
+            column, carried, k = own.v + j, at(columns) + 48 * j, own.parent
             M[column * nv + column] += own.rotor
+            for l in range(freedoms):
+                M[(own.v + l) * nv + column] += columns[freedoms * (6 + j) + l]
             while k >= 0:
                 # The wrench moves to and fro between two places, since a step must not overwrite what it reads.
                 to = dust if carried != dust else zeros
                 link = links[k]
                 step.numbers = at(link) + 8 * NUMBERS
-                step.own, step.wrench, step.parent_out = rows + size * (k + 1), carried, to
+                step.own, step.wrench, step.parent_out = at(rows) + 8 * row * (k + 1), carried, to
                 call(steps[sort[k]], step)
-                row = link.v
-                for l in range(0 if row < 0 else link.velocities):
-                    M[(row + l) * nv + column] += shares[l]
-                    if k != i:
-                        M[column * nv + row + l] += shares[l]
+                other = link.v
+                for l in range(0 if other < 0 else link.velocities):
+                    M[(other + l) * nv + column] += shares[l]
+                    M[column * nv + other + l] += shares[l]
                 k, carried = link.parent, to
     return 0
 

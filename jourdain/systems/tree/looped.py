@@ -167,11 +167,18 @@ class LoopedFunction:
         """Where the pointers of this thread are, set for a call."""
         own = self._own
         if not hasattr(own, "pointers"):
-            own.pointers = self.arguments({}, None, self.workspace())
+            own.pointers = self.arguments({}, None, self._own_workspace())
             own.words, own.address = own.pointers.words[: len(self._slots) + 1], own.pointers.address
         own.words[:] = [*self._addresses(inputs), out.ctypes.data]
         place: int = own.address
         return place
+
+    def _own_workspace(self) -> Workspace:
+        """The memory of this thread."""
+        if not hasattr(self._own, "memory"):
+            self._own.memory = self.workspace()
+        memory: Workspace = self._own.memory
+        return memory
 
     def _check(self, name: str, size: int, value: Any) -> Array:
         if type(value) is np.ndarray and value.shape == (size,) and value.dtype == np.float64:
@@ -225,8 +232,7 @@ class LoopedFunction:
         threads = min(thread_count(), n, max(1, n * self._links // _WORTH_A_THREAD))
 
         def part(i: int) -> int:
-            work = self.workspace()
-            args = self.arguments(flat, result, work)
+            args = self.arguments(flat, result, self._own_workspace())
             return int(run_batch(self.address, args.words, strides, n * i // threads, n * (i + 1) // threads))
 
         if threads == 1:

@@ -219,11 +219,6 @@ class ReducedSystem(IndependentSystem):
         """∂ẋ/∂x and ∂ẋ/∂t of the independent state by the chain rule."""
         from .alpha import independent_derivatives
 
-        if self.sizes[0] == len(self.layout.q) and self.sizes[1] < len(self.layout.v):
-            raise InputError(
-                f"simulate '{self.system.model.name}': implicit methods have no derivatives in independent coordinates where a quaternion is "
-                "dependent; use reduction='projected', or angles (orientation='xyz')"
-            )
         self._redundant = redundant_rows(self.system, self.start)
         return independent_derivatives(self)
 

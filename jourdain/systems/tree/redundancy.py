@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...native.function import Function
+from ...solvers.linear.sparse_rows import LARGE, loses_rank
+from ..constraints import jacobian
 from ..state import State
 
 if TYPE_CHECKING:
     from ...solvers.constraints.plan import Compiled
     from ..dynamics import Dynamics
 
+#: Rows of a large system whose singular values differ by less are independent; others are looked at closely.
+CLEAR = 1e-5
 #: Closed positions around the given one in which the rank is looked at.
 SAMPLES = 4
 
@@ -33,6 +37,8 @@ def redundant_rows(system: Dynamics, state: State) -> list[int]:
     if "redundancy" not in system._idle:
         system._idle["redundancy"] = _Memory(system)
     memory: _Memory = system._idle["redundancy"]
+    if m >= LARGE and not loses_rank(jacobian(system, state.q, state.t), CLEAR):
+        return []
     found = np.zeros(m, dtype=np.int64)
     count = redundant_nearby(memory.record, state.q, state.t, found)
     return sorted(found[:count].tolist()) if count else []

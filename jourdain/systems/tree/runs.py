@@ -11,14 +11,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...solvers import ADAPTIVE
-from ...solvers.ode.events import Event
-from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..callbacks import ended
 from ..ode_run import OdeRun
-from ..run import DEFAULTS, Outcome, Restart, Settings
+from ..run import Outcome, Restart, Settings
 from ..state import State, split_state
-from .alpha import alpha_channels, consistent_state, integrate_alpha
+from .alpha import AlphaMarch, alpha_channels
 from .between import BetweenSteps
 from .closed_form import GOOD_MARGIN, closed_native
 from .crossing import Crossing, joined, left_to_do
@@ -52,42 +50,15 @@ class ProjectedRun(OdeRun):
         return found
 
 
-class AlphaRun(ProjectedRun):
-    """Generalised-α, HHT, Newmark and the trapezoidal rule on the differential-algebraic equations themselves."""
+class AlphaRun(AlphaMarch, ProjectedRun):
+    """Generalised-α and its relatives in all coordinates of the tree."""
 
-    kind = "generalised-α"
     keeps_constraints = True
-    honours = frozenset(DEFAULTS) - {"steps"}
-    renews = True
-
-    def __init__(
-        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8
-    ) -> None:
-        super().__init__(system, start, span, inputs, settings)
-        self.rho = rho
-
-    def march(
-        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
-    ) -> Any:
-        """The integration; rows are (q, v, z, v̇, λ)."""
-        samples = self.inputs.samples(span, self.native.u, self.model_state)
-        control = self.control() | changes
-        return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
-            memories=self.inputs.renewals(self.native, self.renewed), unknowns=self.inputs.search(self.native), **control,
-        )  # fmt: skip
-
-    def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Accelerations and multipliers under the new inputs."""
-        return consistent_state(self.native, t, x)
 
     def model_state(self, t: float, x: np.ndarray) -> State:
         """The model's state, quaternions of unit length."""
         s = super().model_state(t, x)
         return s.with_values(q=self.system.configuration.normalise(s.q[None])[0]) if self.system.configuration.quaternions else s
-
-    def _check_method(self) -> None:
-        pass  # the system chose this kind of run by the method
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """Accelerations and multipliers are channels as the scheme found them."""

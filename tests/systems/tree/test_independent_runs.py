@@ -10,6 +10,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.library import mechanisms, rolling_disk
+from tests.systems.zoo import ZOO
 
 
 @cache
@@ -186,3 +187,40 @@ def test_errors_of_python_laws_are_raised() -> None:
     start = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5})
     with pytest.raises(KeyError, match="no such gain"):
         s.simulate(start, 0.1, reduction="reduced")
+
+
+# --- over-constrained linkages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "adams", "radau"])
+@pytest.mark.parametrize(("angle", "rate"), [(0.0, 0.0), (0.3, 1.0), (1.5, 3.0), (-1.0, 5.0)])
+def test_redundant_rows_that_vanish_on_the_way(angle: float, rate: float, method: str) -> None:
+    """Two of Bennett's five equations are zero as a whole in some positions: the loop is closed by others there."""
+    s = mechanisms.bennett().compile()
+    x = s.assemble({"P1": angle}, velocities={"P1": rate})
+    tight: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
+    expected = s.simulate(x, 2.0, "dop853", **tight)
+    for formulation, options in (("recursive", {"reduction": "reduced"}), ("semi-recursive", {})):
+        run = mechanisms.bennett().compile(formulation=formulation).simulate(x, 2.0, method, max_steps=4000, **options, **tight)
+        for n in names(s):
+            assert run[n][-1] == pytest.approx(expected[n][-1], abs=1e-10)
+
+
+def test_closed_forms_with_double_roots_are_not_used() -> None:
+    """Bennett's linkage: single equations touch zero in every position, so that their roots have half the digits."""
+    s = mechanisms.bennett().compile()
+    x = s.assemble({"P1": 0.7}, velocities={"P1": 1.0})
+    assert s.closure_report(state=x).method == "Newton"
+    with pytest.raises(jd.InputError, match="no closed form .*use reduction='reduced'"):
+        s.simulate(x, 0.1, reduction="closed")
+    with pytest.raises(jd.InputError, match="root that closes 'P4.*' vanishes .*use reduction='reduced'"):
+        s.simulate(x, 0.1, reduction="closed", independent=["P2"])
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_closed_forms_beside_newton_without_inputs(method: str) -> None:
+    s, x = ZOO["couplings"]()
+    run, expected = s.simulate(x, 0.05, method, reduction="closed", rtol=1e-10, atol=1e-12), s.simulate(x, 0.05, "dop853", rtol=1e-11)
+    assert set(run.metadata["closure"]) == {"closed form", "Newton"}
+    for n in names(s):
+        assert run[n][-1] == pytest.approx(expected[n][-1], abs=1e-8)
