@@ -156,6 +156,10 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     p: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     p.add_argument("model", metavar="MODEL", help="file or Python name of the model")
     p.add_argument("--base", choices=("free", "fixed"), help="URDF: does the root link fly? (default: fixed)")
+    p.add_argument("--root", metavar="FOLDER", help="MJCF: the folder around all files of the model, where names lead out of its own")
+    p.add_argument(
+        "--missing", choices=("refuse", "note"), help="MJCF: geoms that cannot be read but whose mass is needed (default: refuse)"
+    )
     p.add_argument("--parameters", choices=("symbolic", "numbers"), help=".mbs: masses and lengths (default: numbers)")
     p.add_argument("--variant", metavar="NAME", help="model file: the variant to lay over it")
     p.add_argument("--debug", action="store_true", help="show where an error happened")
@@ -397,7 +401,7 @@ def load(options: argparse.Namespace, said: bool = True) -> Model:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeftOut)
-        model = load_model(options.model, options.base, options.parameters, options.variant)
+        model = load_model(options.model, options.base, options.parameters, options.variant, options.root, options.missing)
     for note in model.notes if said else ():
         print(f"note: {note}", file=sys.stderr)
     return model

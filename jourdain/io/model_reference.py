@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -27,11 +27,14 @@ DATA_FILES = (".toml", ".urdf", ".xml", ".mjcf", ".mbs")
 FORMS = "a .toml model file, a .urdf, .xml (MJCF) or .mbs file, file.py:name or package.module:name"
 
 
-def load_model(reference: str, base: str | None = None, parameters: str | None = None, variant: str | None = None) -> Model:
+def load_model(
+    reference: str, base: str | None = None, parameters: str | None = None, variant: str | None = None, root: str | None = None,
+    missing: str | None = None,
+) -> Model:  # fmt: skip
     """The model that ``reference`` names, with a ``variant`` of its model file if asked for.
 
     ``base`` is "free" or "fixed" and concerns URDF alone; ``parameters`` is "symbolic" or "numbers" and concerns
-    ROBOTRAN files alone.  In Python the name is that of a model or of a function without arguments that returns one.
+    ROBOTRAN files alone; ``root`` and ``missing`` concern MJCF alone (see :func:`jourdain.io.read_mjcf`).  In Python the name is that of a model or of a function without arguments that returns one.
     """
     path = Path(reference)
     suffix = path.suffix.lower()
@@ -40,8 +43,10 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
             raise InputError(f"there is no file '{reference}'")
         if variant is not None and suffix != ".toml":
             raise InputError(f"'{path}': only model files (.toml) have variants")
-        return _read_data(path, suffix, base, parameters, variant)
-    for option, given in (("base", base), ("parameters", parameters), ("variant", variant)):
+        return _read_data(
+            path, suffix, base, parameters, variant, {n: x for n, x in (("root", root), ("missing", missing)) if x is not None}
+        )
+    for option, given in (("base", base), ("parameters", parameters), ("variant", variant), ("root", root), ("missing", missing)):
         if given is not None:
             raise InputError(f"'{reference}': the option {option} is for data files, not for models in Python")
     place, colon, name = reference.rpartition(":")
@@ -54,7 +59,12 @@ def load_model(reference: str, base: str | None = None, parameters: str | None =
     return _model_in(_import_module(place), name, place)
 
 
-def _read_data(path: Path, suffix: str, base: str | None, parameters: str | None, variant: str | None) -> Model:
+def _read_data(
+    path: Path, suffix: str, base: str | None, parameters: str | None, variant: str | None, of_mjcf: Mapping[str, Any]
+) -> Model:  # fmt: skip
+    tag = read_xml(path, expected=("mujoco", "robot"))[0].tag if suffix in (".xml", ".mjcf") else ""
+    if of_mjcf and tag != "mujoco":
+        raise InputError(f"'{path}': the option {next(iter(of_mjcf))} is for MJCF files")
     if suffix == ".toml":
         from .model_file import load_model as load_file
 
@@ -67,11 +77,11 @@ def _read_data(path: Path, suffix: str, base: str | None, parameters: str | None
         return read_mbs(path, parameters=parameters or "numbers")
     if parameters is not None:
         raise InputError(f"'{path}': the option parameters is for .mbs files; other files have numbers")
-    if suffix == ".urdf" or read_xml(path, expected=("mujoco", "robot"))[0].tag == "robot":
+    if suffix == ".urdf" or tag == "robot":
         return read_urdf(path, base=base or "fixed")
     if base is not None:
         raise InputError(f"'{path}': the option base is for URDF; in MJCF a <freejoint> says that a body flies")
-    return read_mjcf(path)
+    return read_mjcf(path, **of_mjcf)
 
 
 # --- Python ------------------------------------------------------------------------------------------------------

@@ -110,13 +110,6 @@ class Inertial:
         """The same mass seen from the frame in which this one has the pose given."""
         return Inertial(self.mass, pose.p + pose.R @ self.com, pose.R @ self.inertia @ pose.R.T)
 
-    def breaks_triangle_inequality(self) -> bool:
-        """Whether no distribution of mass has this inertia."""
-        if not np.all(np.isfinite(self.inertia)):
-            return True
-        a, b, c = np.linalg.eigvalsh(self.inertia)
-        return bool(a < -1e-9 * max(abs(c), 1e-300) or c > (a + b) * (1 + 1e-6) + 1e-12)
-
 
 def together(parts: Sequence[Inertial]) -> Inertial:
     """Several masses as one; massless parts count with their inertia."""

@@ -14,6 +14,7 @@ from ..model.shapes import box, capsule, cylinder, sphere
 from .drawings import MeshFile, MeshFinder, Packages, hex_colour, placed
 from .notes import tell
 from .placement import Inertial, Pose, clean, from_rpy, z_to
+from .unphysical import accept_unphysical
 from .xml_reader import LARGEST, Element, listed, read_xml
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -85,7 +86,7 @@ def read_urdf(
     root, path = read_xml(source, expected=("robot",))
     finder = MeshFinder(None if path is None else path.parent, packages, folder) if meshes else None
     model = _Importer(root, name, base, merge_fixed, mimic, finder).model
-    tell(model, left_out(root))
+    tell(model, [*left_out(root), *accept_unphysical(model)])
     return model
 
 
@@ -259,7 +260,12 @@ class _Importer:
         limit, dynamics = joint.element.first("limit"), joint.element.first("dynamics")
         if limit is not None:
             if joint.kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
-                options["limits"] = (_bound(limit, "lower"), _bound(limit, "upper"))
+                low, high = options["limits"] = (_bound(limit, "lower"), _bound(limit, "upper"))
+                if low is not None and high is not None and low > high:
+                    del options["limits"]
+                    self.model.notes.append(
+                        f"joint '{joint.name}': its lower limit {low:g} is above the upper one {high:g}; it is taken as unlimited"
+                    )
             self.limits.append(EffortLimit(joint.name, _optional(limit, "effort"), _optional(limit, "velocity")))
         elif joint.kind != "continuous":
             self.model.notes.append(f"joint '{joint.name}': a {joint.kind} joint without <limit> is taken as unlimited")
@@ -278,9 +284,6 @@ class _Importer:
         massless = [n for n, b in bodies.items() if n != root and b.mass == 0.0 and b.inertia.is_zero]
         if massless:
             self.model.notes.append(f"links without <inertial>, taken as massless: {', '.join(massless)}")
-        odd = [n for n, link in self.links.items() if link.inertial is not None and link.inertial.breaks_triangle_inequality()]
-        if odd:
-            self.model.notes.append(f"links whose inertia no distribution of mass can have: {', '.join(odd)}")
         if self.limits:
             self.model.imported["effort_limits"] = list(self.limits)
 
@@ -301,6 +304,9 @@ def left_out(robot: Element) -> list[str]:
     solid = [link.get("name") or "" for link in robot.all("link") if link.first("collision") is not None]
     if solid:
         notes.append(f"collision shapes are not taken over, so nothing touches: links {', '.join(solid)}")
+    unweighed = [e.get("name") or "" for e in robot.all("link") if (i := e.first("inertial")) is not None and i.first("mass") is None]
+    if unweighed:
+        notes.append(f"an <inertial> without <mass> is taken for none: links {', '.join(unweighed)}")
     others = [e for e in robot.children if e.tag not in READ["robot"]]
     for tag in dict.fromkeys(e.tag for e in others):
         notes.append(f"<{tag}> is not taken over: {listed(e for e in others if e.tag == tag)}")
@@ -338,6 +344,8 @@ def _links(robot: Element) -> dict[str, _Link]:
 def _inertial(link: Element) -> Inertial | None:
     inertial = link.first("inertial")
     if inertial is None:
+        return None
+    if inertial.first("mass") is None:  # told by left_out
         return None
     pose = _origin(inertial)
     mass = inertial.need("mass").number("value")

@@ -152,7 +152,8 @@ def read_xml(source: str | os.PathLike[str] | bytes, expected: tuple[str, ...] =
     refused, so nothing outside the file is read and nothing in it can grow.
     """
     data, path = _load(source)
-    root = _Builder(path.name if path is not None else "text").parse(data)
+    text = data.lstrip(b" \t\r\n")  # the parser takes no blanks before <?xml …>
+    root = _Builder(path.name if path is not None else "text", data[: len(data) - len(text)].count(b"\n")).parse(text)
     if expected and root.tag not in expected:
         raise root.error(f"the root element must be {' or '.join(f'<{t}>' for t in expected)}")
     return root, path
@@ -163,7 +164,7 @@ def _load(source: str | os.PathLike[str] | bytes) -> tuple[bytes, Path | None]:
         return _bounded(source, "text"), None
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
         try:
-            return _bounded(source.lstrip("\ufeff \t\r\n").encode("utf-8"), "text"), None
+            return _bounded(source.lstrip("\ufeff").encode("utf-8"), "text"), None
         except UnicodeEncodeError as error:
             raise InputError(f"text: it cannot be written as UTF-8 ({error.reason})") from None
     if not isinstance(source, (str, os.PathLike)):
@@ -191,8 +192,8 @@ def _bounded(data: bytes, name: str) -> bytes:
 class _Builder:
     """Builds elements from the events of the parser."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, source: str, lines_before: int = 0) -> None:
+        self.source, self.before = source, lines_before
         self.root: Element | None = None
         self.stack: list[Element] = []
         self.texts: list[list[str]] = []
@@ -207,12 +208,17 @@ class _Builder:
         self.parser.ExternalEntityRefHandler = self.forbidden
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
 
+    @property
+    def line(self) -> int:
+        """Where the parser is."""
+        return self.before + self.parser.CurrentLineNumber
+
     def parse(self, data: bytes) -> Element:
         try:
             self.parser.Parse(data, True)
         except expat.ExpatError as error:
             reason = expat.errors.messages.get(error.code, str(error))
-            raise InputError(f"{self.source}, line {error.lineno}: the XML is not well formed ({reason})") from None
+            raise InputError(f"{self.source}, line {self.before + error.lineno}: the XML is not well formed ({reason})") from None
         except (LookupError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -222,7 +228,7 @@ class _Builder:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        line = self.parser.CurrentLineNumber
+        line = self.line
         if self.count > MAX_ELEMENTS:
             raise InputError(f"{self.source}, line {line}: more than {MAX_ELEMENTS} elements are not read")
         if len(self.stack) >= MAX_DEPTH:
@@ -244,7 +250,7 @@ class _Builder:
 
     def forbidden(self, *_: Any) -> NoReturn:
         raise InputError(
-            f"{self.source}, line {self.parser.CurrentLineNumber}: document types and entities are refused; "
+            f"{self.source}, line {self.line}: document types and entities are refused; "
             "remove the <!DOCTYPE …> and <!ENTITY …> declarations"
         )
 

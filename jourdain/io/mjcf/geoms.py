@@ -3,56 +3,75 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import JourdainError
+from ...errors import InputError, JourdainError
 from ...model.shapes import box, capsule, cylinder, mesh, polyhedron_properties, sphere
 from ..drawings import hex_colour, placed
-from ..placement import Inertial, Pose, z_to
+from ..placement import Inertial, Pose, from_quaternion, z_to
 from ..xml_reader import Element
-from .rules import Defaults, Settings, choice, inside
+from .primitives import shell_inertia, solid_inertia
+from .rules import Defaults, Folder, Settings, choice
 
 #: How many of the numbers in size a geom type needs; half lengths and radii in m.
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-WITHOUT_MASS = ("plane", "hfield", "sdf")
+WITHOUT_MASS = ("plane", "hfield")
 
 
 class Geoms:
     """Reads geoms; meshes are looked up among the assets, within the folder of the model."""
 
-    def __init__(self, root: Element, settings: Settings, defaults: Defaults, folder: Path | None, notes: list[str]) -> None:
+    def __init__(
+        self, root: Element, settings: Settings, defaults: Defaults, folder: Folder | None, notes: list[str], missing: str = "refuse"
+    ) -> None:
         self.settings = settings
         self.folder = folder
         self.notes = notes
+        self.missing = missing
         assets = [defaults.apply(e, None) for asset in root.all("asset") for e in asset.all("mesh", "material")]
         self.meshes = {_asset_name(e): e for e in assets if e.tag == "mesh"}
         self.materials = {e.get("name") or "": e for e in assets if e.tag == "material"}
         self.loaded: dict[str, Any] = {}
 
-    def read(self, geom: Element, frame: Pose, draw: bool) -> tuple[Inertial | None, Any]:
-        """Mass properties in the body's frame (None: no mass) and the shape (None: not drawn)."""
+    def read(self, geom: Element, frame: Pose, draw: bool, weigh: bool) -> tuple[Inertial | None, Any]:
+        """Mass properties in the body's frame (None: no mass, or not asked for) and the shape (None: not drawn)."""
         kind = geom.get("type") or ("mesh" if "mesh" in geom.attributes else "sphere")
-        if kind in WITHOUT_MASS:
+        if kind in WITHOUT_MASS or not (draw or weigh):
             return None, None
-        if kind == "mesh":
-            return self._mesh(geom, frame, draw)
-        if kind not in SIZES:
-            raise geom.error(f"geom type '{kind}' is unknown")
-        if "mesh" in geom.attributes:
-            raise geom.error("a primitive fitted to a mesh is not read; give its size")
-        size, pose = self._size(geom, kind)
+        try:
+            if kind == "sdf":
+                raise geom.error("a signed distance field is not read")
+            if kind == "mesh":
+                return self._mesh(geom, frame, draw, weigh)
+            if kind not in SIZES:
+                raise geom.error(f"geom type '{kind}' is unknown")
+            if "mesh" in geom.attributes:
+                raise geom.error("a primitive fitted to a mesh is not read; give its size")
+            size, pose = self._size(geom, kind)
+        except JourdainError as error:
+            return self._without(geom, error, weigh)
         pose = frame @ pose
-        if geom.get("shellinertia") == "true":
-            raise geom.error("shellinertia is not read; give the body an <inertial>")
-        volume, unit = _unit_inertia(kind, size)
-        shape = None
-        if draw:
-            shape = placed(_shape(kind, size), pose, self._colour(geom))
-        mass = geom.number("mass") if "mass" in geom.attributes else geom.number("density", 1000.0) * volume
-        return self._weighted(geom, mass, unit, pose), shape
+        shape = placed(_shape(kind, size), pose, self._colour(geom)) if draw else None
+        if not weigh:
+            return None, shape
+        extent, unit = (shell_inertia if geom.get("shellinertia") == "true" else solid_inertia)(kind, size)
+        return self._weighted(geom, self._mass(geom, extent), unit, pose), shape
+
+    def _without(self, geom: Element, error: JourdainError, weigh: bool) -> tuple[None, None]:
+        """A geom that cannot be had: without its mass a model would give wrong answers, without its picture it is still right."""
+        if weigh and geom.get("mass") != "0" and self.missing == "refuse":
+            remedy = "its mass is needed: give the body an <inertial>, or read with missing='note', which leaves it out"
+            raise InputError(f"{error}; {remedy}") from None
+        self.notes.append(f"{geom.called} is left out{', with its mass' if weigh else ', its body has an <inertial>'} ({error})")
+        return None, None
+
+    def _mass(self, geom: Element, extent: float) -> float:
+        """The given mass, or that of the volume (or area) by its density."""
+        return geom.number("mass") if "mass" in geom.attributes else geom.number("density", 1000.0) * extent
 
     def _weighted(self, geom: Element, mass: float, unit: np.ndarray, pose: Pose, centre: Any = (0, 0, 0)) -> Inertial | None:
         if mass < 0:
@@ -87,68 +106,70 @@ class Geoms:
 
     # ---- meshes ---------------------------------------------------------------------------------------------
 
-    def _mesh(self, geom: Element, frame: Pose, draw: bool) -> tuple[Inertial | None, Any]:
+    def _mesh(self, geom: Element, frame: Pose, draw: bool, weigh: bool) -> tuple[Inertial | None, Any]:
         name = geom.required("mesh")
         if name not in self.meshes:
             raise geom.error(f"the mesh '{name}' is not among the assets")
         pose = frame @ self.settings.pose(geom)
-        try:
-            if name not in self.loaded:
-                self.loaded[name] = self._solid(self.meshes[name])
-            solid = self.loaded[name]
-        except JourdainError as error:
-            self.notes.append(f"geom of mesh '{name}': it is left out, with its mass ({error})")
-            return None, None
-        volume, centre, unit = solid.properties
-        mass = geom.number("mass") if "mass" in geom.attributes else geom.number("density", 1000.0) * volume
+        if name not in self.loaded:
+            self.loaded[name] = self._solid(self.meshes[name])
+        solid = self.loaded[name]
         shape = placed(solid.shape, pose, self._colour(geom)) if draw else None
-        return self._weighted(geom, mass, unit, pose, centre), shape
+        if not weigh:
+            return None, shape
+        extent, centre, unit = solid.properties
+        return self._weighted(geom, self._mass(geom, extent), unit, pose, centre), shape
 
     def _solid(self, asset: Element) -> _MeshAsset:
         scale = asset.numbers("scale", 3, (1.0, 1.0, 1.0))
-        if "refpos" in asset.attributes or "refquat" in asset.attributes:
-            raise asset.error("refpos and refquat are not read; move the vertices instead")
         if "vertex" in asset.attributes:
             vertices = _triples(asset, "vertex")
             faces = _faces(asset, len(vertices)) if "face" in asset.attributes else _hull(asset, vertices)
         else:
             raw = mesh(self._file(asset), display_only=True)
             vertices, faces = raw.vertices, raw.faces
+        if "refpos" in asset.attributes or "refquat" in asset.attributes:
+            turned = from_quaternion(asset.numbers("refquat", 4, (1, 0, 0, 0)))
+            vertices = (vertices - asset.numbers("refpos", 3, (0, 0, 0))) @ turned
         shape = mesh((vertices * scale, faces[:, ::-1] if np.prod(scale) < 0 else faces), display_only=True)
-        rule = choice(asset, "inertia", ("legacy", "exact", "convex", "shell"), "legacy")
-        return _MeshAsset(shape, _mesh_properties(asset, rule, shape.vertices, shape.faces))
+        return _MeshAsset(asset, shape)
 
     def _file(self, asset: Element) -> Path:
         name = asset.required("file")
         if self.folder is None:
             raise asset.error("a mesh file needs a model read from a file, not from text")
-        path = inside(self.folder, str(Path(self.settings.meshdir) / name))
-        if path is None:
-            raise asset.error(f"the file '{name}' is not within the folder of the model")
-        return path
+        return self.folder.file(asset, str(Path(self.settings.meshdir) / name))
 
 
 @dataclass(frozen=True)
 class _MeshAsset:
-    """A mesh for display with its volume, centre and inertia about the centre for mass 1."""
+    """A mesh with its mass properties, found when they are asked for."""
 
+    asset: Element
     shape: Any
-    properties: tuple[float, np.ndarray, np.ndarray]
+
+    @cached_property
+    def properties(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Volume (area of a shell), centre and inertia about the centre for mass 1."""
+        rule = choice(self.asset, "inertia", ("legacy", "exact", "convex", "shell"), "legacy")
+        return _mesh_properties(self.asset, rule, self.shape.vertices, self.shape.faces)
 
 
 def _mesh_properties(asset: Element, rule: str, vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Volume, centre and inertia for mass 1 by the rule the file asks for."""
-    if rule == "shell":
-        raise asset.error("the inertia of a shell is not read; give the body an <inertial>")
     if rule == "convex":
         faces = _hull(asset, vertices)
-    if rule == "legacy":
+    if rule == "shell":
+        volume, centre, second = _triangles(vertices, faces)
+    elif rule == "legacy":
         volume, centre, second = _pyramids(vertices, faces)
     else:
         p = polyhedron_properties(vertices, faces)
         volume, centre, second = float(p.mass), np.array(p.com, float), np.array(p.second, float)
     if not volume > 0:
-        raise asset.error(f"it has the volume {volume:g} m³; turn its faces outwards")
+        raise asset.error(
+            f"it has the area {volume:g} m²" if rule == "shell" else f"it has the volume {volume:g} m³; turn its faces outwards"
+        )
     second = second / volume
     return volume, centre, float(np.trace(second)) * np.eye(3) - second
 
@@ -175,6 +196,18 @@ def _pyramids(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarra
     rays = [d[:, 0], d[:, 1], d[:, 2], d.sum(axis=1)]
     second = sum((np.einsum("i,ij,ik->jk", volumes, r, r) for r in rays), np.zeros((3, 3))) / 20
     return float(volumes.sum()), centre, second
+
+
+def _triangles(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Area, centre and second moments of a surface about its centre."""
+    corners = vertices[faces]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
+    if not areas.sum() > 0:
+        return 0.0, np.zeros(3), np.zeros((3, 3))
+    centre = areas @ corners.mean(axis=1) / areas.sum()
+    d = corners - centre
+    rays = [d[:, 0], d[:, 1], d[:, 2], d.sum(axis=1)]
+    return float(areas.sum()), centre, sum((np.einsum("i,ij,ik->jk", areas, r, r) for r in rays), np.zeros((3, 3))) / 12
 
 
 def _asset_name(asset: Element) -> str:
@@ -208,27 +241,6 @@ def _hull(asset: Element, vertices: np.ndarray) -> np.ndarray:
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
     return np.where(inward[:, None], faces[:, ::-1], faces)
-
-
-def _unit_inertia(kind: str, s: np.ndarray) -> tuple[float, np.ndarray]:
-    """Volume, and inertia about the centre for mass 1; sizes are radii and half lengths."""
-    if kind == "sphere":
-        return 4 / 3 * np.pi * s[0] ** 3, np.diag([0.4 * s[0] ** 2] * 3)
-    if kind == "box":
-        x, y, z = s**2
-        return 8 * float(np.prod(s)), np.diag([y + z, x + z, x + y]) / 3
-    if kind == "ellipsoid":
-        x, y, z = s**2
-        return 4 / 3 * np.pi * float(np.prod(s)), np.diag([y + z, x + z, x + y]) / 5
-    r, length = s[0], 2 * s[1]
-    if kind == "cylinder":
-        across = r**2 / 4 + length**2 / 12
-        return np.pi * r**2 * length, np.diag([across, across, r**2 / 2])
-    tube, balls = np.pi * r**2 * length, 4 / 3 * np.pi * r**3
-    volume = tube + balls
-    across = tube * (r**2 / 4 + length**2 / 12) + balls * (2 * r**2 / 5 + length**2 / 4 + 3 * length * r / 8)
-    along = tube * r**2 / 2 + balls * 2 * r**2 / 5
-    return volume, np.diag([across, across, along]) / volume
 
 
 def _shape(kind: str, s: np.ndarray) -> Any:

@@ -9,21 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import JourdainError
+from ...errors import InputError, JourdainError
 from ...model import Body, Model
 from ..notes import tell
 from ..placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..xml_reader import Element, read_xml
 from .geoms import Geoms
 from .keyframes import keyframes, start_at
-from .rules import Defaults, Settings, check_supported, choice, expand_includes
+from .replicate import expand_replicates
+from .rules import Defaults, Folder, Settings, check_supported, choice, drop_empty, expand_includes
 from .unread import Unread
 
 #: Elements that make bodies by rules of their own.
-GENERATORS = ("composite", "flexcomp", "replicate", "attach", "plugin")
+GENERATORS = ("composite", "flexcomp", "attach", "plugin")
 
 
-def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: bool = True, keyframe: str | None = None) -> Model:
+def read_mjcf(
+    source: str | os.PathLike[str], name: str | None = None, shapes: bool = True, keyframe: str | None = None,
+    root: str | os.PathLike[str] | None = None, missing: str = "refuse",
+) -> Model:  # fmt: skip
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
     Bodies, joints (several in one body are separated by massless bodies ``body:joint``), inertias (given or from
@@ -33,6 +37,9 @@ def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: b
     the model's start (``model.initial``), or the keyframe with the name ``keyframe``; all keyframes are in
     ``model.imported["keyframes"]``. What is not taken over (contacts, actuators, tendons, sensors, equality constraints …)
     is said by name in ``model.notes`` and by one warning; cameras, lights and settings of MuJoCo's integrator are passed over.
+    With ``shapes=False`` nothing is drawn, and meshes are read only where masses follow from them. Files are looked for within the
+    model's folder, or within ``root``, a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
+    needed is refused; ``missing="note"`` leaves it out, with its mass.
 
     >>> text = '''<mujoco><worldbody><body name="bob"><joint name="hinge" axis="0 1 0"/>
     ...   <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>'''
@@ -41,14 +48,19 @@ def read_mjcf(source: str | os.PathLike[str], name: str | None = None, shapes: b
     ground
     └─ bob  [hinge: revolute (angle)]
     """
-    root, path = read_xml(source, expected=("mujoco",))
-    expand_includes(root, path)
-    settings = Settings.of(root)
-    model = Model(name or root.get("model") or "mujoco", gravity=_gravity(root))
-    defaults = Defaults.of(root)
-    geoms = Geoms(root, settings, defaults, None if path is None else path.resolve().parent, model.notes)
-    left_out = _Importer(model, root, settings, defaults, geoms, shapes).run()
-    model.imported["keyframes"] = frames = keyframes(root, model)
+    if missing not in ("refuse", "note"):
+        raise InputError(f"missing = {missing!r} is unknown; use 'refuse' or 'note'")
+    tree, path = read_xml(source, expected=("mujoco",))
+    folder = Folder.of(path, root)
+    expand_includes(tree, path, folder)
+    drop_empty(tree)
+    settings = Settings.of(tree)
+    expand_replicates(tree, settings)
+    model = Model(name or tree.get("model") or "mujoco", gravity=_gravity(tree))
+    defaults = Defaults.of(tree)
+    geoms = Geoms(tree, settings, defaults, folder, model.notes, missing)
+    left_out = _Importer(model, tree, settings, defaults, geoms, shapes).run()
+    model.imported["keyframes"] = frames = keyframes(tree, model)
     if keyframe is not None:
         left_out += start_at(model, frames, keyframe)
     elif frames:
@@ -133,11 +145,13 @@ class _Importer:
     def _furnish(self, element: Element, body: Body, contents: list[_Content]) -> None:
         """Mass, shapes and sites of a body."""
         parts: list[Inertial] = []
+        rule, stated = self.settings.inertiafromgeom, next((c for c in contents if c.element.tag == "inertial"), None)
+        weigh = not body.is_ground and rule != "false" and (stated is None or rule == "true")
         for content in contents:
             if content.element.tag == "geom":
                 geom = self.defaults.apply(content.element, content.childclass)
                 try:
-                    inertial, shape = self.geoms.read(geom, content.frame, self.shapes)
+                    inertial, shape = self.geoms.read(geom, content.frame, self.shapes, weigh)
                 except JourdainError as error:
                     if str(error).startswith(f"{geom.source}, line"):
                         raise
@@ -149,13 +163,11 @@ class _Importer:
                 site = self.defaults.apply(content.element, content.childclass)
                 pose = content.frame @ self._site_pose(site)
                 body.frame(self._fresh(site.required("name"), body.frames), pose.position, pose.matrix)
-        stated = element.first("inertial")
-        rule = self.settings.inertiafromgeom
         if body.is_ground:
             return
         if stated is not None and rule != "true":
-            self.masses[body.name] = self._inertial(stated)
-        elif rule != "false" and parts:
+            self.masses[body.name] = self._inertial(stated.element, stated.frame)
+        elif parts:
             self.masses[body.name] = together(parts)
         else:
             self.masses[body.name] = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -170,7 +182,7 @@ class _Importer:
 
     # ---- masses ---------------------------------------------------------------------------------------------
 
-    def _inertial(self, element: Element) -> Inertial:
+    def _inertial(self, element: Element, frame: Pose) -> Inertial:
         mass = element.number("mass")
         if mass < 0:
             raise element.error(f"the mass {mass:g} kg is negative")
@@ -179,7 +191,7 @@ class _Importer:
             local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         else:
             local = np.diag(element.numbers("diaginertia", 3, (0, 0, 0)))
-        pose = self.settings.pose(element)
+        pose = frame @ self.settings.pose(element)
         return Inertial(mass, pose.p, pose.R @ local @ pose.R.T)
 
     def _add_masses(self) -> None:
@@ -265,8 +277,6 @@ class _Importer:
         ):  # fmt: skip
             if attribute in e.attributes:
                 values = e.numbers(attribute)
-                if len(values) == 0:
-                    raise e.error(f"{attribute} is empty")
                 if np.any(values[1:]):
                     self.model.notes.append(f"{e.place}: only the linear part of {attribute} is taken over")
                 if values[0]:

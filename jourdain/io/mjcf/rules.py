@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,46 +17,80 @@ ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 MAX_INCLUDES = 20
 
 
-def expand_includes(root: Element, path: Path | None) -> None:
-    """Replaces every <include> by what its file holds; only files within the folder of the model are read."""
-    seen: set[Path] = set() if path is None else {path.resolve()}
-    _expand(root, None if path is None else path.resolve().parent, seen)
+@dataclass(frozen=True)
+class Folder:
+    """Where files of a model are looked for (``home``), and the folder ``root`` out of which no name may lead."""
+
+    home: Path
+    root: Path
+
+    @staticmethod
+    def of(path: Path | None, root: str | os.PathLike[str] | None) -> Folder | None:
+        """The folder of a model file; None for a model that is text."""
+        if path is None:
+            return None
+        home = path.resolve().parent
+        within = home if root is None else Path(root).resolve()
+        if not home.is_relative_to(within):
+            raise InputError(f"root = '{root}': the model '{path.name}' does not stand in this folder")
+        return Folder(home, within)
+
+    def file(self, element: Element, name: str, *others: Path) -> Path:
+        """A file by its name from home, or else from other folders."""
+        found: Path | None = None
+        for folder in (self.home, *others):
+            try:
+                path = (folder / name).resolve()
+            except (OSError, ValueError):
+                continue
+            if path.is_relative_to(self.root):
+                found = path if found is None else found
+                if path.is_file():
+                    return path
+        if found is None:
+            raise element.error(f"the file '{name}' is not within the folder of the model; name the folder around all files by root=")
+        return found
 
 
-def _expand(element: Element, folder: Path | None, seen: set[Path]) -> None:
+def expand_includes(root: Element, path: Path | None, folder: Folder | None) -> None:
+    """Replaces every <include> by what its file holds."""
+    _expand(root, path, folder, set() if path is None else {path.resolve()})
+
+
+def _expand(element: Element, path: Path | None, folder: Folder | None, seen: set[Path]) -> None:
     children: list[Element] = []
     for child in element.children:
         if child.tag != "include":
-            _expand(child, folder, seen)
+            _expand(child, path, folder, seen)
             children.append(child)
             continue
-        part = _included(child, folder, seen)
-        _expand(part, folder, seen)
+        part, file = _included(child, path, folder, seen)
+        _expand(part, file, folder, seen)
         children.extend(part.children)
     element.children = children
 
 
-def _included(element: Element, folder: Path | None, seen: set[Path]) -> Element:
+def _included(element: Element, path: Path | None, folder: Folder | None, seen: set[Path]) -> tuple[Element, Path]:
+    """What a file holds; it is looked for from the model's folder, then from that of the file which includes it."""
     name = element.required("file")
-    if folder is None:
+    if folder is None or path is None:
         raise element.error("an included file needs a model read from a file, not from text")
-    file = inside(folder, name)
-    if file is None:
-        raise element.error(f"the file '{name}' is not within the folder of the model")
+    file = folder.file(element, name, path.resolve().parent)
     if file in seen or len(seen) > MAX_INCLUDES:
         raise element.error(f"the file '{name}' is included twice, or too many files are included")
     seen.add(file)
     part, _ = read_xml(file)
-    return part
+    return part, file
 
 
-def inside(folder: Path, name: str) -> Path | None:
-    """A file of a folder (or a folder in it), None where the name leads out of it."""
-    try:
-        path = (folder / name).resolve()
-    except (OSError, ValueError):
-        return None
-    return path if path.is_relative_to(folder.resolve()) else None
+def drop_empty(element: Element) -> None:
+    """Attributes without content say nothing."""
+    stack = [element]
+    while stack:
+        e = stack.pop()
+        if any(not text.strip() for text in e.attributes.values()):
+            e.attributes = {name: text for name, text in e.attributes.items() if text.strip()}
+        stack += e.children
 
 
 @dataclass
@@ -119,7 +154,7 @@ class Settings:
         count = {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}[name]
         x = element.numbers(name, count)
         if name == "euler":
-            return self._euler(x)
+            return self.turned(x)
         if name == "xyaxes":
             return _from_xy(element, x)
         direction = x[:3] if name == "axisangle" else x
@@ -129,7 +164,7 @@ class Settings:
             return from_quaternion(x)
         return from_axis_angle(direction, self.angle(x[3])) if name == "axisangle" else z_to(direction)
 
-    def _euler(self, angles: np.ndarray) -> np.ndarray:
+    def turned(self, angles: np.ndarray) -> np.ndarray:
         """Turns about moving (small letters) or fixed axes (capital letters)."""
         R = np.eye(3)
         for letter, angle in zip(self.eulerseq, angles, strict=True):
@@ -211,4 +246,4 @@ def check_supported(element: Element, tags: tuple[str, ...]) -> None:
         )
 
 
-__all__ = ["Defaults", "Settings", "check_supported", "choice", "expand_includes", "inside", "overlay"]
+__all__ = ["Defaults", "Folder", "Settings", "check_supported", "choice", "drop_empty", "expand_includes", "overlay"]
