@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .beams import beam, framework
     from .field import MassField
+    from .files import read
     from .floating import FloatingBody
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
@@ -27,6 +28,7 @@ _LATER = {
         "beams": "beam framework",
         "trusses": "truss truss_box lattice_rod",
         "solids": "solid block sheet",
+        "files": "read",
         "floating": "FloatingBody",
         "pose": "Pose frame_of",
     }.items()
@@ -62,6 +64,7 @@ __all__ = [
     "frame_of",
     "framework",
     "lattice_rod",
+    "read",
     "rectangle",
     "sheet",
     "solid",

@@ -104,7 +104,7 @@ def unit_displacement(part: Structure, shapes: Array) -> Array:
 
 def record(part: Structure, frame: str, kind: str, B: Array, shapes: Array, damping: Any) -> ReducedStructure:
     """The numbers of a body with the given shapes, which fulfil the frame's conditions."""
-    found = invariants(part.field, part.rigid, shapes)
+    found = invariants(part.field, part.rigid, shapes, part.linear_displacements)
     stiffness = shapes.T @ (part.K @ shapes)
     stiffness = 0.5 * (stiffness + stiffness.T)
     points = {n: point_of(part, n, shapes) for n in (*part.names, *part.interfaces)}

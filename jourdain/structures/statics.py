@@ -27,7 +27,12 @@ class Held:
     """
 
     def __init__(
-        self, K: sp.csc_array, B: Array | sp.sparray, name: str = "structure", label: Any = str, where: tuple[NDArray[np.int64], Array] | None = None
+        self,
+        K: sp.csc_array,
+        B: Array | sp.sparray,
+        name: str = "structure",
+        label: Any = str,
+        where: tuple[NDArray[np.int64], Array] | None = None,
     ) -> None:
         self.K, self.size, self.name, self.label, self.where = K, K.shape[0], name, label, where
         self.B = sp.csr_array(B)
@@ -163,7 +168,13 @@ class Relieved:
     """
 
     def __init__(
-        self, K: sp.csc_array, M: sp.csc_array, R: Array, name: str = "structure", label: Any = str, where: tuple[NDArray[np.int64], Array] | None = None
+        self,
+        K: sp.csc_array,
+        M: sp.csc_array,
+        R: Array,
+        name: str = "structure",
+        label: Any = str,
+        where: tuple[NDArray[np.int64], Array] | None = None,
     ) -> None:
         self.R, self.MR = R, np.asarray(M @ R)
         self.inertia = sl.cho_factor(R.T @ self.MR)
