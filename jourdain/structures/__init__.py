@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .beams import beam, framework
     from .field import MassField
-    from .files import read
+    from .files import read, read_reduced
     from .floating import FloatingBody
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
@@ -28,7 +28,7 @@ _LATER = {
         "beams": "beam framework",
         "trusses": "truss truss_box lattice_rod",
         "solids": "solid block sheet",
-        "files": "read",
+        "files": "read read_reduced",
         "floating": "FloatingBody",
         "pose": "Pose frame_of",
     }.items()
@@ -65,6 +65,7 @@ __all__ = [
     "framework",
     "lattice_rod",
     "read",
+    "read_reduced",
     "rectangle",
     "sheet",
     "solid",

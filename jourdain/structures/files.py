@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from .dofs import Array, Dofs
 from .field import MassField
+from .reduced import Point, ReducedStructure
 from .sections import Material
 from .structure import Interface, Structure
 
@@ -170,6 +174,16 @@ def first_line(error: Exception) -> str:
 
 def save_npz(part: Structure, path: str | Path) -> None:
     """Writes a structure with its field of mass, names, sets and interfaces; element types are not kept."""
+    arrays, words = structure_arrays(part)
+    write_npz(path, arrays, words)
+
+
+def write_npz(path: str | Path, arrays: dict[str, Any], words: dict[str, Any]) -> None:
+    np.savez_compressed(path, words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8), **arrays)
+
+
+def structure_arrays(part: Structure) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays of a structure by name, and its words."""
     arrays: dict[str, Any] = {"nodes": part.nodes, "dofs": np.column_stack([part.dofs.nodes, part.dofs.components])}
     for key, matrix in (("M", part.M), ("K", part.K), ("C", part.damping)):
         if matrix is not None:
@@ -192,8 +206,60 @@ def save_npz(part: Structure, path: str | Path) -> None:
             f"interface{k}.rotation": i.rotation,
             f"interface{k}.weights": i.weights,
         }
-    arrays["words"] = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
-    np.savez_compressed(path, **arrays)
+    return arrays, words
+
+
+# reduced structures
+
+#: Arrays of a reduced structure, with their shapes in m coordinates.
+RECORD = {
+    "s0": "3", "s1": "3m", "J0": "33", "J1": "m33", "J2": "mm33", "D0": "3m", "D1": "m3m",
+    "M_ee": "mm", "stiffness": "mm", "damping": "mm",
+}  # fmt: skip
+
+
+def save_reduced(body: ReducedStructure, path: str | Path) -> None:
+    """Writes a reduced structure with the part it comes from; element types are not kept."""
+    arrays, words = structure_arrays(body.part)
+    words["reduced"] = {"frame": body.frame, "kind": body.kind, "names": body.names, "mass": body.mass, "points": []}
+    for key in (*RECORD, "shapes", "conditions"):
+        arrays[f"reduced.{key}"] = getattr(body, key)
+    for k, p in enumerate(body.points.values()):
+        words["reduced"]["points"].append({"name": p.name, "turns": p.turns})
+        arrays |= {f"point{k}.{key}": getattr(p, key) for key in ("position", "rotation", "phi_t", "phi_r")}
+    write_npz(path, arrays, words)
+
+
+def read_reduced(path: str | Path) -> ReducedStructure:
+    """A reduced structure from a file of :meth:`ReducedStructure.save`."""
+    file = existing(path)
+    with opened(file) as found:
+        part = structure_from(found, file, file.stem)
+        words = json.loads(bytes(found["words"]).decode()).get("reduced") if "words" in found else None
+        if words is None:
+            raise InputError(f"{file}: it is a structure that is not reduced; read it by jd.structures.read and reduce it")
+        m, n = len(words["names"]), len(part.dofs)
+        shapes = {"reduced.shapes": (n, m)} | {f"reduced.{k}": tuple(m if c == "m" else 3 for c in s) for k, s in RECORD.items()}
+        for k, _ in enumerate(words["points"]):
+            shapes |= {f"point{k}.position": (3,), f"point{k}.rotation": (3, 3), f"point{k}.phi_t": (3, m), f"point{k}.phi_r": (3, m)}
+        for key, shape in shapes.items():
+            if found[key].shape != shape:
+                raise InputError(f"{file}: '{key}' has the shape {found[key].shape}, not {shape}")
+        points = {}
+        for k, p in enumerate(words["points"]):
+            data = {key: found[f"point{k}.{key}"] for key in ("position", "rotation", "phi_t", "phi_r")}
+            points[str(p["name"])] = Point(name=str(p["name"]), turns=bool(p["turns"]), **data)
+        record = {key: found[f"reduced.{key}"] for key in (*RECORD, "shapes", "conditions")}
+        return ReducedStructure(
+            name=part.name,
+            frame=str(words["frame"]),
+            kind=str(words["kind"]),
+            names=[str(x) for x in words["names"]],
+            mass=float(words["mass"]),
+            points=points,
+            part=part,
+            **record,
+        )
 
 
 def sparse_arrays(key: str, matrix: sp.sparray) -> dict[str, Array]:
@@ -208,13 +274,31 @@ def sparse_from(found: Any, key: str) -> sp.csc_array:
 
 def read_npz(path: Path, name: str) -> Structure:
     """A structure that :meth:`Structure.save` wrote, or arrays "nodes", "M", "K" (dense) and perhaps "dofs" of one's own."""
+    with opened(path) as found:
+        return structure_from(found, path, name)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The arrays of a file, without pickles; whatever goes wrong on the way is an error of the file."""
     try:
         with np.load(path, allow_pickle=False) as found:
-            return structure_from(found, path, name)
-    except (KeyError, ValueError, TypeError, IndexError, OSError, EOFError, zipfile.BadZipFile, MemoryError, UnicodeDecodeError) as error:
-        if isinstance(error, InputError):
-            raise
-        missing = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) and error.args else first_line(error)
+            yield found
+    except InputError:
+        raise
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        OSError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        MemoryError,
+    ) as error:
+        missing = f"{error.args[0]}" if isinstance(error, KeyError) and error.args else first_line(error)
         raise InputError(f"{path}: it is no file of a structure ({missing})") from None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,10 +146,19 @@ class ReducedStructure:
 
         return recovery(self, group, points, static)
 
+    def save(self, path: str | Path) -> None:
+        """Writes the body as ``.npz``, which :func:`jourdain.structures.read_reduced` reads; element types are not kept."""
+        from .files import save_reduced
+
+        save_reduced(self, path)
+
+    def __str__(self) -> str:
+        hertz = ", ".join(f"{x / (2 * np.pi):.5g}" for x in self.frequencies[:8])
+        more = " …" if self.modes > 8 else ""
+        return f"{self.name}: {self.modes} elastic coordinates ({self.kind}), frame {self.frame}; with the frame held {hertz}{more} Hz"
+
     def with_damping(self, damping: float | ArrayLike | Mapping[str, float] | None) -> ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""
-        from dataclasses import replace
-
         return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes))
 
 

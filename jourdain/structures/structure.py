@@ -272,6 +272,14 @@ class Structure:
 
         return reduce(self, modes, frame, kind, **options)
 
+    def fixed_frequencies(self, fixed: Any, modes: int | None = None) -> Array:
+        """The lowest natural angular frequencies (rad/s) with nodes, sets or interfaces held."""
+        from .reduction import Space, boundary, fixed_modes
+
+        self.require_sound()
+        space = Space.of(self)
+        return np.sqrt(fixed_modes(space, space.held(boundary(space, fixed)), modes)[0])
+
     def enough(self, frequency: float, at: Any = None) -> Enough:
         """How many modes loads up to a frequency (Hz) at points need, and whether static shapes should join them."""
         from .enough import enough
