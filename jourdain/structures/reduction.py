@@ -18,7 +18,7 @@ from .field import invariants
 from .frames import NODAL, conditions, frame_name, seen_from
 from .points import motion_of
 from .reduced import ReducedStructure, modal_damping, point_of
-from .statics import Held, Relieved
+from .statics import Conditioned, Held, Relieved, picked_rows
 
 if TYPE_CHECKING:
     from .structure import Structure
@@ -174,7 +174,7 @@ class Space:
     def relieved(self) -> Relieved:
         return Relieved(self.K, self.M, self.R, self.part.name, self.label, self.where)
 
-    def held(self, B: sp.sparray | Array) -> Held:
+    def held(self, B: sp.sparray | Array) -> Held | Conditioned:
         """The space held by conditions (c, q), which must hold its rigid motions; dependent rows are left out."""
         rows = sp.csr_array(B)
         rows = sp.csr_array(rows[np.flatnonzero(abs(rows).max(axis=1).toarray().ravel() > 0)])
@@ -185,7 +185,10 @@ class Space:
             raise InputError(
                 f"{self.part.name}: the nodes that are held do not stop all rigid motions; hold more nodes, or nodes further apart"
             )
-        return Held(self.K, rows, self.part.name, self.label, self.where)
+        picked = picked_rows(rows)
+        if picked is not None:
+            return Held(self.K, picked, self.part.name, self.label, self.where)
+        return Conditioned(self.K, rows, self.R, self.part.name, self.label, self.where)
 
 
 def independent(rows: sp.csr_array) -> Any:
@@ -275,7 +278,7 @@ def free_modes(space: Space, modes: int | None) -> tuple[Array, Array]:
     return lowest_modes(space.relieved(), space.K, space.M, count, most, space.part.name)
 
 
-def fixed_modes(space: Space, held: Held, modes: int | None) -> tuple[Array, Array]:
+def fixed_modes(space: Space, held: Held | Conditioned, modes: int | None) -> tuple[Array, Array]:
     most = space.size - held.B.shape[0] - massless(space.M)
     count = min(USUAL_MODES, most) if modes is None else modes
     return lowest_modes(held, space.K, space.M, count, most, space.part.name)
