@@ -20,11 +20,15 @@ from .dofs import Array, Dofs
 from .field import MassField
 from .reduced import Point, ReducedStructure
 from .sections import Material
+from .solids import solid
 from .structure import Interface, Structure
 
 #: No file larger than this is read.
 MOST_BYTES = 8 * 1024**3
 FORMAT = "jourdain structure 1"
+#: Cells of meshes that become elements, with their numbers of nodes.
+CELLS = {"tetra": 4, "tetra10": 10, "hexahedron": 8, "hexahedron20": 20}
+LENGTHS = {"m": 1.0, "mm": 1e-3}
 
 
 def read(
@@ -39,11 +43,12 @@ def read(
     """A structure from a file.
 
     Args:
-        path: ``.npz`` (of :meth:`Structure.save`), ``.inp`` (CalculiX, Abaqus), or the stiffness matrix as Matrix Market ``.mtx``.
+        path: ``.npz`` (of :meth:`Structure.save`), ``.inp`` (CalculiX, Abaqus), the stiffness matrix as Matrix Market ``.mtx``, or a mesh that
+            meshio knows.
         matrices: ``.inp``: the job whose ``.sti``, ``.mas`` and ``.dof`` to take (without, elements of our own are made of the mesh);
             ``.mtx``: the mass matrix.
         nodes: ``.mtx``: positions, an array or a text or ``.npy`` file of them. dofs: ``.mtx``: as of :class:`Structure`.
-        material: ``.inp`` without material. units: "m" (SI) or "mm" (millimetre, tonne, second, newton); asked where a deck looks like millimetres.
+        material: of a mesh, or of an ``.inp`` without one. units: "m" (SI) or "mm" (millimetre, tonne, second, newton); asked where a deck looks like millimetres.
     """
     file = existing(path)
     suffix = file.suffix.lower()
@@ -56,9 +61,30 @@ def read(
         return read_calculix(file, matrices, material, units, title)
     if suffix == ".mtx":
         return read_matrix_market(file, matrices, nodes, dofs, title)
-    raise InputError(
-        f"{file}: a structure is read from .npz, .inp or .mtx, not from '{suffix}'; meshes of other formats become a part by jd.structures.solid"
-    )
+    return read_mesh(file, material, units, title)
+
+
+def read_mesh(path: Path, material: Material | None, units: str | None, name: str) -> Structure:
+    """Elements of our own on a mesh in any format that meshio knows."""
+    try:
+        import meshio  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise InputError(
+            f"{path}: a structure is read from .npz, .inp or .mtx; for meshes such as '{path.suffix}' install meshio (pip install meshio)"
+        ) from None
+    if material is None:
+        raise InputError(f"{path}: a mesh has no material; give material=")
+    if units not in (None, *LENGTHS):
+        raise InputError(f"{path}: units = '{units}' are unknown; there are {', '.join(LENGTHS)}")
+    try:
+        mesh = meshio.read(path)
+    except (meshio.ReadError, SystemExit, ValueError, KeyError, IndexError, OSError) as error:
+        raise InputError(f"{path}: meshio cannot read it ({first_line(error)})") from None
+    kinds = [kind for kind in CELLS if kind in mesh.cells_dict]
+    if len(kinds) != 1:
+        raise InputError(f"{path}: it has {', '.join(mesh.cells_dict) or 'no cells'}; exactly one of {', '.join(CELLS)} is needed")
+    used, table = np.unique(mesh.cells_dict[kinds[0]], return_inverse=True)
+    return solid(LENGTHS[units or "m"] * mesh.points[used], table.reshape(-1, CELLS[kinds[0]]), material, name=name)
 
 
 def existing(path: str | Path) -> Path:
@@ -165,7 +191,7 @@ def positions_from(nodes: Any) -> Array:
         raise InputError(f"{file}: it is no table of positions ({first_line(error)})") from None
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

@@ -16,6 +16,7 @@ from .dofs import Array, skew
 
 if TYPE_CHECKING:
     from .geometric import GeometricStiffness
+    from .linearity import Linearity
     from .recovery import Recovery
     from .structure import Structure
 
@@ -145,6 +146,12 @@ class ReducedStructure:
         from .recovery import recovery
 
         return recovery(self, group, points, static)
+
+    def linearity(self) -> Linearity:
+        """Largest strains and slopes of a motion, and a complaint where they are too large for a linear body."""
+        from .linearity import linearity
+
+        return linearity(self)
 
     def save(self, path: str | Path) -> None:
         """Writes the body as ``.npz``, which :func:`jourdain.structures.read_reduced` reads; element types are not kept."""

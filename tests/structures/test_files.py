@@ -179,6 +179,21 @@ def test_calculix_agrees(tmp_path: Path, kind: str) -> None:
     assert_allclose(found.frequencies(8), np.sqrt(squares), rtol=2e-6)
 
 
+@pytest.mark.parametrize("kind, cells", [("tet4", "tetra"), ("hex8", "hexahedron"), ("tet10", "tetra10"), ("hex20", "hexahedron20")])
+def test_meshes(tmp_path: Path, kind: str, cells: str) -> None:
+    meshio = pytest.importorskip("meshio")
+    part = bar(kind)
+    lone = np.vstack([part.nodes, [[9.0, 9.0, 9.0]]])  # a node that no cell uses is left out
+    meshio.Mesh(1e3 * lone, [(cells, part.elements[0].nodes)]).write(tmp_path / "bar.vtu")
+    found = S.read(tmp_path / "bar.vtu", material=S.STEEL, units="mm")
+    assert_allclose(found.frequencies(3), part.frequencies(3), rtol=1e-6)
+    with pytest.raises(jd.InputError, match="a mesh has no material"):
+        S.read(tmp_path / "bar.vtu")
+    (tmp_path / "bad.vtu").write_text("<VTKFile")
+    with pytest.raises(jd.InputError, match="bad.vtu: meshio cannot read it"):
+        S.read(tmp_path / "bad.vtu", material=S.STEEL)
+
+
 # bad and hostile files
 
 
@@ -186,7 +201,7 @@ def test_files_that_are_not_there_or_of_another_kind(tmp_path: Path) -> None:
     with pytest.raises(jd.InputError, match="there is no such file"):
         S.read(tmp_path / "none.npz")
     (tmp_path / "part.stl").write_text("solid")
-    with pytest.raises(jd.InputError, match=r"read from .npz, .inp or .mtx, not from '.stl'"):
+    with pytest.raises(jd.InputError, match=r"read from .npz, .inp or .mtx; for meshes|a mesh has no material"):
         S.read(tmp_path / "part.stl")
 
 
