@@ -35,7 +35,7 @@ def lowest_modes(flexible: Flexible, K: sp.csc_array, M: sp.csc_array, count: in
         return np.zeros(0), np.zeros((K.shape[0], 0))
     n = K.shape[0]
     if n <= DENSE or count >= n - 1:
-        square, modes = dense_modes(flexible, M, count)
+        square, modes = dense_modes(flexible, M, count, name)
     else:
         start = flexible.solve(M @ np.random.default_rng(0).standard_normal(n))
         inverse = sla.LinearOperator((n, n), matvec=flexible.solve, dtype=float)
@@ -44,7 +44,7 @@ def lowest_modes(flexible: Flexible, K: sp.csc_array, M: sp.csc_array, count: in
     return square[order], signed(modes[:, order])
 
 
-def dense_modes(flexible: Flexible, M: sp.csc_array, count: int) -> tuple[Array, Array]:
+def dense_modes(flexible: Flexible, M: sp.csc_array, count: int, name: str) -> tuple[Array, Array]:
     """1/ω² are the eigenvalues of Sᵀ G S with M = S Sᵀ."""
     d, U = np.linalg.eigh(M.toarray())
     carries = d > 1e-14 * d[-1]
@@ -55,7 +55,7 @@ def dense_modes(flexible: Flexible, M: sp.csc_array, count: int) -> tuple[Array,
     theta, y = theta[::-1][:count], y[:, ::-1][:, :count]
     if theta[-1] <= 0:
         count = int((theta > 0).sum())
-        raise InputError(f"structure: only {count} modes carry mass; ask for at most {count}")
+        raise InputError(f"{name}: only {count} modes carry mass; ask for at most {count}")
     return 1.0 / theta, GS @ y / theta
 
 

@@ -135,6 +135,19 @@ class ReducedStructure:
             return self.points[which]
         return point_of(self.part, which, self.shapes)
 
+    def seen_from(self, frame: str, at: Any = None) -> tuple[ReducedStructure, Array]:
+        """The same shapes and coordinates e seen from another frame, and ρ (6, m): that frame is displaced from this one by ρ e (translation, rotation).
+
+        To first order in e, a state of one is a state of the other with v + ρ_t ė and ω + ρ_r ė.
+        """
+        from .frames import conditions, frame_name, seen_from
+        from .reduction import record
+
+        B = conditions(self.part, frame, at)
+        shapes, rho = seen_from(self.part, B, self.shapes)
+        other = record(self.part, frame_name(frame), self.kind, B, shapes, None)
+        return replace(other, damping=self.damping, names=self.names), rho
+
     def geometric_stiffness(self, points: Iterable[str] | None = None) -> GeometricStiffness:
         """K_g of unit accelerations, rotations and loads at points; see :class:`jourdain.structures.geometric.GeometricStiffness`."""
         from .geometric import geometric_stiffness

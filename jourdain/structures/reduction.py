@@ -67,6 +67,7 @@ def reduce(
             f"{part.name}: free-free modes with frame '{name}' describe motions that the frame forbids; take frame='mean axes', or kind='fixed' or "
             "'craig-bampton' with this frame"
         )
+    refuse_what_is_not_used(part.name, name, chosen, at, fixed, interfaces)
     part.require_sound()
     B = conditions(part, name, at)
     space = Space.of(part, bending)
@@ -75,6 +76,18 @@ def reduce(
     if normalise == "largest":
         shapes = unit_displacement(part, shapes)
     return record(part, name, chosen, B, shapes, damping)
+
+
+def refuse_what_is_not_used(part: str, frame: str, kind: str, at: Any, fixed: Any, interfaces: Any) -> None:
+    """No option may be given that the chosen reduction or frame does not look at."""
+    if at is not None and frame not in NODAL:
+        raise InputError(f"{part}: at = {at!r} is for the frames {', '.join(NODAL)}; '{frame}' follows all nodes")
+    if fixed is not None and kind not in ("fixed", "guyan"):
+        raise InputError(f"{part}: fixed = {fixed!r} is for kind='fixed' or 'guyan', not '{kind}'")
+    if interfaces is not None and kind not in ("craig-bampton", "attachment"):
+        raise InputError(f"{part}: interfaces = {interfaces!r} are for kind='craig-bampton' or 'attachment', not '{kind}'")
+    if fixed is None and kind == "fixed" and frame not in NODAL:
+        raise InputError(f"{part}: kind='fixed' with frame '{frame}' needs fixed=, the nodes that are held")
 
 
 def aligned(part: Structure, shapes: Array) -> Array:

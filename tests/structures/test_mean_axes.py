@@ -225,8 +225,12 @@ TABLE = [  # frame, form, modes, node 1, node 7, largest deflection, energy erro
 ]
 
 
-@cache
 def transient(frame: str, form: str = "consistent", modes: int | None = None, eps: float = 0.2, rtol: float = 1e-9, end: float = 20.0):
+    return transient_run(frame, form, modes, eps, rtol, end)
+
+
+@cache
+def transient_run(frame, form, modes, eps, rtol, end):
     part = jd.structures.lattice_rod(7, EA=100.0)
     d, rates = bent_and_turning(part, eps)
     at = (0, 6) if frame == "nodal-fixed" else None

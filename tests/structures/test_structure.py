@@ -185,6 +185,24 @@ def test_too_many_modes_and_unknown_words() -> None:
         part.reduce(2, kind="fixed", fixed=[0])
 
 
+def test_options_that_are_not_used_are_refused() -> None:
+    part = box()
+    with refused(r"at = \(0, 4\) is for the frames tangent, pinned, nodal-fixed"):
+        part.reduce(2, at=(0, 4))
+    with refused("fixed = 'left' is for kind='fixed' or 'guyan', not 'free-free'"):
+        part.reduce(2, fixed="left")
+    with refused("interfaces = .* are for kind='craig-bampton' or 'attachment'"):
+        part.reduce(2, interfaces=["left"])
+    with refused("kind='fixed' with frame 'mean axes' needs fixed="):
+        part.reduce(2, kind="fixed")
+
+
+def test_a_line_of_nodes_without_rotations() -> None:
+    line = S.Structure([(i, 0, 0) for i in range(4)], np.eye(12), np.ones((12, 12)))
+    with refused("its nodes lie on a line and have no rotations"):
+        line.reduce(1)
+
+
 def test_frames_that_are_not_defined() -> None:
     part = box()
     with refused("has equal principal moments"):
