@@ -12,8 +12,8 @@ import scipy.sparse.linalg as sla
 from ..errors import InputError
 from .dofs import Array
 
-#: Up to so many degrees of freedom the eigenproblem is solved by dense matrices.
-DENSE = 400
+#: Up to so many degrees of freedom, or where a third of all modes is asked for, the eigenproblem is solved by dense matrices.
+DENSE = 150
 
 
 class Flexible(Protocol):
@@ -34,7 +34,7 @@ def lowest_modes(flexible: Flexible, K: sp.csc_array, M: sp.csc_array, count: in
     if count == 0:
         return np.zeros(0), np.zeros((K.shape[0], 0))
     n = K.shape[0]
-    if n <= DENSE or count >= n - 1:
+    if n <= DENSE or 3 * count >= n:
         square, modes = dense_modes(flexible, M, count, name)
     else:
         start = flexible.solve(M @ np.random.default_rng(0).standard_normal(n))
