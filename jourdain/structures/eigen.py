@@ -9,7 +9,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from .dofs import Array
 
 #: Up to so many degrees of freedom, or where a third of all modes is asked for, the eigenproblem is solved by dense matrices.
@@ -39,7 +39,10 @@ def lowest_modes(flexible: Flexible, K: sp.csc_array, M: sp.csc_array, count: in
     else:
         start = flexible.solve(M @ np.random.default_rng(0).standard_normal(n))
         inverse = sla.LinearOperator((n, n), matvec=flexible.solve, dtype=float)
-        square, modes = sla.eigsh(K, count, M, sigma=0.0, OPinv=inverse, v0=start)
+        try:
+            square, modes = sla.eigsh(K, count, M, sigma=0.0, OPinv=inverse, v0=start)
+        except sla.ArpackError as error:
+            raise SolverError(f"{name}: {count} modes were not found ({error}); ask for fewer or more") from None
     order = np.argsort(square)
     return square[order], signed(modes[:, order])
 

@@ -83,7 +83,7 @@ def rigid_inertia(field: MassField, rigid: Array, about: Array) -> tuple[float, 
 
 @dataclass(frozen=True, eq=False)
 class Invariants:
-    """Integrals of the shapes over the body, from which the mass matrix of a floating body follows at every e (Shabana; spec 17 §3.1).
+    """Integrals of the shapes over the body, from which the mass matrix of a floating body follows at every e (Shabana, ch. 5).
 
     With b = s + Σ φ_i e_i:  first moment s0 + s1 e,  J(e) = ∫ b̃ᵀ b̃ = J0 + Σ e_i (J1_i + J1_iᵀ) + Σ e_i e_j J2_ij,
     D(e) = ∫ b̃ φ = D0 + Σ e_j D1_j.

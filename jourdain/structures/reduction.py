@@ -166,8 +166,8 @@ class Space:
         q = sp.linalg.spsolve(gram, T.T @ R).reshape(T.shape[1], -1)
         if bending is not None:  # those rigid motions that stay within the space
             scale = np.linalg.norm(R, axis=0)
-            _, size, V = np.linalg.svd((R - T @ q) / scale)
-            inside = V[np.concatenate([size, np.zeros(len(V) - len(size))]) < 1e-9] / scale
+            _, size, V = np.linalg.svd((R - T @ q) / scale, full_matrices=False)
+            inside = V[size < 1e-9] / scale
             q = q @ inside.T
         return cls(part, T, sp.csc_array(T.T @ part.K @ T), sp.csc_array(T.T @ part.M @ T), q)
 
@@ -223,7 +223,7 @@ def patches(part: Structure) -> sp.csc_array:
     size = len(part.dofs)
     rigid = [i for i in part.interfaces.values() if i.kind == "rigid" and len(i.nodes) > 1]
     taken = np.zeros(size, dtype=bool)
-    blocks, names = [], []
+    blocks = []
     for interface in rigid:
         rows = part.dofs.of(interface.nodes)
         if taken[rows].any():
@@ -232,7 +232,6 @@ def patches(part: Structure) -> sp.csc_array:
         taken[rows] = True
         motions = part.dofs.rigid_motions(part.nodes - interface.position)[:, part.dofs.rigid_columns]
         blocks.append(sp.csc_array(sp.diags_array(np.isin(np.arange(size), rows).astype(float)) @ sp.csc_array(motions)))
-        names.append(interface.name)
     free = np.flatnonzero(~taken)
     single = sp.csc_array((np.ones(len(free)), (free, np.arange(len(free)))), shape=(size, len(free)))
     return sp.csc_array(sp.hstack([single, *blocks])) if blocks else single
@@ -245,7 +244,7 @@ def bent(part: Structure, T: sp.csc_array, bending: Any) -> sp.csc_array:
     d = np.eye(3)["xyz".index(bending)] if bending in ("x", "y", "z") else np.asarray(bending, float)
     if d.shape != (3,) or not np.linalg.norm(d) > 0:
         raise InputError(f"{part.name}: bending = {bending!r} is no direction; take 'x', 'y', 'z' or a vector")
-    _, size, axes = np.linalg.svd(part.nodes - part.nodes.mean(axis=0))
+    _, size, axes = np.linalg.svd(part.nodes - part.nodes.mean(axis=0), full_matrices=False)
     if size[1] > 1e-6 * size[0]:
         raise InputError(f"{part.name}: bending= is for parts whose nodes lie on a line")
     t = axes[0]
@@ -318,8 +317,10 @@ def boundary(space: Space, points: Any) -> sp.csr_array:
         else:
             operator = motion_of(part, p).operator
             rows.append(operator[np.flatnonzero(abs(operator).max(axis=1).toarray().ravel() > 0)])
-    stacked = sp.csr_array(sp.vstack(rows) @ space.T)
-    stacked.data[np.abs(stacked.data) < 1e-13] = 0.0
+        rows[-1] = sp.csr_array(rows[-1] @ space.T)
+        if isinstance(p, str) and p in part.interfaces and part.interfaces[p].kind == "rigid" and len(part.interfaces[p].nodes) > 1:
+            rows[-1].data[np.abs(rows[-1].data) < 0.5] = 0.0  # the point's motion is the patch's: one coordinate a row, and rounding
+    stacked = sp.csr_array(sp.vstack(rows))
     stacked.eliminate_zeros()
     return stacked
 
@@ -350,7 +351,7 @@ def attachment(space: Space, modes: int | None, points: Any) -> Array:
     square, normal = lowest_modes(relieved, space.K, space.M, min(USUAL_MODES, most) if modes is None else modes, most, space.part.name)
     loads = boundary(space, points).toarray().T
     rest = relieved.solve(loads) - normal @ ((normal.T @ loads) / square[:, None])
-    rest = np.hstack([normal, rest])
+    rest = np.hstack([normal, rest[:, np.abs(rest).max(axis=0) > 0]])
     M = rest.T @ (space.M @ rest)
     size = np.sqrt(np.diag(M))
     values, V = np.linalg.eigh(M / np.outer(size, size))

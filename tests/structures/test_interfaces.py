@@ -139,3 +139,20 @@ def test_large_parts_are_never_dense() -> None:
     body = part.reduce(6)
     assert_allclose(body.frequencies, free, rtol=1e-8)
     assert np.abs(body.s1).max() < 1e-9 * body.mass
+
+
+def test_bending_goes_with_attachment_shapes_and_craig_bampton() -> None:
+    part = S.beam((0, 0, 0), (1, 0, 0), S.circle(0.02), S.STEEL, elements=8)
+    whole = part.reduce(3, bending="y").frequencies
+    for kind in ("attachment", "craig-bampton"):
+        body = part.reduce(3, kind=kind, interfaces=["start", "end"], bending="y")
+        assert np.isfinite(body.shapes).all() and np.abs(body.shapes[part.dofs.components == 2]).max() < 1e-12
+        assert_allclose(body.frequencies[:2], whole[:2], rtol=5e-3)
+
+
+def test_small_patches_keep_one_coordinate_a_row() -> None:
+    """A part of a millimetre: the point of a rigid patch is the patch, rounding or not."""
+    part = S.block((1e-3, 2e-4, 1e-4), (4, 1, 1), S.STEEL)
+    part.interface("a", "x-")
+    part.interface("b", "x+")
+    assert part.craig_bampton(2).modes == 8

@@ -619,6 +619,8 @@ def test_forms_for_study_refuse() -> None:
         FloatingBody(R7, form="wrong")
     with pytest.raises(jd.InputError, match="free-free modes with frame 'nodal-fixed'"):
         FloatingBody(R7, "nodal-fixed", modes=3)
+    with pytest.raises(jd.InputError, match="grounded = .* needs form='consistent'"):
+        FloatingBody(R7, form="elastic moment", grounded=[(0, 0)])
     with pytest.raises(jd.InputError, match="not integrable"):
         R7.reduce(2, frame="tisserand")
     with pytest.raises(jd.InputError, match="free-free modes with frame 'nodal-fixed'"):
