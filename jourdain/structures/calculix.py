@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from .dofs import Array, dofs_of
-from .files import dofs_from_labels, existing, sparse_from_triples, table
+from .files import existing, sparse_from_triples, table
 from .sections import Material
 from .solids import KINDS, SolidElements, elasticity, solid, stiffness_of
 from .structure import Structure
@@ -60,7 +60,7 @@ def read_calculix(path: Path, matrices: str | Path | None, material: Material | 
         raise InputError(f"{job.with_suffix('.dof')}: node {unknown[0]} is not in {path.name}; the matrices belong to another deck")
     number = {label: k for k, label in enumerate(used)}
     positions = length * np.array([deck.nodes[i] for i in used])
-    part = Structure(positions, M, K, dofs_from_labels(labels, number), sets=numbered(deck.sets, number), name=name)
+    part = Structure(positions, M, K, [(number[i], c - 1) for i, c in labels], sets=numbered(deck.sets, number), name=name)
     part.elements = tuple(groups(deck, number, positions, material_of(deck, material, length, mass), part, path))
     return part
 
@@ -167,9 +167,10 @@ def read_deck(path: Path) -> Deck:
         if word == "NODE":
             labels = []
             for k, row in rows:
-                values = numbers(row + ["0"] * (4 - len(row)), path, k)
-                deck.nodes[int(values[0])] = (values[1], values[2], values[3])
-                labels.append(int(values[0]))
+                label = whole(row[:1], path, k)[0]
+                x, y, z = (*numbers(row[1:4], path, k), 0.0, 0.0, 0.0)[:3]
+                deck.nodes[label] = (x, y, z)
+                labels.append(label)
             if "NSET" in options:
                 deck.sets.setdefault(options["NSET"], []).extend(labels)
         elif word == "ELEMENT":
@@ -179,9 +180,9 @@ def read_deck(path: Path) -> Deck:
         elif word == "MATERIAL":
             deck.materials += 1
         elif word in ("ELASTIC", "DENSITY") and rows:
-            values = numbers(rows[0][1], path, rows[0][0])
+            values = [*numbers(rows[0][1], path, rows[0][0]), 0.0]
             if word == "ELASTIC":
-                deck.E, deck.nu = values[0], values[1] if len(values) > 1 else 0.0
+                deck.E, deck.nu = values[0], values[1]
             else:
                 deck.density = values[0]
     return deck
@@ -211,9 +212,19 @@ def cards(path: Path) -> Iterator[tuple[str, dict[str, str], list[tuple[int, lis
 
 def numbers(row: list[str], path: Path, line: int) -> list[float]:
     try:
-        return [float(x) for x in row if x]
+        found = [float(x) for x in row if x]
     except ValueError:
-        raise InputError(f"{path}, line {line}: '{', '.join(row)[:60]}' are no numbers") from None
+        found = [np.nan]
+    if not np.isfinite(found).all():
+        raise InputError(f"{path}, line {line}: '{', '.join(row)[:60]}' are no numbers")
+    return found
+
+
+def whole(row: list[str], path: Path, line: int) -> list[int]:
+    """Whole numbers that are not negative, at least one."""
+    if not row or not all(x.isdigit() and len(x) < 19 for x in row):
+        raise InputError(f"{path}, line {line}: '{', '.join(row)[:60]}' are no numbers of nodes or elements")
+    return [int(x) for x in row]
 
 
 def read_elements(deck: Deck, options: dict[str, str], rows: list[tuple[int, list[str]]], path: Path) -> None:
@@ -224,7 +235,7 @@ def read_elements(deck: Deck, options: dict[str, str], rows: list[tuple[int, lis
     count = TYPES[kind][0] + 1
     flat: list[int] = []
     for k, row in rows:
-        flat += [int(x) for x in numbers(row, path, k)]
+        flat += whole(row, path, k)
     if len(flat) % count:
         raise InputError(
             f"{path}: elements {kind} have {count - 1} nodes, but the last one has {len(flat) % count - 1}; was the file cut off?"
@@ -237,8 +248,8 @@ def read_set(deck: Deck, options: dict[str, str], rows: list[tuple[int, list[str
     nodes = deck.sets.setdefault(name, [])
     for k, row in rows:
         if "GENERATE" in options:
-            first, last, *step = (int(x) for x in numbers(row, path, k))
-            stride = step[0] if step else 1
+            given = whole(row, path, k)
+            first, last, stride = (*given, *given, 1)[:3] if len(given) == 1 else (*given, 1)[:3]
             if stride < 1 or (last - first) // stride > len(deck.nodes):
                 raise InputError(
                     f"{path}, line {k}: set '{name}' from {first} to {last} in steps of {stride} has more nodes than there are"
@@ -246,8 +257,8 @@ def read_set(deck: Deck, options: dict[str, str], rows: list[tuple[int, list[str
             nodes += range(first, last + 1, stride)
         else:
             for entry in row:
-                if entry.lstrip("-").isdigit():
-                    nodes.append(int(entry))
+                if entry.isdigit():
+                    nodes += whole([entry], path, k)
                 elif entry.upper() in deck.sets:
                     nodes += deck.sets[entry.upper()]
                 elif entry:

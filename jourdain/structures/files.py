@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .dofs import Array, Dofs
+from .dofs import Array
 from .field import MassField
 from .reduced import Point, ReducedStructure
 from .sections import Material
@@ -25,6 +25,8 @@ from .structure import Interface, Structure
 
 #: No file larger than this is read.
 MOST_BYTES = 8 * 1024**3
+#: No matrix has more rows.
+MOST_ROWS = 10**8
 FORMAT = "jourdain structure 1"
 #: Cells of meshes that become elements, with their numbers of nodes.
 CELLS = {"tetra": 4, "tetra10": 10, "hexahedron": 8, "hexahedron20": 20}
@@ -214,13 +216,11 @@ def structure_arrays(part: Structure) -> tuple[dict[str, Any], dict[str, Any]]:
     for key, matrix in (("M", part.M), ("K", part.K), ("C", part.damping)):
         if matrix is not None:
             arrays |= sparse_arrays(key, matrix)
-    arrays |= (
-        {"field.positions": part.field.positions}
-        | sparse_arrays("field.shape", part.field.shape)
-        | sparse_arrays("field.weights", part.field.weights)
-    )
-    if part.field.remainder is not None:
-        arrays |= sparse_arrays("field.remainder", part.field.remainder)
+    if part.field_known:
+        arrays |= {"field.positions": part.field.positions}
+        for key, matrix in (("shape", part.field.shape), ("weights", part.field.weights), ("remainder", part.field.remainder)):
+            if matrix is not None:
+                arrays |= sparse_arrays(f"field.{key}", matrix)
     words: dict[str, Any] = {"format": FORMAT, "name": part.name, "names": part.names, "sets": sorted(part.sets), "interfaces": []}
     for k, key in enumerate(sorted(part.sets)):
         arrays[f"set{k}"] = part.sets[key]
@@ -295,6 +295,8 @@ def sparse_arrays(key: str, matrix: sp.sparray) -> dict[str, Array]:
 
 def sparse_from(found: Any, key: str) -> sp.csc_array:
     shape = tuple(int(n) for n in found[f"{key}.shape"])
+    if len(shape) != 2 or max(shape) > MOST_ROWS:
+        raise ValueError(f"'{key}' of shape {shape}")
     return sp.csc_array(sp.coo_array((found[f"{key}.value"], (found[f"{key}.row"], found[f"{key}.column"])), shape=shape))
 
 
@@ -335,16 +337,10 @@ def structure_from(found: Any, path: Path, name: str) -> Structure:
     if words.get("format") != FORMAT:
         raise InputError(f"{path}: its format is '{words.get('format')}'; this version reads '{FORMAT}'")
     nodes, pairs = found["nodes"], found["dofs"].astype(np.int64)
-    M = sparse_from(found, "M")
-    remainder = sparse_from(found, "field.remainder") if "field.remainder.row" in found else None
-    field = MassField(
-        found["field.positions"], sp.csr_array(sparse_from(found, "field.shape")), sparse_from(found, "field.weights"), remainder
-    )
-    if field.shape.shape != (3 * len(field.positions), len(pairs)) or field.weights.shape[0] != len(field.positions):
-        raise InputError(f"{path}: its field of mass does not fit its degrees of freedom")
+    field = field_from(found, path, len(pairs)) if "field.positions" in found else None
     part = Structure(
         nodes,
-        M,
+        sparse_from(found, "M"),
         sparse_from(found, "K"),
         [(int(i), int(c)) for i, c in pairs],
         damping=sparse_from(found, "C") if "C.row" in found else None,
@@ -358,6 +354,17 @@ def structure_from(found: Any, path: Path, name: str) -> Structure:
         part.interfaces[i["name"]] = Interface(i["name"], data[0].astype(np.int64), i["kind"], *data[1:])
     check_numbers(part, path)
     return part
+
+
+def field_from(found: Any, path: Path, size: int) -> MassField:
+    """Where the mass is."""
+    positions = found["field.positions"]
+    shape, weights = sparse_from(found, "field.shape"), sparse_from(found, "field.weights")
+    remainder = sparse_from(found, "field.remainder") if "field.remainder.row" in found else None
+    fits = shape.shape == (3 * len(positions), size) and weights.shape == (len(positions),) * 2 and positions.shape == (len(positions), 3)
+    if not fits or (remainder is not None and remainder.shape != (size, size)):
+        raise InputError(f"{path}: its field of mass does not fit its degrees of freedom")
+    return MassField(positions, sp.csr_array(shape), weights, remainder)
 
 
 def check_numbers(part: Structure, path: Path) -> None:
@@ -376,9 +383,3 @@ def check_numbers(part: Structure, path: Path) -> None:
             or i.weights.shape != i.nodes.shape
         ):
             raise InputError(f"{path}: interface '{i.name}' does not fit the nodes")
-
-
-def dofs_from_labels(labels: list[tuple[int, int]], number: dict[int, int]) -> Dofs:
-    """Degrees of freedom from (node label, component from 1) pairs."""
-    nodes = np.array([number[i] for i, _ in labels], dtype=np.int64)
-    return Dofs(nodes, np.array([c - 1 for _, c in labels], dtype=np.int64), len(number))

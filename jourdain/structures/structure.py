@@ -83,7 +83,7 @@ class Structure:
         self.dofs: Dofs = dofs if isinstance(dofs, Dofs) else dofs_of(len(self.nodes), self.K.shape[0], dofs)
         if len(self.dofs) != self.K.shape[0]:
             raise InputError(f"{name}: matrices of size {self.K.shape[0]} do not fit {len(self.dofs)} degrees of freedom")
-        self._field_known = field is not None
+        self.field_known = field is not None  #: whether the field of mass was given, or is a guess from M
         self.field = field if field is not None else nodal_field(self.nodes, self.dofs, self.M)
         self.elements: tuple[ElementGroup, ...] = tuple(elements)
         self.names: dict[str, int] = dict(names or {})
@@ -99,7 +99,7 @@ class Structure:
         A matrix with rotations does not say how mass moves between nodes; with these it gives the first-order change of inertia exactly for straight
         members.
         """
-        if self._field_known or self.field.remainder is None:
+        if self.field_known or self.field.remainder is None:
             return None
         moves = self.dofs.components < 3
         turns = np.flatnonzero(~moves)
