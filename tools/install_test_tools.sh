@@ -1,11 +1,11 @@
 #!/bin/sh
-# Install the programs that some tests call (compilers, interpreters, a browser, a ray tracer) where this is possible.
+# Install the programs that some tests call (compilers, interpreters, a browser, a ray tracer, a finite-element program) where this is possible.
 # Best effort: a tool that cannot be installed is named with the reason, and the tests that need it are skipped.
 # JOURDAIN_TEST_TOOLS=skip leaves the system alone.
 set -u
 
 # command:Debian package. Julia is not among them: Debian has no package of it, and the test that runs it is skipped where it is missing.
-TOOLS="gcc:gcc gfortran:gfortran rustc:rustc octave:octave pdflatex:texlive-latex-base povray:povray chromium:chromium"
+TOOLS="gcc:gcc gfortran:gfortran rustc:rustc octave:octave pdflatex:texlive-latex-base povray:povray ccx:calculix-ccx chromium:chromium"
 
 missing=
 for tool in $TOOLS; do

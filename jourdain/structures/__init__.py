@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from .archive import load
     from .beams import beam, framework
     from .field import MassField
+    from .files import read, read_reduced
     from .floating import FloatingBody
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
@@ -30,9 +30,9 @@ _LATER = {
         "ritz": "ritz_beam",
         "trusses": "truss truss_box lattice_rod",
         "solids": "solid block sheet",
+        "files": "read read_reduced",
         "floating": "FloatingBody",
         "pose": "Pose frame_of",
-        "archive": "load",
     }.items()
     for name in names.split()
 }
@@ -66,7 +66,8 @@ __all__ = [
     "frame_of",
     "framework",
     "lattice_rod",
-    "load",
+    "read",
+    "read_reduced",
     "rectangle",
     "ritz_beam",
     "sheet",

@@ -68,6 +68,21 @@ class BeamElements(ElementGroup):
             worst = np.maximum(worst, np.sqrt(sigma**2 + 3 * tau**2))
         return worst
 
+    def strains(self) -> Array:
+        """Axial strains of four outer fibres at both ends: N/EA ± Mz y/EIz ± My z/EIy."""
+        forces = self.recovery() / self.material.E
+        rows = []
+        for k, end in enumerate((0, 6)):
+            s = [pair[k] for pair in self.sections]
+            N = forces[:, end] / np.array([x.area for x in s])[:, None]
+            y = forces[:, end + 5] * np.array([x.half_y / x.Iz for x in s])[:, None]
+            z = forces[:, end + 4] * np.array([x.half_z / x.Iy for x in s])[:, None]
+            rows += [N - y + z, N + y + z, N - y - z, N + y - z]
+        return np.stack(rows, axis=1)
+
+    def rotations(self) -> Array:
+        return self.levers[:, [3, 4, 5, 9, 10, 11]]
+
     def geometric(self, displacement: Array, size: int) -> sp.csc_array:
         """∫ N (v′² + w′²) dx with the axial force N of the displacement: strings under tension."""
         axial = np.einsum("ec,ec->e", (self.end_force @ self.levers)[:, 0], displacement[self.rows])

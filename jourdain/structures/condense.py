@@ -52,7 +52,7 @@ class ConstrainedModes:
 
 
 def constrained_modes(part: Structure, boundary: NDArray[np.int64], count: int) -> ConstrainedModes:
-    """Constrained modes by projection (spec 08 (P)): ρ = (Rᵀ M R)⁻¹ Rᵀ M φ."""
+    """Constrained modes by projection: ρ = (Rᵀ M R)⁻¹ Rᵀ M φ."""
     space = Space.of(part)
     squares, phi = fixed_modes(space, space.held(selection(boundary, len(part.dofs))), count)
     R = part.rigid[:, part.dofs.rigid_columns]

@@ -19,8 +19,19 @@ MOTIONS = ("translation along x", "translation along y", "translation along z", 
 
 def faults(part: Structure) -> list[str]:
     """Sentences about what no free elastic part may have; empty if it is sound."""
-    found = [*grounded(part), *loose(part), *bad_mass(part)]
+    found = [*on_a_line(part), *grounded(part), *loose(part), *bad_mass(part)]
     return [f"{part.name}: {text}" for text in found]
+
+
+def on_a_line(part: Structure) -> list[str]:
+    """All rigid motions must move nodes."""
+    R = part.rigid[:, part.dofs.rigid_columns]
+    size = np.maximum(np.linalg.norm(R, axis=0), 1e-300)
+    if np.linalg.matrix_rank(R / size, tol=1e-9) == R.shape[1]:
+        return []
+    return [
+        "its nodes lie on a line and have no rotations, so that turning about the line is not defined; take a beam, or a part in the plane"
+    ]
 
 
 def grounded(part: Structure) -> list[str]:

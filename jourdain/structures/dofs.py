@@ -63,7 +63,7 @@ class Dofs:
         return [0, 1, 5] if self.planar else [0, 1, 2, 3, 4, 5]
 
     def rigid_motions(self, positions: ArrayLike) -> Array:
-        """R(b) = [Î, −b̃̂; 0, Î] (spec's C8, rotations included): the rates of all degrees of freedom for unit velocity and angular velocity."""
+        """R(b) = [Î, −b̃̂; 0, Î] (Nikravesh (7), with rotations): the rates of all degrees of freedom for unit velocity and angular velocity."""
         b = np.asarray(positions, float)[self.nodes]
         motions = np.zeros((len(self), 6))
         moves = self.components < 3

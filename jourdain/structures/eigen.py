@@ -9,11 +9,11 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from .dofs import Array
 
-#: Up to so many degrees of freedom the eigenproblem is solved by dense matrices.
-DENSE = 400
+#: Up to so many degrees of freedom, or where a third of all modes is asked for, the eigenproblem is solved by dense matrices.
+DENSE = 150
 
 
 class Flexible(Protocol):
@@ -34,17 +34,20 @@ def lowest_modes(flexible: Flexible, K: sp.csc_array, M: sp.csc_array, count: in
     if count == 0:
         return np.zeros(0), np.zeros((K.shape[0], 0))
     n = K.shape[0]
-    if n <= DENSE or count >= n - 1:
-        square, modes = dense_modes(flexible, M, count)
+    if n <= DENSE or 3 * count >= n:
+        square, modes = dense_modes(flexible, M, count, name)
     else:
         start = flexible.solve(M @ np.random.default_rng(0).standard_normal(n))
         inverse = sla.LinearOperator((n, n), matvec=flexible.solve, dtype=float)
-        square, modes = sla.eigsh(K, count, M, sigma=0.0, OPinv=inverse, v0=start)
+        try:
+            square, modes = sla.eigsh(K, count, M, sigma=0.0, OPinv=inverse, v0=start)
+        except sla.ArpackError as error:
+            raise SolverError(f"{name}: {count} modes were not found ({error}); ask for fewer or more") from None
     order = np.argsort(square)
     return square[order], signed(modes[:, order])
 
 
-def dense_modes(flexible: Flexible, M: sp.csc_array, count: int) -> tuple[Array, Array]:
+def dense_modes(flexible: Flexible, M: sp.csc_array, count: int, name: str) -> tuple[Array, Array]:
     """1/ω² are the eigenvalues of Sᵀ G S with M = S Sᵀ."""
     d, U = np.linalg.eigh(M.toarray())
     carries = d > 1e-14 * d[-1]
@@ -55,7 +58,7 @@ def dense_modes(flexible: Flexible, M: sp.csc_array, count: int) -> tuple[Array,
     theta, y = theta[::-1][:count], y[:, ::-1][:, :count]
     if theta[-1] <= 0:
         count = int((theta > 0).sum())
-        raise InputError(f"structure: only {count} modes carry mass; ask for at most {count}")
+        raise InputError(f"{name}: only {count} modes carry mass; ask for at most {count}")
     return 1.0 / theta, GS @ y / theta
 
 

@@ -31,6 +31,14 @@ class ElementGroup(ABC):
         """The equivalent stress (e,) of channels (e, c)."""
 
     @abstractmethod
+    def strains(self) -> Array:
+        """(e, r, d): linear operators to strains, the largest of which says whether the element is strained little."""
+
+    @abstractmethod
+    def rotations(self) -> Array:
+        """(e, r, d): linear operators to small rotations of the element, rad."""
+
+    @abstractmethod
     def geometric(self, displacement: Array, size: int) -> sp.csc_array:
         """Geometric stiffness K_g (n, n) of the stress state that belongs to a displacement of all degrees of freedom."""
 

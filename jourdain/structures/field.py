@@ -83,7 +83,7 @@ def rigid_inertia(field: MassField, rigid: Array, about: Array) -> tuple[float, 
 
 @dataclass(frozen=True, eq=False)
 class Invariants:
-    """Integrals of the shapes over the body, from which the mass matrix of a floating body follows at every e (Shabana; spec 17 §3.1).
+    """Integrals of the shapes over the body, from which the mass matrix of a floating body follows at every e (Shabana, ch. 5).
 
     With b = s + Σ φ_i e_i:  first moment s0 + s1 e,  J(e) = ∫ b̃ᵀ b̃ = J0 + Σ e_i (J1_i + J1_iᵀ) + Σ e_i e_j J2_ij,
     D(e) = ∫ b̃ φ = D0 + Σ e_j D1_j.
@@ -100,8 +100,11 @@ class Invariants:
     M_ee: Array
 
 
-def invariants(field: MassField, rigid: Array, shapes: Array) -> Invariants:
-    """All integrals for shapes (n, m); `rigid` are the rigid motions R(s) of the degrees of freedom about the origin."""
+def invariants(field: MassField, rigid: Array, shapes: Array, linear: Array | None = None) -> Invariants:
+    """All integrals for shapes (n, m); `rigid` are the rigid motions R(s) of the degrees of freedom about the origin.
+
+    `linear` (n, 3, 3), where the field is not exact, are the degrees of freedom of the displacements x_a e_b: ∫ s_a φ_b dm is then exact too.
+    """
     m = shapes.shape[1]
     mass, s0, J0 = rigid_inertia(field, rigid, np.zeros(3))
     x = field.positions
@@ -110,6 +113,8 @@ def invariants(field: MassField, rigid: Array, shapes: Array) -> Invariants:
     s1 = wphi.sum(axis=0)
     # Outer integrals ∫ a bᵀ dm; a~ᵀ b~ = (a·b) I − b aᵀ.
     x_phi = np.einsum("pa,pbi->iab", wx, phi)
+    if linear is not None:
+        x_phi = np.einsum("nab,ni->iab", linear, field.mass_matrix() @ shapes)
     flat = phi.reshape(3 * len(x), m)
     M_ee = flat.T @ wphi.reshape(3 * len(x), m)
     outer = np.einsum("pai,pbj->ijab", wphi, phi, optimize=True)
@@ -121,7 +126,7 @@ def invariants(field: MassField, rigid: Array, shapes: Array) -> Invariants:
     if field.remainder is not None:
         rest = field.remainder @ shapes
         s1 = s1 + rigid[:, :3].T @ rest
-        D0 = D0 + rigid[:, 3:].T @ rest
+        D0 = rigid[:, 3:].T @ rest + (D0 if linear is None else rigid[:, 3:].T @ ((field.mass_matrix() - field.remainder) @ shapes))
         M_ee = M_ee + shapes.T @ rest
     return Invariants(mass, s0, s1, J0, J1, J2, D0, D1, 0.5 * (M_ee + M_ee.T))
 

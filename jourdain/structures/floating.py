@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from .dofs import Array, skew
 from .frames import NODAL, conditions, frame_name
 from .pose import Pose, node_motion, positions_of
@@ -101,7 +101,8 @@ class FloatingBody:
         self.shapes = part.reduce(modes, normalise="mass").shapes if modes is not None else np.eye(len(part.dofs))
         self.modal = modes is not None
         self.ground = [int(part.dofs.table[i, c]) for i, c in grounded]
-        self.ground_at = [(part.dofs.nodes[g], part.dofs.components[g]) for g in self.ground]
+        if grounded and (form != "consistent" or min(self.ground) < 0):
+            raise InputError(f"{part.name}: grounded = {list(grounded)} needs form='consistent' and degrees of freedom that there are")
 
     # equations
 
@@ -228,6 +229,8 @@ class FloatingBody:
         """Integrates from a start to given times."""
         times = np.asarray(t, float)
         found = solve_ivp(self.derivative, (times[0], times[-1]), self.pack(start), method, times, rtol=rtol, atol=rtol)
+        if not found.success:
+            raise SolverError(f"{self.part.name}: the run ended at t = {found.t[-1]:.6g} s: {found.message}")
         return Motion(times, [self.unpack(y) for y in found.y.T], self)
 
     # books

@@ -119,7 +119,7 @@ def principal_conditions(part: Structure) -> Array:
 
 
 def seen_from(part: Structure, B: ArrayLike, shapes: Array) -> tuple[Array, Array]:
-    """Shapes with the rigid motion taken out that violates B, and that motion ρ (6, m): ψ = φ − R ρ, B ψ = 0 (spec 08 (P))."""
+    """Shapes with the rigid motion taken out that violates B, and that motion ρ (6, m): ψ = φ − R ρ, B ψ = 0."""
     columns = part.dofs.rigid_columns
     R = part.rigid[:, columns]
     B = np.asarray(B, float)

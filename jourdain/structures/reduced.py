@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .dofs import Array, skew
 
 if TYPE_CHECKING:
     from .geometric import GeometricStiffness
+    from .linearity import Linearity
     from .recovery import Recovery
     from .structure import Structure
 
@@ -154,6 +156,19 @@ class ReducedStructure:
 
         return curvature(self, x, axis)
 
+    def seen_from(self, frame: str, at: Any = None) -> tuple[ReducedStructure, Array]:
+        """The same shapes and coordinates e seen from another frame, and ρ (6, m): that frame is displaced from this one by ρ e (translation, rotation).
+
+        To first order in e, a state of one is a state of the other with v + ρ_t ė and ω + ρ_r ė.
+        """
+        from .frames import conditions, frame_name, seen_from
+        from .reduction import record
+
+        B = conditions(self.part, frame, at)
+        shapes, rho = seen_from(self.part, B, self.shapes)
+        other = record(self.part, frame_name(frame), self.kind, B, shapes, None)
+        return replace(other, damping=self.damping, names=self.names), rho
+
     def geometric_stiffness(self, points: Iterable[str] | None = None) -> GeometricStiffness:
         """K_g of unit accelerations, rotations and loads at points; see :class:`jourdain.structures.geometric.GeometricStiffness`."""
         from .geometric import geometric_stiffness
@@ -166,10 +181,25 @@ class ReducedStructure:
 
         return recovery(self, group, points, static)
 
+    def linearity(self) -> Linearity:
+        """Largest strains and slopes of a motion, and a complaint where they are too large for a linear body."""
+        from .linearity import linearity
+
+        return linearity(self)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the body as ``.npz``, which :func:`jourdain.structures.read_reduced` reads; element types are not kept."""
+        from .files import save_reduced
+
+        save_reduced(self, path)
+
+    def __str__(self) -> str:
+        hertz = ", ".join(f"{x / (2 * np.pi):.5g}" for x in self.frequencies[:8])
+        more = " …" if self.modes > 8 else ""
+        return f"{self.name}: {self.modes} elastic coordinates ({self.kind}), frame {self.frame}; with the frame held {hertz}{more} Hz"
+
     def with_damping(self, damping: float | ArrayLike | Mapping[str, float] | None) -> ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""
-        from dataclasses import replace
-
         options = None if self.options is None else {**self.options, "damping": damping}
         return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes), options=options)
 

@@ -18,7 +18,7 @@ from .field import invariants
 from .frames import NODAL, conditions, frame_name, seen_from
 from .points import motion_of
 from .reduced import ReducedStructure, modal_damping, point_of
-from .statics import Held, Relieved
+from .statics import Conditioned, Held, Relieved, picked_rows
 
 if TYPE_CHECKING:
     from .structure import Structure
@@ -67,6 +67,7 @@ def reduce(
             f"{part.name}: free-free modes with frame '{name}' describe motions that the frame forbids; take frame='mean axes', or kind='fixed' or "
             "'craig-bampton' with this frame"
         )
+    refuse_what_is_not_used(part.name, name, chosen, at, fixed, interfaces)
     part.require_sound()
     B = conditions(part, name, at)
     space = Space.of(part, bending)
@@ -75,6 +76,18 @@ def reduce(
     if normalise == "largest":
         shapes = unit_displacement(part, shapes)
     return record(part, name, chosen, B, shapes, damping)
+
+
+def refuse_what_is_not_used(part: str, frame: str, kind: str, at: Any, fixed: Any, interfaces: Any) -> None:
+    """No option may be given that the chosen reduction or frame does not look at."""
+    if at is not None and frame not in NODAL:
+        raise InputError(f"{part}: at = {at!r} is for the frames {', '.join(NODAL)}; '{frame}' follows all nodes")
+    if fixed is not None and kind not in ("fixed", "guyan"):
+        raise InputError(f"{part}: fixed = {fixed!r} is for kind='fixed' or 'guyan', not '{kind}'")
+    if interfaces is not None and kind not in ("craig-bampton", "attachment"):
+        raise InputError(f"{part}: interfaces = {interfaces!r} are for kind='craig-bampton' or 'attachment', not '{kind}'")
+    if fixed is None and kind == "fixed" and frame not in NODAL:
+        raise InputError(f"{part}: kind='fixed' with frame '{frame}' needs fixed=, the nodes that are held")
 
 
 def aligned(part: Structure, shapes: Array) -> Array:
@@ -104,7 +117,7 @@ def unit_displacement(part: Structure, shapes: Array) -> Array:
 
 def record(part: Structure, frame: str, kind: str, B: Array, shapes: Array, damping: Any) -> ReducedStructure:
     """The numbers of a body with the given shapes, which fulfil the frame's conditions."""
-    found = invariants(part.field, part.rigid, shapes)
+    found = invariants(part.field, part.rigid, shapes, part.linear_displacements)
     stiffness = shapes.T @ (part.K @ shapes)
     stiffness = 0.5 * (stiffness + stiffness.T)
     points = {n: point_of(part, n, shapes) for n in (*part.names, *part.interfaces)}
@@ -153,8 +166,8 @@ class Space:
         q = sp.linalg.spsolve(gram, T.T @ R).reshape(T.shape[1], -1)
         if bending is not None:  # those rigid motions that stay within the space
             scale = np.linalg.norm(R, axis=0)
-            _, size, V = np.linalg.svd((R - T @ q) / scale)
-            inside = V[np.concatenate([size, np.zeros(len(V) - len(size))]) < 1e-9] / scale
+            _, size, V = np.linalg.svd((R - T @ q) / scale, full_matrices=False)
+            inside = V[size < 1e-9] / scale
             q = q @ inside.T
         return cls(part, T, sp.csc_array(T.T @ part.K @ T), sp.csc_array(T.T @ part.M @ T), q)
 
@@ -174,7 +187,7 @@ class Space:
     def relieved(self) -> Relieved:
         return Relieved(self.K, self.M, self.R, self.part.name, self.label, self.where)
 
-    def held(self, B: sp.sparray | Array) -> Held:
+    def held(self, B: sp.sparray | Array) -> Held | Conditioned:
         """The space held by conditions (c, q), which must hold its rigid motions; dependent rows are left out."""
         rows = sp.csr_array(B)
         rows = sp.csr_array(rows[np.flatnonzero(abs(rows).max(axis=1).toarray().ravel() > 0)])
@@ -185,7 +198,10 @@ class Space:
             raise InputError(
                 f"{self.part.name}: the nodes that are held do not stop all rigid motions; hold more nodes, or nodes further apart"
             )
-        return Held(self.K, rows, self.part.name, self.label, self.where)
+        picked = picked_rows(rows)
+        if picked is not None:
+            return Held(self.K, picked, self.part.name, self.label, self.where)
+        return Conditioned(self.K, rows, self.R, self.part.name, self.label, self.where)
 
 
 def independent(rows: sp.csr_array) -> Any:
@@ -207,7 +223,7 @@ def patches(part: Structure) -> sp.csc_array:
     size = len(part.dofs)
     rigid = [i for i in part.interfaces.values() if i.kind == "rigid" and len(i.nodes) > 1]
     taken = np.zeros(size, dtype=bool)
-    blocks, names = [], []
+    blocks = []
     for interface in rigid:
         rows = part.dofs.of(interface.nodes)
         if taken[rows].any():
@@ -216,7 +232,6 @@ def patches(part: Structure) -> sp.csc_array:
         taken[rows] = True
         motions = part.dofs.rigid_motions(part.nodes - interface.position)[:, part.dofs.rigid_columns]
         blocks.append(sp.csc_array(sp.diags_array(np.isin(np.arange(size), rows).astype(float)) @ sp.csc_array(motions)))
-        names.append(interface.name)
     free = np.flatnonzero(~taken)
     single = sp.csc_array((np.ones(len(free)), (free, np.arange(len(free)))), shape=(size, len(free)))
     return sp.csc_array(sp.hstack([single, *blocks])) if blocks else single
@@ -229,7 +244,7 @@ def bent(part: Structure, T: sp.csc_array, bending: Any) -> sp.csc_array:
     d = np.eye(3)["xyz".index(bending)] if bending in ("x", "y", "z") else np.asarray(bending, float)
     if d.shape != (3,) or not np.linalg.norm(d) > 0:
         raise InputError(f"{part.name}: bending = {bending!r} is no direction; take 'x', 'y', 'z' or a vector")
-    _, size, axes = np.linalg.svd(part.nodes - part.nodes.mean(axis=0))
+    _, size, axes = np.linalg.svd(part.nodes - part.nodes.mean(axis=0), full_matrices=False)
     if size[1] > 1e-6 * size[0]:
         raise InputError(f"{part.name}: bending= is for parts whose nodes lie on a line")
     t = axes[0]
@@ -275,7 +290,7 @@ def free_modes(space: Space, modes: int | None) -> tuple[Array, Array]:
     return lowest_modes(space.relieved(), space.K, space.M, count, most, space.part.name)
 
 
-def fixed_modes(space: Space, held: Held, modes: int | None) -> tuple[Array, Array]:
+def fixed_modes(space: Space, held: Held | Conditioned, modes: int | None) -> tuple[Array, Array]:
     most = space.size - held.B.shape[0] - massless(space.M)
     count = min(USUAL_MODES, most) if modes is None else modes
     return lowest_modes(held, space.K, space.M, count, most, space.part.name)
@@ -302,8 +317,10 @@ def boundary(space: Space, points: Any) -> sp.csr_array:
         else:
             operator = motion_of(part, p).operator
             rows.append(operator[np.flatnonzero(abs(operator).max(axis=1).toarray().ravel() > 0)])
-    stacked = sp.csr_array(sp.vstack(rows) @ space.T)
-    stacked.data[np.abs(stacked.data) < 1e-13] = 0.0
+        rows[-1] = sp.csr_array(rows[-1] @ space.T)
+        if isinstance(p, str) and p in part.interfaces and part.interfaces[p].kind == "rigid" and len(part.interfaces[p].nodes) > 1:
+            rows[-1].data[np.abs(rows[-1].data) < 0.5] = 0.0  # the point's motion is the patch's: one coordinate a row, and rounding
+    stacked = sp.csr_array(sp.vstack(rows))
     stacked.eliminate_zeros()
     return stacked
 
@@ -334,7 +351,7 @@ def attachment(space: Space, modes: int | None, points: Any) -> Array:
     square, normal = lowest_modes(relieved, space.K, space.M, min(USUAL_MODES, most) if modes is None else modes, most, space.part.name)
     loads = boundary(space, points).toarray().T
     rest = relieved.solve(loads) - normal @ ((normal.T @ loads) / square[:, None])
-    rest = np.hstack([normal, rest])
+    rest = np.hstack([normal, rest[:, np.abs(rest).max(axis=0) > 0]])
     M = rest.T @ (space.M @ rest)
     size = np.sqrt(np.diag(M))
     values, V = np.linalg.eigh(M / np.outer(size, size))

@@ -39,7 +39,7 @@ class SolidElements(ElementGroup):
     rows: NDArray[np.int64]
     gradients: Array  #: (e, g, nodes, d) of the shape functions at the integration points
     volumes: Array  #: (e, g) weights times Jacobians
-    strains: Array  #: (e, g, s, rows) strain operators with incompatible modes eliminated
+    strain_operators: Array  #: (e, g, s, rows), with incompatible modes eliminated
     law: Array  #: elasticity matrix (s, s)
 
     @property
@@ -47,8 +47,7 @@ class SolidElements(ElementGroup):
         return list(STRESSES if self.gradients.shape[3] == 3 else PLANE_STRESSES)
 
     def recovery(self) -> Array:
-        share = self.volumes / self.volumes.sum(axis=1, keepdims=True)
-        return np.einsum("st,eg,egtr->esr", self.law, share, self.strains, optimize=True)
+        return np.einsum("st,eg,egtr->esr", self.law, self.shares, self.strain_operators, optimize=True)
 
     def von_mises(self, values: Array) -> Array:
         if values.shape[1] == 3:
@@ -57,10 +56,32 @@ class SolidElements(ElementGroup):
         x, y, z, xy, yz, zx = values.T
         return np.sqrt(0.5 * ((x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2) + 3 * (xy**2 + yz**2 + zx**2))
 
+    @property
+    def shares(self) -> Array:
+        """Shares (e, g) of the integration points in the volume of an element."""
+        return np.asarray(self.volumes / self.volumes.sum(axis=1, keepdims=True))
+
+    def strains(self) -> Array:
+        """Mean strains; shear as half of γ."""
+        mean = np.einsum("eg,egsr->esr", self.shares, self.strain_operators, optimize=True)
+        mean[:, self.gradients.shape[3] :] *= 0.5
+        return mean
+
+    def rotations(self) -> Array:
+        """Half of the curl, in the mean."""
+        mean = np.einsum("eg,egnd->end", self.shares, self.gradients, optimize=True)
+        e, n, d = mean.shape
+        pairs = ((1, 2), (2, 0), (0, 1)) if d == 3 else ((0, 1),)
+        rows = np.zeros((e, len(pairs), n, d))
+        for k, (a, b) in enumerate(pairs):
+            rows[:, k, :, b] = 0.5 * mean[:, :, a]
+            rows[:, k, :, a] = -0.5 * mean[:, :, b]
+        return rows.reshape(e, len(pairs), n * d)
+
     def geometric(self, displacement: Array, size: int) -> sp.csc_array:
         """∫ ∇Nᵀ σ ∇N for each component."""
         d = self.gradients.shape[3]
-        stress = np.einsum("st,egtr,er->egs", self.law, self.strains, displacement[self.rows], optimize=True)
+        stress = np.einsum("st,egtr,er->egs", self.law, self.strain_operators, displacement[self.rows], optimize=True)
         tensor = stress[..., np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]] if d == 3 else [[0, 2], [2, 1]])]
         scalar = np.einsum("eg,egia,egab,egjb->eij", self.volumes, self.gradients, tensor, self.gradients, optimize=True)
         n = scalar.shape[1]

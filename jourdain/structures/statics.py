@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,55 +21,83 @@ LARGE = 1500
 LOST = 1e-3
 
 
-class Held:
-    """K u = f with conditions B u = g: rows of K are left out where B picks single degrees of freedom, else multipliers join.
+#: The node of each row of K, and the places of nodes.
+Where = tuple[NDArray[np.int64], Array]
 
-    `B` (c, n) has independent rows that hold all motions without strain.  `where`, the node of each row and the nodes' places, orders large systems.
-    """
+
+class Held:
+    """K u = f with some degrees of freedom held, which must stop all motions without strain; `where` orders large systems."""
 
     def __init__(
-        self, K: sp.csc_array, B: Array | sp.sparray, name: str = "structure", label: Any = str, where: tuple[NDArray[np.int64], Array] | None = None
+        self,
+        K: sp.csc_array,
+        rows: NDArray[np.int64],
+        name: str = "structure",
+        label: Callable[[int], str] = str,
+        where: Where | None = None,
     ) -> None:
-        self.K, self.size, self.name, self.label, self.where = K, K.shape[0], name, label, where
-        self.B = sp.csr_array(B)
-        picked = picked_rows(self.B)
-        if picked is not None:
-            self.rows: NDArray[np.int64] | None = picked
-            self.free = np.setdiff1d(np.arange(self.size), picked)
-            self.factor = symmetric_factor(sp.csc_array(K[self.free][:, self.free]), self)
-        else:
-            self.rows, self.free = None, np.arange(self.size)
-            scale = float(np.abs(K.diagonal()).mean()) or 1.0
-            self.scale = scale / max(float(abs(self.B).max()), 1e-300)
-            border = self.scale * self.B
-            self.factor = general_factor(sp.csc_array(sp.block_array([[K, border.T], [border, None]])), self)
+        self.K, self.rows, self.name, self.label, self.where = K, rows, name, label, where
+        self.B = selection(rows, K.shape[0])
+        self.free = np.setdiff1d(np.arange(K.shape[0]), rows)
+        self.factor = symmetric_factor(sp.csc_array(K[self.free][:, self.free]), self)
 
     def solve(self, loads: Array) -> Array:
-        """Displacements under loads (n, …) with B u = 0."""
-        if self.rows is not None:
-            u = np.zeros_like(loads, dtype=float)
-            if len(self.free):
-                u[self.free] = self.factor.solve(np.ascontiguousarray(loads[self.free]))
-            return u
-        padded = np.concatenate([loads, np.zeros((self.B.shape[0], *loads.shape[1:]))])
-        return np.asarray(self.factor.solve(padded))[: self.size]
+        """Displacements under loads (n, …)."""
+        u = np.zeros_like(loads, dtype=float)
+        u[self.free] = self.factor.solve(np.ascontiguousarray(loads[self.free]))
+        return u
 
     def prescribed(self, values: Array) -> Array:
-        """Displacements without loads for prescribed B u = values (c, …)."""
-        if self.rows is not None:
-            u = np.zeros((self.size, *values.shape[1:]))
-            u[self.rows] = values / self.B.data.reshape(-1, *([1] * (values.ndim - 1)))
-            if len(self.free):
-                u[self.free] = -self.factor.solve(np.ascontiguousarray((self.K @ u)[self.free]))
-            return u
-        padded = np.concatenate([np.zeros((self.size, *values.shape[1:])), self.scale * values])
-        return np.asarray(self.factor.solve(padded))[: self.size]
+        """Displacements without loads for given ones (c, …) of what is held."""
+        u = np.zeros((self.K.shape[0], *values.shape[1:]))
+        u[self.rows] = values
+        u[self.free] = -self.factor.solve(np.ascontiguousarray((self.K @ u)[self.free]))
+        return u
 
     def refuse(self, row: int) -> InputError:
         return InputError(
             f"{self.name}: K lets {self.label(row)} move without any force (a loose node or a mechanism), so that shapes are not defined; "
             "connect the node, or look at print(part)"
         )
+
+
+class Conditioned:
+    """K u + Bᵀ λ = f with conditions B u = g that combine degrees of freedom, such as averages.
+
+    K has the null space R.  With G the flexibility of the body held at as many degrees of freedom as R has columns, u = G (f − Bᵀ λ) + R a, and λ, a
+    follow from the conditions and from the balance Rᵀ (f − Bᵀ λ) = 0: the factor stays sparse and definite.
+    """
+
+    def __init__(
+        self,
+        K: sp.csc_array,
+        B: sp.csr_array,
+        R: Array,
+        name: str = "structure",
+        label: Callable[[int], str] = str,
+        where: Where | None = None,
+    ) -> None:
+        self.B, self.R = B, R
+        self.held = Held(K, isostatic(R), name, label, where)
+        self.GB = self.held.solve(B.T.toarray())
+        compliance, rigid = np.asarray(B @ self.GB), np.asarray(B @ R)
+        self.size = float(np.abs(np.diag(compliance)).max()) or 1.0
+        null = np.zeros((R.shape[1], R.shape[1]))
+        self.small = sl.lu_factor(np.block([[compliance / self.size, -rigid], [-rigid.T, null]]))
+
+    def solve(self, loads: Array) -> Array:
+        """Displacements under loads (n, …) with B u = 0."""
+        u = self.held.solve(loads)
+        return u + self.answer(np.asarray(self.B @ u), self.R.T @ loads)
+
+    def prescribed(self, values: Array) -> Array:
+        """Displacements without loads for given B u = values (c, …)."""
+        return self.answer(-values, np.zeros((self.R.shape[1], *values.shape[1:])))
+
+    def answer(self, gap: Array, unbalanced: Array) -> Array:
+        """−G Bᵀ λ + R a that closes a gap of the conditions and balances a load."""
+        found = sl.lu_solve(self.small, np.concatenate([gap, -self.size * unbalanced]))
+        return np.asarray(self.R @ found[len(gap) :] - self.GB @ (found[: len(gap)] / self.size))
 
 
 def picked_rows(B: sp.csr_array) -> NDArray[np.int64] | None:
@@ -117,16 +146,6 @@ def symmetric_factor(K: sp.csc_array, held: Held) -> Any:
     return factor
 
 
-def general_factor(K: sp.csc_array, held: Held) -> Any:
-    try:
-        factor = sla.splu(K)
-    except RuntimeError:
-        raise held.refuse(loosest(held.K)) from None
-    if singular(K, factor):
-        raise held.refuse(loosest(held.K))
-    return factor
-
-
 def singular(K: sp.csc_array, factor: Any) -> bool:
     """Whether a factor has lost all digits: it does not give back a displacement from its forces."""
     known = np.random.default_rng(2).standard_normal(K.shape[0])
@@ -163,11 +182,17 @@ class Relieved:
     """
 
     def __init__(
-        self, K: sp.csc_array, M: sp.csc_array, R: Array, name: str = "structure", label: Any = str, where: tuple[NDArray[np.int64], Array] | None = None
+        self,
+        K: sp.csc_array,
+        M: sp.csc_array,
+        R: Array,
+        name: str = "structure",
+        label: Callable[[int], str] = str,
+        where: Where | None = None,
     ) -> None:
         self.R, self.MR = R, np.asarray(M @ R)
         self.inertia = sl.cho_factor(R.T @ self.MR)
-        self.held = Held(K, selection(isostatic(R), K.shape[0]), name, label, where)
+        self.held = Held(K, isostatic(R), name, label, where)
 
     def balanced(self, loads: Array) -> Array:
         """Pᵀ f: the loads with the inertia forces that they cause."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import spsolve
 
 from ..errors import InputError
 from .dofs import Array, Dofs, dofs_of
@@ -17,6 +19,7 @@ from .field import MassField, nodal_field, rigid_inertia
 
 if TYPE_CHECKING:
     from .elements import ElementGroup
+    from .enough import Enough
     from .reduced import ReducedStructure
 
 #: Largest relative asymmetry of M and K that is rounding.
@@ -60,7 +63,7 @@ class Structure:
         field: MassField | None = None,
         elements: Sequence[ElementGroup] = (),
         names: Mapping[str, int] | None = None,
-        sets: Mapping[str, Sequence[int]] | None = None,
+        sets: Mapping[str, Sequence[int] | NDArray[np.int64]] | None = None,
         name: str = "structure",
     ) -> None:
         self.name = name
@@ -80,8 +83,9 @@ class Structure:
         self.dofs: Dofs = dofs if isinstance(dofs, Dofs) else dofs_of(len(self.nodes), self.K.shape[0], dofs)
         if len(self.dofs) != self.K.shape[0]:
             raise InputError(f"{name}: matrices of size {self.K.shape[0]} do not fit {len(self.dofs)} degrees of freedom")
+        self.field_known = field is not None  #: whether the field of mass was given, or is a guess from M
         self.field = field if field is not None else nodal_field(self.nodes, self.dofs, self.M)
-        self.elements = tuple(elements)
+        self.elements: tuple[ElementGroup, ...] = tuple(elements)
         self.names: dict[str, int] = dict(names or {})
         self.sets: dict[str, NDArray[np.int64]] = {k: np.asarray(v, dtype=np.int64) for k, v in (sets or {}).items()}
         self.interfaces: dict[str, Interface] = {}
@@ -89,6 +93,26 @@ class Structure:
         self.recipe: dict[str, Any] | None = None
 
     # mass properties
+
+    @cached_property
+    def linear_displacements(self) -> Array | None:
+        """Degrees of freedom (n, 3, 3) of the displacements x_a e_b, rotations such that they cost least; None where the field of mass is exact.
+
+        A matrix with rotations does not say how mass moves between nodes; with these it gives the first-order change of inertia exactly for straight
+        members.
+        """
+        if self.field_known or self.field.remainder is None:
+            return None
+        moves = self.dofs.components < 3
+        turns = np.flatnonzero(~moves)
+        fields = np.zeros((len(self.dofs), 3, 3))
+        rows = np.flatnonzero(moves)
+        fields[rows, :, self.dofs.components[rows]] = self.nodes[self.dofs.nodes[rows]]
+        if len(turns):
+            K = sp.csc_array(self.K[turns][:, turns])
+            force = -(self.K @ fields.reshape(-1, 9))[turns]
+            fields[turns] = spsolve(K, force).reshape(-1, 3, 3)
+        return fields
 
     @cached_property
     def rigid(self) -> Array:
@@ -227,11 +251,13 @@ class Structure:
     def __repr__(self) -> str:
         return f"<Structure {self.name}: {len(self.nodes)} nodes, {len(self.dofs)} degrees of freedom>"
 
-    def save(self, path: Any) -> None:
-        """Writes the part to a file (.npz), which ``jd.structures.load`` reads back and model files may name."""
-        from .archive import save
+    # files
 
-        save(self, path)
+    def save(self, path: str | Path) -> None:
+        """Writes the part as ``.npz``, which :func:`jourdain.structures.read` reads; element types are not kept."""
+        from .files import save_npz
+
+        save_npz(self, path)
 
     # reductions
 
@@ -249,6 +275,32 @@ class Structure:
         from .reduction import reduce
 
         return replace(reduce(self, modes, frame, kind, **options), options={"modes": modes, "frame": frame, "kind": kind, **options})
+
+    def fixed_frequencies(self, fixed: Any, modes: int | None = None) -> Array:
+        """The lowest natural angular frequencies (rad/s) with nodes, sets or interfaces held."""
+        from .reduction import Space, boundary, fixed_modes
+
+        self.require_sound()
+        space = Space.of(self)
+        return np.sqrt(fixed_modes(space, space.held(boundary(space, fixed)), modes)[0])
+
+    def enough(self, frequency: float, at: Any = None) -> Enough:
+        """How many modes loads up to a frequency (Hz) at points need, and whether static shapes should join them."""
+        from .enough import enough
+
+        return enough(self, frequency, at)
+
+    def with_mass(self, at: Any, mass: float, inertia: ArrayLike = 0.0, com: ArrayLike = (0, 0, 0)) -> Structure:
+        """The part with a rigid piece fastened to a node or interface."""
+        from .additions import with_mass
+
+        return with_mass(self, at, mass, inertia, com)
+
+    def with_spring(self, a: Any, b: Any, stiffness: ArrayLike) -> Structure:
+        """The part with a spring between two points at one place, by 3 or 6 stiffnesses."""
+        from .additions import with_spring
+
+        return with_spring(self, a, b, stiffness)
 
     def condensed(self, masters: Any) -> Structure:
         """The part with its master nodes alone, by Guyan's static condensation."""

@@ -36,6 +36,13 @@ class BarElements(ElementGroup):
     def von_mises(self, values: Array) -> Array:
         return np.abs(values[:, 0]) / self.area
 
+    def strains(self) -> Array:
+        return self.recovery() / (self.stiffness * self.lengths)[:, None, None]
+
+    def rotations(self) -> Array:
+        across = (np.eye(self.axes.shape[1]) - self.axes[:, :, None] * self.axes[:, None, :]) / self.lengths[:, None, None]
+        return np.concatenate([-across, across], axis=2)
+
     def geometric(self, displacement: Array, size: int) -> sp.csc_array:
         """N/l on the relative displacement across the bar."""
         force = np.einsum("ecd,ed->e", self.recovery(), displacement[self.rows])

@@ -225,8 +225,12 @@ TABLE = [  # frame, form, modes, node 1, node 7, largest deflection, energy erro
 ]
 
 
-@cache
 def transient(frame: str, form: str = "consistent", modes: int | None = None, eps: float = 0.2, rtol: float = 1e-9, end: float = 20.0):
+    return transient_run(frame, form, modes, eps, rtol, end)
+
+
+@cache
+def transient_run(frame, form, modes, eps, rtol, end):
     part = jd.structures.lattice_rod(7, EA=100.0)
     d, rates = bent_and_turning(part, eps)
     at = (0, 6) if frame == "nodal-fixed" else None
@@ -615,6 +619,8 @@ def test_forms_for_study_refuse() -> None:
         FloatingBody(R7, form="wrong")
     with pytest.raises(jd.InputError, match="free-free modes with frame 'nodal-fixed'"):
         FloatingBody(R7, "nodal-fixed", modes=3)
+    with pytest.raises(jd.InputError, match="grounded = .* needs form='consistent'"):
+        FloatingBody(R7, form="elastic moment", grounded=[(0, 0)])
     with pytest.raises(jd.InputError, match="not integrable"):
         R7.reduce(2, frame="tisserand")
     with pytest.raises(jd.InputError, match="free-free modes with frame 'nodal-fixed'"):

@@ -75,6 +75,23 @@ def test_frames_of_one_span_have_the_same_free_frequencies() -> None:
     assert_allclose(found[0][:4], part.frequencies(4), rtol=3e-3)
 
 
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_body_is_seen_from_another_frame(frame: str) -> None:
+    """[R Φ] = [R Φ'] [[I, ρ], [0, I]]: the mass matrices of two frames are one, and back is back."""
+    body = ell().reduce(4, damping=0.02)
+    other, rho = body.seen_from(frame)
+    T = np.eye(10)
+    T[:6, 6:] = rho
+    assert_allclose(T.T @ other.mass_matrix() @ T, body.mass_matrix(), atol=1e-12)
+    assert_allclose(other.stiffness, body.stiffness, rtol=1e-7, atol=1e-7 * abs(body.stiffness).max())
+    assert_allclose(other.damping, body.damping)
+    back, _ = other.seen_from("mean axes")
+    assert_allclose(back.shapes, body.shapes, atol=1e-12)
+    for name, point in body.points.items():
+        moved = other.points[name].phi_t + rho[:3] + np.cross(rho[3:].T, point.position).T
+        assert_allclose(moved, point.phi_t, atol=1e-12)
+
+
 def test_mean_axes_do_not_couple() -> None:
     body = ell().reduce(6)
     assert np.abs(body.s1).max() < 1e-12 * body.mass

@@ -1,0 +1,67 @@
+"""Whether deflections are small enough for a linear body: largest strain and slope of a motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .dofs import Array
+from .elements import stacked
+
+if TYPE_CHECKING:
+    from .reduced import ReducedStructure
+
+#: Beyond these a linear body is not what the part is.
+LARGEST_STRAIN = 0.05
+LARGEST_SLOPE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Linearity:
+    """Strains and rotations of all elements as rows that multiply e; without elements, rotations of nodes alone."""
+
+    name: str
+    strain: Array  #: (k, m)
+    slope: Array  #: (k, m), rad
+
+    def largest(self, e: ArrayLike) -> tuple[Array, Array]:
+        """Largest strain and slope at elastic coordinates e (…, m)."""
+        return worst(self.strain, e), worst(self.slope, e)
+
+    def complaint(self, e: ArrayLike, t: ArrayLike | None = None) -> str | None:
+        """A sentence on the first instant of a motion e (times, m) at which the body is not linear any more, or None."""
+        motion = np.atleast_2d(np.asarray(e, float))
+        times = np.arange(len(motion)) if t is None else np.atleast_1d(np.asarray(t, float))
+        strain, slope = self.largest(motion)
+        beyond = np.flatnonzero((strain > LARGEST_STRAIN) | (slope > LARGEST_SLOPE))
+        if not len(beyond):
+            return None
+        k = int(beyond[0])
+        if strain[k] > LARGEST_STRAIN:
+            what = f"a strain of {100 * strain[k]:.3g} %, more than {100 * LARGEST_STRAIN:g} %"
+        else:
+            what = f"a slope of {slope[k]:.3g} rad, more than {LARGEST_SLOPE:g} rad"
+        return f"body '{self.name}': at t = {times[k]:.6g} s it has {what}; a linear body is wrong there: cut it into several bodies"
+
+
+def worst(rows: Array, e: ArrayLike) -> Array:
+    """The largest |row · e| for each e (…, m)."""
+    e = np.asarray(e, float)
+    if not rows.size:
+        return np.zeros(e.shape[:-1])
+    return np.abs(e @ rows.T).max(axis=-1)
+
+
+def linearity(body: ReducedStructure) -> Linearity:
+    """Rows of strains and slopes of a body."""
+    part = body.part
+    size = len(part.dofs)
+    strains = [np.asarray(stacked(size, g.rows, g.strains()) @ body.shapes) for g in part.elements]
+    slopes = [np.asarray(stacked(size, g.rows, g.rotations()) @ body.shapes) for g in part.elements]
+    turns = part.dofs.components > 2
+    slopes.append(body.shapes[turns])
+    none = np.zeros((0, body.modes))
+    return Linearity(body.name, np.vstack([none, *strains]), np.vstack([none, *slopes]))
