@@ -443,7 +443,8 @@ class Solution:
     def scene(self, plots: Any = (), **options: Any) -> Any:
         """The motion as a scene for the viewer; see :func:`jourdain.view.from_solution.scene_of`.
 
-        The methods below take the same options: ``trace`` (frames), ``forces`` (joints), ``follow`` (a body), ``camera``.
+        The methods below take the same options: ``trace`` (frames), ``forces`` (joints), ``follow`` (a body), ``camera``; of flexible
+        bodies ``stress`` (what colours them) and ``exaggerate``.
         """
         from jourdain.view.from_solution import scene_of
 
@@ -501,7 +502,7 @@ class Solution:
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the scene and those of the page, picture or movie."""
-    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name"}
+    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name", "stress", "exaggerate"}
     return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
 
 
