@@ -90,7 +90,9 @@ def test_the_probe_tells_the_value_at_a_node(browser: Browser, show: Show) -> No
         browser.evaluate(f"jourdain.colour({name!r})")
         for vertex in (0, 17, len(surface.vertices) - 1):
             told = browser.evaluate(f"jourdain.probe('bar', {vertex})")
-            assert told["value"] == pytest.approx(surface.field(name).values(e)[vertex], rel=1e-4, abs=1e-5 * surface.field(name).range(e[None])[1])
+            assert told["value"] == pytest.approx(
+                surface.field(name).values(e)[vertex], rel=1e-4, abs=1e-5 * surface.field(name).range(e[None])[1]
+            )
             assert told["place"] == surface.labels[surface.places[vertex]] and told["unit"] == surface.field(name).unit
     # a click where the middle of the bar is seen opens the card with the value there
     click = """(() => { const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
