@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from .archive import load
     from .beams import beam, framework
     from .field import MassField
+    from .files import read
     from .reduced import Point, ReducedStructure
     from .sections import ALUMINIUM, STEEL, Material, Section, circle, rectangle
     from .structure import Interface, Structure
@@ -22,7 +22,7 @@ _LATER = {
         "field": "MassField",
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
         "beams": "beam framework",
-        "archive": "load",
+        "files": "read",
     }.items()
     for name in names.split()
 }
@@ -51,6 +51,6 @@ __all__ = [
     "beam",
     "circle",
     "framework",
-    "load",
+    "read",
     "rectangle",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,11 +228,12 @@ class Structure:
     def __repr__(self) -> str:
         return f"<Structure {self.name}: {len(self.nodes)} nodes, {len(self.dofs)} degrees of freedom>"
 
-    def save(self, path: Any) -> None:
-        """Writes the part to a file (.npz), which ``jd.structures.load`` reads back and model files may name."""
-        from .archive import save
+    def save(self, path: str | Path) -> None:
+        """Writes the part as ``.npz``, which :func:`jourdain.structures.read` reads; element types are not kept."""
+        from .files import save_npz
 
-        save(self, path)
+        save_npz(self, path)
+        self.recipe = {"kind": "file", "file": Path(path)}
 
     def save_page(self, path: Any, modes: int = 6, stress: str | None = "displacement", **options: Any) -> None:
         """Writes a page that shows the lowest modes of the free part moving; see :meth:`ReducedStructure.save_page`."""

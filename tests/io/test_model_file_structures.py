@@ -75,7 +75,7 @@ def test_a_part_of_matrices_is_kept_in_a_file_beside_the_model(tmp_path: Path, r
     (tmp_path / "other").mkdir()
     with pytest.raises(ModelError, match="outside the model's folder"):
         save_model(m, tmp_path / "other" / "bar.toml")
-    made.nodes[1, 1] += 1e-6
+    made.nodes[1, 1] += 1e-6  # another file under the same name
     made.save(tmp_path / "taper.npz")
     with pytest.raises(ModelError, match="its file 'taper.npz' was changed: its digest is .* take the key 'digest' away"):
         load_model(tmp_path / "bar.toml")
@@ -303,10 +303,10 @@ def test_files_of_structures_are_read_with_care(tmp_path: Path) -> None:
         except ModelError as error:
             assert "structure 'bar'" in str(error)
     np.savez(tmp_path / "bar.npz", x=np.arange(3))
-    with pytest.raises(ModelError, match="'bar.npz' is no structure of this program"):
+    with pytest.raises(ModelError, match="line 3: structure 'bar': .*bar.npz: it is no file of a structure"):
         load_model(tmp_path / "m.toml")
     np.savez(tmp_path / "bar.npz", x=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(ModelError, match="'bar.npz' is no file of a structure"):
+    with pytest.raises(ModelError, match="line 3: structure 'bar': .*bar.npz: it is no file of a structure"):
         load_model(tmp_path / "m.toml")
 
 
@@ -347,3 +347,10 @@ def test_sections_are_written_as_they_are_told() -> None:
         assert again.bodies[name].part.part.elements[0].sections[0][0] == section  # type: ignore[attr-defined]
     text = dumps_model(m)
     assert "section = {circle = 0.02}" in text and "section = {rectangle = [0.02, 0.01]}" in text
+
+
+def test_robotran_files_say_that_bodies_do_not_bend_there(tmp_path: Path) -> None:
+    from jourdain.io.mbs_writer import write_mbs
+
+    lost = write_mbs(arm(), tmp_path / "arm.mbs")
+    assert "how link bends (written as rigid)" in lost and not any("elasticity" in text for text in lost)

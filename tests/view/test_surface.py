@@ -149,6 +149,12 @@ class Constant(ElementGroup):
     def von_mises(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0]
 
+    def strains(self) -> np.ndarray:
+        return self.recovery()
+
+    def rotations(self) -> np.ndarray:
+        return self.recovery()
+
     def geometric(self, displacement: np.ndarray, size: int) -> sp.csc_array:
         return sp.csc_array((size, size))
 
