@@ -479,8 +479,8 @@ class Solution:
         save_movie(self.scene(**own), path, **rest)
 
     def save_vtu(self, path: Any, body: str, times: Any = None) -> Any:
-        """Writes a flexible body's motion for ParaView: ``path.pvd`` and a .vtu for each instant; see :func:`jourdain.io.vtu.save_vtu`."""
-        from jourdain.io.vtu import save_vtu
+        """Writes a flexible body's motion for ParaView: ``path.pvd`` and a .vtu for each instant; see :func:`jourdain.view.vtu.save_vtu`."""
+        from jourdain.view.vtu import save_vtu
 
         return save_vtu(self, path, body, times)
 

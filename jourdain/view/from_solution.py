@@ -229,10 +229,10 @@ def _traced(model: Model, path: str, number: Numbers) -> tuple[str | None, Array
     """Body, place and node of a frame; nodes of flexible bodies may be named that the model itself does not use."""
     for body in model.bodies.values():
         tail = path.removeprefix(f"{body.name}.")
-        if isinstance(body, FlexibleBody) and tail != path and tail not in body.frames:
+        if isinstance(body, FlexibleBody | RigidPart) and tail != path and tail not in body.frames:
             where = int(tail.removeprefix("node ")) if tail.removeprefix("node ").isdecimal() else tail
             point = body.part.point(where)
-            return body.name, np.asarray(point.position), point.name
+            return body.name, np.asarray(point.position), point.name if isinstance(body, FlexibleBody) else None
     frame = model.frame(path)
     return _name(frame.body), number.vector(frame.position), frame.node
 

@@ -90,6 +90,14 @@ def test_paths_of_nodes_that_the_model_does_not_use(swing: jd.Solution) -> None:
         swing.scene(trace=["link.nowhere"])
 
 
+def test_a_rigid_part_is_traced_by_the_same_names() -> None:
+    sol = framed(rigid=True).compile().simulate(None, t=0.01)
+    scene = sol.scene(trace=["one.side", "one.node 2"])
+    scene.check()
+    assert [(p.body, p.node) for p in scene.points] == [("one", None)] * 2
+    np.testing.assert_allclose(scene.points[1].position, (0.4, 0.3, 0))
+
+
 def test_arrows_start_at_deformed_nodes() -> None:
     m = arm()
     s = m.compile()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -299,6 +302,29 @@ def test_pictures_without_a_browser_and_for_the_ray_tracer() -> None:
     assert f"vertex_vectors {{ {len(surface.vertices)}," in text and f"texture_list {{ {len(surface.vertices)}," in text
     surface.shown = None
     assert "texture_list" not in povray_scene(scene, 0.3)
+
+
+@pytest.mark.skipif(shutil.which("povray") is None, reason="POV-Ray is not installed")
+def test_the_ray_tracer_draws_a_bent_bar(tmp_path: Path) -> None:
+    """Colours of the field are in the picture: red of the largest stress at the root, and no such red where it is shown plainly."""
+    image = pytest.importorskip("PIL.Image")
+    scene = bending_scene()
+    scene.points = []  # whose paths are red, too
+
+    def drawn(name: str) -> np.ndarray:
+        (tmp_path / f"{name}.pov").write_text(povray_scene(scene, 0.27), encoding="utf-8")
+        command = ["povray", f"{name}.pov", "+W320", "+H180", "-D", "+FN", f"+O{name}.png", "-A"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=240)
+        return np.asarray(image.open(tmp_path / f"{name}.png").convert("RGB"), dtype=float)
+
+    def warm(picture: np.ndarray) -> int:
+        return int(((picture[..., 0] > 1.6 * picture[..., 2]) & (picture[..., 0] > 90)).sum())
+
+    coloured_picture = drawn("coloured")
+    surface = scene.bodies[0].surface
+    assert surface is not None
+    surface.shown = None
+    assert warm(coloured_picture) > 20 and warm(drawn("plain")) == 0
 
 
 def test_a_part_alone_shows_its_modes() -> None:

@@ -143,14 +143,13 @@ class App {
   // A motion that is still computed may leave the range that its colours were made for.
   widen() {
     let wider = false;
-    for (const [, surface] of this.bodies.skins) {
-      const f = surface.field;
-      if (!f) continue;
-      for (let i = 0; i < surface.data.count; i++) {
-        const v = Math.abs(surface.data.value(f, i, surface.amplitudes));
-        if (v > f.high) { f.high = v; f.low = f.metric ? 0 : -v; wider = true; }
-      }
-      if (wider) surface.paint();
+    for (const [, skin] of this.bodies.skins) {
+      const f = skin.field, most = f ? skin.data.most(f, skin.amplitudes) : 0;
+      if (!f || most <= f.high) continue;
+      f.high = most;
+      f.low = f.metric ? 0 : -most;
+      skin.paint();
+      wider = true;
     }
     if (wider) this.legend.refresh();
   }

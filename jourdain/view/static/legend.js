@@ -6,6 +6,13 @@ import { format } from "jourdain/plots";
 const toScale = (x) => (x <= 0 ? 0 : 10 ** (x - 1));
 const toSlider = (s) => (s <= 0 ? 0 : Math.min(Math.max(Math.log10(s) + 1, 0.01), 4));
 
+// Stresses and displacements in units that make their numbers short.
+const PREFIXES = { Pa: [[1e9, "GPa"], [1e6, "MPa"], [1e3, "kPa"]], m: [[1, "m"], [1e-3, "mm"], [1e-6, "µm"]] };
+
+export function scaled(largest, unit) {
+  return (PREFIXES[unit] || []).find(([factor]) => Math.abs(largest) >= factor) || [1, unit];
+}
+
 export class Legend {
   constructor(app) {
     this.app = app;
@@ -39,9 +46,9 @@ export class Legend {
   }
 
   bar({ name, unit, low, high, colours }) {
-    const ramp = make("i");
+    const ramp = make("i"), [factor, shown] = scaled(high, unit);
     ramp.style.background = `linear-gradient(to right, ${colours.join(", ")})`;
-    const ticks = make("div", { className: "ticks" }, ...[low, 0.5 * (low + high), high].map((v) => make("span", { textContent: format(v, 3) })));
-    return make("div", { className: "bar" }, make("b", { textContent: name + (unit ? ` [${unit}]` : "") }), ramp, ticks);
+    const ticks = make("div", { className: "ticks" }, ...[low, 0.5 * (low + high), high].map((v) => make("span", { textContent: format(v / factor, 3) })));
+    return make("div", { className: "bar" }, make("b", { textContent: name + (shown ? ` [${shown}]` : "") }), ramp, ticks);
   }
 }

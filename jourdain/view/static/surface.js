@@ -44,7 +44,7 @@ export class SurfaceData {
       for (let phase = 0; phase < 12; phase++) {
         const c = size * Math.cos(phase * Math.PI / 12), s = size * Math.sin(phase * Math.PI / 12);
         const e = this.rest.map((x, k) => x + c * bent[0][k] - s * bent[1][k]);
-        for (let i = 0; i < this.count; i++) most = Math.max(most, Math.abs(this.value(f, i, e)));
+        most = Math.max(most, this.most(f, e));
       }
       f.high = most;
       f.low = f.metric ? 0 : -most;
@@ -53,15 +53,26 @@ export class SurfaceData {
 
   field(name) { return this.fields.find((f) => f.name === name) || null; }
 
-  // The value of a field at a vertex, rows · e, or √(rᵀ Q r) with a metric.
-  value(field, vertex, e) {
-    const { rows, components: c, metric } = field, r = new Array(c).fill(0);
-    for (let k = 0; k * c < rows.length; k++) for (let i = 0; i < c; i++) r[i] += rows[k * c + i][vertex] * (e[k] || 0);
-    if (!metric) return r[0];
-    let sum = 0;
-    for (let i = 0; i < c; i++) for (let j = 0; j < c; j++) sum += metric[i][j] * r[i] * r[j];
-    return Math.sqrt(Math.max(sum, 0));
+  // Values of a field at the vertices from `first` on: rows · e, or √(rᵀ Q r) with a metric.
+  values(field, e, first = 0, last = this.count) {
+    const { rows, components: c, metric } = field, n = last - first;
+    const parts = Array.from({ length: c }, () => new Float64Array(n));
+    for (let k = 0; k * c < rows.length; k++) {
+      const x = e[k] || 0;
+      if (x === 0) continue;
+      parts.forEach((r, i) => { const row = rows[k * c + i]; for (let v = 0; v < n; v++) r[v] += x * row[first + v]; });
+    }
+    if (!metric) return parts[0];
+    const sum = new Float64Array(n);
+    for (let i = 0; i < c; i++)
+      for (let j = 0; j < c; j++)
+        if (metric[i][j] !== 0) for (let v = 0; v < n; v++) sum[v] += metric[i][j] * parts[i][v] * parts[j][v];
+    return sum.map((x) => Math.sqrt(Math.max(x, 0)));
   }
+
+  value(field, vertex, e) { return this.values(field, e, vertex, vertex + 1)[0]; }
+
+  most(field, e) { return this.values(field, e).reduce((most, x) => Math.max(most, Math.abs(x)), 0); }
 }
 
 export class Surface {
@@ -149,8 +160,9 @@ export class Surface {
   paint() {
     if (!this.field) return;
     const { low, high, table } = this.field, colours = this.colour.array, span = high - low;
+    const values = this.data.values(this.field, this.amplitudes);
     for (let i = 0; i < this.data.count; i++) {
-      const u = span > 0 ? (this.data.value(this.field, i, this.amplitudes) - low) / span : 0.5;
+      const u = span > 0 ? (values[i] - low) / span : 0.5;
       const at = 3 * Math.round(255 * Math.min(Math.max(u, 0), 1));
       colours[3 * i] = table[at]; colours[3 * i + 1] = table[at + 1]; colours[3 * i + 2] = table[at + 2];
     }
