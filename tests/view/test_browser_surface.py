@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,26 @@ def test_a_mode_bends_the_surface(browser: Browser, show: Show) -> None:
         e[0] = 0.05 * np.cos(phase)
         assert np.abs(shown(browser)[0] - surface.deformed(e)).max() < 3e-6
     assert shown(browser)[2]["high"] > 0
+
+
+def test_the_same_colour_is_the_same_value_on_all_bodies(browser: Browser, show: Show) -> None:
+    """Two bars of which one bends twice as much, in a motion and in a mode."""
+    scene = bending_scene()
+    first = scene.bodies[0]
+    assert first.surface is not None
+    scene.bodies.append(replace(first, name="other", surface=replace(first.surface)))
+    run, mode = scene.runs[0], scene.modes[0]
+    run.bodies["other"], run.amplitudes["other"] = run.bodies["bar"], 2.0 * np.asarray(run.amplitudes["bar"])
+    mode.amplitudes["other"] = 2.0 * np.asarray(mode.amplitudes["bar"])
+    show(scene)
+    browser.evaluate("jourdain.time(0.3)")
+    one, two = shown(browser)[2], shown(browser, "other")[2]
+    assert one == two and one["high"] == pytest.approx(scene.field_range("von mises")[1])
+    browser.evaluate("jourdain.mode(0, 0.0, 0.02)")
+    one, two = shown(browser)[2], shown(browser, "other")[2]
+    natural = browser.evaluate("JSON.parse(document.getElementById('scene').textContent).modes[0].amplitude")
+    largest = first.surface.field("von mises").values(2.0 * natural * np.real(mode.amplitudes["bar"])).max()
+    assert one == two and one["high"] == pytest.approx(largest, rel=1e-4)
 
 
 def test_live_surfaces_grow_with_the_run(browser: Browser) -> None:

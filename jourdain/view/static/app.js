@@ -119,6 +119,18 @@ class App {
     if (!vibrating) for (const name of ["forces", "traces", "ghosts"]) this.setLayer(name, this.layers[name].on);
     const mode = this.data.modes[this.player.mode];
     for (const [name, skin] of this.bodies.skins) skin.data.stretch(mode ? mode.amplitudes[name] : null, mode ? mode.amplitude : 1);
+    this.shareColours();
+  }
+
+  // The same colour stands for the same value on all bodies.
+  shareColours() {
+    const skins = [...this.bodies.skins.values()], fields = skins.flatMap((skin) => skin.data.fields), most = new Map();
+    for (const f of fields) most.set(f.name, Math.max(f.high, most.get(f.name) ?? 0));
+    for (const f of fields) {
+      f.high = most.get(f.name);
+      f.low = f.metric ? 0 : -f.high;
+    }
+    for (const skin of skins) skin.paint();
     this.legend.refresh();
   }
 
@@ -147,11 +159,9 @@ class App {
       const f = skin.field, most = f ? skin.data.most(f, skin.amplitudes) : 0;
       if (!f || most <= f.high) continue;
       f.high = most;
-      f.low = f.metric ? 0 : -most;
-      skin.paint();
       wider = true;
     }
-    if (wider) this.legend.refresh();
+    if (wider) this.shareColours();
   }
 
   // While playing on a slow machine numbers and cursors follow ten times a second: text costs more than bodies there.

@@ -1,17 +1,10 @@
 // What colours of surfaces stand for, how much deformations are exaggerated, and the value where one clicks.
 import { make } from "jourdain/panel";
-import { format } from "jourdain/plots";
+import { format, scaled } from "jourdain/plots";
 
 // The slider goes from no deformation over the true one to a thousand times as much.
 const toScale = (x) => (x <= 0 ? 0 : 10 ** (x - 1));
 const toSlider = (s) => (s <= 0 ? 0 : Math.min(Math.max(Math.log10(s) + 1, 0.01), 4));
-
-// Stresses and displacements in units that make their numbers short.
-const PREFIXES = { Pa: [[1e9, "GPa"], [1e6, "MPa"], [1e3, "kPa"]], m: [[1, "m"], [1e-3, "mm"], [1e-6, "µm"]] };
-
-export function scaled(largest, unit) {
-  return (PREFIXES[unit] || []).find(([factor]) => Math.abs(largest) >= factor) || [1, unit];
-}
 
 export class Legend {
   constructor(app) {

@@ -1,5 +1,5 @@
 // The controls around the view: title, transport bar, layers, camera, modes and the card of a body.
-import { format } from "jourdain/plots";
+import { format, scaled } from "jourdain/plots";
 
 const ICONS = {
   play: "M7 4.5v15l12.5-7.5z",
@@ -166,7 +166,8 @@ export class Panel {
     if (this.card.hidden) return;
     if (probed) {
       this.probeRows[0].textContent = `${probed.name} at ${probed.place}`;
-      this.probeRows[1].textContent = `${format(probed.value, 4)} ${probed.unit}`;
+      const [factor, unit] = scaled(probed.value, probed.unit);
+      this.probeRows[1].textContent = `${format(probed.value / factor, 4)} ${unit}`;
     }
     this.poseRows[0].textContent = pose.position.map((v) => format(v)).join(", ");
     this.poseRows[1].textContent = pose.quaternion.map((v) => format(v)).join(", ");
