@@ -125,6 +125,8 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--trace", action="append", default=[], metavar="FRAME", help="draw the path of a frame; may be repeated")
     p.add_argument("--forces", action="append", default=[], metavar="JOINT", help="draw the reaction of a joint; may be repeated")
     p.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="a diagram beside the motion; may be repeated")
+    p.add_argument("--stress", metavar="FIELD", help="colour flexible bodies: 'von mises', displacement, strain, Mz …, or BODY=FIELD, …")
+    p.add_argument("--exaggerate", type=float, default=1.0, metavar="TIMES", help="deform flexible bodies so many times more")
     p.add_argument("--follow", metavar="BODY", help="the body the camera follows")
     p.add_argument("--live", action="store_true", help="show the motion of -t while it is computed, in real time")
     p.add_argument("--mode", type=int, metavar="N", help="modes about the equilibrium near the start; N is shown in pictures and movies")
@@ -450,15 +452,29 @@ def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
         return motion(options).scene(**scene_options(options))
     from .io.analyses import starting
     from .view import scene_of_modes, state_scene
+    from .view.from_solution import show_stress
 
     system, start = starting(load(options), settings(options.set))
-    return state_scene(system, start) if options.mode is None else scene_of_modes(system.modal(system.equilibrium(start)))
+    if options.mode is not None:
+        return scene_of_modes(system.modal(system.equilibrium(start)), stress_of(options.stress))
+    scene = state_scene(system, start)
+    scene.exaggeration = options.exaggerate
+    show_stress(scene, stress_of(options.stress))
+    return scene
 
 
 def scene_options(options: argparse.Namespace) -> dict[str, Any]:
     """What is to be drawn besides the bodies."""
     follow = {"follow": options.follow} if options.follow else {}
-    return {"plots": options.plot, "trace": options.trace, "forces": options.forces, **follow}
+    bending = {"stress": stress_of(options.stress), "exaggerate": options.exaggerate}
+    return {"plots": options.plot, "trace": options.trace, "forces": options.forces, **bending, **follow}
+
+
+def stress_of(text: str | None) -> dict[str, str] | str | None:
+    """What colours flexible bodies: one word for all, or pairs BODY=FIELD."""
+    if text is None or "=" not in text:
+        return text
+    return dict(pair.strip().split("=", 1) for pair in text.split(",") if "=" in pair)
 
 
 def watch_live(options: argparse.Namespace) -> None:

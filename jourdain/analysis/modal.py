@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,6 +163,24 @@ class Modes:
         columns: dict[str, Any] = {k: [r[k] for r in rows] for k in rows[0]} if rows else {}
         columns |= {n: [m.shape[j] for m in self.modes] for j, n in enumerate(self.names)}
         write_columns(path, columns)
+
+    def scene(self, stress: Any = None) -> Any:
+        """The modes as a scene for the viewer; ``stress`` colours flexible bodies, as that of ``solution.scene``."""
+        from ..view import scene_of_modes
+
+        return scene_of_modes(self, stress)
+
+    def save_page(self, path: File, stress: Any = None, **options: Any) -> None:
+        """Writes one self-contained page that shows the modes moving."""
+        from ..view import save_page
+
+        save_page(self.scene(stress), Path(path), **options)
+
+    def save_picture(self, path: File, mode: int = 1, stress: Any = None, **options: Any) -> None:
+        """Writes a picture of a mode, counted from 1 among those that move bodies, at its largest amplitude."""
+        from ..view import save_picture
+
+        save_picture(self.scene(stress), Path(path), mode=mode, **options)
 
     def motion(self, number: int, amplitude: float = 0.1, phases: int = 48) -> np.ndarray:
         """Configurations q (phases, nq) over one period of a mode for animation; loops closed to first order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -107,14 +108,21 @@ def structure_of(reader: ModelReader, name: str, item: Table) -> Structure:
 
 
 def _from_file(reader: ModelReader, item: Table) -> Structure:
-    from ..structures.archive import digest, load
+    from .. import structures
 
     path = reader.file(item["file"])
-    if "digest" in item and item["digest"] != (found := digest(path)):
+    if "digest" in item and item["digest"] != (found := _digest(path)):
         raise ModelError(
             f"its file '{item['file']}' was changed: its digest is {found}, not {item['digest']}; take the key 'digest' away to accept it"
         )
-    return load(path)
+    part = structures.read(path)
+    part.recipe = {"kind": "file", "file": path}
+    return part
+
+
+def _digest(path: Path) -> str:
+    """A hash of a file's content."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _number(reader: ModelReader, given: Any, key: str) -> float:
@@ -195,7 +203,8 @@ class StructureTables:
         item |= {k: _plain(v) for k, v in reduced.options.items() if v is not None}
         if item.get("frame") == "mean axes":
             del item["frame"]
-        return item | ({"rigid": True} if isinstance(body, RigidPart) else {})
+        item |= {"rigid": True} if isinstance(body, RigidPart) else {}
+        return {k: item[k] for k in FLEXIBLE if k in item}
 
 
 def _structure_table(part: Structure, what: str, folder: Path | None) -> dict[str, Any]:
@@ -203,7 +212,7 @@ def _structure_table(part: Structure, what: str, folder: Path | None) -> dict[st
     if not recipe:
         raise ModelError(f"{what}: it was made of matrices or by a function; keep it beside the model first: part.save('{part.name}.npz')")
     if recipe["kind"] == "file":
-        recipe["file"] = _relative(recipe["file"], folder, what)
+        recipe["file"], recipe["digest"] = _relative(recipe["file"], folder, what), _digest(recipe["file"])
     else:
         usual = {"theory": "euler-bernoulli", "up": (0, 0, 1), "offset": (0, 0, 0)}
         recipe = {k: v for k, v in recipe.items() if k not in usual or _plain(v) != _plain(usual[k])}
@@ -224,11 +233,13 @@ def _made_again(part: Structure) -> Structure:
     recipe = dict(part.recipe or {})
     kind = recipe.pop("kind")
     if kind == "file":
-        return structures.load(recipe["file"])
+        return structures.read(recipe["file"])
     return getattr(structures, kind)(**recipe)  # type: ignore[no-any-return]
 
 
 def _relative(path: Path, folder: Path | None, what: str) -> str:
+    if not path.is_file():
+        raise ModelError(f"{what} was kept in '{path}', which is gone; save it again: part.save(...)")
     if folder is None:
         raise ModelError(f"{what} is kept in the file '{path.name}'; save the model as a file beside it")
     try:

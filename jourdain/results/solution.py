@@ -445,7 +445,8 @@ class Solution:
     def scene(self, plots: Any = (), **options: Any) -> Any:
         """The motion as a scene for the viewer; see :func:`jourdain.view.from_solution.scene_of`.
 
-        The methods below take the same options: ``trace`` (frames), ``forces`` (joints), ``follow`` (a body), ``camera``.
+        The methods below take the same options: ``trace`` (frames), ``forces`` (joints), ``follow`` (a body), ``camera``; of flexible
+        bodies ``stress`` (what colours them) and ``exaggerate``.
         """
         from jourdain.view.from_solution import scene_of
 
@@ -479,6 +480,12 @@ class Solution:
         own, rest = _scene_options(options)
         save_movie(self.scene(**own), path, **rest)
 
+    def save_vtu(self, path: Any, body: str, times: Any = None) -> Any:
+        """Writes a flexible body's motion for ParaView: ``path.pvd`` and a .vtu for each instant; see :func:`jourdain.view.vtu.save_vtu`."""
+        from jourdain.view.vtu import save_vtu
+
+        return save_vtu(self, path, body, times)
+
     # -- printing ----------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
@@ -504,7 +511,7 @@ class Solution:
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the scene and those of the page, picture or movie."""
-    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name"}
+    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name", "stress", "exaggerate"}
     return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
 
 

@@ -198,6 +198,24 @@ class ReducedStructure:
         more = " …" if self.modes > 8 else ""
         return f"{self.name}: {self.modes} elastic coordinates ({self.kind}), frame {self.frame}; with the frame held {hertz}{more} Hz"
 
+    def scene(self, stress: str | None = "displacement") -> Any:
+        """The shapes moving, coloured by a field: "displacement", "von mises", "strain" …; None leaves them plain."""
+        from ..view.from_structure import structure_scene
+
+        return structure_scene(self, stress)
+
+    def save_page(self, path: Any, stress: str | None = "displacement", **options: Any) -> None:
+        """Writes one self-contained page that shows the shapes moving."""
+        from ..view import save_page
+
+        save_page(self.scene(stress), path, **options)
+
+    def save_picture(self, path: Any, mode: int = 1, stress: str | None = "displacement", **options: Any) -> None:
+        """Writes a picture of a shape, counted from 1."""
+        from ..view import save_picture
+
+        save_picture(self.scene(stress), path, mode=mode, **options)
+
     def with_damping(self, damping: float | ArrayLike | Mapping[str, float] | None) -> ReducedStructure:
         """The same body with other damping; see :func:`modal_damping`."""
         options = None if self.options is None else {**self.options, "damping": damping}

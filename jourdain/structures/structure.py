@@ -258,6 +258,17 @@ class Structure:
         from .files import save_npz
 
         save_npz(self, path)
+        self.recipe = {"kind": "file", "file": Path(path)}
+
+    # pictures
+
+    def save_page(self, path: Any, modes: int = 6, stress: str | None = "displacement", **options: Any) -> None:
+        """Writes a page that shows the lowest modes of the free part moving; see :meth:`ReducedStructure.save_page`."""
+        self.reduce(modes).save_page(path, stress, **options)
+
+    def save_picture(self, path: Any, mode: int = 1, stress: str | None = "displacement", **options: Any) -> None:
+        """Writes a picture of a mode of the free part, counted from 1."""
+        self.reduce(mode).save_picture(path, mode, stress, **options)
 
     # reductions
 

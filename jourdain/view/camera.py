@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from jourdain.view.rotation import Array, matrix_from_quaternion
-from jourdain.view.scene import Body, Camera, Scene
+from jourdain.view.scene import Body, Camera, Run, Scene, Track
 
 FOV = 35.0
 SAMPLES = 200
@@ -63,6 +64,9 @@ def extent(scene: Scene) -> Extent:
             positions, quaternions = np.asarray(track.positions), np.asarray(track.quaternions)
             chosen = np.unique(np.linspace(0, len(positions) - 1, SAMPLES).astype(int))
             placed = _placed(corners, positions[chosen], quaternions[chosen])
+            if body.surface is not None:
+                run = next(r for r in scene.runs if r.bodies.get(body.name) is track)
+                placed = np.concatenate([placed, _bent(scene, body, run, track, chosen)], axis=1)
             motion.append(placed.reshape(-1, 3))
             if k == 0:
                 start.append(placed[0])
@@ -100,7 +104,7 @@ def ground_height(scene: Scene, space: Extent) -> float:
 def _stands(scene: Scene, up: Array, height: float) -> bool:
     """Whether a body that never moves reaches down to that height, and so stands on the ground."""
     for body in scene.bodies:
-        if not body.shapes or any(body.name in run.bodies for run in scene.runs):
+        if not (body.shapes or body.surface) or any(body.name in run.bodies for run in scene.runs):
             continue
         placed = _placed(_corners(body), np.asarray(body.position)[None], np.asarray(body.quaternion)[None])
         if float(np.min(placed @ up)) <= height:
@@ -155,11 +159,30 @@ def _direction(span: Array, up: Array) -> Array:
 
 def _corners(body: Body) -> Array:
     """The vertices of a body that reach furthest in 98 directions."""
-    if not body.shapes:
+    parts = [shape.triangles()[0] for shape in body.shapes]
+    if body.surface is not None:
+        parts.append(body.surface.deformed(body.rest))
+    if not parts:
         return np.zeros((1, 3))
-    vertices = np.concatenate([shape.triangles()[0] for shape in body.shapes])
-    outermost = np.unique(np.argmax(vertices @ DIRECTIONS.T, axis=0))
-    return np.asarray(vertices[outermost])
+    vertices = np.concatenate(parts)
+    return np.asarray(vertices[_outermost(vertices)])
+
+
+def _outermost(vertices: Array) -> Any:
+    return np.unique(np.argmax(vertices @ DIRECTIONS.T, axis=0))
+
+
+def _bent(scene: Scene, body: Body, run: Run, track: Track, chosen: Any) -> Array:
+    """Outermost vertices of a surface (t, n, 3) in the world, as they move with its deformation."""
+    surface = body.surface
+    assert surface is not None
+    index = _outermost(surface.vertices)
+    amplitudes = np.asarray(run.amplitudes[body.name])[chosen] if body.name in run.amplitudes else np.tile(body.rest, (len(chosen), 1))
+    bent = surface.vertices[index] + scene.exaggeration * np.einsum(
+        "nak,tk->tna", surface.shapes[index], amplitudes[:, : surface.amplitudes]
+    )
+    rotations = matrix_from_quaternion(np.asarray(track.quaternions)[chosen])
+    return np.einsum("tij,tkj->tki", rotations, bent) + np.asarray(track.positions)[chosen][:, None]
 
 
 def _placed(corners: Array, positions: Array, quaternions: Array) -> Array:

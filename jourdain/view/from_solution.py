@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,11 @@ from ..errors import InputError, SolverError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
+from ..model.flexible import FlexibleBody, RigidPart
 from ..model.model import Model
 from ..results.refine import refined
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
+from .from_structure import node_of, surface_of
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
 from .scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
 from .shape import Shape
@@ -30,13 +32,15 @@ OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 
 def scene_of(
     solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
-    system: Any = None, fine: int = 400, **options: Any,
+    system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, **options: Any,
 ) -> Scene:  # fmt: skip
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
     ``plots`` are channels shown beside the motion, a group for each diagram; ``trace`` paths of frames whose path is drawn;
     ``forces`` joints whose reaction force is drawn as an arrow.  A solution that was read from a file needs the ``system`` it
     belongs to.  Between the steps of a method the motion is interpolated, so that a run has at least ``fine`` samples (0: its own).
+    ``stress`` colours flexible bodies: what to show by body, or one word for all, such as "von mises", "displacement", "strain", "Mz";
+    ``exaggerate`` deforms them so many times more than they are.
     Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
     >>> import jourdain as jd
@@ -50,12 +54,16 @@ def scene_of(
     if system is None and hasattr(first.system, "handles"):
         from .from_assembled import assembled_scene
 
+        if stress is not None or exaggerate != 1.0:
+            raise InputError("stress and exaggerate concern flexible bodies of models; a system of elements has none")
         return assembled_scene(first, plots, trace, COLOURS, **options)
     runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)
     if unknown:
-        raise InputError(f"scene: option '{min(unknown)}' is unknown; use plots, trace, forces, system, {', '.join(OPTIONS)}")
+        raise InputError(
+            f"scene: option '{min(unknown)}' is unknown; use plots, trace, forces, stress, exaggerate, system, {', '.join(OPTIONS)}"
+        )
     number = Numbers(system.model, _parameters_of(runs[0], system))
     tracks = [_run(s, system, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
     scene = _scene(system.model, number, tracks[0].bodies)
@@ -66,9 +74,13 @@ def scene_of(
     for s, run in zip(runs, scene.runs, strict=True):
         index = _kept(len(s.t))
         run.channels = [Channel(n, s[n][index], s.channel(n).unit) for n in wanted]
+    scene.exaggeration = float(exaggerate)
+    show_stress(scene, stress)
     for path in trace:
-        frame = system.model.frame(path)
-        scene.points.append(Point(path, _name(frame.body), number.vector(frame.position)))
+        body, position, node = _traced(system.model, path, number)
+        if node is not None and body is not None:
+            add_node(scene.body(body), system.model.bodies[body], node)
+        scene.points.append(Point(path, body, position, node=node))
     _add_forces(scene, runs, system, number, forces)
     for key, value in options.items():
         setattr(scene, key, value)
@@ -97,9 +109,11 @@ def state_scene(system: Any, state: Any = None) -> Scene:
     placed = _placed(system, state)
     tracks = {b: Track(p[None], q[None]) for b, (p, q) in placed.items()}
     scene = _scene(system.model, Numbers(system.model, system.parameters), tracks)
+    bent = _bent(system, lambda n: state.q[system.coordinate_names.index(n)])
     for body in scene.bodies:
         if body.name in placed:
             body.position, body.quaternion = placed[body.name]
+            body.amplitudes = bent.get(body.name)
     return scene
 
 
@@ -113,12 +127,15 @@ def mode_scene(system: Any, state: Any, modes: Sequence[tuple[str, np.ndarray, f
             jacobian = np.asarray(f(state.q, state.v, np.zeros(system.nv), *_extra(f, system, state))[4])
             motion = jacobian @ shape
             displacements[b] = (motion[:3], motion[3:])
-        scene.modes.append(Mode(name, displacements, frequency, damping))
+        by_name = dict(zip(system.velocity_names, shape, strict=True))
+        scene.modes.append(Mode(name, displacements, frequency, damping, _bent(system, lambda n, known=by_name: known[f"{n}_rate"])))  # type: ignore[misc]
     return scene
 
 
-def scene_of_modes(modes: Any) -> Scene:
+def scene_of_modes(modes: Any, stress: Mapping[str, str] | str | None = None) -> Scene:
     """A scene with the modes that ``system.modal(…)`` found, each named by its number, frequency and damping.
+
+    ``stress`` colours flexible bodies as in :func:`scene_of`.
 
     >>> import jourdain as jd
     >>> m = jd.Model("oscillator", gravity=(0, 0, 0))
@@ -128,7 +145,9 @@ def scene_of_modes(modes: Any) -> Scene:
     ['1: 1.592 Hz, ζ = 0 %']
     """
     named = [(f"{m.number}: {_mode_label(m)}", m.shape, m.frequency, m.damping_ratio) for m in modes if np.any(m.shape)]
-    return mode_scene(modes.system, modes.linear.state, named)
+    scene = mode_scene(modes.system, modes.linear.state, named)
+    show_stress(scene, stress)
+    return scene
 
 
 def _mode_label(m: Any) -> str:
@@ -181,7 +200,47 @@ def _run(solution: Any, system: Any, name: str) -> Run:
     finally:
         system.set_parameters(**before)
     tracks = {b: Track(p[:, i], quaternion_from_matrix(R[:, i])) for i, b in enumerate(system.model.bodies)}
-    return Run(t, tracks, name)
+    return Run(t, tracks, name, amplitudes=_bent(system, lambda n: solution[n][index]))
+
+
+def _bent(system: Any, value: Callable[[str], Any]) -> dict[str, Any]:
+    """Amplitudes of the flexible bodies, from what is known of each by its name."""
+    bodies = [b for b in system.model.bodies.values() if isinstance(b, FlexibleBody)]
+    return {b.name: np.stack([np.asarray(value(c.names[0])) for c in b.modes], axis=-1) for b in bodies}
+
+
+def show_stress(scene: Scene, stress: Mapping[str, str] | str | None) -> None:
+    """Colours surfaces by a field, of each body or of all that know it."""
+    bending = {b.name: b.surface for b in scene.bodies if b.surface is not None}
+    if isinstance(stress, str):
+        if not bending:
+            raise InputError(f"stress = '{stress}': '{scene.name}' has no flexible body to colour")
+        stress = dict.fromkeys(bending, stress)
+    for name, shown in (stress or {}).items():
+        if name not in bending:
+            raise InputError(f"stress: '{name}' is no flexible body of '{scene.name}'; there is {', '.join(bending) or 'none'}")
+        try:
+            bending[name].show(shown)
+        except InputError as error:
+            raise InputError(f"stress of '{name}': {error}") from None
+
+
+def _traced(model: Model, path: str, number: Numbers) -> tuple[str | None, Array, str | None]:
+    """Body, place and node of a frame; nodes of flexible bodies may be named that the model itself does not use."""
+    for body in model.bodies.values():
+        tail = path.removeprefix(f"{body.name}.")
+        if isinstance(body, FlexibleBody | RigidPart) and tail != path and tail not in body.frames:
+            where = int(tail.removeprefix("node ")) if tail.removeprefix("node ").isdecimal() else tail
+            point = body.part.point(where)
+            return body.name, np.asarray(point.position), point.name if isinstance(body, FlexibleBody) else None
+    frame = model.frame(path)
+    return _name(frame.body), number.vector(frame.position), frame.node
+
+
+def add_node(body: Body, of: ModelBody, node: str) -> None:
+    """Gives the surface of a body a node that things are fastened to."""
+    if isinstance(of, FlexibleBody) and body.surface is not None and node not in body.surface.nodes:
+        body.surface.nodes[node] = node_of(of.part, int(node.removeprefix("node ")))
 
 
 def _placed(system: Any, state: Any) -> dict[str, tuple[Array, Array]]:
@@ -207,7 +266,11 @@ def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joi
             origin = np.tile(at, (len(index), 1))
             if body is not None:
                 track = run.bodies[body]
-                origin = np.asarray(track.positions) + matrix_from_quaternion(np.asarray(track.quaternions)) @ at
+                if joint.parent.node is not None:
+                    node, bent = scene.node(body, joint.parent.node), np.asarray(run.amplitudes[body])
+                    origin = np.array([node.moved(at, e, scene.exaggeration) for e in bent])
+                turned = np.einsum("tij,tj->ti", matrix_from_quaternion(np.asarray(track.quaternions)), origin)
+                origin = np.asarray(track.positions) + turned
             run.arrows[f"{name}.reaction"] = (origin, s[f"{name}.reaction"][index])
 
 
@@ -220,11 +283,14 @@ def _scene(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
     bodies = []
     for i, body in enumerate(model.all_bodies):
         shapes = _given_shapes(body, number)
-        if not shapes:
+        surface = surface_of(body.part) if isinstance(body, FlexibleBody | RigidPart) else None
+        if not shapes and surface is None:
             shapes = _supports(model, number, size, up, tracks) if body.is_ground else invented_shapes(model, body, number, size)
         colour = body.colour or (GROUND_COLOUR if body.is_ground else COLOURS[(i - 1) % len(COLOURS)])
         if shapes or not body.is_ground:
-            bodies.append(Body(body.name, shapes, info=_info(body, number), colour=colour))
+            bodies.append(Body(body.name, shapes, info=_info(body, number), colour=colour, surface=surface))
+            for node in body.nodes if isinstance(body, FlexibleBody) else ():
+                add_node(bodies[-1], body, node)
     joints = _joints(model, number, size)
     return Scene(model.name, bodies, up=up, joints=joints, links=_links(model, number))
 
@@ -336,13 +402,14 @@ def _joints(model: Model, number: Numbers, size: float) -> list[Joint]:
         frame = joint.parent
         axis = number.matrix(frame.rotation) @ number.vector(joint.motions[-1].axis)
         place = _name(frame.body), number.vector(frame.position)
-        found.append(Joint(joint.name, _JOINT_KINDS.get(joint.kind, joint.kind), *place, axis, _GLYPH.get(joint.kind, 0.1) * size))
+        kind = _JOINT_KINDS.get(joint.kind, joint.kind)
+        found.append(Joint(joint.name, kind, *place, axis, _GLYPH.get(joint.kind, 0.1) * size, frame.node))
     for name, c in model.constraints.items():
         if isinstance(c, Closure) and c.kind != "rod":
             axis = number.matrix(c.a.rotation) @ number.vector(c.data) if c.kind == "revolute" else np.array([0.0, 0.0, 1.0])
             kind = "revolute" if c.kind == "revolute" else "spherical"
             label = name if name not in model.joints else f"{name} (closure)"
-            found.append(Joint(label, kind, _name(c.a.body), number.vector(c.a.position), axis, 0.09 * size))
+            found.append(Joint(label, kind, _name(c.a.body), number.vector(c.a.position), axis, 0.09 * size, c.a.node))
     return found
 
 
@@ -359,11 +426,10 @@ def _links(model: Model, number: Numbers) -> list[Link]:
 
     for load in model.loads.values():
         style, points = load.line
-        ends = [anchor(f) for f in points]
-        for i, (a, b) in enumerate(pairwise(ends)):
-            name = load.name if len(ends) == 2 else f"{load.name}.{i + 1}"
-            found.append(Link(name, style if style in LINK_KINDS else "line", a, b))
+        for i, (a, b) in enumerate(pairwise(points)):
+            name = load.name if len(points) == 2 else f"{load.name}.{i + 1}"
+            found.append(Link(name, style if style in LINK_KINDS else "line", anchor(a), anchor(b), nodes=(a.node, b.node)))
     for name, c in model.constraints.items():
         if isinstance(c, Closure) and c.kind == "rod":
-            found.append(Link(name, "rod", anchor(c.a), anchor(c.b)))
+            found.append(Link(name, "rod", anchor(c.a), anchor(c.b), nodes=(c.a.node, c.b.node)))
     return found

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jourdain.errors import InputError
 from jourdain.view.from_solution import scene_of
 from jourdain.view.scene import Scene
@@ -26,13 +28,14 @@ ENDED = "event"
 
 def watch(
     system: System, x0: State | Mapping[str, Any] | None, t: float, method: str = "dopri5", *, plots: Sequence[Any] = (),
-    trace: Sequence[str] = (), forces: Sequence[str] = (), pace: float | None = None, open_browser: bool = True,
+    trace: Sequence[str] = (), forces: Sequence[str] = (), stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0,
+    pace: float | None = None, open_browser: bool = True,
     on_start: Callable[[Server], None] | None = None, **options: Any,
 ) -> tuple[Solution, Server]:  # fmt: skip
     """Simulates for ``t`` seconds and shows the motion in the browser meanwhile; returns the solution and the server, which stays open.
 
-    ``pace`` = 1 keeps to real time, 0.1 to slow motion; without it the run goes as fast as it can.  ``plots``, ``trace`` and
-    ``forces`` are those of :func:`~jourdain.view.from_solution.scene_of`, other ``options`` those of ``system.simulate``.
+    ``pace`` = 1 keeps to real time, 0.1 to slow motion; without it the run goes as fast as it can.  ``plots``, ``trace``,
+    ``forces``, ``stress`` and ``exaggerate`` are those of :func:`~jourdain.view.from_solution.scene_of`, other ``options`` those of ``system.simulate``.
     The solution is the same as without being watched up to the steps at which the pieces meet.
     """
     if options.get("times") is not None or options.get("outputs") is not None:
@@ -43,7 +46,7 @@ def watch(
     began = time.perf_counter()
     pieces = [system.simulate(x0, piece, method, **options)]
     start = float(pieces[0].t[0])
-    shown: dict[str, Any] = {"plots": plots, "trace": trace, "forces": forces, "fine": 0}
+    shown: dict[str, Any] = {"plots": plots, "trace": trace, "forces": forces, "stress": stress, "exaggerate": exaggerate, "fine": 0}
     server = serve(scene_of(pieces[0], **shown), open_browser, live=True)
     try:
         if on_start is not None:
@@ -77,8 +80,9 @@ def _send(server: Server, scene: Scene) -> None:
     poses = {name: (track.positions[1:], track.quaternions[1:]) for name, track in run.bodies.items()}  # type: ignore[index]
     channels = {c.name: c.values[1:] for c in run.channels}  # type: ignore[index]
     arrows = {name: (foot[1:], vector[1:]) for name, (foot, vector) in run.arrows.items()}  # type: ignore[index]
+    bent = {name: np.asarray(track)[1:] for name, track in run.amplitudes.items()}
     with suppress(IndexError):
-        server.append(run.times[1:], poses, channels, arrows)  # type: ignore[index]
+        server.append(run.times[1:], poses, channels, arrows, bent)  # type: ignore[index]
 
 
 __all__ = ["watch"]

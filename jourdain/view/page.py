@@ -19,6 +19,7 @@ from jourdain.errors import InputError
 from jourdain.view.camera import Extent, default_camera, extent, ground_height, up_vector
 from jourdain.view.scene import PALETTE, Channel, Mode, Run, Scene
 from jourdain.view.still import arrow_scale
+from jourdain.view.surface import Surface, stops_of
 from jourdain.view.tracks import Packer, estimate
 from jourdain.view.vibration import natural_amplitude
 
@@ -28,7 +29,9 @@ MODULES = {
     "jourdain/tracks": "tracks.js",
     "jourdain/shapes": "shapes.js",
     "jourdain/stage": "stage.js",
+    "jourdain/surface": "surface.js",
     "jourdain/items": "items.js",
+    "jourdain/legend": "legend.js",
     "jourdain/plots": "plots.js",
     "jourdain/player": "player.js",
     "jourdain/panel": "panel.js",
@@ -37,6 +40,9 @@ MODULES = {
 # error bound relative to the scene's size, and the most bytes of tracks it may cost
 BOUNDS = ((1e-7, 1.5e6), (1e-6, 13.5e6), (1e-5, 13.5e6), (1e-4, float("inf")))
 CHANNEL_BOUND = 1e-5
+AMPLITUDE_BOUND = 1e-5
+# numbers of all fields of a surface beyond which only what is shown goes into the page
+MOST_ROWS = 1_000_000
 # components of a unit quaternion are held twice as well as relative positions
 QUATERNION_SHARE = 0.5
 
@@ -64,6 +70,9 @@ def pack(scene: Scene, tolerance: float | None = None) -> Packed:
     packer = Packer()
     runs = [_pack_run(run, packer, space.size, bound) for run in scene.runs]
     data = _still(scene, space)
+    for entry, body in zip(data["bodies"], scene.bodies, strict=True):
+        if body.surface is not None:
+            entry["surface"] = pack_surface(scene, body.surface, packer) | {"amplitudes": body.rest}
     data.update(runs=runs, blocks=packer.directory, tolerance=bound)
     return Packed(data, packer.data(), bound)
 
@@ -169,6 +178,7 @@ def _pack_run(run: Run, packer: Packer, size: float, bound: float) -> dict[str, 
         "points": {name: packer.add(points, length) for name, points in run.points.items()},
         "links": {name: packer.add(np.asarray(line).reshape(len(np.asarray(line)), -1), length) for name, line in run.links.items()},
         "arrows": {name: arrows(name) for name in run.arrows},
+        "amplitudes": {name: packer.add(np.asarray(track), _amplitude_bounds(np.asarray(track))) for name, track in run.amplitudes.items()},
         "channels": [
             {"name": c.name, "unit": c.unit, "block": packer.add(np.asarray(c.values)[:, None], _channel_bound(c))} for c in run.channels
         ],
@@ -180,6 +190,44 @@ def _channel_bound(channel: Channel) -> float:
     finite = values[np.isfinite(values)]
     spread = float(np.ptp(finite)) if finite.size else 0.0
     return CHANNEL_BOUND * spread or 1e-300
+
+
+def _amplitude_bounds(track: np.ndarray) -> np.ndarray:
+    """A hundred-thousandth of the reach of each amplitude."""
+    return np.maximum(AMPLITUDE_BOUND * np.abs(track).max(axis=0, initial=0.0), 1e-300)
+
+
+def pack_surface(scene: Scene, surface: Surface, packer: Packer) -> dict[str, Any]:
+    """A surface for the page: arrays as blocks, a block for each array; of large surfaces the fields that are shown alone."""
+    fields = surface.fields
+    if sum(f.rows.size for f in fields) > MOST_ROWS:
+        fields = [f for f in fields if f.name in (surface.shown, "displacement")]
+    n = len(surface.vertices)
+    blocks: dict[int, int] = {}
+
+    def block(array: np.ndarray) -> int:
+        """Columns a vertex, amplitude by amplitude."""
+        if id(array) not in blocks:
+            blocks[id(array)] = packer.add_exact(np.moveaxis(array, 2, 1).reshape(n, -1), "f4")
+        return blocks[id(array)]
+
+    ranges = {f.name: scene.field_range(f.name) for f in fields}
+    return {
+        "vertices": packer.add_exact(surface.vertices, "f4"),
+        "faces": packer.add_exact(surface.faces, "f4"),
+        "lines": packer.add_exact(surface.lines, "f4"),
+        "shapes": block(surface.shapes),
+        "smooth": surface.smooth,
+        "labels": surface.labels,
+        "places": None if surface.places is None else packer.add_exact(surface.places[:, None], "f4"),
+        "shown": surface.shown,
+        "fields": [
+            {"name": f.name, "unit": f.unit, "rows": block(f.rows), "components": f.rows.shape[1], "metric": f.metric,
+             "low": ranges[f.name][0], "high": ranges[f.name][1], "colours": stops_of(f)}
+            for f in fields
+        ],
+        "nodes": {name: {"position": x.position, "shift": x.shift.T, "turn": x.turn.T} for name, x in surface.nodes.items()},
+    }  # fmt: skip
 
 
 def _still(scene: Scene, space: Extent) -> dict[str, Any]:
@@ -216,7 +264,8 @@ def _still(scene: Scene, space: Extent) -> dict[str, Any]:
         "arrows": [vars(arrow) | {"scale": arrow_scale(scene, space, arrow), "automatic": not arrow.scale} for arrow in scene.arrows],
         "frames": [vars(frame) for frame in scene.frames],
         "joints": [vars(joint) for joint in scene.joints],
-        "modes": [_mode(mode, space) for mode in scene.modes],
+        "modes": [_mode(mode, space, scene) for mode in scene.modes],
+        "exaggeration": scene.exaggeration,
         "plots": [vars(plot) for plot in scene.plots],
         "metadata": scene.metadata,
     }
@@ -233,14 +282,15 @@ def _traveller(scene: Scene) -> str | None:
     return max(moving, key=mass).name if moving else None
 
 
-def _mode(mode: Mode, space: Extent) -> dict[str, Any]:
+def _mode(mode: Mode, space: Extent, scene: Scene) -> dict[str, Any]:
     parts = {name: (np.asarray(d), np.asarray(r)) for name, (d, r) in mode.displacements.items()}
     return {
         "name": mode.name,
         "frequency": mode.frequency,
         "damping": mode.damping,
-        "amplitude": natural_amplitude(mode, space),
+        "amplitude": natural_amplitude(mode, space, scene),
         "bodies": {name: [d.real, d.imag, r.real, r.imag] for name, (d, r) in parts.items()},
+        "amplitudes": {name: [np.asarray(a).real, np.asarray(a).imag] for name, a in mode.amplitudes.items()},
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jourdain.view.camera import default_camera, extent, up_vector
 from jourdain.view.rotation import Array, matrix_from_quaternion
 from jourdain.view.scene import PALETTE, Camera, Scene
-from jourdain.view.still import arrows, links, traces
+from jourdain.view.still import arrows, links, skin, traces
 
 LIGHT = np.array([0.35, -0.45, 0.82])
 
@@ -32,6 +32,8 @@ def draw_plain(scene: Scene, t: float, camera: Camera | None, size: tuple[int, i
         axes.add_collection3d(Poly3DCollection(triangles, facecolors=colours, edgecolors="none", antialiaseds=False))
     for link, line in links(scene, t):
         axes.plot(*line.T, color=link.colour or "#7d8797", linewidth=1.5 if link.kind.startswith("spring") else 2)
+    for line, colour in _bars(scene, t):
+        axes.plot(*line.T, color=colour, linewidth=2)
     for foot, tip in arrows(scene, t):
         axes.quiver(*foot, *(tip - foot), color="#c94f4f", arrow_length_ratio=0.2, linewidth=2)
     for name, path in traces(scene, t):
@@ -40,6 +42,20 @@ def draw_plain(scene: Scene, t: float, camera: Camera | None, size: tuple[int, i
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, dpi=100)
     return buffer.getvalue()
+
+
+def _bars(scene: Scene, t: float) -> list[tuple[Array, Any]]:
+    """Lines of surfaces (bars of trusses) in the world, with their colours."""
+    found: list[tuple[Array, Any]] = []
+    for k, body in enumerate(scene.bodies):
+        if body.surface is None or not len(body.surface.lines):
+            continue
+        position, quaternion = scene.pose(body.name, t)
+        bent, paint = skin(scene, body, t)
+        world = bent @ matrix_from_quaternion(quaternion).T + position
+        own = body.colour or PALETTE[k % len(PALETTE)]
+        found += [(world[line], own if paint is None else paint[line].mean(axis=0)) for line in body.surface.lines]
+    return found
 
 
 def _surfaces(scene: Scene, t: float) -> tuple[Array, Array]:
@@ -61,6 +77,16 @@ def _surfaces(scene: Scene, t: float) -> tuple[Array, Array]:
             painted[:, :3] *= shade[:, None]
             triangles.append(corners)
             colours.append(np.clip(painted, 0, 1))
+        if body.surface is not None:
+            bent, paint = skin(scene, body, t)
+            faces = body.surface.faces
+            corners = (bent @ rotation.T + position)[faces]
+            normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+            own = np.array(to_rgba(body.colour or PALETTE[k % len(PALETTE)]))[:3]
+            base = np.tile(own, (len(faces), 1)) if paint is None else paint[faces].mean(axis=1)
+            triangles.append(corners)
+            colours.append(np.column_stack([np.clip(base * (0.7 + 0.3 * np.abs(normals @ light))[:, None], 0, 1), np.ones(len(faces))]))
     if not triangles:
         return np.empty((0, 3, 3)), np.empty((0, 4))
     return np.concatenate(triangles), np.concatenate(colours)

@@ -18,8 +18,8 @@ from jourdain.errors import InputError
 from jourdain.view.camera import default_camera, extent, ground_height, up_vector
 from jourdain.view.rotation import Array, axis_angle, matrix_from_quaternion
 from jourdain.view.scene import PALETTE, Body, Camera, Scene
-from jourdain.view.shape import Shape
-from jourdain.view.still import arrows, links, traces
+from jourdain.view.shape import Faces, Shape
+from jourdain.view.still import arrows, links, skin, traces
 
 ASPECT = 16 / 9
 #: A rotation about any axis. POV-Ray's include files have one, but they need not be installed where POV-Ray is.
@@ -46,7 +46,7 @@ def povray_scene(scene: Scene, t: float, camera: Camera | None = None, aspect: f
         parts.append(_object(name, body, k))
         if body.shapes:
             parts.append(f"object {{ {name} {_matrix(quaternion, position)} }}")
-    return "\n".join([*parts, *_lines(scene, t)]) + "\n"
+    return "\n".join([*parts, *_skins(scene, t), *_lines(scene, t)]) + "\n"
 
 
 def save_povray(
@@ -78,7 +78,7 @@ def save_povray(
             parts.append(f"object {{ {name} Turned({axis}, {row}[6]) translate {place} }}")
     parts.append("#switch (Frame)")
     for frame, t in enumerate(moments):
-        parts.append("\n".join([f"#case ({frame})", *_lines(scene, float(t)), "#break"]))
+        parts.append("\n".join([f"#case ({frame})", *_skins(scene, float(t)), *_lines(scene, float(t)), "#break"]))
     parts.append("#end")
     (target / "scene.pov").write_text("\n".join(parts) + "\n", encoding="utf-8")
     (target / "movie.ini").write_text(_settings(len(moments), size), encoding="utf-8")
@@ -238,6 +238,36 @@ _SOLIDS: dict[str, Callable[..., str]] = {
     "cone": _pov_cone,
     "torus": _pov_torus,
 }
+
+
+def _skins(scene: Scene, t: float) -> list[str]:
+    """Surfaces that deform as meshes in the world, coloured at their vertices where they show a field; bars as thin cylinders."""
+    found = []
+    for k, body in enumerate(scene.bodies):
+        if body.surface is None:
+            continue
+        position, quaternion = scene.pose(body.name, t)
+        vertices, paint = skin(scene, body, t)
+        world = vertices @ matrix_from_quaternion(quaternion).T + position
+        own = body.colour or PALETTE[k % len(PALETTE)]
+        thick = 0.004 * extent(scene).model_size
+        for a, b in body.surface.lines:
+            colour = own if paint is None else "#" + "".join(f"{round(255 * x):02x}" for x in 0.5 * (paint[a] + paint[b]))
+            found.append(_rod(world[a], world[b], thick, _look(colour)))
+        if len(body.surface.faces):
+            found.append(_mesh(world, body.surface.faces, paint, own))
+    return [text for text in found if text]
+
+
+def _mesh(vertices: Array, faces: Faces, paint: Array | None, colour: str) -> str:
+    points = ", ".join(_vector(v) for v in vertices)
+    if paint is None:
+        corners = ", ".join(f"<{a}, {b}, {c}>" for a, b, c in faces)
+        return f"mesh2 {{ vertex_vectors {{ {len(vertices)}, {points} }} face_indices {{ {len(faces)}, {corners} }} {_look(colour)} }}"
+    textures = ", ".join(f"texture {{ pigment {{ srgb <{r:.4f}, {g:.4f}, {b:.4f}> }} finish {{ Finish }} }}" for r, g, b in paint)
+    corners = ", ".join(f"<{a}, {b}, {c}>, {a}, {b}, {c}" for a, b, c in faces)
+    listed = f"texture_list {{ {len(paint)}, {textures} }}"
+    return f"mesh2 {{ vertex_vectors {{ {len(vertices)}, {points} }} {listed} face_indices {{ {len(faces)}, {corners} }} }}"
 
 
 def _lines(scene: Scene, t: float) -> list[str]:

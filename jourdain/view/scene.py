@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jourdain.errors import InputError
-from jourdain.view.rotation import Array, continuous, normalised
+from jourdain.view.rotation import Array, continuous, matrix_from_quaternion, normalised
 from jourdain.view.shape import Shape
+from jourdain.view.surface import Node, Surface, amplitudes_of
 
 PALETTE = ("#4f7cac", "#d99a4e", "#5f9e86", "#b4626a", "#8577b5", "#5a9aa8", "#b98a5f", "#7d8797")
 LINK_KINDS = ("line", "rod", "spring", "damper", "spring-damper", "belt")
 JOINT_KINDS = ("revolute", "prismatic", "cylindrical", "spherical", "universal", "planar", "fixed", "free", "loop")
 UPS = ("x", "y", "z", "-x", "-y", "-z")
+#: Instants of a run that decide what colours stand for.
+MOST_COLOURED = 200
 ORIGIN = (0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -29,7 +32,10 @@ Anchor = tuple[str | None, ArrayLike]
 
 @dataclass
 class Body:
-    """A rigid body: shapes in its frame, its rest pose, and what to show when it is clicked (mass, inertia, …)."""
+    """A body: shapes in its frame, its rest pose, and what to show when it is clicked (mass, inertia, …).
+
+    One that bends has a surface, which follows amplitudes.
+    """
 
     name: str
     shapes: list[Shape] = field(default_factory=list)
@@ -37,10 +43,19 @@ class Body:
     quaternion: ArrayLike = IDENTITY
     info: dict[str, Any] = field(default_factory=dict)
     colour: str | None = None
+    surface: Surface | None = None
+    amplitudes: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         self.position = vector(self.position, f"body '{self.name}': position")
         self.quaternion = normalised(self.quaternion)
+
+    @property
+    def rest(self) -> Array:
+        """Amplitudes of its surface at rest."""
+        if self.amplitudes is not None:
+            return np.asarray(self.amplitudes, dtype=float)
+        return np.zeros(0 if self.surface is None else self.surface.amplitudes)
 
 
 @dataclass
@@ -52,6 +67,7 @@ class Point:
     position: ArrayLike = ORIGIN
     colour: str | None = None
     trace: bool = True
+    node: str | None = None  #: of the body's surface, with which it moves
 
     def __post_init__(self) -> None:
         self.position = vector(self.position, f"point '{self.name}': position")
@@ -71,6 +87,7 @@ class Link:
     radius: float | None = None
     coils: int = 8
     colour: str | None = None
+    nodes: tuple[str | None, str | None] = (None, None)  #: nodes of the bodies' surfaces, with which the anchors move
 
     def __post_init__(self) -> None:
         known(self.kind, LINK_KINDS, f"link '{self.name}': kind")
@@ -98,6 +115,7 @@ class Frame:
     position: ArrayLike = ORIGIN
     quaternion: ArrayLike = IDENTITY
     size: float | None = None
+    node: str | None = None
 
     def __post_init__(self) -> None:
         self.position = vector(self.position, f"frame '{self.name}': position")
@@ -114,6 +132,7 @@ class Joint:
     position: ArrayLike = ORIGIN
     axis: ArrayLike = (0.0, 0.0, 1.0)
     size: float | None = None
+    node: str | None = None
 
     def __post_init__(self) -> None:
         known(self.kind, JOINT_KINDS, f"joint '{self.name}': kind")
@@ -164,7 +183,7 @@ class Plot:
 
 @dataclass
 class Run:
-    """One motion: times (nt) and, by name, the tracks of bodies, points, links, arrows and channels."""
+    """One motion: times (nt) and, by name, the tracks of bodies, points, links, arrows, channels and amplitudes of surfaces (nt, k)."""
 
     times: ArrayLike
     bodies: dict[str, Track] = field(default_factory=dict)
@@ -173,6 +192,7 @@ class Run:
     links: dict[str, ArrayLike] = field(default_factory=dict)
     arrows: dict[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
     channels: list[Channel] = field(default_factory=list)
+    amplitudes: dict[str, ArrayLike] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.times = np.asarray(self.times, dtype=float).reshape(-1)
@@ -191,6 +211,8 @@ class Run:
             self.arrows[name] = (pair[0], pair[1])
             self._check_length(f"arrow '{name}' origin", pair[0])
             self._check_length(f"arrow '{name}' vector", pair[1])
+        for name, values in self.amplitudes.items():
+            self._check_length(f"amplitudes of '{name}'", values)
         for channel in self.channels:
             self._check_length(f"channel '{channel.name}'", channel.values)
 
@@ -205,15 +227,17 @@ class Mode:
     """A mode of vibration about the rest pose: for each body complex amplitudes of displacement and rotation vector.
 
     At phase φ and amplitude s body b is at p + s Re(d e^{iφ}) and turned by the rotation vector s Re(θ e^{iφ}) in
-    world components; frequency in Hz.
+    world components; amplitudes of surfaces change by s Re(a e^{iφ}); frequency in Hz.
     """
 
     name: str
     displacements: dict[str, tuple[ArrayLike, ArrayLike]]
     frequency: float | None = None
     damping: float | None = None
+    amplitudes: dict[str, ArrayLike] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.amplitudes = {body: np.asarray(a, dtype=complex) for body, a in self.amplitudes.items()}
         for body, (shift, turn) in self.displacements.items():
             pair = tuple(np.asarray(part, dtype=complex).reshape(-1) for part in (shift, turn))
             if pair[0].shape != (3,) or pair[1].shape != (3,) or not np.all(np.isfinite(np.concatenate(pair))):
@@ -259,6 +283,7 @@ class Scene:
     camera: Camera | None = None
     follow: str | None = None
     ground: float | None = None
+    exaggeration: float = 1.0  #: times which surfaces are deformed
 
     def body(self, name: str) -> Body:
         """The body of that name."""
@@ -289,10 +314,68 @@ class Scene:
         for run in self.runs:
             for kind, used in (("body", run.bodies), ("point", run.points), ("link", run.links), ("arrow", run.arrows)):
                 self._tracks(names[kind], used, kind, run.name)
+            self._check_amplitudes(run.amplitudes, f"run '{run.name}'")
         for mode in self.modes:
-            for body in mode.displacements:
-                self._refer(bodies, body, f"mode '{mode.name}'")
+            for moved in mode.displacements:
+                self._refer(bodies, moved, f"mode '{mode.name}'")
+            self._check_amplitudes({b: np.atleast_2d(np.abs(np.asarray(a))) for b, a in mode.amplitudes.items()}, f"mode '{mode.name}'")
+        ends = [(link.name, body, node) for link in self.links for (body, _), node in zip((link.a, link.b), link.nodes, strict=True)]
+        fastened: list[Point | Frame | Joint] = [*self.points, *self.frames, *self.joints]
+        for name, body, node in [*((item.name, item.body, item.node) for item in fastened), *ends]:
+            if node is not None:
+                self.node(body, node, name)
+        if not 0 <= self.exaggeration < 1e9:
+            raise InputError(f"scene '{self.name}': exaggeration {self.exaggeration} is not a number from 0 on")
         self._refer(bodies, self.follow, "follow")
+
+    def _check_amplitudes(self, given: Mapping[str, ArrayLike], what: str) -> None:
+        for name, values in given.items():
+            surface = self.body(name).surface
+            if surface is None:
+                raise InputError(f"scene '{self.name}': {what} has amplitudes of '{name}', which has no surface")
+            amplitudes_of(values, surface, f"scene '{self.name}': {what}, body '{name}'")
+
+    def node(self, body: str | None, node: str, what: str = "") -> Node:
+        """A node of a body's surface."""
+        surface = None if body is None else self.body(body).surface
+        if surface is None or node not in surface.nodes:
+            raise InputError(f"scene '{self.name}': '{what}' refers to the node '{node}' of '{body}', which there is not")
+        return surface.nodes[node]
+
+    def amplitudes(self, body: str, t: float, run: int = 0) -> Array:
+        """Amplitudes of a body's surface at time t in s, interpolated."""
+        track = self.runs[run].amplitudes.get(body) if self.runs else None
+        times = np.asarray(self.runs[run].times) if self.runs else np.empty(0)
+        if track is None or times.size == 0:
+            return self.body(body).rest
+        values = np.asarray(track)
+        i, f = locate(times, t)
+        return np.asarray((1 - f) * values[i] + f * values[min(i + 1, len(times) - 1)])
+
+    def place(self, body: str | None, point: ArrayLike, node: str | None, t: float) -> Array:
+        """Where a point of a body, fixed to its frame or to a node of its surface, is in the world at time t."""
+        p = np.asarray(point, dtype=float)
+        if body is None:
+            return p
+        if node is not None:
+            p = self.node(body, node).moved(p, self.amplitudes(body, t), self.exaggeration)
+        position, quaternion = self.pose(body, t)
+        return np.asarray(matrix_from_quaternion(quaternion) @ p + position)
+
+    def field_range(self, name: str) -> tuple[float, float]:
+        """What the colours of a field stand for: over all surfaces that show it, and all runs."""
+        low = high = 0.0
+        for body in self.bodies:
+            if body.surface is not None and any(f.name == name for f in body.surface.fields):
+                found = body.surface.field(name).range(self._samples(body))
+                low, high = min(low, found[0]), max(high, found[1])
+        return low, high
+
+    def _samples(self, body: Body) -> Array:
+        """Amplitudes of a body, at most some hundred of each run."""
+        tracks = [np.asarray(run.amplitudes[body.name]) for run in self.runs if body.name in run.amplitudes]
+        chosen = [track[np.unique(np.linspace(0, len(track) - 1, MOST_COLOURED).astype(int))] for track in tracks if len(track)]
+        return np.concatenate(chosen) if chosen else body.rest[None]
 
     def _refer(self, bodies: set[str], body: str | None, what: str) -> None:
         if body is not None and body not in bodies:

@@ -57,10 +57,12 @@ class Server:
         poses: Mapping[str, Pose],
         channels: Mapping[str, ArrayLike] | None = None,
         arrows: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+        amplitudes: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         """Show further motion: times (n), for each body positions (n, 3) and quaternions (n, 4), channel values (n).
 
-        ``arrows`` gives feet (n, 3) and vectors (n, 3); traces of points on bodies grow by themselves.
+        ``arrows`` gives feet (n, 3) and vectors (n, 3), ``amplitudes`` those of surfaces (n, k); traces of points on bodies grow by
+        themselves.
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if t.size == 0:
@@ -82,6 +84,9 @@ class Server:
             data["channels"][name] = [float(v) if np.isfinite(v) else None for v in column]
         for name, (foot, vector) in (arrows or {}).items():
             data["arrows"][name] = np.column_stack([_rows(part, t, 3, f"arrow '{name}'") for part in (foot, vector)]).tolist()
+        if amplitudes:
+            bent = {name: np.atleast_2d(np.asarray(rows, dtype=float)) for name, rows in amplitudes.items()}
+            data["amplitudes"] = {name: _rows(x, t, x.shape[1], f"amplitudes of '{name}'").tolist() for name, x in bent.items()}
         self._send(json.dumps(data, separators=(",", ":")))
         self._last_time = float(t[-1])
 

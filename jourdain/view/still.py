@@ -6,7 +6,8 @@ import numpy as np
 
 from jourdain.view.camera import Extent, extent
 from jourdain.view.rotation import Array, matrix_from_quaternion
-from jourdain.view.scene import Anchor, Arrow, Link, Scene, locate
+from jourdain.view.scene import Arrow, Body, Link, Scene, locate
+from jourdain.view.surface import coloured, stops_of
 
 ARROW_SHARE = 0.3
 SPRING_SHARE = 0.022
@@ -24,7 +25,7 @@ def links(scene: Scene, t: float) -> list[tuple[Link, Array]]:
             i, f = locate(np.asarray(scene.runs[0].times), t)
             line = (1 - f) * points[i] + f * points[min(i + 1, len(points) - 1)]
         else:
-            line = np.stack([_anchor(scene, link.a, t), _anchor(scene, link.b, t)])
+            line = np.stack([scene.place(*anchor, node, t) for anchor, node in zip((link.a, link.b), link.nodes, strict=True)])
         if link.kind.startswith("spring") and len(line) == 2:
             line = coil(line[0], line[1], link.radius or SPRING_SHARE * size, link.coils)
         lines.append((link, line))
@@ -61,7 +62,11 @@ def traces(scene: Scene, t: float) -> list[tuple[str, Array]]:
         elif point.body is not None and point.body in run.bodies:
             track = run.bodies[point.body]
             rotations = matrix_from_quaternion(np.asarray(track.quaternions)[chosen])
-            path = rotations @ np.asarray(point.position) + np.asarray(track.positions)[chosen]
+            local = np.tile(np.asarray(point.position), (int(chosen.sum()), 1))
+            if point.node is not None and point.body in run.amplitudes:
+                node, bent = scene.node(point.body, point.node), np.asarray(run.amplitudes[point.body])[chosen]
+                local = np.array([node.moved(p, e, scene.exaggeration) for p, e in zip(local, bent, strict=True)])
+            path = np.einsum("tij,tj->ti", rotations, local) + np.asarray(track.positions)[chosen]
         else:
             continue
         if point.trace and len(path) > 1:
@@ -97,10 +102,13 @@ def arrow_scale(scene: Scene, space: Extent, arrow: Arrow) -> float:
     return ARROW_SHARE * space.model_size / longest if longest else 1.0
 
 
-def _anchor(scene: Scene, anchor: Anchor, t: float) -> Array:
-    body, point = anchor[0], np.asarray(anchor[1])
-    if body is None:
-        return point
-    position, quaternion = scene.pose(body, t)
-    world: Array = matrix_from_quaternion(quaternion) @ point + position
-    return world
+def skin(scene: Scene, body: Body, t: float) -> tuple[Array, Array | None]:
+    """Vertices (n, 3) of a body's surface in its frame at time t, and their colours (n, 3) where it shows a field."""
+    surface = body.surface
+    assert surface is not None
+    amplitudes = scene.amplitudes(body.name, t)
+    vertices = surface.deformed(amplitudes, scene.exaggeration)
+    if surface.shown is None:
+        return vertices, None
+    shown = surface.field(surface.shown)
+    return vertices, coloured(shown.values(amplitudes), *scene.field_range(shown.name), stops_of(shown))

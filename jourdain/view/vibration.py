@@ -9,7 +9,8 @@ import numpy as np
 from jourdain.errors import InputError
 from jourdain.view.camera import Extent, extent
 from jourdain.view.rotation import Array, product, quaternion_from_vector
-from jourdain.view.scene import Mode, Run, Scene, Track
+from jourdain.view.scene import Body, Mode, Run, Scene, Track
+from jourdain.view.surface import Surface
 
 #: Share of the model's size by which the most mobile part moves, and the largest turn in rad.
 SHARE, LARGEST_TURN = 0.08, 0.6
@@ -19,10 +20,12 @@ PERIOD = 1.5
 SAMPLES = 60
 
 
-def natural_amplitude(mode: Mode, space: Extent) -> float:
+def natural_amplitude(mode: Mode, space: Extent, scene: Scene | None = None) -> float:
     """The amplitude that moves the most mobile part by 8 % of the model (and turns none by more than 0.6 rad)."""
     parts = [(np.asarray(d), np.asarray(r)) for d, r in mode.displacements.values()]
+    bent = [float(np.abs(surface.shapes @ np.abs(np.asarray(mode.amplitudes[body.name]))).max()) for body, surface in _bending(mode, scene)]
     shift = max((float(np.linalg.norm(d)) for d, _ in parts), default=0.0)
+    shift = max([shift, *bent])
     turn = max((float(np.linalg.norm(r)) for _, r in parts), default=0.0)
     reach = max(shift, 0.25 * space.model_size * turn)
     amplitude = SHARE * space.model_size / reach if reach else 1.0
@@ -47,7 +50,7 @@ def vibration(
     if not 1 <= mode <= len(scene.modes):
         raise InputError(f"scene '{scene.name}': there is no mode {mode}; it has {len(scene.modes)}, counted from 1")
     chosen = scene.modes[mode - 1]
-    size = scale * natural_amplitude(chosen, extent(scene)) if amplitude is None else amplitude
+    size = scale * natural_amplitude(chosen, extent(scene), scene) if amplitude is None else amplitude
     samples = SAMPLES * periods + 1
     times = np.linspace(0.0, periods * period, samples)
     turned = np.exp(2j * np.pi * times / period)[:, None]
@@ -57,8 +60,19 @@ def vibration(
         shift, turn = (np.asarray(part) for part in chosen.displacements.get(body.name, (np.zeros(3), np.zeros(3))))
         tracks[body.name] = Track(p + size * np.real(turned * shift), _turned(size * np.real(turned * turn), q))
         still[body.name] = Track(np.tile(p, (samples, 1)), np.tile(q, (samples, 1)))
-    runs = [Run(times, tracks, chosen.name)] + ([Run(times, still, "at rest")] if ghost else [])
-    return replace(scene, name=f"{scene.name}, mode {chosen.name}", runs=runs, modes=[], plots=[])
+    rest = {body.name: np.tile(body.rest, (samples, 1)) for body in scene.bodies if body.surface is not None}
+    bent = dict(rest)
+    for body, surface in _bending(chosen, scene):
+        change = size * np.real(turned * np.asarray(chosen.amplitudes[body.name]))
+        bent[body.name] = rest[body.name][:, : surface.amplitudes] + change
+    runs = [Run(times, tracks, chosen.name, amplitudes=dict(bent))]
+    runs += [Run(times, still, "at rest", amplitudes=dict(rest))] if ghost else []
+    return replace(scene, name=f"{scene.name}, mode {chosen.name}", runs=runs, modes=[], plots=[], exaggeration=1.0)
+
+
+def _bending(mode: Mode, scene: Scene | None) -> list[tuple[Body, Surface]]:
+    """Bodies that bend in a mode, with their surfaces."""
+    return [(b, b.surface) for b in (scene.bodies if scene else ()) if b.surface is not None and b.name in mode.amplitudes]
 
 
 def _turned(vectors: Array, q: Array) -> Array:

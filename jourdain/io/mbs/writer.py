@@ -222,12 +222,15 @@ class _Writer:
         read = {i.name for n in known if n in m.loads for i in m.inputs.values() if i.name.startswith(f"{n}.")}
         parts: dict[str, list[str]] = {
             "constraint": [n for n, c in m.constraints.items() if isinstance(c, Equation)],
-            "load": [n for n in m.loads if n not in known],
+            "load": [n for n, load in m.loads.items() if n not in known and not load.of_body],
             "sensor": [n for n in m.sensors if n not in known],
             "input": [n for n in m.outer_inputs if n not in read], "memory": list(m.memories), "unknown": list(m.unknowns),
             "state": list(m.states), "output": list(m.outputs), "event": list(m.events),
         }  # fmt: skip
         self.lost += [f"the {kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in parts.items() if names]
+        bending = [load.name.removesuffix(".elasticity") for load in m.loads.values() if load.of_body]
+        if bending:
+            self.lost.append(f"how {', '.join(bending)} bend{'s' if len(bending) == 1 else ''} (written as rigid)")
 
     def _cut(
         self, what: str, name: str, kind: str, first: Frame, second: Frame, length: float | None = None, ignore: tuple[str, ...] = ()

@@ -7,11 +7,12 @@ import { Bodies, DRAWN_TOGETHER, Links, Arrows, Traces, makeFrames, makeJoints, 
 import { Player } from "jourdain/player";
 import { Plots } from "jourdain/plots";
 import { Panel } from "jourdain/panel";
+import { Legend } from "jourdain/legend";
 
 class App {
-  constructor(data, runs, began) {
+  constructor(data, runs, blocks) {
     this.data = data;
-    this.began = began;
+    this.exaggeration = data.exaggeration;
     this.frames = 0;
     this.frameTimes = [];
     this.shown = {};
@@ -21,7 +22,7 @@ class App {
     document.body.classList.toggle("plain", this.stage.plain);
     setLook(this.stage.plain);
     setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), this.stage.plain);
-    this.bodies = new Bodies(data, this.stage);
+    this.bodies = new Bodies(data, this.stage, blocks);
     this.links = new Links(data, this.bodies, this.stage);
     this.arrows = new Arrows(data, this.stage);
     this.traces = new Traces(data, this.bodies, this.stage);
@@ -29,11 +30,13 @@ class App {
     this.followed = data.follow;
     this.selected = null;
     this.panel = new Panel(this);
+    this.legend = new Legend(this);
     this.plots = new Plots(document.getElementById("plots"), data.plots, (t) => this.player.seek(t), () => this.player.t);
     this.setTheme(data.theme);
     this.setRuns();
     this.showPlots(this.plots.any && window.innerWidth > 820);
     this.player.onChange((what) => this.changed(what));
+    if (this.player.mode >= 0) this.setMode();
     this.listen();
     this.player.seek(data.live ? this.player.end : this.player.start);
     this.last = performance.now();
@@ -114,6 +117,21 @@ class App {
     const vibrating = this.player.mode >= 0;
     this.arrows.root.visible = this.traces.root.visible = this.bodies.ghostRoot.visible = !vibrating;
     if (!vibrating) for (const name of ["forces", "traces", "ghosts"]) this.setLayer(name, this.layers[name].on);
+    const mode = this.data.modes[this.player.mode];
+    for (const [name, skin] of this.bodies.skins) skin.data.stretch(mode ? mode.amplitudes[name] : null, mode ? mode.amplitude : 1);
+    this.shareColours();
+  }
+
+  // The same colour stands for the same value on all bodies.
+  shareColours() {
+    const skins = [...this.bodies.skins.values()], fields = skins.flatMap((skin) => skin.data.fields), most = new Map();
+    for (const f of fields) most.set(f.name, Math.max(f.high, most.get(f.name) ?? 0));
+    for (const f of fields) {
+      f.high = most.get(f.name);
+      f.low = f.metric ? 0 : -f.high;
+    }
+    for (const skin of skins) skin.paint();
+    this.legend.refresh();
   }
 
   // Puts everything where it is at the player's time (or phase).
@@ -121,6 +139,7 @@ class App {
     const { player } = this, mode = this.data.modes[player.mode];
     if (mode) this.bodies.vibrate(mode, player.phase, player.amplitude * mode.amplitude);
     else this.bodies.update(player.run, player.others);
+    if (this.data.live && !mode) this.widen();
     this.links.update(player.run, !mode);
     if (!mode) {
       this.arrows.update(player.run);
@@ -130,7 +149,19 @@ class App {
     this.stage.scene.updateMatrixWorld();
     this.bodies.crowd?.update();
     if (this.due("plots")) this.plots.update();
-    if (this.selected && this.due("card")) this.panel.updateCard(this.pose(this.selected));
+    if (this.selected && this.due("card")) this.panel.updateCard(this.pose(this.selected), this.probing());
+  }
+
+  // A motion that is still computed may leave the range that its colours were made for.
+  widen() {
+    let wider = false;
+    for (const [, skin] of this.bodies.skins) {
+      const f = skin.field, most = f ? skin.data.most(f, skin.amplitudes) : 0;
+      if (!f || most <= f.high) continue;
+      f.high = most;
+      wider = true;
+    }
+    if (wider) this.shareColours();
   }
 
   // While playing on a slow machine numbers and cursors follow ten times a second: text costs more than bodies there.
@@ -169,12 +200,37 @@ class App {
     this.stage.view(direction);
   }
 
-  select(name) {
-    this.selected = name;
-    this.bodies.highlight(name);
-    this.panel.showCard(name && this.data.bodies.find((b) => b.name === name), name && this.pose(name));
+  // Colours surfaces by the field of that name, plainly where they have none.
+  colour(name) {
+    for (const [, surface] of this.bodies.skins) surface.show(name && surface.data.field(name));
+    this.legend.refresh();
     this.stage.dirty = true;
   }
+
+  exaggerate(scale) {
+    this.exaggeration = this.bodies.exaggeration = scale;
+    this.legend.refresh();
+    if (this.data.points.some((p) => p.node)) this.traces.rebuild(this.player.run);
+    this.place();
+    this.stage.dirty = true;
+  }
+
+  // What a surface shows at a vertex; it follows the motion while its card is open.
+  probe(name, vertex) {
+    const surface = this.bodies.skins.get(name), { data, amplitudes: e } = surface;
+    const field = surface.field || data.field("displacement");
+    return { place: surface.label(vertex), name: field.name, unit: field.unit, value: data.value(field, vertex, e), vertex };
+  }
+
+  select(name, vertex = null) {
+    this.selected = name;
+    this.probed = vertex;
+    this.bodies.highlight(name);
+    this.panel.showCard(name && this.data.bodies.find((b) => b.name === name), name && this.pose(name), this.probing());
+    this.stage.dirty = true;
+  }
+
+  probing() { return this.selected && this.probed !== null ? this.probe(this.selected, this.probed) : null; }
 
   pose(name) {
     const group = this.bodies.groups.get(name);
@@ -194,7 +250,9 @@ class App {
     const hit = ray.intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
     let object = hit && hit.object;
     while (object && !object.userData.body) object = object.parent;
-    this.select(object ? object.userData.body.name : null);
+    const surface = hit && hit.object.userData.surface;
+    const vertex = surface ? surface.nearest([hit.face.a, hit.face.b, hit.face.c], hit.object.worldToLocal(hit.point.clone())) : null;
+    this.select(object ? object.userData.body.name : null, vertex);
   }
 
   listen() {
@@ -317,6 +375,15 @@ function open(app) {
       player.changed();
     },
     select: (name) => app.select(name),
+    colour: (name) => app.colour(name),
+    exaggerate: (scale) => app.exaggerate(scale),
+    probe: (name, vertex) => app.probe(name, vertex),
+    // vertices and colours of a surface in the body's frame, and where a node of it is
+    surface(name) {
+      const s = app.bodies.skins.get(name);
+      return { vertices: Array.from(s.position.array), colours: Array.from(s.colour.array), field: s.field && { name: s.field.name, low: s.field.low, high: s.field.high } };
+    },
+    node(name, node) { return app.bodies.point(name, node, new THREE.Vector3(...app.bodies.arrays.get(name).nodes[node].position)).toArray(); },
     follow: (name) => app.follow(name),
     layer: (name, on) => app.setLayer(name, on),
     theme: (name) => app.setTheme(name),
@@ -365,7 +432,7 @@ export async function start() {
   const source = document.getElementById("tracks");
   const blocks = readBlocks(data.blocks, await inflate(source.textContent));
   source.remove();
-  const app = new App(data, data.runs.map((run) => new Run(run, blocks)), began);
+  const app = new App(data, data.runs.map((run) => new Run(run, blocks)), blocks);
   app.loading = performance.now() - began;
   document.getElementById("loading").remove();
   window.jourdain = open(app);

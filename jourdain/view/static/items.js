@@ -1,6 +1,7 @@
 // What stands on the stage: bodies, ghosts, joints, frames, links, arrows and traces, each moved from the current run.
 import * as THREE from "three";
 import { geometryOf, Tube } from "jourdain/shapes";
+import { Surface, SurfaceData } from "jourdain/surface";
 
 const Z = new THREE.Vector3(0, 0, 1);
 const AXES = ["#c8585a", "#5f9d63", "#4c78b8"];
@@ -68,10 +69,15 @@ class Crowd {
 }
 
 export class Bodies {
-  constructor(data, stage) {
+  constructor(data, stage, blocks) {
     this.data = data;
     this.groups = new Map();
     this.ghosts = [];
+    this.exaggeration = data.exaggeration;
+    // surfaces that deform: their arrays, those of the bodies, and those of each ghost
+    this.arrays = new Map(data.bodies.filter((b) => b.surface).map((b) => [b.name, new SurfaceData(b.surface, blocks)]));
+    this.skins = new Map();
+    this.ghostSkins = [];
     this.root = new THREE.Group();
     this.ghostRoot = new THREE.Group();
     stage.scene.add(this.root, this.ghostRoot);
@@ -83,6 +89,7 @@ export class Bodies {
     for (const body of data.bodies) {
       const group = this.make(body, (shape) => this.surface(shape.colour || body.colour, shape.opacity));
       group.userData.body = body;
+      if (body.surface) this.skins.set(body.name, this.bend(group, body, 1));
       this.rest(group, body);
       this.groups.set(body.name, group);
       this.root.add(group);
@@ -117,6 +124,16 @@ export class Bodies {
     return group;
   }
 
+  bend(group, body, opacity) {
+    const flat = { side: THREE.DoubleSide, flatShading: !body.surface.smooth };
+    const plain = Object.assign(material(body.colour, opacity), flat), painted = Object.assign(material("#ffffff", opacity), flat, { vertexColors: true });
+    const surface = new Surface(this.arrays.get(body.name), plain, painted);
+    if (opacity === 1) surface.show(surface.data.shown ? surface.data.field(surface.data.shown) : null);
+    surface.mesh.userData.surface = surface;
+    group.userData.solids.add(surface.group);
+    return surface;
+  }
+
   outline(mesh) {
     if (!this.outlines.has(mesh.geometry)) this.outlines.set(mesh.geometry, new THREE.EdgesGeometry(mesh.geometry, 32));
     const lines = new THREE.LineSegments(this.outlines.get(mesh.geometry), this.edgeInk);
@@ -132,10 +149,12 @@ export class Bodies {
 
   setGhosts(count) {
     this.ghostRoot.clear();
-    this.ghosts = Array.from({ length: count }, () => {
+    this.ghostSkins = Array.from({ length: count }, () => new Map());
+    this.ghosts = Array.from({ length: count }, (_, k) => {
       const groups = new Map();
       for (const body of this.data.bodies) {
         const ghost = this.make(body, (shape) => this.surface(shape.colour || body.colour, 0.26));
+        if (body.surface) this.ghostSkins[k].set(body.name, this.bend(ghost, body, 0.26));
         ghost.traverse((mesh) => { mesh.castShadow = mesh.receiveShadow = false; });
         groups.set(body.name, ghost);
         this.rest(ghost, body);
@@ -146,12 +165,14 @@ export class Bodies {
   }
 
   update(run, others) {
-    if (run) this.place(run, this.groups);
-    others.forEach((other, k) => this.place(other, this.ghosts[k]));
+    if (run) this.place(run, this.groups, this.skins);
+    else for (const [, surface] of this.skins) surface.deform(surface.data.rest, this.exaggeration);
+    others.forEach((other, k) => this.place(other, this.ghosts[k], this.ghostSkins[k]));
   }
 
-  place(run, groups) {
+  place(run, groups, surfaces) {
     for (const [name, group] of groups) run.pose(name, group.position, group.quaternion, this.turn);
+    for (const [name, surface] of surfaces) surface.deform(run.bent(name) || surface.data.rest, this.exaggeration);
   }
 
   // Rest pose plus the real part of amplitude × (displacement, rotation vector) × e^{iφ}.
@@ -160,6 +181,8 @@ export class Bodies {
     for (const body of this.data.bodies) {
       const group = this.groups.get(body.name), part = mode.bodies[body.name];
       this.rest(group, body);
+      const surface = this.skins.get(body.name), bent = mode.amplitudes[body.name];
+      if (surface) surface.deform(surface.data.rest.map((x, k) => (bent ? x + c * bent[0][k] - s * bent[1][k] : x)), 1);
       if (!part) continue;
       const [dr, di, rr, ri] = part;
       group.position.add(this.shift.set(...dr.map((x, k) => c * x - s * di[k])));
@@ -169,7 +192,24 @@ export class Bodies {
     }
   }
 
-  home(name, stage) { return name ? this.groups.get(name) : stage; }
+  // The group that something on a body hangs in, and where its place in the body's frame is in there.
+  home(item, stage) {
+    const position = new THREE.Vector3(...(item.position || [0, 0, 0]));
+    if (!item.body) return { group: stage, position };
+    const group = this.groups.get(item.body), surface = item.node && this.skins.get(item.body);
+    if (!surface) return { group, position };
+    return { group: surface.node(item.node, group), position: position.sub(new THREE.Vector3(...surface.data.nodes[item.node].position)) };
+  }
+
+  // A point of a body's frame, or fixed to a node of its surface, in the world.
+  point(body, node, out) {
+    const group = this.groups.get(body), surface = node && this.skins.get(body);
+    if (surface) {
+      const holder = surface.node(node, group);
+      out.sub(this.shift.set(...surface.data.nodes[node].position)).applyQuaternion(holder.quaternion).add(holder.position);
+    }
+    return out.applyQuaternion(group.quaternion).add(group.position);
+  }
 
   highlight(name) {
     this.crowd?.highlight(name);
@@ -181,7 +221,7 @@ export class Bodies {
         mesh.material = mesh.userData.plain;
         if (key !== name) return;
         mesh.material = mesh.material.clone();
-        mesh.material.emissive.copy(mesh.material.color).multiplyScalar(0.35);
+        mesh.material.emissive.copy(mesh.material.color).multiplyScalar(mesh.material.vertexColors ? 0.06 : 0.35);
       });
     }
   }
@@ -207,8 +247,10 @@ export function makeFrames(data, bodies, stage) {
     layer.push(group);
   };
   const size = 0.12 * data.modelSize;
-  for (const frame of data.frames)
-    add(bodies.home(frame.body, stage.scene), frame.position, frame.quaternion, frame.size || size);
+  for (const frame of data.frames) {
+    const { group, position } = bodies.home(frame, stage.scene);
+    add(group, position.toArray(), frame.quaternion, frame.size || size);
+  }
   if (!data.frames.length) {
     add(stage.scene, [0, 0, 0], [1, 0, 0, 0], size);
     for (const body of data.bodies) add(bodies.groups.get(body.name), [0, 0, 0], [1, 0, 0, 0], 0.6 * size);
@@ -234,10 +276,11 @@ export function makeJoints(data, bodies, stage) {
   return data.joints.map((joint) => {
     const group = new THREE.Group();
     for (const geometry of glyphs[joint.kind]()) group.add(solid(geometry, joint.kind === "loop" ? loop : surface));
-    group.position.set(...joint.position);
+    const home = bodies.home(joint, stage.scene);
+    group.position.copy(home.position);
     group.quaternion.setFromUnitVectors(Z, new THREE.Vector3(...joint.axis));
     group.scale.setScalar(joint.size || 0.014 * data.modelSize);
-    bodies.home(joint.body, stage.scene).add(group);
+    home.group.add(group);
     return group;
   });
 }
@@ -280,12 +323,9 @@ export class Links {
     item.group.add(item.damper);
   }
 
-  anchor([body, point], out) {
+  anchor([body, point], node, out) {
     out.set(...point);
-    if (body) {
-      const group = this.bodies.groups.get(body);
-      out.applyQuaternion(group.quaternion).add(group.position);
-    }
+    if (body) this.bodies.point(body, node, out);
   }
 
   update(run, useTracks) {
@@ -296,8 +336,8 @@ export class Links {
         this.a.set(...[0, 1, 2].map((k) => run.value(track[k])));
         this.b.set(...[3, 4, 5].map((k) => run.value(track[k])));
       } else {
-        this.anchor(item.link.a, this.a);
-        this.anchor(item.link.b, this.b);
+        this.anchor(item.link.a, item.link.nodes[0], this.a);
+        this.anchor(item.link.b, item.link.nodes[1], this.b);
       }
       this.stretch(item);
     }
@@ -436,6 +476,11 @@ export class Traces {
     const own = run.points.get(point.name);
     if (own) return out.set(own[0].at(i), own[1].at(i), own[2].at(i));
     out.set(...point.position);
+    const surface = point.node && this.bodies.skins.get(point.body), bent = surface && run.bent(point.body, i);
+    if (bent) {
+      const { shift } = surface.data.nodes[point.node], s = this.bodies.exaggeration;
+      shift.forEach((phi, k) => out.add(this.scratch.p.set(...phi).multiplyScalar(s * bent[k])));
+    }
     const c = point.body && run.bodies.get(point.body);
     if (c) {
       this.scratch.q.set(c[4].at(i), c[5].at(i), c[6].at(i), c[3].at(i)).normalize();

@@ -1,5 +1,5 @@
 // The controls around the view: title, transport bar, layers, camera, modes and the card of a body.
-import { format } from "jourdain/plots";
+import { format, scaled } from "jourdain/plots";
 
 const ICONS = {
   play: "M7 4.5v15l12.5-7.5z",
@@ -144,24 +144,31 @@ export class Panel {
     this.refresh("time");
   }
 
-  showCard(body, pose) {
+  showCard(body, pose, probed) {
     this.card.hidden = !body;
     if (!body) return;
     const rows = make("dl");
     const row = (name, value) => rows.append(make("dt", { textContent: name }), make("dd", { textContent: value }));
     for (const [name, value] of Object.entries(body.info)) row(name, this.text(value));
     this.poseRows = [make("dd"), make("dd")];
+    this.probeRows = [make("dt"), make("dd")];
+    if (probed) rows.append(...this.probeRows);
     rows.append(make("dt", { textContent: "position" }), this.poseRows[0], make("dt", { textContent: "quaternion" }), this.poseRows[1]);
     const swatch = make("i");
     swatch.style.background = body.colour;
     const close = make("button", { textContent: "×", title: "close", onclick: () => this.app.select(null) });
     const follow = make("button", { textContent: "follow", className: "text", onclick: () => this.app.follow(body.name) });
     this.card.replaceChildren(make("h2", {}, swatch, body.name, follow, close), rows);
-    this.updateCard(pose);
+    this.updateCard(pose, probed);
   }
 
-  updateCard(pose) {
+  updateCard(pose, probed) {
     if (this.card.hidden) return;
+    if (probed) {
+      this.probeRows[0].textContent = `${probed.name} at ${probed.place}`;
+      const [factor, unit] = scaled(probed.value, probed.unit);
+      this.probeRows[1].textContent = `${format(probed.value / factor, 4)} ${unit}`;
+    }
     this.poseRows[0].textContent = pose.position.map((v) => format(v)).join(", ");
     this.poseRows[1].textContent = pose.quaternion.map((v) => format(v)).join(", ");
   }

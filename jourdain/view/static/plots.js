@@ -236,3 +236,10 @@ export class Plots {
 
   update() { if (!this.element.hidden) for (const plot of this.plots) plot.update(); }
 }
+
+// Stresses and displacements in units that make their numbers short.
+const PREFIXES = { Pa: [[1e9, "GPa"], [1e6, "MPa"], [1e3, "kPa"]], m: [[1, "m"], [1e-3, "mm"], [1e-6, "µm"]] };
+
+export function scaled(largest, unit) {
+  return (PREFIXES[unit] || []).find(([factor]) => Math.abs(largest) >= factor) || [1, unit];
+}

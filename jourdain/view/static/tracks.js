@@ -124,6 +124,7 @@ export class Run {
     this.points = pick(data.points);
     this.links = pick(data.links);
     this.arrows = pick(data.arrows);
+    this.amplitudes = pick(data.amplitudes);
     this.channels = new Map(data.channels.map((c) => [c.name, { unit: c.unit, column: blocks[c.block][0] }]));
     this.i = 0;
     this.j = 0;
@@ -167,12 +168,20 @@ export class Run {
     return true;
   }
 
+  // Amplitudes of a body's surface now, or at sample i.
+  bent(name, i) {
+    const c = this.amplitudes.get(name);
+    if (!c || !this.times.length) return null;
+    return c.map((column) => (i === undefined ? this.value(column) : column.at(i)));
+  }
+
   grow() {
     const wrap = (columns) => columns.map((c) => new Growing(c));
     this.times = new Growing(this.times);
     for (const [name, columns] of this.bodies) this.bodies.set(name, wrap(columns));
     for (const channel of this.channels.values()) channel.column = new Growing(channel.column);
     for (const [name, columns] of this.arrows) this.arrows.set(name, wrap(columns));
+    for (const [name, columns] of this.amplitudes) this.amplitudes.set(name, wrap(columns));
     for (const group of [this.points, this.links]) group.clear();
   }
 
@@ -193,6 +202,11 @@ export class Run {
     for (const [name, rows] of Object.entries(data.arrows || {})) {
       if (!this.arrows.has(name)) this.arrows.set(name, Array.from({ length: 6 }, () => this.gap(before)));
       const columns = this.arrows.get(name);
+      rows.forEach((row) => columns.forEach((column, k) => column.push(row[k])));
+    }
+    for (const [name, rows] of Object.entries(data.amplitudes || {})) {
+      if (!this.amplitudes.has(name)) this.amplitudes.set(name, Array.from({ length: rows[0].length }, () => this.gap(before)));
+      const columns = this.amplitudes.get(name);
       rows.forEach((row) => columns.forEach((column, k) => column.push(row[k])));
     }
     for (const [name, values] of Object.entries(data.channels || {})) {

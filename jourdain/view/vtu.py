@@ -1,0 +1,150 @@
+"""The motion of a flexible body for ParaView: a series of VTU files (VTK's unstructured grids) with its list of times (.pvd).
+
+Points are the nodes of the structure where they are in the world at each time.  They carry the elastic displacement and, where nodes have
+them, rotations (world axes); elements carry what their operators give: section forces, stresses (the share of the modes).
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.flexible import FlexibleBody
+
+if TYPE_CHECKING:
+    from ..results.solution import Solution
+    from ..structures import ReducedStructure
+
+#: VTK's numbers of cells by the nodes of an element, in the plane and in space.
+PLANE = {2: 3, 3: 5, 4: 9, 6: 22, 8: 23, 9: 28}
+SPACE = {2: 3, 3: 5, 4: 10, 8: 12, 10: 24, 20: 25, 27: 29}
+_TYPES = {"f8": "Float64", "i8": "Int64", "u1": "UInt8"}
+
+
+def save_vtu(solution: Solution, path: str | Path, body: str, times: Any = None) -> Path:
+    """Writes ``path.pvd`` and a file ``path_0000.vtu`` … for each instant, beside each other; returns the list's path.
+
+    times: instants in s, or a number of equal steps; None for the samples of the solution.
+    """
+    part, frame = _flexible(solution, body)
+    wanted = _times(solution, times)
+    sample = solution if wanted is None else solution.at(wanted)
+    t = solution.t if wanted is None else wanted
+    e = np.column_stack([np.atleast_1d(sample[c.names[0]]) for c in frame.modes])
+    q = np.column_stack([np.atleast_1d(sample[n]) for n in solution.system.coordinate_names])
+    p, R = solution.system.function("poses")(t[:, None], q)
+    k = list(solution.system.model.bodies).index(body)
+    target = Path(path).with_suffix("")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digits = max(4, len(str(len(t) - 1)))
+    grid = Grid(part)
+    names = []
+    for i in range(len(t)):
+        name = f"{target.name}_{i:0{digits}d}.vtu"
+        (target.parent / name).write_text(grid.text(e[i], p[i, k], R[i, k]), encoding="utf-8")
+        names.append(name)
+    entries = "".join(f'  <DataSet timestep="{float(x)!r}" part="0" file={quoteattr(n)}/>\n' for x, n in zip(t, names, strict=True))
+    listed = f'<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0" byte_order="LittleEndian">\n<Collection>\n{entries}</Collection>\n</VTKFile>\n'
+    series = target.with_name(target.name + ".pvd")
+    series.write_text(listed, encoding="utf-8")
+    return series
+
+
+def _flexible(solution: Solution, body: str) -> tuple[ReducedStructure, FlexibleBody]:
+    if solution.system is None:
+        raise InputError(
+            "save_vtu: this solution was read from a file, which holds no model; simulate again, or load the run with its model"
+        )
+    bodies = {b.name: b for b in solution.system.model.bodies.values() if isinstance(b, FlexibleBody)}
+    if body not in bodies:
+        raise InputError(
+            f"save_vtu: '{body}' is no flexible body of '{solution.system.model.name}'; there is {', '.join(bodies) or 'none'}"
+        )
+    return bodies[body].part, bodies[body]
+
+
+def _times(solution: Solution, given: Any) -> np.ndarray | None:
+    if given is None:
+        return None
+    if isinstance(given, int) and not isinstance(given, bool):
+        if given < 1:
+            raise InputError(f"save_vtu: {given} steps; at least one is needed")
+        return np.linspace(solution.t[0], solution.t[-1], given + 1)
+    return np.atleast_1d(np.asarray(given, dtype=float))
+
+
+class Grid:
+    """The nodes and elements of a part as an unstructured grid, whose state is written again and again."""
+
+    def __init__(self, part: ReducedStructure) -> None:
+        self.part = part
+        whole = part.part
+        kinds = PLANE if whole.dofs.planar else SPACE
+        cells: list[Sequence[int]] = []
+        numbers: list[int] = []
+        for group in whole.elements:
+            count = group.nodes.shape[1]
+            if count not in kinds:
+                raise InputError(f"{part.name}: elements of {count} nodes have no counterpart in VTU files")
+            cells += group.nodes.tolist()
+            numbers += [kinds[count]] * len(group.nodes)
+        if not cells:  # matrices alone: a vertex a node
+            cells, numbers = [[i] for i in range(len(whole.nodes))], [1] * len(whole.nodes)
+        self.connectivity = np.concatenate([np.asarray(c, dtype="<i8") for c in cells])
+        self.offsets = np.cumsum([len(c) for c in cells]).astype("<i8")
+        self.kinds = np.array(numbers, dtype="u1")
+        self.operators = [(g.channels, g.recovery() @ part.shapes[g.rows]) for g in whole.elements]
+
+    def text(self, e: np.ndarray, position: np.ndarray, R: np.ndarray) -> str:
+        """The file at amplitudes e with the body's frame at a pose."""
+        whole = self.part.part
+        table = whole.dofs.table
+        u = np.where(table >= 0, self.part.displacement(e)[table], 0.0)
+        points = (whole.nodes + u[:, :3]) @ R.T + position
+        fields: dict[str, np.ndarray] = {"displacement": u[:, :3] @ R.T}
+        if whole.dofs.rotations:
+            fields["rotation"] = u[:, 3:] @ R.T
+        parts = [
+            _block("PointData", fields),
+            _block("CellData", self._cells(e)),
+            _block("Points", {"points": points}),
+            _block("Cells", {"connectivity": self.connectivity, "offsets": self.offsets, "types": self.kinds}),
+        ]
+        size = f'NumberOfPoints="{len(points)}" NumberOfCells="{len(self.kinds)}"'
+        head = '<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
+        return f"{head}<UnstructuredGrid>\n<Piece {size}>\n{''.join(parts)}</Piece>\n</UnstructuredGrid>\n</VTKFile>\n"
+
+    def _cells(self, e: np.ndarray) -> dict[str, np.ndarray]:
+        """Channels of the elements; of groups that lack one it is not a number there."""
+        names = dict.fromkeys(n for channels, _ in self.operators for n in channels)
+        found = {}
+        for name in names:
+            columns = []
+            for channels, rows in self.operators:
+                known = name in channels
+                columns.append(rows[:, channels.index(name)] @ e if known else np.full(len(rows), np.nan))
+            found[name] = np.concatenate(columns)
+        return found
+
+
+def _block(tag: str, arrays: Mapping[str, np.ndarray]) -> str:
+    return f"<{tag}>\n" + "".join(_array(n, x) for n, x in arrays.items()) + f"</{tag}>\n"
+
+
+def _array(name: str, values: np.ndarray) -> str:
+    """An array in base 64: its bytes behind their number."""
+    kind = values.dtype.str[1:]
+    plain = np.ascontiguousarray(values, dtype="<" + kind if kind != "u1" else "u1").tobytes()
+    width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""
+    data = base64.b64encode(struct.pack("<Q", len(plain)) + plain).decode()
+    return f'<DataArray type="{_TYPES[kind]}" Name={quoteattr(name)}{width} format="binary">{data}</DataArray>\n'
+
+
+__all__ = ["Grid", "save_vtu"]
