@@ -74,7 +74,7 @@ def load(options: argparse.Namespace) -> Structure:
 
 
 def point(text: str) -> str | int:
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def info(options: argparse.Namespace) -> None:

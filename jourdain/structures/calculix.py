@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from .dofs import Array, dofs_of
-from .files import existing, sparse_from_triples, table
+from .files import digits, existing, sparse_from_triples, table
 from .sections import Material
 from .solids import KINDS, SolidElements, elasticity, solid, stiffness_of
 from .structure import Structure
@@ -122,7 +122,7 @@ def groups(
     if not np.array_equal(part.dofs.table, translations.table):
         return
     for kind, rows in deck.elements.items():
-        if kind in TYPES and all(i in number for row in rows for i in row):
+        if kind in TYPES and rows and all(i in number for row in rows for i in row):
             count, bubbles = TYPES[kind]
             table = np.array([[number[i] for i in row] for row in rows], dtype=np.int64)
             shape = replace(KINDS[count, 3], bubbles=bubbles)
@@ -137,7 +137,7 @@ def read_labels(path: Path) -> list[tuple[int, int]]:
     labels = []
     for k, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         node, _, component = line.strip().partition(".")
-        if not (node.isdigit() and component in ("1", "2", "3")):
+        if not (digits(node) and component in ("1", "2", "3")):
             raise InputError(f"{path}, line {k}: '{line.strip()[:40]}' is no degree of freedom node.component with component 1, 2 or 3")
         labels.append((int(node), int(component)))
     if not labels:
@@ -222,7 +222,7 @@ def numbers(row: list[str], path: Path, line: int) -> list[float]:
 
 def whole(row: list[str], path: Path, line: int) -> list[int]:
     """Whole numbers that are not negative, at least one."""
-    if not row or not all(x.isdigit() and len(x) < 19 for x in row):
+    if not row or not all(digits(x) for x in row):
         raise InputError(f"{path}, line {line}: '{', '.join(row)[:60]}' are no numbers of nodes or elements")
     return [int(x) for x in row]
 
@@ -257,7 +257,7 @@ def read_set(deck: Deck, options: dict[str, str], rows: list[tuple[int, list[str
             nodes += range(first, last + 1, stride)
         else:
             for entry in row:
-                if entry.isdigit():
+                if digits(entry):
                     nodes += whole([entry], path, k)
                 elif entry.upper() in deck.sets:
                     nodes += deck.sets[entry.upper()]

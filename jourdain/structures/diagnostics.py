@@ -95,13 +95,11 @@ def description(part: Structure) -> str:
     wrong = faults(part)
     each = "/".join(COMPONENTS[c] for c in np.unique(part.dofs.components))
     low, high = part.nodes.min(axis=0), part.nodes.max(axis=0)
-    lines = [
-        f"{part.name}: {len(part.nodes)} nodes, {len(part.dofs)} degrees of freedom ({each}), "
-        + " × ".join(f"{x:.4g}" for x in high - low)
-        + " m",
-        f"  mass {part.mass:.6g} kg, centre of mass ({', '.join(f'{x:.5g}' for x in part.com)}) m",
-        "  principal moments " + ", ".join(f"{x:.5g}" for x in np.linalg.eigvalsh(part.inertia)) + " kg m²",
-    ]
+    size = " × ".join(f"{x:.4g}" for x in high - low)
+    lines = [f"{part.name}: {len(part.nodes)} nodes, {len(part.dofs)} degrees of freedom ({each}), {size} m"]
+    if part.mass > 0:
+        lines.append(f"  mass {part.mass:.6g} kg, centre of mass ({', '.join(f'{x:.5g}' for x in part.com)}) m")
+        lines.append("  principal moments " + ", ".join(f"{x:.5g}" for x in np.linalg.eigvalsh(part.inertia)) + " kg m²")
     if not wrong:
         lines.append(frequencies_line(part))
     points = [*part.names, *(f"{i.name} ({i.kind}, {len(i.nodes)} nodes)" for i in part.interfaces.values())]

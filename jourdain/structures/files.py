@@ -145,9 +145,14 @@ def matrix_market(path: Path) -> sp.csc_array:
     return sparse_from_triples(path, i, j, value, (rows, columns), symmetric)
 
 
+def digits(text: str) -> bool:
+    """Whether a text is a whole number in plain figures."""
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
 def counts(line: str, path: Path) -> list[int]:
     words = line.split()
-    if len(words) not in (2, 3) or not all(w.isdigit() and len(w) < 10 for w in words):
+    if len(words) not in (2, 3) or not all(digits(w) and len(w) < 10 for w in words):
         raise InputError(f"{path}: '{line.strip()[:60]}' is no size of a matrix")
     return [int(w) for w in words]
 

@@ -120,6 +120,8 @@ def solid(nodes: ArrayLike, elements: ArrayLike, material: Material, thickness: 
     """
     given = np.asarray(nodes, float)
     table = np.asarray(elements, dtype=np.int64)
+    if given.ndim != 2 or table.ndim != 2 or not table.size:
+        raise InputError(f"{name}: nodes must be (n, 2) or (n, 3), and elements a table of their numbers with at least one row")
     dimension = given.shape[1]
     if (table.shape[1], dimension) not in KINDS:
         raise InputError(

@@ -243,6 +243,12 @@ def test_truncated_and_foreign_files(tmp_path: Path) -> None:
     deck.write_text("*NODE\nnan, 0, 0, 0\n")
     with pytest.raises(jd.InputError, match="'nan' are no numbers of nodes"):
         S.read(deck)
+    deck.write_text("*NODE\n1, 0, 0, 0\n*NSET, NSET=a\n²\n")
+    with pytest.raises(jd.InputError, match="line 4: '²' is neither a node nor a set"):
+        S.read(deck)
+    deck.write_text("*NODE\n1, 0, 0, 0\n*ELEMENT, TYPE=C3D4\n*MATERIAL\n*ELASTIC\n1, 0\n*DENSITY\n1\n")
+    with pytest.raises(jd.InputError, match="at least one row"):
+        S.read(deck)
     deck.write_text("*HEADING\n")
     with pytest.raises(jd.InputError, match=r"it has no \*NODE"):
         S.read(deck)

@@ -159,6 +159,7 @@ def test_bad_mass() -> None:
     with refused("M has the negative entry -1 for y of node 2"):
         S.Structure(part.nodes, M, part.K).reduce(2)
     M[7, 7] = 3
+    assert "its mass is 0 kg" in str(S.Structure(part.nodes, np.zeros((48, 48)), part.K))
     with refused("M has different masses in different directions"):
         S.Structure(part.nodes, M, part.K).reduce(2)
 
