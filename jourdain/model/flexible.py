@@ -107,7 +107,10 @@ class FlexibleBody(Body):
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
         """The node at a place of the undeformed body; an error if there is none (use ``body.node(name)``)."""
-        node = self.node(_node_at(self, (x, y, z)))
+        try:
+            node = self.node((float(x), float(y), float(z)))
+        except InputError as error:
+            raise ModelError(f"flexible body '{self.name}': {error}; joints and loads hold on to its nodes") from None
         return node if rotation is None else node.at(rotation=rotation)
 
     def may_gain(self) -> None:
@@ -169,16 +172,6 @@ def _named_node(body: FlexibleBody | RigidPart, name: str) -> Frame | None:
 def _node_frame(body: Body, point: Any) -> Frame:
     R = Matrix.of(point.rotation)
     return Frame(body, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
-
-
-def _node_at(body: FlexibleBody, place: tuple[Any, Any, Any]) -> str | int:
-    """The node at a place, by its name where it has one."""
-    part = body.part.part
-    try:
-        number = part.node(tuple(float(x) for x in place))
-    except InputError as error:
-        raise ModelError(f"flexible body '{body.name}': {error}; joints and loads hold on to its nodes") from None
-    return next((name for name, i in part.names.items() if i == number), number)
 
 
 def reduced(

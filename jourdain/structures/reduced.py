@@ -139,9 +139,10 @@ class ReducedStructure:
 
     def point(self, which: Any) -> Point:
         """A point by its name, or the number or position of any node."""
-        if isinstance(which, str) and which in self.points:
-            return self.points[which]
-        return point_of(self.part, which, self.shapes)
+        if not isinstance(which, str):
+            number = self.part.node(which)
+            which = next((name for name, i in self.part.names.items() if i == number and name in self.points), number)
+        return self.points[which] if which in self.points else point_of(self.part, which, self.shapes)
 
     def stiffened(self, points: Iterable[str] | None = None) -> ReducedStructure:
         """The same body with geometric stiffening by its inertia and by forces at points (all, unless given); see
