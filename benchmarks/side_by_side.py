@@ -72,7 +72,8 @@ print(json.dumps(found))
 
 def measured(checkout: str, cache: str) -> dict[str, float]:
     """Figures of one process with a checkout."""
-    environment = {**os.environ, "PYTHONPATH": checkout, "XDG_CACHE_HOME": cache}
+    environment = {**os.environ, "PYTHONPATH": checkout, "XDG_CACHE_HOME": cache, "PYTHONPYCACHEPREFIX": os.path.join(cache, "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run([sys.executable, "-c", WORKER], capture_output=True, text=True, env=environment, cwd=cache)
     if done.returncode:
         raise SystemExit(f"{checkout}: {done.stderr[-2000:]}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +34,15 @@ def simulate(
     """
     if parameters is not None:
         system = system.copy(parameters)
-    name = system.model.name
-    restart: Restart | None = x0.restart if isinstance(x0, Solution) else None
-    start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
+    if "formulation" in options:
+        word = options.pop("formulation")
+        warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
+        options.setdefault("reduction", word)
+    name, restart = system.model.name, None
+    if isinstance(x0, Solution):
+        restart, start = x0.restart, end_of(system, x0)
+    else:
+        start = system.state(x0)
     span = span_of(name, start.t, t)
     start = start if start.t == span[0] else start.with_values(t=span[0])
     settings, rest = _settings(system, span, method, options)
@@ -46,7 +54,7 @@ def simulate(
     if outcome.status in ("failed", "max_steps"):
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution)
     if outcome.status == "doubtful":
-        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=3)
     return solution
 
 
@@ -55,12 +63,20 @@ def _settings(system: System, span: tuple[float, float], method: str | None, opt
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
+    if not options and word.__class__ is str:
+        return _defaults(word), {}
     given = {n: x for n, x in options.items() if n in DEFAULTS}
     common = DEFAULTS | given
     times = instants_of(system.model.name, span, common.pop("times"), common.pop("outputs"))
     common["steps"] = _given_steps(system.model.name, common["steps"], given)
     settings = Settings(word, times=times, given=frozenset(given), **common)
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
+
+
+@cache
+def _defaults(method: str) -> Settings:
+    """The settings where only the method is given."""
+    return Settings(method)
 
 
 def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray | None:
@@ -92,7 +108,7 @@ def spelled(method: Any) -> Any:
     """A method's name as it is spelled now."""
     if isinstance(method, str) and method in OLD_SPELLINGS:
         new = method.replace("_", "-")
-        warnings.warn(f"simulate: method '{method}' is now written '{new}'", DeprecationWarning, stacklevel=6)
+        warnings.warn(f"simulate: method '{method}' is now written '{new}'", DeprecationWarning, stacklevel=5)
         return new
     return method
 
@@ -126,10 +142,10 @@ def end_of(system: System, solution: Solution) -> State:
 def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     """First and last instant of a run over ``t`` seconds, or from t[0] to t[1]."""
     try:
-        first, last = (begun, begun + float(t)) if np.ndim(t) == 0 else map(float, t)
+        first, last = (begun, begun + float(t)) if t.__class__ is float or np.ndim(t) == 0 else map(float, t)
     except (TypeError, ValueError):
         raise InputError(f"simulate '{name}': the time {t!r} is neither a number of seconds nor a pair (start, end)") from None
-    if not (last > first and np.isfinite(last - first)):
+    if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
 

@@ -98,6 +98,11 @@ class Kernel:
         """The machine code as a Python function of the address of its block of words."""
         return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self.address)
 
+    @cached_property
+    def locked_call(self) -> Callable[[int], int]:
+        """The same with the interpreter's lock held, for work space that threads share."""
+        return ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self.address)
+
 
 def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
     """Object code of a function and all that it calls, with its entry point."""

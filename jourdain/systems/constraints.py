@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 
+from ..solvers.native_function import address
+
 if TYPE_CHECKING:
     from .compiled import Compiled
+    from .dynamics import Dynamics
     from .state import State
 
 
@@ -32,11 +35,70 @@ def velocity_column(system: Compiled, name: str) -> int:
     return i - sum(iq < i for iq, _ in c.quaternions)
 
 
+class Start:
+    """The constraints of a system as native code looks at them where a run starts; kept with the system.
+
+    One work space serves all threads: the interpreter's lock is held while it is used.
+    """
+
+    def __init__(self, system: Dynamics) -> None:
+        from ..solvers.constraints import start
+
+        eq, m, n = system.equations_of_motion, len(system.equations_of_motion.rows), system.nv
+        velocity = system.function("constraint_velocities")
+        self._given = given = {name: np.zeros(size) for name, size in velocity.signature.inputs}
+        self._t, self._q, self._v, self._found = given["t"], given["q"], given["v"], np.zeros(3)
+        h, w, J, slopes = np.zeros(eq.holonomic), np.zeros(m), np.zeros((m, n)), np.zeros((eq.holonomic, n))
+        args = velocity.arguments(*given.values(), w, J)
+        self._look = start.Look(
+            velocity=velocity.address, velocity_args=address(args), h=h, w=w, J=J.ravel(), v=self._v, Q=np.zeros(m * n), L=np.zeros(m * m),
+            column=np.zeros(m), found=self._found,
+        )  # fmt: skip
+        self._keep: list[Any] = [velocity, args]
+        if eq.holonomic:
+            position = system.function("constraints")
+            args = position.arguments(self._t, self._q, h, slopes)
+            self._look.position, self._look.position_args = position.address, address(args)
+            self._keep += [position, args, slopes]
+        self._call, self._address = start.look.locked_call, self._look.address
+
+    @classmethod
+    def of(cls, system: Dynamics) -> Start:
+        """That of a system."""
+        found: Start | None = system._idle.get("start")
+        if found is None:
+            found = system._idle["start"] = cls(system)
+        return found
+
+    def is_regular(self, system: Dynamics, state: State) -> bool:
+        """Looks at a state; whether its constraints are independent for certain."""
+        self._t[0], self._q[:], self._v[:] = state.t, state.q, state.v
+        if len(self._given) > 3:
+            further = {"z": state.z, "u": system.input_values()}
+            for name in list(self._given)[3:]:
+                self._given[name][:] = further[name]
+        status: int = self._call(self._address)
+        return status == 0
+
+    def is_closed(self, tolerance: float) -> bool:
+        """Whether the state looked at last meets the constraints, and its velocities do for their size."""
+        h, w, v = self._found.tolist()
+        return h <= tolerance and w <= tolerance * (1.0 + v)
+
+
 def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> None:
     """Refuses a state whose loops are open or whose velocities would open them, at once or in the next instant."""
-    rows = system.equations_of_motion.rows
-    if not rows:
+    if not system.equations_of_motion.rows:
         return
+    start = Start.of(system.reference)
+    regular = start.is_regular(system.reference, state)
+    if not (regular and start.is_closed(tolerance)):
+        _check_closely(system, state, tolerance)
+
+
+def _check_closely(system: Compiled, state: State, tolerance: float) -> None:
+    """Says which constraint is not met, or what is wrong in a singular position."""
+    rows = system.equations_of_motion.rows
     advice = "close it first: system.assemble({...}, velocities={...})"
     if system.equations_of_motion.holonomic:
         h, _ = system.function("constraints")(np.array([state.t]), state.q)
@@ -55,4 +117,4 @@ def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> Non
         check_branch(system, state)
 
 
-__all__ = ["check_closed", "jacobian", "velocity_column"]
+__all__ = ["Start", "check_closed", "jacobian", "velocity_column"]

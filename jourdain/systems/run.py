@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -37,13 +37,6 @@ class SimulationError(SolverError):
         self.solution = solution
 
 
-#: Common options and what they are without being given.
-DEFAULTS: dict[str, Any] = {
-    "rtol": 1e-8, "atol": 1e-10, "step": None, "max_step": np.inf, "max_steps": 10_000_000, "steps": None, "times": None, "outputs": None,
-    "dense": None, "progress": False,
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Settings:
     """Method, step control and output of a run; ``given`` names the options that the user wrote."""
@@ -68,7 +61,11 @@ class Settings:
         return self.times is None if self.dense is None else self.dense
 
 
-@dataclass(frozen=True)
+#: Common options and what they are without being given.
+DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given")} | {"outputs": None}
+
+
+@dataclass(eq=False)
 class Restart:
     """The end of a run: another one of the same ``kind`` and method goes on from it as if it had never stopped.
 
@@ -90,7 +87,7 @@ class Restart:
         return self.final() if callable(self.final) else self.final
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Outcome:
     """What a run gave: times, states of the model (found when read, where that takes work), and how it ended."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..solvers.native_function import is_finite
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
@@ -33,7 +34,7 @@ class State:
                 array = self._numbers(name, array)
             if array.shape != (size,):
                 raise InputError(f"state of '{s.model.name}': {name} has the shape {array.shape}; it must hold {size} numbers")
-            if not np.isfinite(array).all():
+            if size and not is_finite(array):
                 raise InputError(f"state of '{s.model.name}': {name} holds a number that is not finite: {array}")
 
     def _numbers(self, name: str, given: Any) -> np.ndarray:

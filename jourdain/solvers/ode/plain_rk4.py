@@ -92,7 +92,7 @@ def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step:
     message = "" if ok else _failure(rhs, float(t[-1]), rows[-1], h)
     statistics = Statistics(done, 0, 4 * done + 1, 0, 0, 0, time.perf_counter() - begun)
     segments = _hermite(t, rows, slopes) if dense and done else None
-    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1], {})
+    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1])
     return Trajectory(t, rows, np.zeros((done + 1, 0)), "finished" if ok else "failed", message, statistics, (), checkpoint, segments)
 
 

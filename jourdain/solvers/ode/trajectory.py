@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,7 @@ from jourdain.errors import InputError, SolverError
 from jourdain.solvers.ode.events import EventRecord
 
 
-@dataclass(frozen=True)
+@dataclass
 class Statistics:
     """The work done: accepted and rejected steps, evaluations, factorisations, events, time (s) on the wall."""
 
@@ -32,17 +33,24 @@ class Statistics:
         return ", ".join([*parts, f"{self.wall_time:.3g} s"])
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Checkpoint:
     """Everything a method remembers: give it as `x0` of a new integration to go on as if never interrupted."""
 
     method: str
     t: float
     x: NDArray[np.float64]
-    memory: dict[str, NDArray[np.generic]] = field(repr=False)
+    memory: NDArray[np.int64] | None = field(default=None, repr=False)
+    #: Where the parts of the memory lie.
+    parts: Mapping[str, slice] = field(default_factory=dict, repr=False)
+
+    def part(self, name: str) -> NDArray[np.int64]:
+        """A part of the memory by its name in the frame."""
+        assert self.memory is not None
+        return self.memory[self.parts[name]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Segments:
     """The interpolants of all steps: x(t) = sum_k coefficients[k] s^k, s = (t - centre) / h."""
 
@@ -65,7 +73,7 @@ class Segments:
         return value
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Trajectory:
     """States `x` (one row for each time in `t`) with how the integration went.
 

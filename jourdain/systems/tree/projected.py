@@ -22,6 +22,7 @@ from ..callbacks import Callbacks
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from ...solvers.ode.drive import Drive
     from ..dynamics import Dynamics
     from ..state import State
 
@@ -66,6 +67,8 @@ class NativeSystem:
         self.callbacks = Callbacks(self, self.rhs) if system.model.callbacks else None
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
+        #: Integrations that ended runs with constant inputs have made ready, by their settings.
+        self.drives: dict[tuple[Any, ...], Drive] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
     @staticmethod

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ...solvers import ADAPTIVE
 from ...solvers.ode.events import Event
-from ...solvers.ode.integrate import integrate
+from ...solvers.ode.integrate import again, integrate, ready
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import OdeRun
 from ..run import DEFAULTS, Outcome, Restart, Settings
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .independent import Choice, IndependentSystem
     from .system import TreeSystem
 
+#: Integrations with different settings that one native system keeps ready.
+MOST_KEPT = 4
+
 
 class ProjectedRun(OdeRun):
     """All coordinates of the tree; after each step they are put back onto the constraints."""
@@ -42,6 +45,29 @@ class ProjectedRun(OdeRun):
         if self.inputs.steady:
             return NativeSystem.with_constant_inputs(self.system, u, self.start)
         return NativeSystem(self.system, u, signals=self.inputs.signals, start=self.start)
+
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration; one that an earlier run has made ready with the same settings is used again."""
+        s, drives = self.settings, self.native.drives
+        if by is not integrate or more or changes or not self.inputs.steady or s.steps is not None:
+            return super().march(first, span, by, more, **changes)
+        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps)
+        drive = drives.pop(key, None)
+        if drive is not None:
+            again(drive, span, first, s.times, s.keeps_interpolant)
+        else:
+            drive = super().march(first, span, ready)
+            if isinstance(drive, Trajectory):
+                return drive
+            drive.session.keep()
+        found = drive.run(s.progress)
+        if drive.session.is_small:
+            if len(drives) >= MOST_KEPT:
+                drives.clear()
+            drives[key] = drive
+        return found
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
