@@ -15,7 +15,7 @@ from ..results.solution import Solution
 from ..systems.audit import audited
 from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
-from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError
+from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError
 from ..systems.solution import solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-
 from ..solvers.native_function import address
 
 if TYPE_CHECKING:

@@ -161,7 +161,13 @@ def _check_start(method: Method, t0: float, t1: float, x0: Any, start: Array) ->
 
 
 def _check_input(
-    method: Method, x0: Any, rtol: float, step: float | None, jacobian: NativeFunction | None, output: NativeFunction | None, output_size: int
+    method: Method,
+    x0: Any,
+    rtol: float,
+    step: float | None,
+    jacobian: NativeFunction | None,
+    output: NativeFunction | None,
+    output_size: int,
 ) -> None:
     if step is not None and not step > 0:
         raise InputError(f"integrate: step {step} s must be positive")

@@ -183,7 +183,7 @@ class Session:
     def start(self, x0: Array | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""
         clock = self.clock
-        if x0.__class__ is Checkpoint:
+        if isinstance(x0, Checkpoint):
             self.load(x0)
         else:
             self.x[:], clock.t = x0, t0
@@ -325,4 +325,5 @@ class Session:
         if not spans:
             return None
         span, coefficients = spans[0] if len(spans) == 1 else map(np.concatenate, zip(*spans, strict=True))
-        return Segments(*span.T, coefficients.reshape(len(span), -1, self.n))
+        start, end, centre, h = span.T
+        return Segments(start, end, centre, h, coefficients.reshape(len(span), -1, self.n))
