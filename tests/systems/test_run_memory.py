@@ -166,8 +166,21 @@ def test_settings_that_change_between_runs_take_effect():
     assert s.simulate(start, 3.0).t[-1] == 3.0
     np.testing.assert_array_equal(s.simulate(start, 3.0, outputs=4).t, [0.0, 1.0, 2.0, 3.0])
     first = s.simulate(start, 1.0)
+    s.simulate(start, 1.0, max_step=0.01)
     bounded = s.simulate(first, 2.0, max_step=0.01)  # the memory of a run goes on under the settings of the next
     assert np.diff(bounded.t).max() < 0.01001 < np.diff(s.simulate(first, 2.0).t).max()
+
+
+def test_events_that_were_pending_at_the_end_of_a_run_are_forgotten():
+    """Two guards cross together, one ends the run; the next run starts on the other side of both."""
+    m = jd.Model("marks", gravity=(0, 0, 0))
+    slide = m.prismatic("slide", m.ground, m.body("block", mass=1.0), axis="x")
+    m.event("mark", slide.position**3 - 1.3, jump={slide.velocity: 0.5 * slide.velocity})
+    m.event("end", slide.position**3 - 1.3, terminal=True)
+    s = m.compile()
+    up, beyond = s.state({}, {"slide.displacement": 1.0}), s.state({"slide.displacement": 1.5}, {"slide.displacement": 1.0})
+    assert s.simulate(up, 3.0).t[-1] == pytest.approx(1.3 ** (1 / 3))
+    assert s.simulate(beyond, 3.0).final["slide.displacement"] == pytest.approx(4.5)
 
 
 def test_many_settings_are_not_all_kept():
