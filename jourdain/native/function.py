@@ -8,7 +8,6 @@ import os
 import weakref
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import prod
@@ -524,6 +523,8 @@ class _Batch:
         else:
             blocks = -(-n // self.lanes)
             bounds = [min(n, self.lanes * (blocks * i // threads)) for i in range(threads + 1)]
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(part, bounds[:-1], bounds[1:]))
 

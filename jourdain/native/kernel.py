@@ -20,10 +20,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import linecache
+import os
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,12 @@ _lock = threading.RLock()
 def _sources() -> bytes:
     """Digest of every source of this package that kernels are made of."""
     digest = hashlib.sha256()
-    room = Path(__file__).parent
-    for folder in (room, room.parent / "solvers", room.parent / "systems"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.name.encode() + file.read_bytes())
+    room = os.path.dirname(__file__)
+    for folder in (room, os.path.join(room, "..", "solvers"), os.path.join(room, "..", "systems")):
+        files = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names if name.endswith(".py")]
+        for file in sorted(files):
+            with open(file, "rb") as source:
+                digest.update(os.path.basename(file).encode() + source.read())
     return digest.digest()
 
 

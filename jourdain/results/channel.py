@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,9 +25,11 @@ class UnknownChannelError(JourdainError, KeyError):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownChannelError:
     """The error for a name that is not there, with the nearest of the ``known`` names."""
+    from difflib import get_close_matches
+
     names = sorted(known)
     folded = {candidate.lower(): candidate for candidate in names}
-    near = [folded[match] for match in difflib.get_close_matches(str(name).lower(), folded, 5, 0.4)]
+    near = [folded[match] for match in get_close_matches(str(name).lower(), folded, 5, 0.4)]
     if near:
         hint = f"did you mean {', '.join(map(repr, near))}?"
     else:

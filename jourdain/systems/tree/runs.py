@@ -19,14 +19,12 @@ from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
 from .alpha import ALPHA_METHODS, alpha_channels, consistent_state, integrate_alpha
 from .between import BetweenSteps
-from .closed_form import GOOD_MARGIN, closed_native
-from .crossing import Crossing, joined, left_to_do
 from .projected import NativeSystem
-from .reduced import ReducedSystem
 
 if TYPE_CHECKING:
     from ..inputs import Inputs
     from .independent import Choice, IndependentSystem
+    from .reduced import ReducedSystem
     from .system import TreeSystem
 
 #: Integrations with different settings that one native system keeps ready.
@@ -144,6 +142,8 @@ class IndependentRun(OdeRun):
         #: Where the present native functions begin, and with which inputs.
         self._from, self._u = start, inputs.initial
         self._watching = False
+        from .crossing import Crossing  # here and below: what loops need loads with the first run that has them
+
         self._crossing = Crossing(system, start, span[1], settings.method, self._control_from, inputs)
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
@@ -156,6 +156,8 @@ class IndependentRun(OdeRun):
 
     def _control_from(self, t: float) -> dict[str, Any]:
         """Step control and output from a time on: times already passed and steps already taken are left out."""
+        from .crossing import left_to_do
+
         s = self._inner
         return left_to_do(super().control() | {"t_eval": s.times, "dense": s.keeps_interpolant}, self._runs, t)
 
@@ -224,6 +226,8 @@ class IndependentRun(OdeRun):
 
     def _watch(self, start: State) -> bool:
         """Whether the run stops near a dead point of its closed form, to choose another one."""
+        from .closed_form import GOOD_MARGIN
+
         native: Any = self.native
         if "independent" in self.chosen or not hasattr(native, "branches") or not native.margin(start.t, native.x0) > 2.0 * GOOD_MARGIN:
             return False
@@ -288,6 +292,8 @@ class IndependentRun(OdeRun):
 
     def _joined(self) -> Trajectory:
         """All runs as one trajectory of the full state; at the times asked for, if full states between steps are known."""
+        from .crossing import joined
+
         runs = self._runs
         whole = replace(joined([replace(r, x=r.y) for r in runs]), segments=None)
         self._steps = whole.t, whole.x
@@ -311,6 +317,8 @@ class ReducedRun(IndependentRun):
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> ReducedSystem:
         """Newton's method for the loops at a state."""
+        from .reduced import ReducedSystem
+
         return ReducedSystem(self.system, start, u, self.inputs.signals, **chosen)
 
 
@@ -327,6 +335,8 @@ class ClosedRun(IndependentRun):
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
         """Closed forms of the loops at a state."""
+        from .closed_form import closed_native
+
         return closed_native(self.system, start, u, self.inputs.signals, **chosen)
 
 
