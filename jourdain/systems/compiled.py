@@ -108,6 +108,8 @@ class Compiled(ABC):
     def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order, with some replaced."""
         known = {n: i.value for n, i in self.model.inputs.items()}
+        if not (known or values):
+            return np.empty(0)
         for name, value in (values or {}).items():
             if name not in known:
                 raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")

@@ -244,7 +244,8 @@ class Session:
             self.spans.append((self.spans_room[:segments].copy(), self.coef_room[:segments].copy()))
             self.progress.segments = 0
         if k and self.every_step:
-            self.rows.append((self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k].copy()))
+            y = self.row_y[:k].copy() if self.n_y else self.row_y[:k]
+            self.rows.append((self.row_t[:k].copy(), self.row_x[:k].copy(), y))
             self.progress.rows = 0
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)

@@ -82,7 +82,8 @@ class NativeSystem:
             except IndexError:
                 return NativeSystem(system, u, redundant=redundant)
             if native._made_for is system.parameter_vector and native._redundant == redundant:
-                native.u[: system.nu] = u
+                if u.size:
+                    native.u[: u.size] = u
                 return native
 
     def release(self) -> None:
