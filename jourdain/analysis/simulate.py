@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,13 +59,16 @@ def simulate(
     return solution
 
 
-def _settings(system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
+def _settings(
+    system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
+) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
-    if not options and word.__class__ is str:
-        return _defaults(word), {}
+    plain = word.__class__ is str and all(x.__class__ in (float, int, str, bool) for x in options.values())
+    if plain and options.keys().isdisjoint(("times", "outputs", "steps")):
+        return _plain_settings(word, tuple(options.items()))
     given = {n: x for n, x in options.items() if n in DEFAULTS}
     common = DEFAULTS | given
     times = instants_of(system.model.name, span, common.pop("times"), common.pop("outputs"))
@@ -73,10 +77,11 @@ def _settings(system: System, span: tuple[float, float], method: str | None, opt
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
 
 
-@cache
-def _defaults(method: str) -> Settings:
-    """The settings where only the method is given."""
-    return Settings(method)
+@lru_cache(64)
+def _plain_settings(method: str, options: tuple[tuple[str, Any], ...]) -> tuple[Settings, Mapping[str, Any]]:
+    """The same where options are numbers and words that do not depend on the run."""
+    given = {n: x for n, x in options if n in DEFAULTS}
+    return Settings(method, **given, given=frozenset(given)), MappingProxyType({n: x for n, x in options if n not in DEFAULTS})
 
 
 def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray | None:

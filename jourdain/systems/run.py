@@ -143,7 +143,7 @@ class Run(ABC):
     def memory(self, u: np.ndarray) -> dict[str, Any]:
         """What every run hands over: inputs as they are, and from when on samples are counted."""
         begun = self.span[0] if self.inputs.begun is None else self.inputs.begun
-        return {"u": np.array(u[: self.system.nu]), "begun": begun}
+        return {"u": u[: self.system.nu].copy(), "begun": begun}
 
     def resume_inputs(self, restart: Restart) -> None:
         """Lets sampled inputs go on as they were held."""
@@ -174,8 +174,8 @@ def make_run(
 
     ``own`` are arguments of the constructor that are not the user's.
     """
-    if options or settings.given:
-        takes = _keywords(kind) - own.keys()
+    takes = _keywords(kind) - own.keys() if own else _keywords(kind)
+    if not (options.keys() <= takes and settings.given <= kind.honours):
         for name in sorted((options.keys() - takes) | (settings.given - kind.honours)):
             there = ", ".join(["inputs", "parameters", *sorted(kind.honours), *sorted(takes)])
             raise InputError(f"simulate '{system.model.name}': {kind.kind} runs take no option '{name}'; they take {there}")

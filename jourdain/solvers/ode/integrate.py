@@ -139,7 +139,7 @@ def _plain(
 
     start = x0.x if isinstance(x0, Checkpoint) else np.array(x0, dtype=np.float64).ravel()
     t0, t1 = float(t_span[0]), float(t_span[1])
-    if not np.isfinite(start).all() or not np.isfinite([t0, t1]).all() or t0 == t1:
+    if not is_finite(start) or not math.isfinite(t1 - t0) or t0 == t1:
         raise InputError(f"integrate: the span {t_span} and the initial state must be finite, and the span not empty")
     if not step > 0 or abs(t1 - t0) / step > max_steps:
         raise InputError(f"integrate: step = {step} s must be positive and give at most {max_steps} steps over {t1 - t0:g} s")

@@ -102,6 +102,7 @@ class Session:
         self._changing, self._memory = words[layout.changing :], words[layout.memory :]
         self._filled = self.progress.words[FILLED]
         self._stage = base + 8 * (at["clock"].start + STAGE)
+        self._prepared: NDArray[np.int64] | None = None
         self.kept: list[Any] = []
         self.events: Sequence[Event] = ()
         self.samples: Sequence[Samples] = ()
@@ -121,7 +122,6 @@ class Session:
     def renew(self) -> None:
         """Everything as it was noted, for another run."""
         self._changing[:] = self._prepared
-        self.progress.row_limit = self.room  # there may be more rows since
         if self.events:
             self._signs[:] = 0
         self._nothing_yet()
@@ -227,6 +227,8 @@ class Session:
         if self.n_y:
             frame.row_y = self.row_y
         self.progress.row_limit = self.room
+        if self._prepared is not None:
+            fr.Progress.at(self._prepared).row_limit = self.room
         #: Whether all this memory is worth keeping for another run.
         self.is_small = self.block.size + self.room * (1 + n + self.n_y + self.coefs) < SMALL
         self.step_room = self.room if self.every_step else 1 << 40
@@ -322,9 +324,4 @@ class Session:
 
     def segments(self) -> Segments | None:
         """Return all interpolants, if they were kept."""
-        spans = self.spans
-        if not spans:
-            return None
-        span, coefficients = spans[0] if len(spans) == 1 else map(np.concatenate, zip(*spans, strict=True))
-        start, end, centre, h = span.T
-        return Segments(start, end, centre, h, coefficients.reshape(len(span), -1, self.n))
+        return Segments.of(self.spans, self.n) if self.spans else None

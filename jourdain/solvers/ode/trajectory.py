@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError, SolverError
 from jourdain.solvers.ode.events import EventRecord
+
+Array = NDArray[np.float64]
 
 
 @dataclass
@@ -50,7 +53,6 @@ class Checkpoint:
         return self.memory[self.parts[name]]
 
 
-@dataclass(eq=False)
 class Segments:
     """The interpolants of all steps: x(t) = sum_k coefficients[k] s^k, s = (t - centre) / h."""
 
@@ -59,6 +61,27 @@ class Segments:
     centre: NDArray[np.float64]
     h: NDArray[np.float64]
     coefficients: NDArray[np.float64]
+
+    def __init__(self, start: Array, end: Array, centre: Array, h: Array, coefficients: Array) -> None:
+        self.start, self.end, self.centre, self.h, self.coefficients = start, end, centre, h, coefficients
+
+    @classmethod
+    def of(cls, pieces: Sequence[tuple[Array, Array]], n: int) -> Segments:
+        """From the march's own tables of (start, end, centre, h) and of coefficients of n states, put in order when first read."""
+        found = cls.__new__(cls)
+        found._pieces = pieces, n
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Segments.__annotations__:
+            raise AttributeError(name)
+        pieces, n = self.__dict__["_pieces"]
+        if pieces:  # else another thread has just done it
+            span, coefficients = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
+            self.start, self.end, self.centre, self.h = span.T
+            self.coefficients = coefficients.reshape(len(span), -1, n)
+            self._pieces = (), n
+        return self.__dict__[name]
 
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at the times `t`, to the right of a jump."""
