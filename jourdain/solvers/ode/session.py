@@ -121,6 +121,7 @@ class Session:
 
     def renew(self) -> None:
         """Everything as it was noted, for another run."""
+        assert self._prepared is not None
         self._changing[:] = self._prepared
         if self.events:
             self._signs[:] = 0

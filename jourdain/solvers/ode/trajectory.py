@@ -61,6 +61,7 @@ class Segments:
     centre: NDArray[np.float64]
     h: NDArray[np.float64]
     coefficients: NDArray[np.float64]
+    _pieces: tuple[Sequence[tuple[Array, Array]], int]
 
     def __init__(self, start: Array, end: Array, centre: Array, h: Array, coefficients: Array) -> None:
         self.start, self.end, self.centre, self.h, self.coefficients = start, end, centre, h, coefficients
@@ -73,9 +74,9 @@ class Segments:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        if name not in Segments.__annotations__:
+        if name == "_pieces" or name not in Segments.__annotations__:
             raise AttributeError(name)
-        pieces, n = self.__dict__["_pieces"]
+        pieces, n = self._pieces
         if pieces:  # else another thread has just done it
             span, coefficients = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
             self.start, self.end, self.centre, self.h = span.T
