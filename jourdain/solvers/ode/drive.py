@@ -77,13 +77,17 @@ class Drive:
     def _run(self, interruption: Interruption, show: Callable[[float], None] | None) -> int:
         """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
         session = self.session
+        room = session.step_room
         try:
             while True:
-                session.progress.steps_left = granted = min(self._chunk, session.step_room)
+                session.progress.steps_left = granted = min(self._chunk, room)
                 begun = time.perf_counter()
                 reason = march.call(session.address)
                 spent = time.perf_counter() - begun
-                session.collect()
+                room = session.room_left if reason == fr.SAMPLE else 0  # the buffers fill from sample to sample
+                if room < session.step_room // 2 and reason in (fr.SAMPLE, fr.EVENT, fr.PAUSED):
+                    session.collect()
+                    room = session.step_room
                 if show is not None:
                     show(session.clock.t)
                 if interruption.heard:
@@ -100,6 +104,8 @@ class Drive:
                     return int(reason)
         except KeyboardInterrupt:
             return 0
+        finally:
+            session.collect()
 
 
 def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:

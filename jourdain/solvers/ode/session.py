@@ -238,6 +238,12 @@ class Session:
             frame.segment = self.spans_room = np.zeros((self.step_room, 4))
             frame.segment_coef = self.coef_room = np.zeros((self.step_room, self.coefs))
 
+    @property
+    def room_left(self) -> int:
+        """Steps for which the buffers have room; none where events are noted, which are read at once."""
+        k, _, segments, events = self._filled.tolist()
+        return 0 if events else self.step_room - max(k if self.every_step else 0, segments)
+
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
         k, _, segments, events = self._filled.tolist()
