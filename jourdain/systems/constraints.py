@@ -35,10 +35,7 @@ def velocity_column(system: Compiled, name: str) -> int:
 
 
 class Start:
-    """The constraints of a system as native code looks at them where a run starts; kept with the system.
-
-    One work space serves all threads: the interpreter's lock is held while it is used.
-    """
+    """The constraints of a system as native code looks at them where a run starts, with memory of its own; one object for one thread."""
 
     def __init__(self, system: Dynamics) -> None:
         from ..solvers.constraints import start
@@ -59,39 +56,37 @@ class Start:
             args = position.arguments(self._t, self._q, h, slopes)
             self._look.position, self._look.position_args = position.address, address(args)
             self._keep += [position, args, slopes]
+        # the interpreter's lock is held, for the functions' own work spaces are used
         self._call, self._address = start.look.locked_call, self._look.address
 
-    @classmethod
-    def of(cls, system: Dynamics) -> Start:
-        """That of a system."""
-        found: Start | None = system._idle.get("start")
-        if found is None:
-            found = system._idle["start"] = cls(system)
-        return found
-
-    def is_regular(self, system: Dynamics, state: State) -> bool:
-        """Looks at a state; whether its constraints are independent for certain."""
+    def at(self, system: Dynamics, state: State) -> tuple[bool, list[float]]:
+        """Whether constraints are independent for certain at a state; the largest residuals of positions and of velocities, and velocity."""
         self._t[0], self._q[:], self._v[:] = state.t, state.q, state.v
         if len(self._given) > 3:
             further = {"z": state.z, "u": system.input_values()}
             for name in list(self._given)[3:]:
                 self._given[name][:] = further[name]
-        status: int = self._call(self._address)
-        return status == 0
+        return self._call(self._address) == 0, self._found.tolist()
 
-    def is_closed(self, tolerance: float) -> bool:
-        """Whether the state looked at last meets the constraints, and its velocities do for their size."""
-        h, w, v = self._found.tolist()
-        return h <= tolerance and w <= tolerance * (1.0 + v)
+
+def look_at_start(system: Dynamics, state: State) -> tuple[bool, list[float]]:
+    """What :meth:`Start.at` finds, by an object that is kept with the system."""
+    idle: list[Start] = system._idle.setdefault("starts", [])
+    try:  # another thread may have taken the last one
+        start = idle.pop()
+    except IndexError:
+        start = Start(system)
+    found = start.at(system, state)
+    idle.append(start)
+    return found
 
 
 def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> None:
     """Refuses a state whose loops are open or whose velocities would open them, at once or in the next instant."""
     if not system.equations_of_motion.rows:
         return
-    start = Start.of(system.reference)
-    regular = start.is_regular(system.reference, state)
-    if not (regular and start.is_closed(tolerance)):
+    independent, (h, w, v) = look_at_start(system.reference, state)
+    if not (independent and h <= tolerance and w <= tolerance * (1.0 + v)):
         _check_closely(system, state, tolerance)
 
 
@@ -116,4 +111,4 @@ def _check_closely(system: Compiled, state: State, tolerance: float) -> None:
         check_branch(system, state)
 
 
-__all__ = ["Start", "check_closed", "jacobian", "velocity_column"]
+__all__ = ["check_closed", "jacobian", "look_at_start", "velocity_column"]

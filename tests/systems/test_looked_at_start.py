@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import jourdain as jd
 from jourdain import library
-from jourdain.systems.constraints import Start, check_closed
+from jourdain.systems.constraints import check_closed, look_at_start
 from jourdain.systems.tree import self_stress
 from jourdain.systems.tree.branches import loses_rank
 from jourdain.systems.tree.redundancy import redundant_rows
@@ -19,21 +22,19 @@ def test_the_look_at_a_start_is_that_of_the_functions(name):
     s, state = ZOO[name]()
     if not s.equations_of_motion.rows:
         return
-    start = Start.of(s)
-    regular = start.is_regular(s, state)
+    regular, found = look_at_start(s, state)
     f = s.function("constraint_velocities")
     extra = {"z": state.z, "u": s.input_values()}
     w, J = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
     h = s.function("constraints")(np.array([state.t]), state.q)[0] if s.equations_of_motion.holonomic else np.zeros(0)
-    np.testing.assert_array_equal(start._found, [np.abs(a).max(initial=0.0) for a in (h, w, state.v)])
+    np.testing.assert_array_equal(found, [np.abs(a).max(initial=0.0) for a in (h, w, state.v)])
     assert not (regular and loses_rank(J))
-    assert start.is_closed(1e-6)
     check_closed(s, state)
 
 
 def test_redundant_and_singular_starts_are_looked_at_closely():
     s, state = assembled(library.bricard())
-    assert not Start.of(s).is_regular(s, state)
+    assert not look_at_start(s, state)[0]
     assert redundant_rows(s, state)
 
 
@@ -51,6 +52,20 @@ def test_parameters_changed_since_the_first_look_count():
     s.set_parameters(crank=1.01 * s.parameters["crank"])
     with pytest.raises(jd.InputError, match="does not meet"):
         check_closed(s, state)
+
+
+def test_threads_look_at_their_own_states():
+    s, state = ZOO["four-bar"]()
+    states = [state.with_values(q=state.q + 1e-3 * k) for k in range(8)]
+    alone = [look_at_start(s, x) for x in states]
+    assert len({found[0] for _, found in alone}) == len(states)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(lambda x: look_at_start(s, x), states * 100)) == alone * 100
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("name", ["four-bar", "slider-crank"])

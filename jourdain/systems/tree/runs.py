@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 MOST_KEPT = 4
 
 
+def is_plain(values: tuple[Any, ...]) -> bool:
+    """Whether all are words, numbers or nothing, which cannot change."""
+    return all(x.__class__ in (str, float, int, NoneType) for x in values)
+
+
 class ProjectedRun(OdeRun):
     """All coordinates of the tree; after each step they are put back onto the constraints."""
 
@@ -49,9 +55,9 @@ class ProjectedRun(OdeRun):
     ) -> Any:
         """The integration; one that an earlier run has made ready with the same settings is used again."""
         s, drives = self.settings, self.native.drives
-        if by is not integrate or more or changes or not self.inputs.steady or s.steps is not None:
-            return super().march(first, span, by, more, **changes)
         key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps)
+        if by is not integrate or more or changes or not self.inputs.steady or s.steps is not None or not is_plain(key):
+            return super().march(first, span, by, more, **changes)
         drive = drives.pop(key, None)
         if drive is not None:
             again(drive, span, first, s.times, s.keeps_interpolant)

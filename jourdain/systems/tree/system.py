@@ -300,7 +300,7 @@ class TreeSystem(System):
         reduction, rest = self.reduction, options
         if "reduction" in options:
             reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
-        return make_run(_kind_of_run(reduction, settings.method), self, start, span, inputs, settings, rest)
+        return make_run(_kind_of_run(reduction, str(settings.method)), self, start, span, inputs, settings, rest)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest errors of the constraints along a solution."""
