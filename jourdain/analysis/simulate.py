@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from ..results.solution import Solution
 from ..systems.audit import audited
 from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
-from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
+from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
@@ -33,9 +36,15 @@ def simulate(
     """
     if parameters is not None:
         system = system.copy(parameters)
-    name = system.model.name
-    restart: Restart | None = x0.restart if isinstance(x0, Solution) else None
-    start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
+    if "formulation" in options:
+        word = options.pop("formulation")
+        warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
+        options.setdefault("reduction", word)
+    name, restart = system.model.name, None
+    if isinstance(x0, Solution):
+        restart, start = x0.restart, end_of(system, x0)
+    else:
+        start = system.state(x0)
     span = span_of(name, start.t, t)
     start = start if start.t == span[0] else start.with_values(t=span[0])
     settings, rest = _settings(system, span, method, options)
@@ -51,21 +60,33 @@ def simulate(
         cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
     if outcome.status == "doubtful":
-        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=3)
     return solution
 
 
-def _settings(system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
+def _settings(
+    system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
+) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
+    plain = word.__class__ is str and all(x.__class__ in (float, int, str, bool) for x in options.values())
+    if plain and options.keys().isdisjoint(("times", "outputs", "steps")):
+        return _plain_settings(word, tuple(options.items()))
     given = {n: x for n, x in options.items() if n in DEFAULTS}
     common = DEFAULTS | given
     times = instants_of(system.model.name, span, common.pop("times"), common.pop("outputs"))
     common["steps"] = _given_steps(system.model.name, common["steps"], given)
     settings = Settings(word, times=times, given=frozenset(given), **common)
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
+
+
+@lru_cache(64)
+def _plain_settings(method: str, options: tuple[tuple[str, Any], ...]) -> tuple[Settings, Mapping[str, Any]]:
+    """The same where options are numbers and words that do not depend on the run."""
+    given = {n: x for n, x in options if n in DEFAULTS}
+    return Settings(method, **given, given=frozenset(given)), MappingProxyType({n: x for n, x in options if n not in DEFAULTS})
 
 
 def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray | None:
@@ -97,7 +118,7 @@ def spelled(method: Any) -> Any:
     """A method's name as it is spelled now."""
     if isinstance(method, str) and method in OLD_SPELLINGS:
         new = method.replace("_", "-")
-        warnings.warn(f"simulate: method '{method}' is now written '{new}'", DeprecationWarning, stacklevel=6)
+        warnings.warn(f"simulate: method '{method}' is now written '{new}'", DeprecationWarning, stacklevel=5)
         return new
     return method
 
@@ -135,10 +156,10 @@ def end_of(system: System, solution: Solution) -> State:
 def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     """First and last instant of a run over ``t`` seconds, or from t[0] to t[1]."""
     try:
-        first, last = (begun, begun + float(t)) if np.ndim(t) == 0 else map(float, t)
+        first, last = (begun, begun + float(t)) if t.__class__ is float or np.ndim(t) == 0 else map(float, t)
     except (TypeError, ValueError):
         raise InputError(f"simulate '{name}': the time {t!r} is neither a number of seconds nor a pair (start, end)") from None
-    if not (last > first and np.isfinite(last - first)):
+    if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
 

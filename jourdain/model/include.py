@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..symbolic.expr import ZERO, Expr, symbol
+from ..symbolic.expr import ZERO, Expr, signed, symbol
 from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
 from .flexible import FlexibleBody, RigidPart
 from .joints import Joint
-from .mirror import Mirror, mapped_shape, signed
+from .mirror import Mirror, mapped_shape
 from .shapes.mass import Placement
 from .units import quantity
 from .values import value

@@ -11,11 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..symbolic.expr import ZERO, Expr, symbol
+from ..symbolic.expr import ZERO, Expr, signed, symbol
 from ..symbolic.vectors import Vector
 from .bodies import Frame
 from .joints import Coordinate, Joint
-from .mirror import signed
 
 if TYPE_CHECKING:
     from .include import Copy

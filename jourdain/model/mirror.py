@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, ModelError
-from ..symbolic.expr import Expr, neg
+from ..symbolic.expr import Expr, neg, signed
 from ..symbolic.vectors import Inertia, Matrix, Vector
 from .shapes import Box, Cone, Mesh, Placement, Prism, Revolved, Shape
 from .shapes.mass import MassProperties
@@ -107,11 +107,6 @@ class Mirror:
         return MassProperties(given.mass, com, second)  # type: ignore[arg-type]
 
 
-def signed(s: int, e: Expr) -> Expr:
-    """±e."""
-    return e if s > 0 else neg(e)
-
-
 def _turned(s: int, x: Any) -> Any:
     return x if s > 0 else (neg(x) if isinstance(x, Expr) else -x if x else x)
 
@@ -141,4 +136,4 @@ def mapped_shape(shape: Shape, change: Callable[[Expr], Any]) -> Shape:
     return replace(shape, **{f.name: mapped(getattr(shape, f.name)) for f in fields(shape)})
 
 
-__all__ = ["Mirror", "mapped_shape", "signed"]
+__all__ = ["Mirror", "mapped_shape"]

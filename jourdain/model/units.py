@@ -6,11 +6,10 @@ for customary units, their exact legal definitions (1 in = 25.4 mm, 1 lb = 0.453
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from jourdain.errors import InputError
@@ -172,7 +171,9 @@ _SINGLE = {
 }
 
 
-def _table() -> dict[str, Unit]:
+@cache
+def _units() -> dict[str, Unit]:
+    """All units by symbol, made when the first text is read."""
     units = {symbol: Unit(symbol, _dimension(base), factor) for symbol, (factor, base) in _SINGLE.items()}
     for symbol, base in _PREFIXED.items():
         dimension = _dimension(base)
@@ -183,14 +184,13 @@ def _table() -> dict[str, Unit]:
     return units
 
 
-_UNITS = _table()
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_TOKEN = re.compile(
+_TOKEN = (
     r"\s*(?:(?P<times>\*\*|[*·⋅×])|(?P<over>/)|(?P<open>\()|(?P<close>\))"
     r"|(?P<power>\^-?\d+|\^\(-?\d+\)|[⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|(?P<name>°C|[°%]|1(?![\w.])|[A-Za-zµμΩ]+0?))"
 )
-_NUMBER = re.compile(r"\s*([+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|inf\b))")
+_NUMBER = r"\s*([+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|inf\b))"
 
 
 class _UnitParser:
@@ -203,9 +203,9 @@ class _UnitParser:
 
     def _split(self, text: str) -> list[tuple[str, str]]:
         text = text.replace("**", "^")
-        tokens, place = [], 0
+        tokens, place, pattern = [], 0, re.compile(_TOKEN)
         while place < len(text.rstrip()):
-            match = _TOKEN.match(text, place)
+            match = pattern.match(text, place)
             if match is None or match.lastgroup is None:
                 raise UnitError(f"unit {self.text!r}: cannot read {text[place:]!r}; write it like 'N m' or 'm/s^2'")
             tokens.append((match.lastgroup, match.group(match.lastgroup)))
@@ -250,7 +250,7 @@ class _UnitParser:
         if self._peek() == "power":
             exponent = self._exponent(self.tokens[self.place][1])
             self.place += 1
-            unit = self._combine(_UNITS["1"], unit, exponent)
+            unit = self._combine(_units()["1"], unit, exponent)
         return unit
 
     def _exponent(self, word: str) -> int:
@@ -260,11 +260,14 @@ class _UnitParser:
         return exponent
 
     def _named(self, word: str) -> Unit:
-        if word not in _UNITS:
-            near = difflib.get_close_matches(word, _UNITS, 3, 0.4)
+        units = _units()
+        if word not in units:
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, units, 3, 0.4)
             known = f"did you mean {' or '.join(map(repr, near))}?" if near else "known are m, kg, s, rad, deg, N …"
             raise UnitError(f"unit {word!r} in {self.text!r} is unknown; {known}")
-        return _UNITS[word]
+        return units[word]
 
     def _combine(self, a: Unit, b: Unit, exponent: int) -> Unit:
         if (a.offset or b.offset) and len(self.tokens) > 1:
@@ -292,7 +295,7 @@ def unit(symbol: str) -> Unit:
     if len(symbol) > _MAX_LENGTH:
         raise UnitError(f"unit {symbol[:20]!r}… is longer than {_MAX_LENGTH} characters")
     text = symbol.strip()
-    return _UnitParser(text).parse() if text else _UNITS["1"]
+    return _UnitParser(text).parse() if text else _units()["1"]
 
 
 def _mismatch(a: Unit, b: Unit) -> str | None:
@@ -357,7 +360,7 @@ def quantity(value: str | float, expects: str | None = None) -> float:
         raise UnitError(f"{value!r} is not a quantity; give a number (SI) or text such as '30 deg'")
     if not isinstance(value, str):
         return float(value)
-    match = _NUMBER.match(value)
+    match = re.match(_NUMBER, value)
     if match is None or len(value) > _MAX_LENGTH:
         raise UnitError(f"quantity {value[:40]!r} does not begin with a number; write it like '30 deg' or '2.5 mm'")
     number, symbol = float(match.group(1)), value[match.end() :].strip()

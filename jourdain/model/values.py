@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -140,6 +141,8 @@ def _checked_matrix(data: Any, what: str) -> Matrix:
 
 def number(given: Any, what: str, expects: str | None = None) -> float:
     """A plain number (with a unit, of the dimension of ``expects``, if written as text)."""
+    if given.__class__ is float and math.isfinite(given):
+        return given  # type: ignore[no-any-return]
     e = value(given, what, expects)
     if not e.is_number:
         raise InputError(f"{what}: a number is needed, got the expression {e}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import hashlib
 import os
 import sys
@@ -40,7 +39,12 @@ def _llvm() -> Any:
 def _math_library() -> ctypes.CDLL:
     if sys.platform == "win32":
         return ctypes.CDLL("ucrtbase")
-    return ctypes.CDLL(ctypes.util.find_library("m") or None)
+    try:
+        return ctypes.CDLL("libm.so.6")
+    except OSError:  # no glibc; the search starts other programs, which takes longer than many a run
+        from ctypes.util import find_library
+
+        return ctypes.CDLL(find_library("m") or None)
 
 
 @cache

@@ -20,16 +20,17 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import linecache
-from collections.abc import Callable
+import os
+import struct
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import bounds, engine
 from .kernel_source import Source
-from .kernel_types import BOOL, COMPLEX, FLOAT, INT, NOTHING, Group, KernelError, Type, View, type_of
+from .kernel_types import BOOL, COMPLEX, INT, NOTHING, Group, KernelError, Type, View, type_of
 from .kernel_writer import Module, returned
 from .record import Record, Rows, Table, reference
 
@@ -37,10 +38,12 @@ from .record import Record, Rows, Table, reference
 def _sources() -> bytes:
     """Digest of every source of this package that kernels are made of."""
     digest = hashlib.sha256()
-    room = Path(__file__).parent
-    for folder in (room, room.parent / "solvers", room.parent / "systems"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.name.encode() + file.read_bytes())
+    room = os.path.dirname(__file__)
+    for folder in (room, os.path.join(room, "..", "solvers"), os.path.join(room, "..", "systems")):
+        files = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names if name.endswith(".py")]
+        for file in sorted(files):
+            with open(file, "rb") as source:
+                digest.update(os.path.basename(file).encode() + source.read())
     return digest.digest()
 
 
@@ -94,6 +97,11 @@ class Kernel:
     def call(self) -> Callable[[int], int]:
         """The machine code as a Python function of the address of its block of words."""
         return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self.address)
+
+    @cached_property
+    def locked_call(self) -> Callable[[int], int]:
+        """The same with the interpreter's lock held, for work space that threads share."""
+        return ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self.address)
 
 
 def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
@@ -164,51 +172,50 @@ class PythonCall:
             self._library = engine.Library([_object(f, types, _python_entry)])
         prototype = ctypes.PYFUNCTYPE if f.locked else ctypes.CFUNCTYPE
         self._entry = prototype(ctypes.c_int32, ctypes.c_void_p)(self._library.address("entry"))
-        self._inputs = sum(len(t.registers) for t in types)
-        self._size = self._inputs + len(self.returns.registers)
+        self._given, self._found = (
+            struct.Struct("=" + "".join("d" if r == "double" else "q" for t in of for r in t.registers)) for of in (types, (self.returns,))
+        )
+        self._size = self._given.size + self._found.size
 
     def __call__(self, *arguments: Any) -> Any:
-        words = np.zeros(self._size, dtype=np.int64)
-        numbers = words.view(np.float64)
-        at = 0
+        words: list[Any] = []
         for a in arguments:
-            at = _fill(a, words, numbers, at)
-        self._entry(words.ctypes.data)
-        return _read(self.returns, words, numbers, self._inputs)[0]
+            if a.__class__ is np.ndarray:
+                words += reference(a)
+            elif a.__class__ is int or a.__class__ is float:
+                words.append(a)
+            else:
+                _fill(a, words)
+        block = bytearray(self._size)
+        self._given.pack_into(block, 0, *words)
+        self._entry(ctypes.addressof(ctypes.c_char.from_buffer(block)))
+        return _read(self.returns, iter(self._found.unpack_from(block, self._given.size)))
 
 
-def _fill(a: Any, words: np.ndarray, numbers: np.ndarray, at: int) -> int:
+def _fill(a: Any, words: list[Any]) -> None:
+    """Appends the words of an argument."""
     if isinstance(a, (np.ndarray, Record, Rows, Table)):
-        for word in reference(a):
-            words[at] = word
-            at += 1
-        return at
-    if isinstance(a, tuple):
+        words += reference(a)
+    elif isinstance(a, tuple):
         for x in a:
-            at = _fill(x, words, numbers, at)
-        return at
-    if isinstance(a, (complex, np.complexfloating)):
-        numbers[at], numbers[at + 1] = a.real, a.imag
-        return at + 2
-    (numbers if isinstance(a, (float, np.floating)) else words)[at] = a
-    return at + 1
+            _fill(x, words)
+    elif isinstance(a, (complex, np.complexfloating)):
+        words += (a.real, a.imag)
+    else:
+        words.append(a if isinstance(a, (float, np.floating)) else int(a))
 
 
-def _read(t: Type, words: np.ndarray, numbers: np.ndarray, at: int) -> tuple[Any, int]:
-    """The result of a type from the words, and where the next begins."""
+def _read(t: Type, words: Iterator[Any]) -> Any:
+    """The result of a type from its words."""
     if isinstance(t, Group):
-        found = []
-        for m in t.members:
-            x, at = _read(m, words, numbers, at)
-            found.append(x)
-        return tuple(found), at
+        return tuple([_read(m, words) for m in t.members])
     if t is NOTHING:
-        return None, at
+        return None
     if t is COMPLEX:
-        return complex(numbers[at], numbers[at + 1]), at + 2
+        return complex(next(words), next(words))
     if isinstance(t, View):
         raise KernelError("a kernel called from Python cannot return a view")
-    return (float(numbers[at]) if t is FLOAT else bool(words[at]) if t is BOOL else int(words[at])), at + 1
+    return bool(next(words)) if t is BOOL else next(words)
 
 
 def jit(function: Callable[..., Any]) -> Any:

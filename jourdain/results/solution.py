@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -132,8 +133,8 @@ class Solution:
         self.system = system
         self.dense = dense
         self.frame_provider = frame_provider
-        for name, given in list(self._given.items()):
-            if not callable(given):
+        if not (callable(channels) and callable(metadata) and callable(statistics) and callable(derivatives)):
+            for name in [n for n, given in self._given.items() if not callable(given)]:
                 getattr(self, name)  # checked now
 
     def _part(self, name: str) -> Any:
@@ -517,9 +518,11 @@ def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
 
 def _checked_times(t: ArrayLike) -> NDArray[np.float64]:
     times = np.array(t, float)
-    times.flags.writeable = False
-    if times.ndim == 1 and times.size and -np.inf < times[0] and times[-1] < np.inf and (times[1:] >= times[:-1]).all():
-        return times  # nothing that is not a number passes this comparison
+    times.setflags(write=False)
+    last = times.size - 1
+    if times.ndim == 1 and last >= 0 and math.isfinite(times.item(last) - times.item(0)):
+        if np.count_nonzero(times[1:] >= times[:-1]) == last:
+            return times  # nothing that is not a number passes this comparison
     if times.ndim != 1:
         raise InputError(f"times have shape {times.shape}; give one row of times (nt,)")
     if not np.isfinite(times).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ _first_byte = ctypes.c_char.from_buffer
 def address(array: NDArray[Any]) -> int:
     """Where a writeable, contiguous array that is not empty lies in memory (``array.ctypes.data`` at a third of the time)."""
     return ctypes.addressof(_first_byte(array))  # type: ignore[arg-type]  # arrays are buffers
+
+
+def is_finite(array: NDArray[np.float64]) -> bool:
+    """Whether all numbers of a vector are finite (a product in a fifth of the time, which only very large numbers do not pass)."""
+    return math.isfinite(array.dot(array)) or bool(np.isfinite(array).all())
 
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)

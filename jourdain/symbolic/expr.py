@@ -281,6 +281,11 @@ def _found_or_new(op: str, a: Expr, b: Expr, holder: Expr, key: Any) -> Expr:
 # --- sums --------------------------------------------------------------------------------------------------------
 
 
+def signed(sign: int, a: Expr) -> Expr:
+    """±a."""
+    return a if sign > 0 else neg(a)
+
+
 def neg(a: Expr) -> Expr:
     """−a, with the sign of a number folded in and double signs removed."""
     op = a.op

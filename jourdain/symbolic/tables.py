@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,8 @@ class Table:
         self.breaks = tuple(np.ascontiguousarray(b, dtype=float) for b in breaks)
         self.coefficients = np.ascontiguousarray(coefficients, dtype=float)
         self.extrapolate = extrapolate
+        import hashlib  # loads a library of its own, which no model without tables needs
+
         digest = hashlib.sha256(extrapolate.encode())
         for array in (*self.breaks, self.coefficients):
             digest.update(array.tobytes())

@@ -115,6 +115,8 @@ class Compiled(ABC):
     def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order, with some replaced; memories as they are at the start of a run."""
         known = {n: i.value for n, i in self.model.inputs.items()}
+        if not (known or values):
+            return np.empty(0)
         if self.model.memories:
             initial = [m.initial for m in self.model.memories.values()]
             first = evaluate(initial, dict(zip(self.model.parameter_set.symbols, self.parameter_vector, strict=True)))

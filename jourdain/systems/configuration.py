@@ -55,7 +55,7 @@ class Configuration:
                 q[i : i + 4] = 1.0, 0.0, 0.0, 0.0
         for i, (name, value) in named.items():
             q[i] = number(value, f"coordinate '{name}'", self.units[i] or None)
-        return self.normalise(q)
+        return self.normalise(q) if self.quaternions else q
 
     def pack_velocities(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
         """v from named values; a coordinate's own name is accepted for its rate."""

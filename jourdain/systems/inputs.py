@@ -54,7 +54,8 @@ class Inputs:
         self.callbacks = [(c, [list(model.inputs).index(n) for n in c.inputs]) for c in model.callbacks.values()]
         #: As the user wrote them.
         self.given = given or {}
-        self._sort(self.given)
+        if self.given:
+            self._sort(self.given)
         #: All inputs at the start.
         self.initial = system.input_values({**(memory or {}), **self.constants})
         #: Memories and their places, and in blocks the instants when they changed with their new values.
@@ -76,8 +77,7 @@ class Inputs:
         model = self.system.model
         if not isinstance(given, Mapping):
             raise InputError(f"'{model.name}': inputs = {given!r} must give values by the names of inputs, as {{'motor': 1.0}}")
-        if given:
-            self.system.input_values(dict.fromkeys(given, 0.0))  # refuses unknown names
+        self.system.input_values(dict.fromkeys(given, 0.0))  # refuses unknown names
         owners = {n: c.name for c, _ in self.callbacks for n in c.inputs}
         for name, item in given.items():
             if name in model.memories:

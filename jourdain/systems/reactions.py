@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..results.channel import Channel
+from ..solvers.constraints.balance import balance, memory_size
 from .compiled import Wrenches
 from .state import State
 from .tree.redundancy import redundant_names, redundant_rows
@@ -37,8 +38,19 @@ def constrained_accelerations(
     M, f, J, g, _ = system.function("descriptor")(t[:, None], x, u)
     if tau is not None:
         f = f + tau
+    nt, m, n = J.shape
+    a, lam, work, left = np.zeros((nt, n)), np.zeros((nt, m)), np.empty(memory_size(n, m)), np.empty(nt, dtype=np.int64)
+    count = balance(M.reshape(nt, n * n), f, J.reshape(nt, m * n), g, a, lam, work, left)
+    if count:
+        k = left[:count]
+        a[k], lam[k] = _least_norm(M[k], f[k], J[k], g[k])
+    return a, lam
+
+
+def _least_norm(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """v̇, and of the λ that balance it the least."""
     if J.shape[1] == 0:
-        return np.linalg.solve(M, f[..., None])[..., 0], np.zeros((len(t), 0))
+        return np.linalg.solve(M, f[..., None])[..., 0], np.zeros((len(f), 0))
     MJ = np.linalg.solve(M, np.swapaxes(J, 1, 2))
     Mf = np.linalg.solve(M, f[..., None])
     S = J @ MJ

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -45,13 +45,6 @@ class SimulationInterrupted(KeyboardInterrupt):
         self.solution = solution
 
 
-#: Common options and what they are without being given.
-DEFAULTS: dict[str, Any] = {
-    "rtol": 1e-8, "atol": 1e-10, "step": None, "max_step": np.inf, "max_steps": 10_000_000, "steps": None, "times": None, "outputs": None,
-    "dense": None, "progress": False,
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Settings:
     """Method, step control and output of a run; ``given`` names the options that the user wrote."""
@@ -76,7 +69,11 @@ class Settings:
         return self.times is None if self.dense is None else self.dense
 
 
-@dataclass(frozen=True)
+#: Common options and what they are without being given.
+DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given")} | {"outputs": None}
+
+
+@dataclass(eq=False)
 class Restart:
     """The end of a run: another one of the same ``kind`` and method goes on from it as if it had never stopped.
 
@@ -101,7 +98,7 @@ class Restart:
         return self.__dict__ | {"final": self.x}  # a function of the run stays behind
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Outcome:
     """What a run gave: times, states of the model (found when read, where that takes work), and how it ended."""
 
@@ -159,7 +156,7 @@ class Run(ABC):
     def memory(self, u: np.ndarray) -> dict[str, Any]:
         """What every run hands over: inputs as they are, and from when on samples are counted."""
         begun = self.span[0] if self.inputs.begun is None else self.inputs.begun
-        return {"u": np.array(u[: self.system.nu]), "begun": begun}
+        return {"u": u[: self.system.nu].copy(), "begun": begun}
 
     def resume_inputs(self, restart: Restart) -> None:
         """Lets sampled inputs and memories go on as they were held."""
@@ -189,8 +186,8 @@ def make_run(
 
     ``own`` are arguments of the constructor that are not the user's.
     """
-    if options or settings.given:
-        takes = _keywords(kind) - own.keys()
+    takes = _keywords(kind) - own.keys() if own else _keywords(kind)
+    if not (options.keys() <= takes and settings.given <= kind.honours):
         for name in sorted((options.keys() - takes) | (settings.given - kind.honours)):
             there = ", ".join(["inputs", "parameters", *sorted(kind.honours), *sorted(takes)])
             raise InputError(f"simulate '{system.model.name}': {kind.kind} runs take no option '{name}'; they take {there}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from .system import System
 
 
-@dataclass(frozen=True)
-class Initial:
+class Initial(NamedTuple):
     """Values by name, sorted into positions, velocities, the user's states and memories; positions have their full names."""
 
     positions: dict[str, Any]
@@ -65,7 +63,7 @@ def _not_free(system: System, name: str) -> str:
 
 def named_state(system: System, given: Mapping[str, Any] | None, velocities: Mapping[str, Any] | None, t: float) -> State:
     """A state from named values; what is not named is as the model's initial values say, otherwise zero."""
-    if given is not None and not isinstance(given, Mapping):
+    if given is not None and given.__class__ is not dict and not isinstance(given, Mapping):
         raise InputError(f"'{system.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
     c = system.configuration
     changed = initial_values(system, given or {})

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..solvers.native_function import is_finite
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
     from .compiled import Compiled
     from .dynamics import Dynamics
+
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,15 @@ class State:
 
     def __post_init__(self) -> None:
         s = self.system
+        if not (_fits(self.q, s.nq) and _fits(self.v, s.nv) and _fits(self.z, s.nz)):
+            self._check()
+
+    def _check(self) -> None:
+        """Takes what can be read as numbers, and says what is wrong with the rest."""
+        s = self.system
         for name, size in (("q", s.nq), ("v", s.nv), ("z", s.nz)):
             array = getattr(self, name)
-            if array.__class__ is not np.ndarray or array.dtype != float:
+            if array.__class__ is not np.ndarray or array.dtype is not _FLOAT64:
                 array = self._numbers(name, array)
             if array.shape != (size,):
                 raise InputError(f"state of '{s.model.name}': {name} has the shape {array.shape}; it must hold {size} numbers")
@@ -78,6 +88,13 @@ class State:
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in zip(self.system.model.states, self.z, strict=True)]
         lines += [f"  {n:<{width}} {x: .9g}" for n, x in self.memory.items()]
         return "\n".join(lines)
+
+
+def _fits(array: Any, size: int) -> bool:
+    """Whether something is a vector of so many finite numbers, as most are."""
+    if array.__class__ is not np.ndarray or array.dtype is not _FLOAT64 or array.shape != (size,):
+        return False
+    return size == 0 or is_finite(array)
 
 
 def split_state(system: Any, x: np.ndarray, t: float) -> State:

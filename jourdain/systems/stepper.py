@@ -271,7 +271,7 @@ class OdeEngine(Engine):
         s = self._session
         status, message = explain(s, reason, self._method)
         t, x = s.clock.t, s.x.copy()
-        return Trajectory(np.array([t]), x[None], x[None], status, message, Statistics(), (), Checkpoint(self._method.name, t, x, {}))
+        return Trajectory(np.array([t]), x[None], x[None], status, message, Statistics(), (), Checkpoint(self._method.name, t, x))
 
     def _note_events(self) -> None:
         session = self._session

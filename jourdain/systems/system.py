@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
+from importlib import import_module
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -42,19 +42,44 @@ R = TypeVar("R")
 def verb(method: Callable[P, R]) -> Callable[P, R]:
     """A verb that refuses options it does not know, by name and with those that it knows."""
     parameters = signature(method).parameters.values()
-    known = {p.name for p in parameters}
+    known = [p.name for p in parameters]
     open_ended = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
-    options = [p.name for p in parameters if p.name != "self"]
 
     @wraps(method)
     def asked(*args: P.args, **given: P.kwargs) -> R:
-        if not open_ended and not given.keys() <= known:
-            name = next(n for n in given if n not in known)
-            system: Any = args[0]
-            raise InputError(f"{method.__name__} '{system.model.name}': there is no option '{name}'; there are {', '.join(options)}")
+        if given and not open_ended:
+            _check_options(method.__name__, args[0], given, known)
         return method(*args, **given)
 
     return asked
+
+
+def motion(method: Callable[P, R]) -> Callable[P, R]:
+    """A verb that hands its options, as they are written, to the analysis of its name; its body only declares and explains them."""
+    name = method.__name__
+    parameters = signature(method).parameters.values()
+    known, options = [p.name for p in parameters], {p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+
+    @cache
+    def analysis() -> Callable[..., R]:
+        found: Callable[..., R] = getattr(import_module(f"jourdain.analysis.{name}"), name)
+        return found
+
+    @wraps(method)
+    def asked(*args: P.args, **given: P.kwargs) -> R:
+        if not given:
+            return analysis()(*args)
+        _check_options(name, args[0], given, known)
+        return analysis()(*args, **{n: x for n, x in given.items() if x is not None or n not in options})
+
+    return asked
+
+
+def _check_options(verb: str, system: Any, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuses options that a verb does not know."""
+    for name in given:
+        if name not in known:
+            raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; there are {', '.join(known[1:])}")
 
 
 class System(Compiled):
@@ -66,7 +91,7 @@ class System(Compiled):
 
     # -- motion in time -------------------------------------------------------------------------------------------
 
-    @verb
+    @motion
     def simulate(
         self,
         x0: State | Solution | Mapping[str, Any] | None,
@@ -156,16 +181,9 @@ class System(Compiled):
         A run that cannot go on raises :class:`SimulationError`; what was done is its ``solution``.  An option that the formulation or the
         method cannot honour is refused.
         """
-        from ..analysis.simulate import simulate
+        raise NotImplementedError
 
-        given = {n: x for n, x in locals().items() if x is not None and n not in ("self", "x0", "t", "method", "simulate")}
-        if "formulation" in given:
-            word = given.pop("formulation")
-            warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
-            given.setdefault("reduction", word)
-        return simulate(self, x0, t, method, **given)
-
-    @verb
+    @motion
     def stepper(
         self,
         x0: State | Solution | Mapping[str, Any] | None,
@@ -221,10 +239,7 @@ class System(Compiled):
         >>> first == [st.advance()[0] for _ in range(5)]
         True
         """
-        from ..analysis.stepper import stepper
-
-        given = {n: x for n, x in locals().items() if x is not None and n not in ("self", "x0", "step", "method", "stepper")}
-        return stepper(self, x0, step, method, **given)
+        raise NotImplementedError
 
     @verb
     def sweep(

@@ -458,3 +458,33 @@ def test_compile_function_takes_parameters() -> None:
     p = S.symbol("p", "parameter")
     f = compile_function(symbolic({"q": [x]}, {"y": [x * p]}, parameters=[p]), {"p": 3.0})
     assert f([2.0]) == 6.0
+
+
+def test_tables_go_the_short_way_into_a_batch_whatever_their_strides(two: Function) -> None:
+    rng = np.random.default_rng(3)
+    whole = rng.normal(size=(37, 9))
+    q, v = whole[:, 1:4], whole[:, 6:8]
+    common = rng.normal(size=2)
+    for a, b in ((q, v), (q.copy(), v), (q[::3], v[::3]), (q, common), (q[:2], v[:2]), (np.broadcast_to(q[0], (37, 3)), v)):
+        check(two, a, b)
+    for a, b in (
+        (q[::-1], v),
+        (np.asfortranarray(q), v),
+        (q[:1], v),
+        (q[:1], v[:1]),
+        (q[:0], v[:0]),
+        (whole[:, :6:2], v),
+        (q, common[::-1]),
+    ):
+        check(two, a, b)  # the careful way
+    frozen = q.copy()
+    frozen.flags.writeable = False
+    check(two, frozen, v)
+    with pytest.raises(InputError, match="do not fit together"):
+        two(q[:0], v)
+    with pytest.raises(InputError, match="do not fit together"):
+        two(q[:5], v[:6])
+    spoiled = q.copy()
+    spoiled[17, 2] = np.inf
+    with pytest.raises(InputError, match=r"\[17, 2\] = inf is not finite"):
+        two(spoiled, v)

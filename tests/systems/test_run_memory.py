@@ -10,6 +10,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import library
+from jourdain.solvers.ode.tableaus import DORMAND_PRINCE
 
 
 def spring_mass() -> jd.Model:
@@ -130,3 +131,104 @@ def test_one_system_on_several_threads(reduction):
     alone = [s.simulate(x, 1.0)["A0.angle"][-1] for x in starts]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda x: s.simulate(x, 1.0)["A0.angle"][-1], starts * 3)) == alone * 3
+
+
+def swing_with_stop() -> jd.Model:
+    """A pendulum that strikes a wall, driven by an input; a mark is noted on the way."""
+    m = jd.Model("swing with stop")
+    push = m.input("push", 0.0, unit="N m")
+    bob = m.body("bob", mass=1.0, com=(0, 0, -1))
+    hinge = m.revolute("hinge", m.ground, bob, axis="y")
+    m.force(hinge, lambda q, v, t: push - 0.1 * v)
+    angle, rate = hinge.position, hinge.velocity
+    m.event("wall", angle + 0.3, direction=-1, jump={rate: -0.6 * rate})
+    m.event("end", angle - 1.5, direction=1, terminal=True)
+    return m
+
+
+#: Settings of runs, one after the other in any order.
+SETTINGS = [
+    {}, {"rtol": 1e-5}, {"rtol": 1e-11, "atol": 1e-13}, {"method": "dop853"}, {"method": "adams"}, {"method": "rosenbrock"}, {"method": "radau"},
+    {"method": "rk4", "step": 0.02}, {"method": "heun", "step": 0.01}, {"method": "heun", "step": 0.02}, {"step": 1e-4}, {"max_step": 0.005},
+    {"outputs": 9}, {"outputs": 300}, {"times": [0.1, 0.5]}, {"outputs": 9, "dense": True}, {"dense": False},
+    {"method": DORMAND_PRINCE}, {"rtol": np.float64(1e-6)},
+]  # fmt: skip
+MODELS = {
+    "pendulum": (library.pendulum, {"hinge.angle": 0.7}),
+    "free body": (lambda: library.free_body(gravity=1.0), {}),
+    "swing": (swing_with_stop, {"hinge.angle": 1.0}),
+    "four-bar": (library.four_bar, None),
+}
+
+
+def told(solution) -> list[np.ndarray]:
+    """Everything that a run has given, as arrays."""
+    names = [n for n in solution.names if n.rpartition(".")[2] in ("angle", "angle_rate", "displacement", "push", "q0", "wx")]
+    work = [solution.statistics[n] for n in ("steps", "rejected", "rhs", "events")]
+    inner = solution.restart.inner
+    between = [solution.at(0.37 * solution.t[-1])[n] for n in names]
+    memory = inner.part("work") if inner.memory is not None else np.zeros(0)
+    return [solution.t, *(solution[n] for n in names), np.array(work), np.array(between), solution.restart.x, inner.x, memory]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_any_order_of_settings_gives_what_a_fresh_system_gives(name):
+    build, given = MODELS[name]
+    s = build().compile()
+    start = s.assemble({"crank.angle": 0.9}, velocities={"crank.angle_rate": 3.0}) if given is None else s.state(given)
+    rng = np.random.default_rng(7)
+    found = []
+    for k in rng.integers(0, len(SETTINGS), 60):
+        options = dict(SETTINGS[k])
+        if name == "swing":
+            options["inputs"] = {"push": float(rng.choice([0.0, 0.5, -0.5]))}
+        span = float(rng.choice([0.6, 1.1]))
+        with np.errstate(all="ignore"):
+            found.append((k, dict(options), span, s.simulate(start, span, **options)))
+        if rng.random() < 0.2:  # and one that goes on in between
+            options.pop("times", None)
+            s.simulate(found[-1][-1], 0.2, **options)
+    assert len({k for k, *_ in found}) > 12
+    for _, options, span, solution in found:
+        fresh = s.copy().simulate(start, span, **options)
+        for got, expected in zip(told(solution), told(fresh), strict=True):
+            np.testing.assert_array_equal(got, expected, err_msg=str(options))
+
+
+def test_settings_that_change_between_runs_take_effect():
+    s = library.pendulum().compile()
+    start = s.state({"hinge.angle": 1.0})
+    loose, tight, loose_again = (s.simulate(start, 3.0, rtol=rtol) for rtol in (1e-4, 1e-10, 1e-4))
+    assert loose.statistics["steps"] == loose_again.statistics["steps"] < tight.statistics["steps"] / 2
+    assert np.diff(s.simulate(start, 3.0, max_step=0.01).t).max() < 0.01001 < np.diff(s.simulate(start, 3.0).t).max()
+    with pytest.raises(jd.SimulationError, match="5 steps"):
+        s.simulate(start, 3.0, max_steps=5)
+    assert s.simulate(start, 3.0).t[-1] == 3.0
+    np.testing.assert_array_equal(s.simulate(start, 3.0, outputs=4).t, [0.0, 1.0, 2.0, 3.0])
+    first = s.simulate(start, 1.0)
+    s.simulate(start, 1.0, max_step=0.01)
+    bounded = s.simulate(first, 2.0, max_step=0.01)  # the memory of a run goes on under the settings of the next
+    assert np.diff(bounded.t).max() < 0.01001 < np.diff(s.simulate(first, 2.0).t).max()
+
+
+def test_events_that_were_pending_at_the_end_of_a_run_are_forgotten():
+    """Two guards cross together, one ends the run; the next run starts on the other side of both."""
+    m = jd.Model("marks", gravity=(0, 0, 0))
+    slide = m.prismatic("slide", m.ground, m.body("block", mass=1.0), axis="x")
+    m.event("mark", slide.position**3 - 1.3, jump={slide.velocity: 0.5 * slide.velocity})
+    m.event("end", slide.position**3 - 1.3, terminal=True)
+    s = m.compile()
+    up, beyond = s.state({}, {"slide.displacement": 1.0}), s.state({"slide.displacement": 1.5}, {"slide.displacement": 1.0})
+    assert s.simulate(up, 3.0).t[-1] == pytest.approx(1.3 ** (1 / 3))
+    assert s.simulate(beyond, 3.0).final["slide.displacement"] == pytest.approx(4.5)
+
+
+def test_many_settings_are_not_all_kept():
+    s = library.pendulum().compile()
+    start = s.state({"hinge.angle": 1.0})
+    for rtol in np.geomspace(1e-9, 1e-4, 12):
+        s.simulate(start, 0.5, rtol=float(rtol))
+    (native,) = s._idle["native"]
+    assert 1 <= len(native.drives) <= 4
+    s.simulate(start, 2000.0, rtol=1e-12, method="dop853")
+    assert all(drive.session.is_small for drive in native.drives.values())

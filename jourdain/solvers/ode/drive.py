@@ -22,26 +22,26 @@ from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 class Drive:
     """A session with its method, from the start to the trajectory."""
 
-    def __init__(
-        self,
-        method: Method,
-        x0: ArrayLike | Checkpoint,
-        start: NDArray[np.float64],
-        t0: float,
-        t1: float,
-        step: float | None,
-        positions: int,
-    ) -> None:
-        self.method, self.span = method, (t0, t1)
-        self.session = session = Session(method, start.size)
-        if isinstance(x0, Checkpoint):
-            session.load(x0)
-        else:
-            session.x[:], session.clock.t = start, t0
-            if step is not None:
-                session.clock.h = np.copysign(step, t1 - t0)
+    def __init__(self, method: Method, n: int, positions: int) -> None:
+        self.method = method
+        self.session = session = Session(method, n)
         session.count.positions = positions
         session.frame.first = first_step.address
+        self._chunk = 64
+
+    def start(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, step: float | None) -> None:
+        """Where the run begins and ends, and its (first) step."""
+        self.span, self.step = (t0, t1), step
+        self.session.start(x0, t0, t1, step)
+
+    def again(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool) -> None:
+        """Sets everything back for another run with the same method, functions, tolerances and events."""
+        session = self.session
+        session.renew()
+        if t_eval is not None or not session.every_step or dense != session.dense:
+            session.set_output(t_eval, dense, session.n_y)
+            session.keep()
+        self.start(x0, t0, t1, self.step)
 
     def tolerances(self, rtol: float, atol: ArrayLike, max_step: float, max_steps: int) -> None:
         """Error allowed in a step, the largest step (s) and how many."""
@@ -66,52 +66,56 @@ class Drive:
         with Interruption() as interruption:
             if progress:
                 with Bar(*self.span) as bar:
-                    reason = _run(session, interruption, bar.show)
+                    reason = self._run(interruption, bar.show)
             else:
-                reason = _run(session, interruption, None)
+                reason = self._run(interruption, None)
         status, message = explain(session, reason, self.method)
         t, x, y = session.output()
         statistics = session.statistics(time.perf_counter() - begun)
         return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments(), session.error)
 
-
-def _run(session: Session, interruption: Interruption, show: Callable[[float], None] | None) -> int:
-    """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
-    chunk = 64
-    try:
-        while True:
-            session.progress.steps_left = granted = min(chunk, session.step_room)
-            begun = time.perf_counter()
-            reason = march.call(session.address)
-            spent = time.perf_counter() - begun
+    def _run(self, interruption: Interruption, show: Callable[[float], None] | None) -> int:
+        """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
+        session = self.session
+        room = session.step_room
+        try:
+            while True:
+                session.progress.steps_left = granted = min(self._chunk, room)
+                begun = time.perf_counter()
+                reason = march.call(session.address)
+                spent = time.perf_counter() - begun
+                room = session.room_left if reason == fr.SAMPLE else 0  # the buffers fill from sample to sample
+                if room < session.step_room // 2 and reason in (fr.SAMPLE, fr.EVENT, fr.PAUSED, fr.RENEWED):
+                    session.collect()
+                    room = session.step_room
+                if show is not None:
+                    show(session.clock.t)
+                if interruption.heard:
+                    return 0
+                if reason == fr.PAUSED:
+                    if granted == self._chunk and session.progress.steps_left <= 0:
+                        self._chunk = max(1, int(granted * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
+                elif reason == fr.SAMPLE:
+                    session.act_at_sample()
+                elif reason == fr.RENEWED:
+                    session.act_at_renewal()
+                elif reason == fr.EVENT:
+                    if session.act_at_event():
+                        return fr.TERMINAL
+                else:
+                    return int(reason)
+        except KeyboardInterrupt:
+            return 0
+        except Exception as error:  # of an action in Python: what was done before it is kept
+            session.error = error
+            return fr.HOOK_FAILED
+        finally:
             session.collect()
-            if show is not None:
-                show(session.clock.t)
-            if interruption.heard:
-                return 0
-            if reason == fr.PAUSED:
-                if granted == chunk and session.progress.steps_left <= 0:
-                    chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
-            elif reason == fr.SAMPLE:
-                session.act_at_sample()
-            elif reason == fr.RENEWED:
-                session.act_at_renewal()
-            elif reason == fr.EVENT:
-                if session.act_at_event():
-                    return fr.TERMINAL
-            else:
-                return int(reason)
-    except KeyboardInterrupt:
-        return 0
-    except Exception as error:  # of an action in Python: what was done before it is kept
-        session.error = error
-        return fr.HOOK_FAILED
 
 
 def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     """Return status and message for the reason that ended the march."""
     clock, count = session.clock, session.count
-    t, bad_t = clock.t, clock.t_bad
     hint = ""
     if session.error is not None:
         return "failed", str(session.error)
@@ -119,6 +123,7 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
         hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint
+    t, bad_t = clock.t, clock.t_bad
     if reason == fr.TERMINAL:
         return "event", f"terminal event '{session.records[-1].name}' at t = {t:.12g} s. {hint}".rstrip()
     if reason == fr.EXHAUSTED:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from jourdain.errors import InputError
 from jourdain.solvers import load_method
 from jourdain.solvers.kept import ROOM
-from jourdain.solvers.native_function import NativeFunction
+from jourdain.solvers.native_function import NativeFunction, is_finite
 from jourdain.solvers.ode.events import Event, Samples, Switch
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.tableaus import Tableau
@@ -39,10 +39,30 @@ def integrate(
 
     All options are told by :func:`prepare`; `progress` shows a bar.
     """
+    found = ready(rhs, t_span, x0, method, **options)
+    return found if isinstance(found, Trajectory) else found.run(progress)
+
+
+def ready(
+    rhs: NativeFunction, t_span: tuple[float, float], x0: ArrayLike | Checkpoint, method: str | Tableau | Method = "dopri5", *,
+    progress: bool = False, **options: Any,
+) -> Drive | Trajectory:  # fmt: skip
+    """An integration ready to run (`progress` is asked for when it does); where the shortest way is possible, its trajectory."""
     given = {name for name, option in options.items() if not (option is None or (name in ("events", "samples") and not option))}
     if method == "rk4" and "step" in given and not given & PARTS and _fits(t_span, x0, options["step"]):
         return _plain(rhs, t_span, x0, options["step"], options.get("max_steps", MAX_STEPS), options.get("dense"))
-    return prepare(rhs, t_span, x0, method, **options).run(progress)
+    return prepare(rhs, t_span, x0, method, **options)
+
+
+def again(drive: Drive, t_span: tuple[float, float], x0: Array | Checkpoint, t_eval: ArrayLike | None, dense: bool) -> Drive:
+    """A drive that has run once made ready for another run, with the same functions, tolerances and events."""
+    t0, t1 = t_span
+    start = x0.x if isinstance(x0, Checkpoint) else x0
+    _check_start(drive.method, t0, t1, x0, start)
+    if start.size != drive.session.n:
+        raise InputError(f"integrate: initial state of {start.size} components where the integration has {drive.session.n}")
+    drive.again(x0, t0, t1, None if t_eval is None else _check_times(t_eval, t0, t1), dense)
+    return drive
 
 
 def _fits(t_span: tuple[float, float], x0: ArrayLike | Checkpoint, step: float) -> bool:
@@ -103,11 +123,13 @@ def prepare(
 
         instants = given_steps(chosen, steps, t0, t1)
         step = abs(float(instants[0]) - t0)
-    _check_input(chosen, t0, t1, x0, start, rtol, step, jacobian, output, output_size)
+    _check_start(chosen, t0, t1, x0, start)
+    _check_input(chosen, x0, rtol, step, jacobian, output, output_size)
     times = None if t_eval is None else _check_times(t_eval, t0, t1)
     if chosen.needs_time_derivative and time_derivative is None:
         _check_autonomous(chosen, rhs, start, t0, t1)
-    drive = Drive(chosen, x0, start, t0, t1, step, _positions(chosen, start.size, positions))
+    drive = Drive(chosen, start.size, _positions(chosen, start.size, positions))
+    drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
     drive.tolerances(rtol, atol, max_step, max_steps)
     drive.functions(rhs, jacobian, time_derivative, project, output)
     session = drive.session
@@ -115,7 +137,7 @@ def prepare(
     session.set_events(events, event_probes)
     session.set_memories(memories)
     session.set_unknowns(unknowns)
-    session.set_stops(samples, t0, t1)
+    session.set_samples(samples, t0, t1)
     session.set_output(times, times is None if dense is None else dense, output_size)
     if steps is not None:
         from jourdain.solvers.ode.replay import follow
@@ -132,28 +154,18 @@ def _plain(
 
     start = x0.x if isinstance(x0, Checkpoint) else np.array(x0, dtype=np.float64).ravel()
     t0, t1 = float(t_span[0]), float(t_span[1])
-    if not np.isfinite(start).all() or not np.isfinite([t0, t1]).all() or t0 == t1:
+    if not is_finite(start) or not math.isfinite(t1 - t0) or t0 == t1:
         raise InputError(f"integrate: the span {t_span} and the initial state must be finite, and the span not empty")
     if not step > 0 or abs(t1 - t0) / step > max_steps:
         raise InputError(f"integrate: step = {step} s must be positive and give at most {max_steps} steps over {t1 - t0:g} s")
     return plain_rk4(rhs, (t0, t1), start, step, dense is not False)
 
 
-def _check_input(
-    method: Method,
-    t0: float,
-    t1: float,
-    x0: Any,
-    start: Array,
-    rtol: float,
-    step: float | None,
-    jacobian: NativeFunction | None,
-    output: NativeFunction | None,
-    output_size: int,
-) -> None:
+def _check_start(method: Method, t0: float, t1: float, x0: Any, start: Array) -> None:
+    """Refuses instants and states that are not finite, and the memory of another method or instant."""
     if not math.isfinite(t0) or not math.isfinite(t1):
         raise InputError(f"integrate: t_span ({t0}, {t1}) must be finite")
-    if start.size == 0 or not np.isfinite(start).all():
+    if start.size == 0 or not is_finite(start):
         where = f"component {int(np.argmin(np.isfinite(start)))} is not finite" if start.size else "it is empty"
         raise InputError(f"integrate: initial state of {start.size} components: {where}")
     if isinstance(x0, Checkpoint) and (x0.method != method.name or x0.t != t0):
@@ -161,6 +173,17 @@ def _check_input(
             f"integrate: the restart is of method '{x0.method}' at t = {x0.t!r} s, not of '{method.name}' "
             f"at {t0!r} s; start from restart.x to change the method"
         )
+
+
+def _check_input(
+    method: Method,
+    x0: Any,
+    rtol: float,
+    step: float | None,
+    jacobian: NativeFunction | None,
+    output: NativeFunction | None,
+    output_size: int,
+) -> None:
     if step is not None and not step > 0:
         raise InputError(f"integrate: step {step} s must be positive")
     if not method.adaptive and step is None and not isinstance(x0, Checkpoint):

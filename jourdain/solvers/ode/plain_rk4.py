@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...native.call import call
 from ...native.kernel import jit
 from ..interruption import in_chunks
-from ..native_function import NativeFunction
+from ..native_function import NativeFunction, address
 from .trajectory import Checkpoint, Segments, Statistics, Trajectory
 
 Array = NDArray[np.float64]
@@ -89,9 +89,9 @@ def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step:
     times[0] = t0
     args = np.zeros(max(3, rhs.args.size), dtype=np.uintp)
     args[: rhs.args.size] = rhs.args
-    args[:3] = clock.ctypes.data, work.ctypes.data, work.ctypes.data + 8 * n
-    h = float(np.copysign(step, t1 - t0))
-    given, rows_in_one = (rhs.address, args.ctypes.data, clock, x, work, t1, h, times), table.ravel()
+    args[:3] = address(clock), address(work), address(work) + 8 * n
+    h = math.copysign(step, t1 - t0)
+    given, rows_in_one = (rhs.address, address(args), clock, x, work, t1, h, times), table.ravel()
     done = in_chunks(lambda first, last: _steps(*given, rows_in_one, first, last), room)
     stopped, done = done < 0, done if done >= 0 else -1 - done
     t, rows, slopes = times[: done + 1].copy(), table[: done + 1, 0].copy(), table[: done + 1, 1]
@@ -99,7 +99,7 @@ def plain_rk4(rhs: NativeFunction, t_span: tuple[float, float], x0: Array, step:
     message = _failure(rhs, float(t[-1]), rows[-1], h) if status == "failed" else ""
     statistics = Statistics(done, 0, 4 * done + 1, 0, 0, 0, time.perf_counter() - begun)
     segments = _hermite(t, rows, slopes) if dense and done else None
-    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1], {})
+    checkpoint = Checkpoint("rk4", float(t[-1]), rows[-1])
     return Trajectory(t, rows, np.zeros((done + 1, 0)), status, message, statistics, (), checkpoint, segments)
 
 
@@ -116,7 +116,9 @@ def _failure(rhs: NativeFunction, t: float, x: Array, h: float) -> str:
 
 def _hermite(t: Array, x: Array, f: Array) -> Segments:
     """Cubic interpolants x = Σ cₖ sᵏ of every step, s = (t − t_n)/h."""
-    h = np.diff(t)
+    h = t[1:] - t[:-1]
     dx, left, right = x[1:] - x[:-1], h[:, None] * f[:-1], h[:, None] * f[1:]
-    coefficients = np.stack([x[:-1], left, 3.0 * dx - 2.0 * left - right, -2.0 * dx + left + right], axis=1)
+    coefficients = np.empty((len(h), 4, x.shape[1]))
+    coefficients[:, 0], coefficients[:, 1] = x[:-1], left
+    coefficients[:, 2], coefficients[:, 3] = 3.0 * dx - 2.0 * left - right, -2.0 * dx + left + right
     return Segments(t[:-1], t[1:], t[:-1], h, coefficients)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,32 +26,38 @@ if TYPE_CHECKING:
 
 EVENT_ROOM = 64
 LARGEST_BUFFER = 1 << 21
-#: What a method remembers.
-MEMORY = ("clock", "x", "x_old", "f", "count", "work", "ints", "past_t", "past_x", "past_f")
+#: Memory (numbers) of a session that is worth keeping for another run.
+SMALL = 1 << 17
 
 #: The counters of the work done, in the order of :class:`Statistics`.
 WORK = slice(fr.Count.struct.fields["steps"][0], fr.Count.struct.fields["n_events"][0] + 1)
+#: Rows, their limit, segments and events.
+FILLED = slice(fr.Progress.struct.fields["rows"][0], fr.Progress.struct.fields["events"][0] + 1)
 STAGE = fr.Clock.struct.fields["stage_t"][0]
 
 Array = NDArray[np.float64]
 
 
 class _Layout:
-    """Where the arrays of a run lie in one block of memory, and what its head holds at the start: the same for all runs with n states."""
+    """Where the arrays of a run lie in one block of memory, and what it holds at the start: the same for all runs with n states.
+
+    What is set once for a run comes first, then what the march changes, and from ``memory`` on what the method remembers.
+    """
 
     def __init__(self, method: Method, n: int) -> None:
         self.coefs = (method.degree + 1) * n
         sizes = {
-            "frame": fr.Frame.struct.words, "clock": fr.Clock.struct.words, "count": fr.Count.struct.words,
-            "progress": fr.Progress.struct.words, "stops": 1, "owners": 1, "constants": method.constants.size,
-            "ints": method.integers.size + method.integer_work(n), "x": n, "x_old": n, "f": n, "tol": n + 1, "probe": n,
-            "coef": self.coefs, "work": max(method.work(n), 2 * n), "past_t": method.past, "past_x": method.past * n,
-            "past_f": method.past * n,
+            "frame": fr.Frame.struct.words, "constants": method.constants.size, "tol": n + 1, "owners": 1, "stops": 1, "probe": n,
+            "coef": self.coefs, "progress": fr.Progress.struct.words, "clock": fr.Clock.struct.words, "count": fr.Count.struct.words,
+            "ints": method.integers.size + method.integer_work(n), "x": n, "x_old": n, "f": n, "work": max(method.work(n), 2 * n),
+            "past_t": method.past, "past_x": method.past * n, "past_f": method.past * n,
         }  # fmt: skip
         ends = np.cumsum([max(size, 1) for size in sizes.values()])
-        self.size = int(ends[-1])
         self.parts = {name: slice(int(end) - max(size, 1), int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
-        self.head = np.zeros(self.parts["x"].start, dtype=np.int64)
+        self.changing, self.memory = self.parts["progress"].start, self.parts["clock"].start
+        #: Parts of that memory.
+        self.remembered = {n: slice(p.start - self.memory, p.stop - self.memory) for n, p in self.parts.items() if p.start >= self.memory}
+        self.words = np.zeros(int(ends[-1]), dtype=np.int64)
         # where the frame refers to the other parts, and their sizes
         fields, referred = fr.Frame.struct.fields, [name for name in sizes if name != "frame"]
         self.slots = np.array([fields[name][0] for name in referred])
@@ -58,11 +65,11 @@ class _Layout:
         for name in referred:
             at, type = fields[name]
             if isinstance(type, View):
-                self.head[at + 1] = sizes[name]
+                self.words[at + 1] = sizes[name]
         self._fill(method, n)
 
     def _fill(self, method: Method, n: int) -> None:
-        whole = {name: self.head[part] for name, part in self.parts.items() if part.stop <= self.head.size}
+        whole = {name: self.words[part] for name, part in self.parts.items()}
         frame, count, progress = fr.Frame.at(whole["frame"]), fr.Count.at(whole["count"]), fr.Progress.at(whole["progress"])
         frame.step, frame.dense = method.step, method.dense
         whole["constants"][: method.constants.size] = method.constants.view(np.int64)
@@ -83,16 +90,14 @@ def _layout(method: Method, n: int) -> _Layout:
 
 
 class Session:
-    """Buffers, bindings and bookkeeping of one call of `integrate`."""
+    """Buffers, bindings and bookkeeping of one call of `integrate`, or of several one after the other."""
 
     def __init__(self, method: Method, n: int) -> None:
         self.method, self.n = method, n
-        layout = _layout(method, n)
-        doubles = np.zeros(layout.size)
-        self._words = words = doubles.view(np.int64)
+        self._layout = layout = _layout(method, n)
+        self._words = words = layout.words.copy()
         #: All memory of the method and the march.
-        self.block = doubles
-        words[: layout.head.size] = layout.head
+        self.block = doubles = words.view(np.float64)
         self.address = base = address(doubles)
         #: Where its parts lie.
         self.parts = at = layout.parts
@@ -102,18 +107,40 @@ class Session:
         self.count, self.progress = fr.Count.at(words[at["count"]]), fr.Progress.at(words[at["progress"]])
         self.x, self.tol, self.stops, self.owners = doubles[at["x"]], doubles[at["tol"]], doubles[at["stops"]], words[at["owners"]]
         self.coefs = layout.coefs
+        self._changing, self._memory = words[layout.changing :], words[layout.memory :]
+        self._filled = self.progress.words[FILLED]
         self._stage = base + 8 * (at["clock"].start + STAGE)
+        self._prepared: NDArray[np.int64] | None = None
         self.kept: list[Any] = []
         #: Sides of zero on which guards are, and their values.
         self.guarded: list[np.ndarray] = []
-        self.rows, self.spans = Kept(), Kept()
-        self.records: list[EventRecord] = []
         self.events: Sequence[Event] = ()
         self.samples: Sequence[Samples] = ()
-        #: What an action in Python raised.
-        self.error: Exception | None = None
         self.memories: Renewals | None = None
         self.unknowns: Search | None = None
+        self._nothing_yet()
+
+    def _nothing_yet(self) -> None:
+        self.rows, self.spans = Kept(), Kept()
+        self.records: list[EventRecord] = []
+        #: What an action in Python raised.
+        self.error: Exception | None = None
+
+    # -- one run after the other ----------------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """Notes everything that changes as it is now, before the first run."""
+        self._prepared = self._changing.copy()
+
+    def renew(self) -> None:
+        """Everything as it was noted, for another run."""
+        assert self._prepared is not None
+        self._changing[:] = self._prepared
+        for array in self.guarded:
+            array[:] = 0
+        self._nothing_yet()
+
+    # -- what a run is made of ------------------------------------------------------------------------------------
 
     def bind(self, function: NativeFunction) -> tuple[int, int]:
         """Return the address of a function and of its own copy of the arguments, with the clock in slot 0."""
@@ -183,14 +210,24 @@ class Session:
             self.frame.settled = unknowns.record.log
             self.set_hook("settle", unknowns.settling())
 
-    def set_stops(self, samples: Sequence[Samples], t0: float, t1: float) -> None:
+    def start(self, x0: Array | Checkpoint, t0: float, t1: float, step: float | None) -> None:
+        """Where the run begins and ends, and its (first) step."""
+        clock = self.clock
+        if isinstance(x0, Checkpoint):
+            self.load(x0)
+        else:
+            self.x[:], clock.t = x0, t0
+            if step is not None:
+                clock.h = math.copysign(step, t1 - t0)
+        clock.direction = 1.0 if t1 >= t0 else -1.0
+        self.stops[0] = t1
+
+    def set_samples(self, samples: Sequence[Samples], t0: float, t1: float) -> None:
         """Merge all sample times within the span into one list of stops that ends with t1."""
         self.samples = samples
-        direction = 1.0 if t1 >= t0 else -1.0
-        self.clock.direction = direction
-        self.stops[0] = t1
         if not samples:
             return
+        direction = self.clock.direction
         stops = [(direction * t1, len(samples), -1)]
         samplers = [self.bind(s.action) if isinstance(s.action, NativeFunction) else (0, 0) for s in samples]
         for k, sample in enumerate(samples):
@@ -204,11 +241,12 @@ class Session:
 
     def set_output(self, t_eval: Array | None, dense: bool, n_y: int) -> None:
         """Allocate the rows: exactly those asked for, or a buffer for every step."""
-        self.n_y = n_y
-        self.progress.keep_dense, self.progress.every_step = dense, t_eval is None
+        self.n_y, self.dense, self.every_step = n_y, dense, t_eval is None
+        progress = self.progress
+        progress.keep_dense, progress.every_step = dense, self.every_step
+        progress.evals = 0 if t_eval is None else t_eval.size
         if t_eval is not None:
             self.frame.t_eval = t_eval
-            self.progress.evals = t_eval.size
         self._allocate_rows(256 if t_eval is None else t_eval.size)
 
     def _allocate_rows(self, rows: int) -> None:
@@ -219,26 +257,37 @@ class Session:
         if self.n_y:
             frame.row_y = self.row_y
         self.progress.row_limit = self.room
-        self.step_room = self.room if self.progress.every_step else 1 << 40
-        if self.progress.keep_dense:
+        if self._prepared is not None:
+            fr.Progress.at(self._prepared).row_limit = self.room
+        #: Whether all this memory is worth keeping for another run.
+        self.is_small = self.block.size + self.room * (1 + n + self.n_y + self.coefs) < SMALL
+        self.step_room = self.room if self.every_step else 1 << 40
+        if self.dense:
             self.step_room = min(self.room, max(64, LARGEST_BUFFER // max(self.coefs, 1)))
             frame.segment = self.spans_room = np.zeros((self.step_room, 4))
             frame.segment_coef = self.coef_room = np.zeros((self.step_room, self.coefs))
 
+    @property
+    def room_left(self) -> int:
+        """Steps for which the buffers have room; none where events, memories or unknowns are noted, which are read at once."""
+        k, _, segments, events = self._filled.tolist()
+        return 0 if events or self.memories is not None or self.unknowns is not None else self.step_room - max(k if self.every_step else 0, segments)
+
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
-        self.collect_events()
+        k, _, segments, events = self._filled.tolist()
+        if events:
+            self.collect_events()
         if self.memories is not None:
             collect(self.memories.record.log, self.memories.noted)
         if self.unknowns is not None:
             collect(self.unknowns.record.log, self.unknowns.noted)
-        k, segments = self.progress.rows, self.progress.segments
         if segments:
             self.progress.segments = 0
             self.spans.add(self.spans_room[:segments].copy(), self.coef_room[:segments].copy())
-        if k and self.progress.every_step:
+        if k and self.every_step:
             self.progress.rows = 0
-            self.rows.add(self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k, : self.n_y].copy())
+            self.rows.add(self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k].copy())
             if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
@@ -288,18 +337,18 @@ class Session:
         return event.terminal
 
     def save(self) -> Checkpoint:
-        """Everything that the method remembers; the run has ended, so its arrays are handed over."""
-        words, parts = self._words, self.parts
-        return Checkpoint(self.method.name, self.clock.t, self.x, {name: words[parts[name]] for name in MEMORY})
+        """Everything that the method remembers."""
+        memory, parts = self._memory.copy(), self._layout.remembered
+        return Checkpoint(self.method.name, self.clock.t, memory[parts["x"]].view(np.float64), memory, parts)
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over the memory of an earlier integration; its statistics start from zero."""
-        if not checkpoint.memory:
+        if checkpoint.memory is None:
             self.x[:], self.clock.t = checkpoint.x, checkpoint.t
             return
-        for name in MEMORY:
-            self._words[self.parts[name]] = checkpoint.memory[name]
-        c = self.count
+        h_max, positions, c = self.clock.h_max, self.count.positions, self.count
+        self._memory[:] = checkpoint.memory
+        self.clock.h_max, c.positions = h_max, positions
         c.steps = c.rejected = c.n_rhs = c.n_jac = c.n_lu = c.n_events = c.bad_status = 0
         c.begin = 1
 
@@ -310,9 +359,9 @@ class Session:
 
     def output(self) -> tuple[Array, Array, Array]:
         """Return all rows."""
-        if not self.progress.every_step:
+        if not self.every_step:
             k = self.progress.rows
-            return self.row_t[:k], self.row_x[:k], self.row_y[:k, : self.n_y]
+            return self.row_t[:k], self.row_x[:k], self.row_y[:k]
         if not self.rows:
             return np.zeros(0), np.zeros((0, self.n)), np.zeros((0, self.n_y))
         t, x, y = self.rows.joined()
@@ -323,4 +372,4 @@ class Session:
         if not self.spans:
             return None
         span, coefficients = self.spans.joined()
-        return Segments(span[:, 0], span[:, 1], span[:, 2], span[:, 3], coefficients.reshape(len(span), -1, self.n))
+        return Segments.of([(span, coefficients)], self.n)

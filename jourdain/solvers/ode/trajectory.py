@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from jourdain.errors import InputError, SolverError
 from jourdain.solvers.ode.events import EventRecord
 
+Array = NDArray[np.float64]
 
-@dataclass(frozen=True)
+
+@dataclass
 class Statistics:
     """The work done: accepted and rejected steps, evaluations, factorisations, events, time (s) on the wall."""
 
@@ -32,17 +36,23 @@ class Statistics:
         return ", ".join([*parts, f"{self.wall_time:.3g} s"])
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Checkpoint:
     """Everything a method remembers: give it as `x0` of a new integration to go on as if never interrupted."""
 
     method: str
     t: float
     x: NDArray[np.float64]
-    memory: dict[str, NDArray[np.generic]] = field(repr=False)
+    memory: NDArray[np.int64] | None = field(default=None, repr=False)
+    #: Where the parts of the memory lie.
+    parts: Mapping[str, slice] = field(default_factory=dict, repr=False)
+
+    def part(self, name: str) -> NDArray[np.int64]:
+        """A part of the memory by its name in the frame."""
+        assert self.memory is not None
+        return self.memory[self.parts[name]]
 
 
-@dataclass(frozen=True)
 class Segments:
     """The interpolants of all steps: x(t) = sum_k coefficients[k] s^k, s = (t - centre) / h."""
 
@@ -51,6 +61,28 @@ class Segments:
     centre: NDArray[np.float64]
     h: NDArray[np.float64]
     coefficients: NDArray[np.float64]
+    _pieces: tuple[Sequence[tuple[Array, Array]], int]
+
+    def __init__(self, start: Array, end: Array, centre: Array, h: Array, coefficients: Array) -> None:
+        self.start, self.end, self.centre, self.h, self.coefficients = start, end, centre, h, coefficients
+
+    @classmethod
+    def of(cls, pieces: Sequence[tuple[Array, Array]], n: int) -> Segments:
+        """From the march's own tables of (start, end, centre, h) and of coefficients of n states, put in order when first read."""
+        found = cls.__new__(cls)
+        found._pieces = pieces, n
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_pieces" or name not in Segments.__annotations__:
+            raise AttributeError(name)
+        pieces, n = self._pieces
+        if pieces:  # else another thread has just done it
+            span, coefficients = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
+            self.start, self.end, self.centre, self.h = span.T
+            self.coefficients = coefficients.reshape(len(span), -1, n)
+            self._pieces = (), n
+        return self.__dict__[name]
 
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at the times `t`, to the right of a jump."""
@@ -65,7 +97,7 @@ class Segments:
         return value
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Trajectory:
     """States `x` (one row for each time in `t`) with how the integration went.
 

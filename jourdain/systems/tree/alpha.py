@@ -79,8 +79,9 @@ def integrate_alpha(
             f"simulate '{system.model.name}': method '{method}' needs derivatives of every law, and '{next(iter(system.model.callbacks))}' "
             "is a Python callback; write it with jourdain's functions, or use 'dopri5' or 'adams'"
         )
-    plan, residual = _residual(native)
-    consistent = _Consistent(native)
+    if native.implicit is None:
+        native.implicit = *_residual(native), _Consistent(native)
+    plan, residual, consistent = native.implicit
     start = x0 if isinstance(x0, Checkpoint) else consistent.extended(span[0], x0)
     redundant = consistent.redundant(span[0], start.x if isinstance(start, Checkpoint) else start)
     chosen = alpha.method(method, rho, plan, adaptive=step is None, redundant=redundant)

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError
+from ...solvers.constraints.start import SINGULAR
 from ...solvers.linear.sparse_rows import loses_rank
 from ..state import State
 
 if TYPE_CHECKING:
     from ..compiled import Compiled
 
-#: A singular value below this part of the largest counts as zero: loops close in a singular position by the root of their residual.
-SINGULAR = 1e-5
 #: What is left of a quadratic equation, as part of its size, in an admissible velocity.
 ADMISSIBLE = 1e-3
 #: Starts of Newton's method, its iterations, and how many branches are told at most.

@@ -23,6 +23,7 @@ from .redundancy import redundant_rows
 if TYPE_CHECKING:
     from ...solvers.constraints.accelerations import Constrained
     from ...solvers.constraints.plan import Compiled, Plan
+    from ...solvers.ode.drive import Drive
     from ...solvers.unknowns import Search
     from ..dynamics import Dynamics
     from ..state import State
@@ -69,6 +70,10 @@ class NativeSystem:
         self.callbacks = Callbacks(self, self.rhs) if system.model.callbacks else None
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
+        #: The equations as implicit schemes take them, made with the first of these.
+        self.implicit: tuple[Any, NativeFunction, Any] | None = None
+        #: Integrations that ended runs with constant inputs have made ready, by their settings.
+        self.drives: dict[tuple[Any, ...], Drive] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
     @staticmethod
@@ -82,7 +87,8 @@ class NativeSystem:
             except IndexError:
                 return NativeSystem(system, u, redundant=redundant)
             if native._made_for is system.parameter_vector and native._redundant == redundant:
-                native.u[: system.nu] = u
+                if u.size:
+                    native.u[: u.size] = u
                 return native
 
     def release(self) -> None:

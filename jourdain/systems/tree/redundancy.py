@@ -14,7 +14,7 @@ import numpy as np
 
 from ...native.function import Function
 from ...solvers.linear.sparse_rows import LARGE, loses_rank
-from ..constraints import jacobian
+from ..constraints import jacobian, look_at_start
 from ..state import State
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SAMPLES = 4
 def redundant_rows(system: Dynamics, state: State) -> list[int]:
     """Indices of constraints that are redundant in the given closed position and around it."""
     m = len(system.equations_of_motion.rows)
-    if not m:
+    if not m or look_at_start(system, state)[0]:
         return []
     from ...solvers.constraints.nearby import redundant_nearby
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ...solvers import ADAPTIVE
+from ...solvers.ode.events import Event
+from ...solvers.ode.integrate import again, integrate, ready
 from ...solvers.ode.trajectory import Trajectory
 from ..callbacks import ended
 from ..ode_run import OdeRun
@@ -18,15 +21,21 @@ from ..run import Outcome, Restart, Settings
 from ..state import State, split_state
 from .alpha import AlphaMarch, alpha_channels
 from .between import BetweenSteps
-from .closed_form import GOOD_MARGIN, closed_native
-from .crossing import Crossing, joined, left_to_do
 from .projected import NativeSystem
-from .reduced import ReducedSystem
 
 if TYPE_CHECKING:
     from ..inputs import Inputs
     from .independent import Choice, IndependentSystem
+    from .reduced import ReducedSystem
     from .system import TreeSystem
+
+#: Integrations with different settings that one native system keeps ready.
+MOST_KEPT = 4
+
+
+def is_plain(values: tuple[Any, ...]) -> bool:
+    """Whether all are words, numbers or nothing, which cannot change."""
+    return all(x.__class__ in (str, float, int, NoneType) for x in values)
 
 
 class ProjectedRun(OdeRun):
@@ -41,6 +50,29 @@ class ProjectedRun(OdeRun):
         if self.inputs.steady:
             return NativeSystem.with_constant_inputs(self.system, u, self.start)
         return NativeSystem(self.system, u, signals=self.inputs.signals, start=self.start)
+
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration; one that an earlier run has made ready with the same settings is used again."""
+        s, drives = self.settings, self.native.drives
+        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps)
+        if by is not integrate or more or changes or not self.inputs.steady or s.steps is not None or not is_plain(key):
+            return super().march(first, span, by, more, **changes)
+        drive = drives.pop(key, None)
+        if drive is not None:
+            again(drive, span, first, s.times, s.keeps_interpolant)
+        else:
+            drive = super().march(first, span, ready)
+            if isinstance(drive, Trajectory):
+                return drive
+            drive.session.keep()
+        found = drive.run(s.progress)
+        if drive.session.is_small:
+            if len(drives) >= MOST_KEPT:
+                drives.clear()
+            drives[key] = drive
+        return found
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
@@ -87,6 +119,8 @@ class IndependentRun(OdeRun):
         #: Where the present native functions begin, with which inputs and which independent coordinates.
         self._from, self._u = start, inputs.initial
         self._watching = False
+        from .crossing import Crossing  # here and below: what loops need loads with the first run that has them
+
         self._crossing = Crossing(system, start, span[1], settings.method, self._control_from, inputs)
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
@@ -99,6 +133,8 @@ class IndependentRun(OdeRun):
 
     def _control_from(self, t: float) -> dict[str, Any]:
         """Step control and output from a time on: times already passed and steps already taken are left out."""
+        from .crossing import left_to_do
+
         s = self._inner
         return left_to_do(super().control() | {"t_eval": s.times, "dense": s.keeps_interpolant}, self._runs, t)
 
@@ -189,6 +225,8 @@ class IndependentRun(OdeRun):
 
     def _watch(self, start: State) -> bool:
         """Whether the run stops near a dead point of its closed form, to choose another one."""
+        from .closed_form import GOOD_MARGIN
+
         native: Any = self.native
         if "independent" in self.chosen or not hasattr(native, "branches") or not native.margin(start.t, native.x0) > 2.0 * GOOD_MARGIN:
             return False
@@ -253,6 +291,8 @@ class IndependentRun(OdeRun):
 
     def _joined(self) -> Trajectory:
         """All runs as one trajectory of the full state; at the times asked for, if full states between steps are known."""
+        from .crossing import joined
+
         runs = self._runs
         whole = replace(joined([replace(r, x=r.y) for r in runs]), segments=None)
         self._steps = whole.t, whole.x
@@ -276,12 +316,16 @@ class ReducedRun(IndependentRun):
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> ReducedSystem:
         """Newton's method for the loops at a state."""
+        from .reduced import ReducedSystem
+
         if self.inputs.steady:
             return ReducedSystem.for_constant_inputs(self.system, start, u, **chosen)
         return ReducedSystem(self.system, start, u, self.inputs.signals, **chosen)
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
+        from .reduced import ReducedSystem
+
         found = super().outcome(trajectory)
         if isinstance(self.native, ReducedSystem) and trajectory.status != "failed":
             self.native.release()
@@ -301,6 +345,8 @@ class ClosedRun(IndependentRun):
 
     def choose(self, start: State, chosen: Mapping[str, Any], u: np.ndarray) -> Any:
         """Closed forms of the loops at a state."""
+        from .closed_form import closed_native
+
         return closed_native(self.system, start, u, self.inputs.signals, **chosen)
 
 

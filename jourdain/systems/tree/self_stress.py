@@ -12,8 +12,9 @@ coordinates, on the joints that were cut or on the order of rows; what is determ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class Share(NamedTuple):
 
 def joint_length(system: Compiled) -> float:
     """ℓ (m): a hundredth of the root mean square distance between the joints of one body (1 cm where all coincide)."""
+    found: float = _kept(system, "joint length", lambda: _joint_length(system))
+    return found
+
+
+def _joint_length(system: Compiled) -> float:
     eq = system.equations_of_motion
     frames = [f for j in eq.model.joints.values() for f in (j.parent, j.child)]
     frames += [f for c in eq.closures if c.name not in eq.model.joints for f in (c.a, c.b)]
@@ -53,6 +59,30 @@ def joint_length(system: Compiled) -> float:
     squares = [float(np.sum((places[i] - places[j]) ** 2)) for own in by_body.values() for i, j in combinations(own, 2)]
     apart = [x for x in squares if x > 0.0]
     return SLENDER * (float(np.sqrt(np.mean(apart))) if apart else 1.0)
+
+
+def _kept(system: Compiled, name: str, find: Callable[[], Any]) -> Any:
+    """Something that depends on the parameters alone, found once for their present values."""
+    values, idle = system.parameter_vector, system.reference._idle
+    known = idle.get(name)
+    if known is None or known[0] is not values:
+        known = idle[name] = values, find()
+    return known[1]
+
+
+def _idle_components(system: Compiled, axes: str) -> np.ndarray:
+    """Which components of all wrenches (joints · 6) rows that hold by themselves can load, in any position.
+
+    Where those of a motion are zero, as across a plane mechanism, there is nothing to share: Sᵀw = 0.
+    """
+
+    def find() -> np.ndarray:
+        q = system.configuration.random(np.random.default_rng(0), 2)
+        slopes = system.function("reaction_slopes", axes=axes)(np.zeros(1), q)
+        return np.asarray((slopes[..., len(system.equations_of_motion.rows) :] != 0.0).any(axis=(0, -1))).ravel()
+
+    found: np.ndarray = _kept(system, f"components of idle rows in {axes} axes", find)
+    return found
 
 
 def first_state(system: Compiled, t: np.ndarray, x: np.ndarray) -> State:
@@ -81,9 +111,10 @@ def share(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, wrenches: np.ndarray, axes: str = "world", length: float | None = None
 ) -> Share:
     """The least-norm share of reactions (nt, joints, 6) that balance the bodies at states in rows; ``length`` is ℓ in m."""
-    N = self_stresses(system, t, x, u)
     nt, joints = wrenches.shape[:2]
-    if not N.shape[2] or not nt:
+    N = self_stresses(system, t, x, u)
+    own = len(system.equations_of_motion.idle_rows)
+    if not N.shape[2] or not nt or (N.shape[2] == own and not wrenches.reshape(nt, -1)[:, _idle_components(system, axes)].any()):
         return Share(wrenches, np.zeros(N.shape[:2]), np.zeros(joints, dtype=bool))
     slopes = system.function("reaction_slopes", axes=axes)(t[:, None], x[:, : system.nq])
     weight = np.repeat([1.0, 1.0 / (joint_length(system) if length is None else length)], 3)

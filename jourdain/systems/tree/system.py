@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from ...formalisms.functions.registry import choose_form, derive
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_code
-from ...solvers import ALPHA_METHODS
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
 from ...symbolic.function import SymbolicFunction
@@ -299,13 +298,10 @@ class TreeSystem(System):
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
         """A run of the kind that the method and ``reduction`` ask for."""
-        from .runs import REDUCTIONS, AlphaRun
-
-        reduction, rest = options.get("reduction", self.reduction), {n: x for n, x in options.items() if n != "reduction"}
-        kind: type[Run] = REDUCTIONS[_known_reduction(reduction)]
-        if settings.method in ALPHA_METHODS and reduction == "projected":
-            kind = AlphaRun
-        return make_run(kind, self, start, span, inputs, settings, rest)
+        reduction, rest = self.reduction, options
+        if "reduction" in options:
+            reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
+        return make_run(_kind_of_run(reduction, str(settings.method)), self, start, span, inputs, settings, rest)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest errors of the constraints along a solution."""
@@ -323,6 +319,15 @@ class TreeSystem(System):
         """The native right-hand side and a state for it."""
         s = self._state(state)
         return NativeSystem(self, start=s).rhs, s.x
+
+
+@cache
+def _kind_of_run(reduction: str, method: str) -> type[Run]:
+    """The kind of run that a method and what becomes of the loops ask for."""
+    from ...solvers import ALPHA_METHODS
+    from .runs import REDUCTIONS, AlphaRun
+
+    return AlphaRun if method in ALPHA_METHODS and reduction == "projected" else REDUCTIONS[reduction]
 
 
 def _known_reduction(word: str) -> str:

@@ -262,7 +262,7 @@ f[13]=-s*s-c*c*k""",
     assert turned.stats.rhs <= 1.1 * plain.stats.rhs
     assert np.diff(turned.t)[20:-2].min() > 0.45 * np.diff(plain.t)[20:-2].min()
     if method == "adams":
-        orders = [run.restart.memory["ints"][0] for run in (plain, turned)]
+        orders = [run.restart.part("ints")[0] for run in (plain, turned)]
         assert orders[1] >= orders[0] - 1
 
 

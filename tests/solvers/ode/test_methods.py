@@ -110,7 +110,7 @@ def test_adams_integrates_polynomials_exactly_once_its_order_is_high():
     start = first.restart.x[0] - antiderivative(3)
     tail = slice(12, None)
     assert rest.x[tail, 0] - start == pytest.approx(antiderivative(rest.t[tail]), rel=1e-9)
-    assert first.restart.memory["ints"][0] >= 4
+    assert first.restart.part("ints")[0] >= 4
 
 
 def test_adams_needs_few_evaluations():

@@ -250,3 +250,24 @@ def test_native_function_can_be_called_from_python():
 def test_progress_bar_is_drawn(capsys):
     run("dopri5", (0, 5), [1.0, 0.0], progress=True)
     assert "t =" in capsys.readouterr().out
+
+
+def test_rows_between_samples_are_all_there_however_the_run_ends():
+    """Python acts at 40 instants and gives up at the last, or Ctrl-C comes in the middle: what was done is kept."""
+    rhs = native("f[0]=x[1]\nf[1]=-x[0]")
+    times = np.linspace(0.1, 4.0, 40)
+    whole = integrate(rhs, (0, 4), [1.0, 0.0], rtol=1e-9, samples=[Samples(times, lambda t, x: None)])
+    assert set(times) <= set(whole.t)
+    assert np.abs(whole.x[:, 0] - np.cos(whole.t)).max() < 1e-7
+    assert np.abs(whole.at(np.linspace(0, 4, 99))[:, 0] - np.cos(np.linspace(0, 4, 99))).max() < 1e-7
+
+    def interrupt(t, x):
+        if t > 2.0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    part = integrate(rhs, (0, 4), [1.0, 0.0], rtol=1e-9, samples=[Samples(times, interrupt)])
+    assert part.status == "interrupted"
+    assert 2.0 < part.t[-1] < 4.0
+    np.testing.assert_array_equal(part.t, whole.t[: part.t.size])
+    np.testing.assert_array_equal(part.x, whole.x[: part.t.size])
+    assert part.segments.end[-1] == part.t[-1] == part.restart.t
