@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..solvers import METHODS, STIFF
 from ..solvers.ode.events import Event
 from ..solvers.ode.integrate import integrate
+from .audit import passed_over
 from .callbacks import ended, named
 from .run import Outcome, Restart, Run
 from .state import State, split_state
@@ -155,10 +156,14 @@ class OdeRun(Run):
         """The trajectory as states of the model, with what is needed to go on."""
         explained = trajectory.status != "failed" or trajectory.cause is not None
         message = trajectory.message if explained else self.explain(trajectory)
+        status = trajectory.status
+        if self.system.model.events and self.inputs.steady and status == "finished":
+            missed = passed_over([e for e in self.events() if e.name in self.system.model.events], trajectory)
+            status, message = ("doubtful", missed) if missed else (status, message)
         inner = trajectory.restart
         restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
         return Outcome(
-            trajectory.t, self.rows(trajectory), trajectory.status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
+            trajectory.t, self.rows(trajectory), status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
             restart, cause=trajectory.cause,
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 from tests.attack.attacks import CASES, REFUSED, UNHARMED, in_own_process
 
 #: Cases of each attack.
-MOST = {"model files": 200, "result files": 100, "stores": 40, "kills": 2, "full disks": 3, "cache entries": 4, "threads": 1, "forks": 1,
+MOST = {"model files": 200, "result files": 100, "stores": 40, "kills": 2, "full disks": 2, "cache entries": 4, "threads": 1, "forks": 1,
         "requests": 40}  # fmt: skip
 
 
