@@ -4,17 +4,21 @@ VENV ?= .venv
 PYTHON ?=
 WORKERS ?= 2
 PYTEST_ARGS ?=
+# Of `make attack`: where its cases come from, and the time for each attack.
+SEED ?= 1
+SECONDS ?= 60
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint tools bench validate gallery docs clean
+.PHONY: help run test attack lint tools bench validate gallery docs clean
 
 help:
 	@echo "make run       derive, compile and simulate a mechanism, and draw it"
 	@echo "make test      lint, then every test that is not marked slow"
+	@echo "make attack    damaged files, kills, full disks, guard pages, threads, forks, with figures (SEED=1 SECONDS=60)"
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     speed against peers, as a table and JSON"
 	@echo "make validate  the slow tests and the validation table"
@@ -28,6 +32,9 @@ run: $(VENV)/.run
 
 test: lint tools
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=15 --timeout=300 $(PYTEST_ARGS)
+
+attack: $(VENV)/.full
+	$(PY) -m tests.attack --seed $(SEED) --seconds $(SECONDS)
 
 lint: $(VENV)/.full
 	$(BIN)/ruff check .

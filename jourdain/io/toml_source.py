@@ -81,7 +81,7 @@ class Source:
         """The source in a file."""
         try:
             if path.exists() and not path.is_file():  # a pipe would be waited for, a device has no end
-                raise ModelFileError(f"{path}: it is not a file that can be read as a model; check the path")
+                raise ModelFileError(f"{path}: the file cannot be read (it is no plain file); check the path")
             if path.stat().st_size > 4 * MAX_SIZE:
                 raise ModelFileError(f"{path}: the file has {path.stat().st_size} bytes, more than a model file may have")
             text = path.read_bytes().decode("utf-8")

@@ -172,7 +172,7 @@ def _load(source: str | os.PathLike[str] | bytes) -> tuple[bytes, Path | None]:
     path = Path(source)
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for, a device has no end
-            raise InputError(f"'{_short(str(source), 200)}' is not a file that can be read as a model; check the path")
+            raise InputError(f"the file '{_short(str(source), 200)}' cannot be read (it is no plain file); check the path")
         if path.stat().st_size > MAX_BYTES:
             raise InputError(f"{path.name}: the file has {path.stat().st_size} bytes; at most {MAX_BYTES} are read")
         return path.read_bytes(), path

@@ -6,6 +6,7 @@ run that have changed coordinates on the way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from ..symbolic.expr import KINDS, ZERO
 from .run import Outcome, Run
 
 if TYPE_CHECKING:
+    from ..solvers.ode.events import Event
+    from ..solvers.ode.trajectory import Trajectory
     from .compiled import Compiled
 
 #: Constraints off by more than this (m, rad; as part of the largest coordinate where that is larger than 1) are broken.
@@ -75,6 +78,33 @@ def _lost(system: Compiled, run: Run, outcome: Outcome, rows: list[int]) -> str:
     )
 
 
+#: Steps that are looked at between their ends, and where.
+LOOKS, INSIDE = 8, (0.0, 0.31, 0.57, 0.83, 1.0)
+
+
+def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
+    """Which event's guard changes its sign there and back within a step, so that the event was not seen: it is faster than the steps."""
+    s = trajectory.segments
+    if s is None or not events or not len(s.start):
+        return ""
+    for k in sorted({(len(s.start) - 1) * i // (LOOKS - 1) for i in range(LOOKS)}):
+        times = s.start[k] + (s.end[k] - s.start[k]) * np.array(INSIDE)
+        x = np.ascontiguousarray(trajectory.at(times))
+        for event in events:
+            if any(e.name == event.name and times[0] <= e.t <= times[-1] for e in trajectory.events):
+                continue
+            values = np.zeros((len(times), event.size))
+            if any(event.guard(float(t), row, value) for t, row, value in zip(times, x, values, strict=True)):
+                continue
+            side = np.sign(values)
+            if ((side[0] == side[-1]) & (side[0] != 0) & (side[1:-1] == -side[0]).any(axis=0)).any():
+                return (
+                    f"event '{event.name}' was passed over: its guard changes its sign there and back within the step at t = {times[0]:.6g} s; "
+                    f"give max_step= (the step was {times[-1] - times[0]:.3g} s)"
+                )
+    return ""
+
+
 def conservative(system: Compiled) -> bool:
     """Whether no law, drive, input or event takes or gives energy."""
     eq, model = system.equations_of_motion, system.model
@@ -85,4 +115,4 @@ def conservative(system: Compiled) -> bool:
     return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
 
 
-__all__ = ["audited", "conservative"]
+__all__ = ["audited", "conservative", "passed_over"]

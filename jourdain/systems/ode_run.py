@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..solvers import ALPHA_METHODS, METHODS, STIFF
 from ..solvers.ode.events import Event
 from ..solvers.ode.integrate import integrate
+from .audit import passed_over
 from .callbacks import ended, named
 from .run import Outcome, Restart, Run
 from .state import State, split_state
@@ -180,10 +181,14 @@ class OdeRun(Run):
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The trajectory as states of the model, with what is needed to go on."""
         message = trajectory.message if trajectory.cause is not None else self.told(trajectory)
+        status = trajectory.status
+        if self.system.model.events and self.inputs.steady and status == "finished":
+            missed = passed_over([e for e in self.events() if e.name in self.system.model.events], trajectory)
+            status, message = ("doubtful", missed) if missed else (status, message)
         inner = trajectory.restart
         restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
         return Outcome(
-            trajectory.t, self.rows(trajectory), trajectory.status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
+            trajectory.t, self.rows(trajectory), status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
             restart, cause=trajectory.cause,
         )  # fmt: skip
 

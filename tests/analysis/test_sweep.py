@@ -222,12 +222,13 @@ def test_what_cannot_be_identified_is_run_again(swing, tmp_path):
 
 
 def test_interruption_returns_the_rows_done(swing):
-    timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
+    options = {"outputs": ["hinge.angle"], "method": "dop853", "rtol": 1e-11}
+    swing.sweep({"hinge.angle": 1.0}, 2.0, parameters={"length": [1.0, 1.5]}, threads=2, times=[2.0], **options)  # compiles
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.warns(UserWarning, match=r"interrupted; \d+ of 4000 runs are done and kept"):
         r = swing.sweep(
-            {"hinge.angle": 1.0}, 200.0, parameters={"length": np.linspace(1, 2, 4000)}, threads=2, outputs=["hinge.angle"], times=[200.0],
-            method="dop853", rtol=1e-11,
+            {"hinge.angle": 1.0}, 200.0, parameters={"length": np.linspace(1, 2, 4000)}, threads=2, times=[200.0], **options,
         )  # fmt: skip
     timer.cancel()
     states = r.table["status"]

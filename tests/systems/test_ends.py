@@ -70,12 +70,13 @@ def test_a_law_that_gives_no_number_ends_the_run_with_what_was_done(way: Way, ki
     assert np.isfinite(done["crank.angle"]).all()
 
 
-def interrupted(run: Callable[[], object], after: float = 0.3) -> jd.SimulationInterrupted:
+def interrupted(run: Callable[[], object], after: float = 0.5) -> jd.SimulationInterrupted:
     timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(jd.SimulationInterrupted) as told:
+    with pytest.raises(KeyboardInterrupt) as told:
         run()
     timer.join()
+    assert isinstance(told.value, jd.SimulationInterrupted)
     return told.value
 
 
