@@ -195,12 +195,6 @@ class Search:
             n=n, m=residuals, bad=-1,
         )  # fmt: skip
 
-    @property
-    def start(self) -> NDArray[np.float64]:
-        """Where searches begin."""
-        found: NDArray[np.float64] = self.record.start
-        return found
-
     def before(self, f: NativeFunction) -> NativeFunction:
         """A function that finds the unknowns before it calls another."""
         inner = np.zeros(max(3, f.args.size), dtype=np.uintp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from .state import State
 if TYPE_CHECKING:
     from ..solvers.memory_log import Noted
     from ..solvers.ode.memories import Renewals
-    from ..solvers.unknowns import Search
     from .system import System
     from .tree.projected import NativeSystem
 
@@ -57,14 +57,12 @@ class Inputs:
         if self.given:
             self._sort(self.given)
         #: All inputs at the start.
-        self.initial = system.input_values({**(memory or {}), **self.constants})
-        #: Memories and their places, and in blocks the instants when they changed with their new values.
+        self.initial = system.input_values({**memory, **self.constants} if memory else self.constants)
+        #: Memories, and in blocks the instants when they changed with their new values.
         self.memories = list(model.memories)
-        self.memory_places = np.array([list(model.inputs).index(n) for n in self.memories], dtype=np.int64)
         self.renewed: Noted = []
-        #: Algebraic unknowns and their places, and in the same way their values at accepted points.
+        #: Algebraic unknowns, and in the same way their values at accepted points.
         self.unknowns = list(model.unknowns)
-        self.unknown_places = np.array([list(model.inputs).index(n) for n in self.unknowns], dtype=np.int64)
         self.settled: Noted = []
         #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
@@ -99,10 +97,24 @@ class Inputs:
             else:
                 self.constants[name] = number(item, f"input '{name}'")
 
+    @cached_property
+    def memory_places(self) -> np.ndarray:
+        """Places of the memories among the inputs."""
+        return self._places(self.memories)
+
+    @cached_property
+    def unknown_places(self) -> np.ndarray:
+        """Places of the unknowns among the inputs."""
+        return self._places(self.unknowns)
+
+    def _places(self, names: list[str]) -> np.ndarray:
+        order = list(self.system.model.inputs)
+        return np.array([order.index(n) for n in names], dtype=np.int64)
+
     @property
     def steady(self) -> bool:
         """Whether all inputs stay as they are."""
-        return not (self.signals or self.controllers or self.callbacks or self.memories or self.sought)
+        return not (self.signals or self.controllers or self.callbacks or self.memories or (self.unknowns and self.sought))
 
     @property
     def sought(self) -> list[str]:
@@ -151,11 +163,13 @@ class Inputs:
         names, places = (*self.memories, *self.unknowns), (*self.memory_places, *self.unknown_places)
         return state.with_values(memory={n: float(u[i]) for n, i in zip(names, places, strict=True)}) if names else state
 
-    def search(self, native: NativeSystem) -> Search | None:
-        """Newton's method for the unknowns, as the solvers settle them at accepted points."""
+    def renewing(self, native: NativeSystem, after: Callable[[float, np.ndarray], np.ndarray] | None = None) -> dict[str, Any]:
+        """What the solvers do about memories and unknowns at accepted points; ``after`` is for methods whose state speaks of accelerations."""
+        if not (self.memories or self.unknowns):
+            return {}
         if native.search is not None:
             native.search.noted = self.settled
-        return native.search
+        return {"memories": self._renewals(native, after), "unknowns": native.search}
 
     def rewind(self, t: float, u: np.ndarray) -> None:
         """Goes back to an instant: what was noted after it is forgotten, memories and unknowns in ``u`` are those of then."""
@@ -169,8 +183,8 @@ class Inputs:
         self.renewed.clear()
         self.settled.clear()
 
-    def renewals(self, native: NativeSystem, after: Callable[[float, np.ndarray], np.ndarray] | None = None) -> Renewals | None:
-        """The memories as the solvers renew them; ``after`` is for methods whose state speaks of accelerations."""
+    def _renewals(self, native: NativeSystem, after: Callable[[float, np.ndarray], np.ndarray] | None) -> Renewals | None:
+        """The memories as the solvers renew them."""
         if not self.memories:
             return None
         from ..solvers.ode.memories import Renewals

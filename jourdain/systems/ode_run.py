@@ -138,7 +138,7 @@ class OdeRun(Run):
         return by(
             native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
             events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
-            memories=self.inputs.renewals(native), unknowns=self.inputs.search(native), **self.derivatives(),
+            **self.inputs.renewing(native), **self.derivatives(),
             **(self.control() | changes),
         )  # fmt: skip
 
@@ -152,8 +152,9 @@ class OdeRun(Run):
 
     def derivatives(self) -> Mapping[str, Any]:
         """∂f/∂x and ∂f/∂t where the method needs them."""
-        found = self.native.derivatives() if self.settings.method in STIFF else {}
-        return {name: self.native.finding(f) for name, f in found.items()}
+        if self.settings.method not in STIFF:
+            return {}
+        return {name: self.native.finding(f) for name, f in self.native.derivatives().items()}
 
     def events(self) -> list[Event]:
         """The model's events as the methods take them."""

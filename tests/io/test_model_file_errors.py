@@ -67,7 +67,7 @@ WRONG = [
     (BODY + '[constraints.c]\nkind = "equation"\nexpression = "3 - 3"', "line 7: constraint 'c': the expression 0 does not depend"),
     (BODY + '[constraints.c]\nkind = "rod"\na = "b"\nb = "c"\nlength = -2', "line 7: .*length -2 m must be positive"),
     (BODY + '[events.e]\nguard = "t"\ndirection = 3', "line 7: event 'e': direction 3 is unknown"),
-    (BODY + '[events.e]\nguard = "t"\njump = {t = 1}', "line 7: event 'e': .*not a position, velocity or user state"),
+    (BODY + '[events.e]\nguard = "t"\njump = {t = 1}', "line 7: event 'e': .*not a position, velocity, user state or memory"),
     (HEAD + '[parameters]\na = 1\nb = {value = 5, bounds = [0, 1]}', "line 5: parameter 'b': value 5 is outside its bounds"),
     (HEAD + '[parameters]\nb = {unit = "m"}', r"line 4: parameter 'b' lacks 'value'"),
     (HEAD + '[parameters]\nb = "5 furlong"', "line 4: parameter 'b': .*furlong"),

@@ -165,6 +165,8 @@ def test_create_every_class() -> None:
     d.create("sensor", "s", {"frame": "a.b.tip", "relative_to": "ground.wall"})
     d.create("expression", "e", "k*s.position.x + u")
     d.create("state", "z", {"initial": 1, "rate": "-e"})
+    d.create("memory", "most", {"initial": 0, "update": "max(most, j.x)"})
+    d.create("unknown", "w", {"guess": 0, "equation": "w + w^3 - z"})
     d.create("load", "f", {"kind": "joint", "joint": "j", "coordinate": "x", "force": "-gas(e)"})
     d.create("constraint", "c", {"kind": "ball", "a": "ground.wall", "b": "a.b.tip"})
     d.create("output", "o", {"expression": "z", "unit": "m"})

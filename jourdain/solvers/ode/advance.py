@@ -115,7 +115,7 @@ def advance(address: int) -> int:
     while reason == PAUSED:  # no more room for rows or records of events: older ones are dropped
         progress.events = 0
         progress.rows = 0
-        if frame.renewer != 0:
+        if frame.renewal != 0:
             frame.memories.log.used = 0
         if frame.settle != 0:
             frame.settled.used = 0

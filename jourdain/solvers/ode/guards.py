@@ -273,10 +273,6 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
         renewed = call(frame.renewer, frame)
         if renewed != 0 and renewed != RENEWED:
             return renewed
-    if renews and frame.settle != 0:
-        status = hook(frame, clock, count, frame.settle, frame.settle_args, t, frame.x, frame.x)
-        if status != 0:
-            return status
     if guard.action != 0:
         status = hook(frame, clock, count, guard.action, guard.action_args, t, x, x)
         after = frame.event_x[progress.events - 1][n:]

@@ -135,8 +135,10 @@ def prepare(
     session = drive.session
     session.set_switch(switch)
     session.set_events(events, event_probes)
-    session.set_memories(memories)
-    session.set_unknowns(unknowns)
+    if memories is not None:
+        session.set_memories(memories)
+    if unknowns is not None:
+        session.set_unknowns(unknowns)
     session.set_samples(samples, t0, t1)
     session.set_output(times, times is None if dense is None else dense, output_size)
     if steps is not None:

@@ -133,8 +133,6 @@ def _after_step(frame: Frame, clock: Clock, count: Count, progress: Progress) ->
         status = call(frame.switcher, frame)
     if status == 0 and frame.renewer != 0:
         status = call(frame.renewer, frame)
-    if status == 0 and frame.settle != 0:
-        status = hook(frame, clock, count, frame.settle, frame.settle_args, clock.t, frame.x, frame.x)
     return status
 
 
@@ -154,10 +152,6 @@ def march(address: int) -> int:
             return PAUSED
         room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1)
         if progress.steps_left <= 0 or not room:
-            return PAUSED
-        if frame.renewer != 0 and frame.memories.log.used >= len(frame.memories.log.t):
-            return PAUSED
-        if frame.settle != 0 and frame.settled.used >= len(frame.settled.t):
             return PAUSED
         clock.t_bound = stop
         if count.begin == 1:

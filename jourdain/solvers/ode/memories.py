@@ -30,37 +30,54 @@ def _jumps(frame: Frame, clock: Clock, count: Count, memories: Memories) -> bool
     return worst > 1.0
 
 
+@jit
+def _take(frame: Frame, clock: Clock, count: Count, memories: Memories) -> Any:
+    """Let new values act: the status, and whether rates have jumped that the method goes on with."""
+    status, jumped = 0, False
+    if memories.watchful == 1:
+        status = rhs(frame, clock, count, clock.t, frame.x, memories.before)
+    take(memories.log, memories.u, clock.t)
+    if memories.watchful == 1 and status == 0:
+        status = rhs(frame, clock, count, clock.t, frame.x, frame.f)
+        jumped = status == 0 and _jumps(frame, clock, count, memories)
+    if jumped:
+        count.restart = 1
+        count.begin = 1
+    count.fresh = 0
+    return status, jumped
+
+
 @kernel
 def renew(address: int) -> int:
-    """Renew the memories at the present point; RENEWED asks Python for what the method holds of rates that have jumped."""
+    """Renew the memories at the present point and settle the unknowns there; RENEWED asks Python for the rates that a method holds."""
     frame, clock, count = view(address)
-    memories, log = frame.memories, frame.memories.log
-    status = hook(frame, clock, count, frame.renewal, frame.renewal_args, clock.t, frame.x, log.new)
-    if status != 0:
-        return status
-    changed = renewed(log, memories.u)
-    if changed == 0:
-        return 0
-    if changed < 0:
-        clock.t_bad = clock.t
-        return NOT_RENEWED
-    asks = False
-    if memories.watchful == 1:  # the method goes on with rates of the past
-        status = rhs(frame, clock, count, clock.t, frame.x, memories.before)
+    progress = frame.progress
+    changed, asks = 0, False
+    if frame.renewal != 0:
+        memories, log = frame.memories, frame.memories.log
+        status = hook(frame, clock, count, frame.renewal, frame.renewal_args, clock.t, frame.x, log.new)
         if status != 0:
             return status
-    take(log, memories.u, clock.t)
-    if memories.watchful == 1:
-        status = rhs(frame, clock, count, clock.t, frame.x, frame.f)
+        changed = renewed(log, memories.u)
+        if changed < 0:
+            clock.t_bad = clock.t
+            return NOT_RENEWED
+        if changed == 1:
+            status, jumped = _take(frame, clock, count, memories)
+            if status != 0:
+                return status
+            asks = jumped and memories.asks == 1
+            if log.used == len(log.t):  # Python empties it before the next step
+                progress.steps_left = 0
+    if frame.settle != 0:
+        status = hook(frame, clock, count, frame.settle, frame.settle_args, clock.t, frame.x, frame.x)
         if status != 0:
             return status
-        if _jumps(frame, clock, count, memories):
-            count.restart = 1
-            count.begin = 1
-            asks = memories.asks == 1
-    count.fresh = 0
-    if len(frame.watch) > 0 and frame.progress.fired < 0:
-        frame.progress.task = CARRY
+        if frame.settled.used == len(frame.settled.t):
+            progress.steps_left = 0
+    status = 0
+    if changed == 1 and len(frame.watch) > 0 and progress.fired < 0:
+        progress.task = CARRY
         status = call(frame.watcher, frame)
     return RENEWED if status == 0 and asks else status
 

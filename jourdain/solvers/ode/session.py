@@ -194,21 +194,24 @@ class Session:
         frame.event_which = self.event_which = np.zeros(2 * room, dtype=np.int64)
         self.progress.probes, self.progress.event_limit = probes, room - offset  # a renewal may add events to those of a step
 
-    def set_memories(self, memories: Renewals | None) -> None:
+    def set_memories(self, memories: Renewals) -> None:
         """Bind the renewal of memories."""
-        if memories is not None:
-            from jourdain.solvers.ode.memories import renew
+        self._renew()
+        self.memories = memories
+        self.frame.memories = memories.prepare(self.n, self.method.past > 0)
+        self.set_hook("renewal", memories.function)
 
-            self.memories, self.frame.renewer = memories, renew.address
-            self.frame.memories = memories.prepare(self.n, self.method.past > 0)
-            self.set_hook("renewal", memories.function)
+    def _renew(self) -> None:
+        from jourdain.solvers.ode.memories import renew
 
-    def set_unknowns(self, unknowns: Search | None) -> None:
+        self.frame.renewer = renew.address
+
+    def set_unknowns(self, unknowns: Search) -> None:
         """Bind what is done about algebraic unknowns at accepted points."""
-        if unknowns is not None:
-            self.unknowns = unknowns
-            self.frame.settled = unknowns.record.log
-            self.set_hook("settle", unknowns.settling())
+        self._renew()
+        self.unknowns = unknowns
+        self.frame.settled = unknowns.record.log
+        self.set_hook("settle", unknowns.settling())
 
     def start(self, x0: Array | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""

@@ -51,7 +51,7 @@ class AlphaMarch(OdeRun):
         samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
         return integrate_alpha(
             self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
-            memories=self.inputs.renewals(self.native, self.renewed), unknowns=self.inputs.search(self.native), **control,
+            **self.inputs.renewing(self.native, self.renewed), **control,
         )  # fmt: skip
 
     def renewed(self, t: float, x: np.ndarray) -> np.ndarray:

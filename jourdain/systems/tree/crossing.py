@@ -318,7 +318,7 @@ class Crossing:
         done = integrate(
             native.rhs, (start.t, until), start.x, method, project=watch.projection(native.project), positions=self.system.nq,
             events=[*self.inputs.setting_memories(native.events(), native.u, state_of), passed], samples=samples,
-            memories=self.inputs.renewals(native), unknowns=self.inputs.search(native), **derivatives, **options,
+            **self.inputs.renewing(native), **derivatives, **options,
         )  # fmt: skip
         done = ended(native, done)
         clear = done.status == "event" and done.events[-1].name == PASSED
