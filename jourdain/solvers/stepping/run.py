@@ -42,7 +42,7 @@ class Rows:
     def joined(self) -> tuple[np.ndarray, ...]:
         """All rows in five arrays; multipliers that came later are zero before."""
         width = max(block.shape[1] for block in self.lam)
-        lam = [np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in self.lam]
+        lam = [b if b.shape[1] == width else np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in self.lam]
         return tuple(np.concatenate(part) for part in (self.t, self.q, self.v, lam, self.book))
 
 
