@@ -1,4 +1,4 @@
-"""The modules that take part in three journeys through the package: a closed loop, the same in directors, a robot from a file.
+"""The modules that take part in three journeys through the package: a closed loop, the same in directors, a robot.
 
 A module takes part when a Python function of its file is called, whatever it does (``sys.setprofile``; what runs as machine code is not seen,
 and importing does not count: all modules are imported before).  Code caches are warm, the process is fresh: ``python -m benchmarks.journeys``.

@@ -5,6 +5,7 @@ Both eliminate [1 Gᵀ; G −ε], in an order that is found once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -68,14 +69,11 @@ class ConstraintRows:
         few = np.full(self.row.size, 1e-3 / max(1.0, float(among.data.max(initial=1.0))))
         return saddle, SparseLU(saddle.starts, saddle.indices, saddle.values(few, -1.0), columns)
 
-    def least(self, entries: np.ndarray, *targets: np.ndarray) -> list[np.ndarray]:
-        """The smallest x with G x = target (in least squares where rows contradict each other), for each target."""
-        m, n = self.shape
-        if m == 0:
-            return [np.zeros(n) for _ in targets]
-        saddle, factors = self._least
+    def least(self, entries: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function that finds the smallest x with G x = target (in least squares where rows contradict each other)."""
+        n, (saddle, factors) = self.shape[1], self._least
         factors.factorise(saddle.values(entries, -SOFT))
-        return [factors.solve(np.concatenate([np.zeros(n), target]))[:n] for target in targets]
+        return lambda target: factors.solve(np.concatenate([np.zeros(n), target]))[:n]
 
     # -- rows that follow from others ---------------------------------------------------------------------------------
 

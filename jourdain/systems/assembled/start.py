@@ -138,12 +138,6 @@ class Start:
     def _defect(self, entries: np.ndarray, v: np.ndarray, drift: np.ndarray) -> np.ndarray:
         return self.rows.times(entries, v[self.equations.free]) + drift
 
-    def _moved(self, x: np.ndarray, entries: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """x with the smallest change of free coordinates by which G changes it as wanted."""
-        x = x.copy()
-        x[self.equations.free] += self.rows.least(entries, target)[0]
-        return x
-
     # -- consistent states --------------------------------------------------------------------------------------------
 
     def consistent(self, q: np.ndarray, v: np.ndarray, t: float, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -159,8 +153,9 @@ class Start:
                 v, determined = self._completed(entries, v, drift)
                 defect = self._defect(entries, v, drift)
                 self._refuse(defect, 10.0 * TOLERATED * max(1.0, float(np.abs(v).max(initial=0.0))), "velocity", name)
+                nearest, v = self.rows.least(entries), v.copy()
                 for _ in range(2):
-                    v = self._moved(v, entries, -self._defect(entries, v, drift))
+                    v[self.equations.free] -= nearest(self._defect(entries, v, drift))
             if not determined:
                 from .massless import balanced
 
@@ -177,7 +172,8 @@ class Start:
                 self._refuse(value, TOLERATED * span, what, name)
             if worst <= EXACT * span or not worst < 0.5 * last or k == CORRECTIONS:
                 break
-            q, last = self._moved(q, entries, -value), worst
+            q, last = q.copy(), worst
+            q[self.equations.free] -= self.rows.least(entries)(value)
         return q
 
     def _completed(self, entries: np.ndarray, v: np.ndarray, drift: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -191,10 +187,9 @@ class Start:
             return v, True
         alone = np.where(massless[self.rows.column], entries, 0.0)
         probe = np.where(massless, np.cos(np.arange(massless.size)), 0.0)
-        change, found = self.rows.least(alone, -self._defect(entries, v, drift), self.rows.times(alone, probe))
-        v = v.copy()
-        v[free] += np.where(massless, change, 0.0)
-        return v, float(np.abs(found - probe).max()) < PROBED
+        nearest, v = self.rows.least(alone), v.copy()
+        v[free] -= np.where(massless, nearest(self._defect(entries, v, drift)), 0.0)
+        return v, float(np.abs(nearest(self.rows.times(alone, probe)) - probe).max()) < PROBED
 
     def _with_first_order(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
         """Rates with those of first-order coordinates."""
