@@ -10,10 +10,11 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from .compiled import Compiled
+    from .dynamics import Dynamics
     from .state import State
 
 
-def jacobian(system: Compiled, q: np.ndarray, t: float) -> np.ndarray:
+def jacobian(system: Compiled | Dynamics, q: np.ndarray, t: float) -> np.ndarray:
     """Jacobian of all constraints at zero velocity."""
     if not system.equations_of_motion.rows:
         return np.zeros((0, system.nv))
