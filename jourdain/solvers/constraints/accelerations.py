@@ -157,7 +157,7 @@ def reduced_accelerations(Mass: Any, f: Any, Z: Any, a0: Any, n: int, free: int,
 
 @jit
 def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, e: Any, a: Any) -> int:
-    """a with M a = f + Jᵀλ, J a = g; J and g are changed where constraints are redundant.  0 when the solution exists."""
+    """a with M a = f + Jᵀλ, J a = g; J and g are changed where constraints are redundant, a may be f.  0 when the solution exists."""
     plan = e.plan
     for k in range(len(plan.blocks)):
         block = plan.blocks[k]

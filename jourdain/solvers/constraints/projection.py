@@ -146,21 +146,21 @@ def displace(q: Any, d: Any, nq: int, nv: int, quaternions: Any) -> None:
 
 @jit
 def ideal_impulse(t: int, x: int, w: Any, s: Any, v: Any) -> int:
-    """Moves v (with the residual w of its constraints) onto them by impulses Jᵀμ, which do no work to first order."""
-    terms, n, m = s.descriptor, s.elimination.plan.nv, s.elimination.plan.m
+    """Moves v (with the residual w of its constraints) onto them by impulses Jᵀμ, which do no work to first order: M δv = Jᵀμ, J δv = −w."""
+    terms = s.descriptor
     terms.args[0], terms.args[1] = t, x
     if call(terms.function, terms.args) != 0:
         return -1
-    Mass, f, J, g = terms.M, terms.f, terms.J, terms.g
-    for i in range(n):
+    f, g = terms.f, terms.g
+    for i in range(f.size):
         f[i] = 0.0
-        for j in range(n):
-            f[i] += Mass[i * n + j] * v[j]
-    for i in range(m):
+    for i in range(g.size):
         g[i] = -w[i]
-        for j in range(n):
-            g[i] += J[i * n + j] * v[j]
-    return constrained_solution(Mass, f, J, g, s.elimination, v)
+    status = constrained_solution(terms.M, f, terms.J, g, s.elimination, f)
+    if status == 0:
+        for i in range(f.size):
+            v[i] += f[i]
+    return status
 
 
 @jit

@@ -29,6 +29,7 @@ from .projected import NativeSystem
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from ...solvers.constraints.continuity import Expansion
     from ..inputs import Inputs
     from .system import TreeSystem
 
@@ -101,6 +102,7 @@ class Watch:
         from ...solvers.constraints.continuity import Watching, make_watched, watch
 
         system, configuration = native.system, native.system.configuration
+        self._expansion: Expansion | None = None
         native._redundant = scales.redundant
         place = np.full(system.nv, -1, dtype=np.int64)
         place[configuration._scalar_v] = configuration._scalar_q
@@ -115,6 +117,8 @@ class Watch:
     def renew(self, t: float, X: np.ndarray) -> int:
         """Makes a state the one that the next is compared with, whatever was before."""
         self._record.anchor.valid = 0
+        if self._expansion is not None:  # the same independent state may be closed in another way
+            self._expansion.valid = 0
         return self.look(t, X)
 
     def memory(self) -> list[np.ndarray]:
@@ -172,7 +176,7 @@ class Watch:
         if native.margins_tell is not None:
             record.margins = native.margins_tell
         x, u, X = np.zeros(len(native.x0)), np.zeros_like(native.u), np.zeros(native.n)
-        expansion = Expansion(function=full.address, args=Arguments.at(full.args.copy()), x=x, u=u, given_u=native.u, X=X)
+        self._expansion = expansion = Expansion(function=full.address, args=Arguments.at(full.args.copy()), x=x, u=u, given_u=native.u, X=X)
         args = DecideAndWatch(expansion=expansion, watched=record)
         if switch is not None:
             args.judge, args.judge_args = switch.decide.address, Arguments.at(switch.decide.args)

@@ -86,8 +86,8 @@ class ReducedSystem(IndependentSystem):
 
     def _fits(self, start: State, chosen: Mapping[str, Any]) -> bool:
         """Whether a run from another start would make the same object."""
-        rank = len(self.layout.rows) - len(redundant_rows(self.system, start))
-        return self._made_for is self.system.parameter_vector and self._chosen == chosen and self.layout.rank[1] == rank
+        same = self._made_for is self.system.parameter_vector and self._chosen == chosen
+        return same and self._left_out == redundant_rows(self.system, start)
 
     def _again(self, start: State) -> None:
         """Begins at another state with nothing remembered."""
@@ -103,7 +103,7 @@ class ReducedSystem(IndependentSystem):
     def _whole(self, start: State) -> Layout:
         """All coordinates and constraints."""
         s, eq = self.system, self.system.equations_of_motion
-        redundant = redundant_rows(s, start)
+        self._left_out = redundant = redundant_rows(s, start)
         rank = eq.holonomic - sum(i < eq.holonomic for i in redundant), len(eq.rows) - len(redundant)
         pattern = np.zeros((len(eq.rows), s.nv), dtype=bool)
         for i, j in eq.constraint_jacobian:
@@ -206,7 +206,7 @@ class ReducedSystem(IndependentSystem):
     def moved(self, t: float, X: np.ndarray) -> None:
         """Takes note of a jump to another closed position."""
         self.record.memory.q[:] = X[: self.system.nq][self.layout.q]
-        self.record.progress.tangent = 0
+        self.record.progress.tangent = self.record.progress.expanded = 0
         self._note_position(t)
 
     @property
