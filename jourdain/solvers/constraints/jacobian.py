@@ -183,13 +183,21 @@ def _change(args: Any, plan: Any, helper: Any, free: int) -> int:
     _, _, _, _, _, change, right, gram = _memory(args, plan)
     tangent = words(args[TANGENT], 11)
     dr, dg = doubles(tangent[8], n), doubles(tangent[9], m)
+    forced, moved = False, False  # most directions change few equations, many none at all
     for i in range(n):
         change[i] = -dr[i]
+        forced = forced or dr[i] != 0.0
     for i in range(m):
         right[i] = -dg[i]
-    _drop_again(right, plan, gram[m * m :])
-    particular(right, plan, helper, lu, a0)
-    solve_again(change, Z, a0, plan, helper, free, ZM, reduced, change)
+        moved = moved or dg[i] != 0.0
+    if moved:
+        _drop_again(right, plan, gram[m * m :])
+        particular(right, plan, helper, lu, a0)
+    elif forced:
+        for j in range(n):
+            a0[j] = 0.0
+    if moved or forced:
+        solve_again(change, Z, a0, plan, helper, free, ZM, reduced, change)
     return 0
 
 
