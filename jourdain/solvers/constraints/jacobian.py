@@ -181,13 +181,21 @@ def _change(s: Any, free: int) -> int:
     e, tangent, change, right = s.elimination, s.tangent, s.change, s.right
     if call(tangent.function, tangent.args) != 0:
         return -1
+    forced, moved = False, False  # most directions change few equations, many none at all
     for i in range(e.plan.nv):
         change[i] = -tangent.dr[i]
+        forced = forced or tangent.dr[i] != 0.0
     for i in range(e.plan.m):
         right[i] = -tangent.dg[i]
-    _drop_again(right, e.plan, s.Y)
-    particular(right, e)
-    solve_again(change, e, free, change)
+        moved = moved or tangent.dg[i] != 0.0
+    if moved:
+        _drop_again(right, e.plan, s.Y)
+        particular(right, e)
+    elif forced:
+        for j in range(e.plan.nv):
+            e.space.a0[j] = 0.0
+    if moved or forced:
+        solve_again(change, e, free, change)
     return 0
 
 
