@@ -167,7 +167,9 @@ def flexible_body_of(reader: ModelReader, name: str, item: Table) -> StructureBo
     if part is None:
         known = ", ".join(reader.structures) or "none"
         raise ModelError(f"body '{name}': there is no structure '{item['flexible']['structure']}'; there is {known}")
-    return reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
+    body = reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
+    assert isinstance(body, StructureBody)
+    return body
 
 
 # --- to tables ---------------------------------------------------------------------------------------------------

@@ -170,6 +170,7 @@ class Copy:
                 "mirrored part as a structure of its own, in a model that is included as it is"
             )
         copy = self.model.flexible_body(self.name(body.name), body.part, rigid=isinstance(body, RigidPart), colour=body.colour)
+        assert isinstance(copy, StructureBody)
         copy.shapes = [mapped_shape(s, self.expr) for s in body.shapes]
         for node in body.nodes:
             copy.find(node)

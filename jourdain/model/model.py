@@ -15,7 +15,7 @@ from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
-from .flexible import Elasticity, FlexibleBody, StructureBody, flexible_body, reduced
+from .flexible import Elasticity, FlexibleBody, flexible_body, reduced
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .parameters import Parameters
@@ -121,7 +121,7 @@ class Model(LoadMethods, ConstraintMethods, EventMethods, EnvironmentMethods):
     def flexible_body(
         self, name: str, part: Structure | ReducedStructure, frame: str | None = None, modes: int | None = None, damping: Any = None,
         rigid: bool = False, colour: str | None = None, **options: Any,
-    ) -> StructureBody:  # fmt: skip
+    ) -> Body:  # fmt: skip
         """A body that bends by the modes of a structure (see :mod:`jourdain.structures`), its points the structure's nodes.
 
         part: a structure, which is then reduced, or a reduced one (``part.craig_bampton(12)`` …).
