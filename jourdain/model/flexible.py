@@ -47,63 +47,39 @@ class ModalData:
     C: list[list[Expr]]
 
 
-class StructureBody(Body):
-    """A body whose points are the nodes of a structure, whether it bends or not."""
+class FlexibleBody(Body):
+    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name)
         self.part = part
-
-    def node(self, name: str | int) -> Frame:
-        """The frame of an interface or node of the structure."""
-        point = self.part.point(name)
-        if point.name not in self.nodes:
-            self.model._unlocked(f"node '{self.name}.{point.name}'")
-            if point.name in self.frames:
-                raise ModelError(f"body '{self.name}': its frame '{point.name}' has the name of a node; choose another name for the frame")
-            self.nodes.add(point.name)
-            self.frames[point.name] = self._node_frame(point)
-        return self.frames[point.name]
-
-    def _node_frame(self, point: Any) -> Frame:
-        R = Matrix.of(point.rotation)
-        return Frame(self, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
-
-    def find(self, name: str) -> Frame | None:
-        """A frame or node by name; "node 7" is the node of that number."""
-        if name in self.frames:
-            return self.frames[name]
-        number = name.removeprefix("node ")
-        numbered = number != name and number.isdecimal() and int(number) < len(self.part.part.nodes)
-        if name in self.part.points:
-            return self.node(name)
-        return self.node(int(number)) if numbered else None
-
-
-class FlexibleBody(StructureBody):
-    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
-
-    def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
-        super().__init__(model, name, part)
         self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
-    def _node_frame(self, point: Any) -> Frame:
-        """A frame that moves with the node."""
-        table = self.model.parameter_set
-        amplitudes = [c.q[0] for c in self.modes]
-        moves = (self.part.part.dofs.components < 3)[:, None]
-        largest = [float(np.abs(np.where(which, self.part.shapes, 0.0)).max()) for which in (moves, ~moves)]
-        shift, turn = (
-            [_product(row, amplitudes) for row in _symbols(table, f"{self.name}.{point.name}.{what}", numbers, size)]
-            for what, numbers, size in (("shift", point.phi_t, largest[0]), ("turn", point.phi_r, largest[1]))
-        )
-        self._nodes[point.name] = (shift, turn)
-        frame = super()._node_frame(point)
-        frame.node = point.name
-        return frame
+    def node(self, name: str | int) -> Frame:
+        """A frame that moves with an interface or node of the structure."""
+        point = self.part.point(name)
+        if point.name not in self._nodes:
+            _new_node(self, point.name)
+            table = self.model.parameter_set
+            amplitudes = [c.q[0] for c in self.modes]
+            moves = (self.part.part.dofs.components < 3)[:, None]
+            largest = [float(np.abs(np.where(which, self.part.shapes, 0.0)).max()) for which in (moves, ~moves)]
+            shift, turn = (
+                [_product(row, amplitudes) for row in _symbols(table, f"{self.name}.{point.name}.{what}", numbers, size)]
+                for what, numbers, size in (("shift", point.phi_t, largest[0]), ("turn", point.phi_r, largest[1]))
+            )
+            self._nodes[point.name] = (shift, turn)
+            frame = _node_frame(self, point)
+            frame.node = point.name
+            self.frames[point.name] = frame
+        return self.frames[point.name]
+
+    def find(self, name: str) -> Frame | None:
+        """A frame or node by name; "node 7" is the node of that number."""
+        return self.frames.get(name) or _named_node(self, name)
 
     @property
     def title(self) -> str:
@@ -141,12 +117,44 @@ class FlexibleBody(StructureBody):
         return new
 
 
-class RigidPart(StructureBody):
+class RigidPart(Body):
     """The same part without its modes: nodes and names as those of the flexible body."""
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
-        super().__init__(model, name, part)
+        super().__init__(model, name)
+        self.part = part
         self.add_mass(part.mass, np.asarray(part.s0) / part.mass, part.J0, about="origin")
+
+    def node(self, name: str | int) -> Frame:
+        """The frame of an interface or node of the structure."""
+        point = self.part.point(name)
+        if point.name not in self.nodes:
+            _new_node(self, point.name)
+            self.frames[point.name] = _node_frame(self, point)
+        return self.frames[point.name]
+
+    def find(self, name: str) -> Frame | None:
+        """A frame or node by name; "node 7" is the node of that number."""
+        return self.frames.get(name) or _named_node(self, name)
+
+
+def _new_node(body: Body, name: str) -> None:
+    body.model._unlocked(f"node '{body.name}.{name}'")
+    if name in body.frames:
+        raise ModelError(f"body '{body.name}': its frame '{name}' has the name of a node; choose another name for the frame")
+    body.nodes.add(name)
+
+
+def _named_node(body: FlexibleBody | RigidPart, name: str) -> Frame | None:
+    if name in body.part.points:
+        return body.node(name)
+    number = name.removeprefix("node ")
+    return body.node(int(number)) if number != name and number.isdecimal() and int(number) < len(body.part.part.nodes) else None
+
+
+def _node_frame(body: Body, point: Any) -> Frame:
+    R = Matrix.of(point.rotation)
+    return Frame(body, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
 
 
 def _node_at(body: FlexibleBody, place: tuple[Any, Any, Any]) -> str | int:
@@ -176,7 +184,7 @@ def reduced(part: Any, frame: str | None, modes: int | None, damping: Any, what:
     return part.reduce(modes=modes, damping=damping, **options)
 
 
-def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> StructureBody:
+def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> Body:
     """The body of a reduced structure, flexible or rigid."""
     return RigidPart(model, name, part) if rigid or not part.modes else FlexibleBody(model, name, part)
 
@@ -274,4 +282,4 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
     )  # fmt: skip
 
 
-__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "StructureBody", "flexible_body", "reduced"]
+__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "flexible_body", "reduced"]

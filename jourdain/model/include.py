@@ -12,7 +12,7 @@ from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
-from .flexible import FlexibleBody, RigidPart, StructureBody
+from .flexible import FlexibleBody, RigidPart
 from .joints import Joint
 from .mirror import Mirror, mapped_shape, signed
 from .shapes.mass import Placement
@@ -146,7 +146,7 @@ class Copy:
 
     def _bodies(self) -> None:
         for body in self.other.bodies.values():
-            if isinstance(body, StructureBody):
+            if isinstance(body, FlexibleBody | RigidPart):
                 self._flexible(body)
             else:
                 self._fill(self.model.body(self.name(body.name), colour=body.colour), body)
@@ -162,7 +162,7 @@ class Copy:
             at = Placement(tuple(_plain(e) for e in self.attach.position), R)  # type: ignore[arg-type]
             self.attach.body.shapes.append(replace(moved, placement=at @ moved.placement))
 
-    def _flexible(self, body: StructureBody) -> None:
+    def _flexible(self, body: FlexibleBody | RigidPart) -> None:
         """The same structure again, with the nodes and frames that are used."""
         if self.mirror.axis is not None:
             raise ModelError(
@@ -170,7 +170,7 @@ class Copy:
                 "mirrored part as a structure of its own, in a model that is included as it is"
             )
         copy = self.model.flexible_body(self.name(body.name), body.part, rigid=isinstance(body, RigidPart), colour=body.colour)
-        assert isinstance(copy, StructureBody)
+        assert isinstance(copy, FlexibleBody | RigidPart)
         copy.shapes = [mapped_shape(s, self.expr) for s in body.shapes]
         for node in body.nodes:
             copy.find(node)

@@ -12,7 +12,7 @@ from ..errors import InputError, SolverError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
-from ..model.flexible import FlexibleBody, StructureBody
+from ..model.flexible import FlexibleBody, RigidPart
 from ..model.model import Model
 from ..results.refine import refined
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
@@ -229,7 +229,7 @@ def _traced(model: Model, path: str, number: Numbers) -> tuple[str | None, Array
     """Body, place and node of a frame; nodes of flexible bodies may be named that the model itself does not use."""
     for body in model.bodies.values():
         tail = path.removeprefix(f"{body.name}.")
-        if isinstance(body, StructureBody) and tail != path and tail not in body.frames:
+        if isinstance(body, FlexibleBody | RigidPart) and tail != path and tail not in body.frames:
             where = int(tail.removeprefix("node ")) if tail.removeprefix("node ").isdecimal() else tail
             point = body.part.point(where)
             return body.name, np.asarray(point.position), point.name if isinstance(body, FlexibleBody) else None
@@ -247,7 +247,7 @@ def add_node(body: Body, of: ModelBody, node: str) -> None:
 
 def _surface(body: ModelBody) -> Surface | None:
     """The surface of a flexible body; structures are imported where there are any."""
-    if not isinstance(body, StructureBody):
+    if not isinstance(body, FlexibleBody | RigidPart):
         return None
     from .from_structure import surface_of
 
