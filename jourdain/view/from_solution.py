@@ -242,7 +242,9 @@ def add_node(body: Body, of: ModelBody, node: str) -> None:
     if isinstance(of, FlexibleBody) and body.surface is not None and node not in body.surface.nodes:
         from .from_structure import node_of
 
-        body.surface.nodes[node] = node_of(of.part, int(node.removeprefix("node ")))
+        number = node.removeprefix("node ")
+        place = tuple(float(x) for x in of.frames[node].position) if node in of.frames else None
+        body.surface.nodes[node] = node_of(of.part, int(number) if number.isdecimal() else place)
 
 
 def _surface(body: ModelBody) -> Surface | None:
