@@ -435,10 +435,17 @@ class _Checker:
         )
 
     def _frames(self, path: Path, value: Any, what: str) -> None:
+        self._named(path, value, what, "frame", {"position": ("vector", ""), "rotation": ("rotation", "")}, ())
+
+    def _interfaces(self, path: Path, value: Any, what: str) -> None:
+        self._named(path, value, what, "interface", structure_tables.INTERFACE, ("nodes",))
+
+    def _named(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
+        """Tables by name."""
         self.table(path, value, what)
         for name, item in value.items():
             self.table((*path, name), item, f"{what}: {name}")
-            self.keys((*path, name), item, {"position": ("vector", ""), "rotation": ("rotation", "")}, (), {}, f"frame '{name}'")
+            self.keys((*path, name), item, keys, required, {}, f"{one} '{name}'")
 
     def _masses(self, path: Path, value: Any, what: str) -> None:
         if not isinstance(value, list):
@@ -463,12 +470,6 @@ class _Checker:
     def _flexible(self, path: Path, value: Any, what: str) -> None:
         self.table(path, value, what)
         self.keys(path, value, structure_tables.FLEXIBLE, ("structure",), {}, what)
-
-    def _interfaces(self, path: Path, value: Any, what: str) -> None:
-        self.table(path, value, what)
-        for name, item in value.items():
-            self.table((*path, name), item, f"{what}: {name}")
-            self.keys((*path, name), item, structure_tables.INTERFACE, ("nodes",), {}, f"interface '{name}'")
 
     def _integers(self, path: Path, value: Any, what: str) -> None:
         self._mapping(path, "integer", value, what)

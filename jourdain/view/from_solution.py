@@ -16,10 +16,10 @@ from ..model.flexible import FlexibleBody, RigidPart
 from ..model.model import Model
 from ..results.refine import refined
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
-from .from_structure import node_of, surface_of
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
 from .scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
 from .shape import Shape
+from .surface import Surface
 
 #: Colours of bodies in order, calm and distinguishable.
 COLOURS = ("#4c78a8", "#e08214", "#59a14f", "#b07aa1", "#c94f4f", "#76b7b2", "#9c755f", "#d4a72c")
@@ -240,7 +240,20 @@ def _traced(model: Model, path: str, number: Numbers) -> tuple[str | None, Array
 def add_node(body: Body, of: ModelBody, node: str) -> None:
     """Gives the surface of a body a node that things are fastened to."""
     if isinstance(of, FlexibleBody) and body.surface is not None and node not in body.surface.nodes:
-        body.surface.nodes[node] = node_of(of.part, int(node.removeprefix("node ")))
+        from .from_structure import node_of
+
+        number = node.removeprefix("node ")
+        place = tuple(float(x) for x in of.frames[node].position) if node in of.frames else None
+        body.surface.nodes[node] = node_of(of.part, int(number) if number.isdecimal() else place)
+
+
+def _surface(body: ModelBody) -> Surface | None:
+    """The surface of a flexible body; structures are imported where there are any."""
+    if not isinstance(body, FlexibleBody | RigidPart):
+        return None
+    from .from_structure import surface_of
+
+    return surface_of(body.part)
 
 
 def _placed(system: Any, state: Any) -> dict[str, tuple[Array, Array]]:
@@ -283,7 +296,7 @@ def _scene(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
     bodies = []
     for i, body in enumerate(model.all_bodies):
         shapes = _given_shapes(body, number)
-        surface = surface_of(body.part) if isinstance(body, FlexibleBody | RigidPart) else None
+        surface = _surface(body)
         if not shapes and surface is None:
             shapes = _supports(model, number, size, up, tracks) if body.is_ground else invented_shapes(model, body, number, size)
         colour = body.colour or (GROUND_COLOUR if body.is_ground else COLOURS[(i - 1) % len(COLOURS)])

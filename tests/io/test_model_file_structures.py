@@ -65,7 +65,7 @@ def test_runs_of_a_saved_model_are_the_same() -> None:
 def test_a_part_of_matrices_is_kept_in_a_file_beside_the_model(tmp_path: Path, rng: np.random.Generator) -> None:
     made = structures.beam((0, 0, 0), (1, 0, 0), lambda s: circle(0.03 - 0.01 * s), STEEL, elements=4, name="taper")
     m = jd.Model("taper")
-    m.revolute("hinge", m.ground, m.flexible_body("bar", made.reduce(modes=2, frame="tangent")).node("start"), axis="y")  # type: ignore[attr-defined]
+    m.revolute("hinge", m.ground, m.flexible_body("bar", made.reduce(modes=2, frame="tangent")).node("start"), axis="y")
     with pytest.raises(
         ModelError, match=r"structure 'taper' of the body 'bar': .* keep it beside the model first: part.save\('taper.npz'\)"
     ):
@@ -266,7 +266,7 @@ flexible = {rigid = true}
 """
     )
     stiff, rigid = (loads_model(text, variant) for variant in ("stiff", "rigid"))
-    assert stiff.bodies["link"].part.part.elements[0].sections[0][0] == circle(0.008, 0.002)  # type: ignore[attr-defined]
+    assert stiff.bodies["link"].part.part.elements[0].sections[0][0] == circle(0.008, 0.002)
     assert rigid.compile().nv == 1
 
 
@@ -385,7 +385,7 @@ def test_nodes_are_asked_for_before_compiling() -> None:
     m = arm()
     m.compile()
     with pytest.raises(ModelError, match=r"node 'link.node 1': the model 'arm' is compiled and locked"):
-        m.bodies["link"].node(1)  # type: ignore[attr-defined]
+        m.bodies["link"].node(1)
     assert m.frame("link.end").node == "end"
 
 
@@ -396,7 +396,7 @@ def test_operations_know_structures() -> None:
     with pytest.raises(ModelError, match="structure 'bar' is needed by body 'link'"):
         d.delete("structure", "bar")
     d.modify("structure", "bar", {"elements": 8})
-    assert d.model().bodies["link"].part.part.nodes.shape == (9, 3)  # type: ignore[attr-defined]
+    assert d.model().bodies["link"].part.part.nodes.shape == (9, 3)
 
 
 def test_sections_are_written_as_they_are_told() -> None:
@@ -407,7 +407,7 @@ def test_sections_are_written_as_they_are_told() -> None:
         m.free(f"float {name}", m.ground, m.flexible_body(name, part, modes=1))
     again = loads_model(dumps_model(m))
     for name, section in kinds.items():
-        assert again.bodies[name].part.part.elements[0].sections[0][0] == section  # type: ignore[attr-defined]
+        assert again.bodies[name].part.part.elements[0].sections[0][0] == section
     text = dumps_model(m)
     assert "section = {circle = 0.02}" in text and "section = {rectangle = [0.02, 0.01]}" in text
 

@@ -30,7 +30,7 @@ def test_nodes_of_the_surface_are_where_the_equations_put_them(swing: jd.Solutio
     scene.check()
     surface = scene.body("link").surface
     assert surface is not None and surface.places is not None
-    part = swing.system.model.bodies["link"].part  # type: ignore[attr-defined]
+    part = swing.system.model.bodies["link"].part
     for name in ("start", "middle", "end"):
         frame = swing.frame(f"link.{name}")
         number = part.part.names[name]
@@ -81,7 +81,7 @@ def test_paths_of_nodes_that_the_model_does_not_use(swing: jd.Solution) -> None:
     scene = swing.scene(trace=["link.end", "link.node 5", "weight"], fine=0)
     scene.check()
     assert [(p.name, p.node) for p in scene.points] == [("link.end", "end"), ("link.node 5", "node 5"), ("weight", None)]
-    part = swing.system.model.bodies["link"].part  # type: ignore[attr-defined]
+    part = swing.system.model.bodies["link"].part
     t = float(swing.t[-1])
     p, q = scene.pose("link", t)
     expected = matrix_from_quaternion(q) @ part.node_positions(scene.amplitudes("link", t))[5] + p
@@ -123,7 +123,7 @@ def test_modes_of_a_system_bend_its_bodies() -> None:
     m = jd.Model("mast", gravity=(0, 0, 0))
     part = structures.beam((0, 0, 0), (0, 0, 2), circle(0.03), STEEL, elements=6, up=(1, 0, 0))
     mast = m.flexible_body("mast", part, frame="tangent", modes=4)
-    m.fixed("foot", m.ground, mast.node("start"))  # type: ignore[attr-defined]
+    m.fixed("foot", m.ground, mast.node("start"))
     modes = m.compile().modal()
     scene = scene_of_modes(modes, "strain")
     scene.check()
