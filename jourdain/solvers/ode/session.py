@@ -274,7 +274,11 @@ class Session:
     def room_left(self) -> int:
         """Steps for which the buffers have room; none where events, memories or unknowns are noted, which are read at once."""
         k, _, segments, events = self._filled.tolist()
-        return 0 if events or self.memories is not None or self.unknowns is not None else self.step_room - max(k if self.every_step else 0, segments)
+        return (
+            0
+            if events or self.memories is not None or self.unknowns is not None
+            else self.step_room - max(k if self.every_step else 0, segments)
+        )
 
     def collect(self) -> None:
         """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
