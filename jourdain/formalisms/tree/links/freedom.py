@@ -1,8 +1,8 @@
 """What a freedom of a link answers: its column S of the motion subspace, in the forms that recursions need it in.
 
 A sort of freedom is known by what one unit of its rate does to the link.  Formalisms ask for products with S and never
-look at S itself, so that a unit vector costs nothing.  A freedom of an elastic link (the amplitude of a mode) answers the same
-questions with the mode's displacement φₜ and rotation φᵣ at the frame: ``project`` is then φₜ·F + φᵣ·N, the modal share of a wrench.
+look at S itself, so that a unit vector costs nothing.  One coordinate may be a freedom of several links (a screw, the
+amplitude of a mode), and several coordinates of one link; the ratio of each is then a function of position.
 """
 
 from __future__ import annotations

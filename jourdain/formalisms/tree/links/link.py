@@ -13,14 +13,11 @@ RigidBodyDynamics.jl.  Formalisms ask and never compare sorts.  A link answers
 A sort must say what stands as abstract here; the rest follows for any rigid link from ``own_turn``, ``slide`` and ``relative``, and is
 said again only where a sort can do it in fewer steps.
 
-**Elastic links.**  A body with modal amplitudes δ is two sorts of links, each a file beside these.  *The body*: a link whose frame is
-the floating frame (no relative motion; freedoms with ``project`` = 0) and whose inertia has 6 + m rows: ``moments`` depend on δ,
-``inertial_wrench`` holds the terms of δ̇ and δ̈ and leaves the modal rows for ``add_forces`` (with stiffness and damping), and
-``asked`` of its freedoms gives the coupling of modes with the frame's accelerations; the m×m block of the mass matrix is one more
-answer.  *A frame on the body*: a link without mass with ``slide`` = Φₜ δ and ``own_turn`` = 1 + Φᵣ δ (to the order kept), whose
-freedoms share the coordinates of the body, as those of a screw do; ``inwards`` needs no change, and since every wrench at the
-frame passes ``add_forces`` on its way, the modal share Φₜᵀ f + Φᵣᵀ n arises for loads, loops and outer bodies alike.  The joint
-side of a body is the same link with the inverse transformation.  ``remembered`` of either holds δ in the looped form.
+**Bodies that bend** are two sorts of links.  *The body* (:mod:`.flexible`): a link whose frame is the floating frame, without motion of its
+own and with inertia of 6 + m rows; its moments depend on the amplitudes, its freedoms move mass and not the frame.  *A node on the body*: links without
+mass along and about coordinate axes, displaced by polynomials of the amplitudes (:meth:`.AxisLink.follow`), whose freedoms share the coordinates of the
+body as those of a screw do.  Every wrench at a node passes their ``add_forces`` on its way inwards, so that the modal share Φₜᵀ f + Φᵣᵀ n arises for
+loads, loops and outer bodies alike.  The node by which a body hangs is the same row of links backwards.
 """
 
 from __future__ import annotations
