@@ -179,13 +179,14 @@ def reduced(
 ) -> ReducedStructure:  # fmt: skip
     """A reduced structure from what the user gives: itself, or a structure to be reduced by the options."""
     from ..structures import ReducedStructure, Structure
+    from ..structures.frames import frame_name
 
     if isinstance(part, ReducedStructure):
-        given = {"frame": frame, "modes": modes, **options}
-        wrong = [n for n, x in given.items() if x is not None]
+        wrong = [n for n, x in {"modes": modes, **options}.items() if x is not None]
         if wrong:
             raise ModelError(f"{what}: '{wrong[0]}' belongs to the reduction, which the part has already; give it to part.reduce(...)")
-        found = part if damping is None else part.with_damping(damping)
+        found = part if frame is None or frame_name(frame) == part.frame else part.seen_from(frame)[0]
+        found = found if damping is None else found.with_damping(damping)
     elif isinstance(part, Structure):
         found = part.reduce(modes=modes, damping=damping, **({} if frame is None else {"frame": frame}), **options)
     else:
