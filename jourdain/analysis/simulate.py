@@ -125,15 +125,19 @@ def spelled(method: Any) -> Any:
 
 def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     """What a run gave, with names."""
-    inputs, settings, known = run.inputs, run.settings, system.model.parameter_set
+    inputs, settings = run.inputs, run.settings
     inputs.broken = outcome.cause is not None
     values = system.parameter_vector  # as they are now
-    about = lambda: {
-        "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
-        "atol": settings.atol, "parameters": {p.name: x for p, x in zip(known, values.tolist(), strict=True) if not p.data},
-        "status": outcome.status, "message": outcome.message, "every_step": settings.times is None,
-        **({"structures": known.digest} if known.digest else {}), **outcome.about,
-    }  # fmt: skip
+
+    def about() -> dict[str, Any]:
+        known = system.model.parameter_set
+        return {
+            "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
+            "atol": settings.atol, "parameters": {p.name: x for p, x in zip(known, values.tolist(), strict=True) if not p.data},
+            "status": outcome.status, "message": outcome.message, "every_step": settings.times is None,
+            **({"structures": known.digest} if known.digest else {}), **outcome.about,
+        }  # fmt: skip
+
     solution = solution_of(
         system, outcome.t, outcome.states, about, outcome.statistics, inputs.at, outcome.between, outcome.channels, bool(inputs.callbacks),
         outcome.instead,

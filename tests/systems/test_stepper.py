@@ -502,7 +502,11 @@ def test_refusals(systems):
 
 
 @pytest.mark.parametrize(
-    "way, options", [("cartesian", {"method": "augmented-lagrangian"}), ("partition", {"reduction": "augmented-lagrangian"})]
+    "way, options",
+    [
+        ("cartesian", {"method": "augmented-lagrangian"}),
+        ("partition", {"reduction": "augmented-lagrangian", "method": "augmented-lagrangian"}),
+    ],
 )
 def test_runs_in_one_piece_cannot_be_stepped(systems, way, options):
     s, start = systems(way)

@@ -99,12 +99,8 @@ MESH = """<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="{
 
 @pytest.mark.parametrize("face", ["0.1 0 0", "-1 0 1", "0 1 9", "0 1", "nan 0 0", "1e30 0 0"])
 def test_faces_that_are_no_numbers_of_points_are_refused(face: str) -> None:
-    try:
-        with pytest.warns(UserWarning):
-            told = "; ".join(read_mjcf(MESH.format(face)).notes)
-    except InputError as error:
-        told = str(error)
-    assert "face" in told
+    with pytest.raises(InputError, match="face"):
+        read_mjcf(MESH.format(face))
 
 
 def test_few_of_thousands_of_names_are_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:

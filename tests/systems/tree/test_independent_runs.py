@@ -185,8 +185,9 @@ def test_errors_of_python_laws_are_raised() -> None:
     m.force(crank, m.callback("motor", law, [crank.velocity]))
     s = m.compile()
     start = s.assemble({"crank": 1.0}, guess={"coupler": -0.5, "rocker": 1.5})
-    with pytest.raises(KeyError, match="no such gain"):
+    with pytest.raises(jd.SimulationError, match="callback 'motor' raised KeyError: 'no such gain' at t = 0 s") as told:
         s.simulate(start, 0.1, reduction="reduced")
+    assert isinstance(told.value.__cause__, KeyError)
 
 
 # --- over-constrained linkages -----------------------------------------------------------------------------------
