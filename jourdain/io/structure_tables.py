@@ -64,6 +64,7 @@ FLEXIBLE: dict[str, tuple[str, str]] = {
     "bending": ("axis", "the one direction in which a straight part bends"),
     "damping": ("damping", "ratio of critical damping, one for each mode, or {mass = …, stiffness = …}"),
     "normalise": ("text", "largest (default) or mass"),
+    "stiffening": ("bool", "true: stresses of inertia and of forces at nodes stiffen or soften the body"),
     "rigid": ("bool", "true: the modes are left out"),
 }
 #: Units of numbers that are no lengths.
@@ -199,11 +200,16 @@ class StructureTables:
         reduced = body.part
         if reduced.options is None:
             raise ModelError(f"body '{body.name}': its reduction was not made by part.reduce(...), and a file cannot tell how it was made")
+        if isinstance(body, FlexibleBody) and body.gauges:
+            raise ModelError(f"body '{body.name}': a file cannot say its {len(body.gauges)} strain gauges; leave them out of the model that is saved")
         item: dict[str, Any] = {"structure": self.names[id(reduced.part)]}
         item |= {k: _plain(v) for k, v in reduced.options.items() if v is not None}
         if item.get("frame") == "mean axes":
             del item["frame"]
         item |= {"rigid": True} if isinstance(body, RigidPart) else {}
+        lost = sorted(set(item) - set(FLEXIBLE))
+        if lost:
+            raise ModelError(f"body '{body.name}': a file cannot say '{lost[0]}' of its reduction; it knows {', '.join(FLEXIBLE)}")
         return {k: item[k] for k in FLEXIBLE if k in item}
 
 

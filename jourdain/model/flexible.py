@@ -57,7 +57,8 @@ class FlexibleBody(Body):
         self.part = part
         self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
-        self._gauges: list[str] = []
+        #: Names of the strain gauges' numbers.
+        self.gauges: list[str] = []
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
@@ -82,8 +83,8 @@ class FlexibleBody(Body):
         Times the distance of the fibre it is the strain; it may stand in laws, controllers, outputs and guards.
         """
         row = self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
-        path = f"{self.name}.gauge{len(self._gauges) + 1}"
-        self._gauges.append(path)
+        path = f"{self.name}.gauge{len(self.gauges) + 1}"
+        self.gauges.append(path)
         return _product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
     def find(self, name: str) -> Frame | None:

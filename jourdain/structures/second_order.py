@@ -64,7 +64,8 @@ def stiffened(body: ReducedStructure, points: Iterable[str] | None = None) -> Re
     for a, axis in enumerate("xyz"):
         D1[:, a, :] += K[f"alpha{axis}"]
     held = {name: replace(body.points[name], psi_t=-np.array([K[f"{name}.f{axis}"] for axis in "xyz"])) for name in geometric.cases.points}
-    return replace(body, s2=np.array([K[f"a{axis}"] for axis in "xyz"]), J2=J2, D1=D1, points=body.points | held)
+    options = None if body.options is None else {**body.options, "stiffening": True}
+    return replace(body, s2=np.array([K[f"a{axis}"] for axis in "xyz"]), J2=J2, D1=D1, points=body.points | held, options=options)
 
 
 __all__ = ["integrals", "stiffened"]

@@ -417,3 +417,21 @@ def test_robotran_files_say_that_bodies_do_not_bend_there(tmp_path: Path) -> Non
 
     lost = write_mbs(arm(), tmp_path / "arm.mbs")
     assert "how link bends (written as rigid)" in lost and not any("elasticity" in text for text in lost)
+
+
+def test_stiffening_is_kept_and_gauges_are_refused() -> None:
+    def model(stiffening: bool, gauge: bool) -> jd.Model:
+        st, m = jd.structures, jd.Model("kept")
+        part = st.beam((0, 0, 0), (1, 0, 0), st.rectangle(0.01, 0.02), st.STEEL, elements=6)
+        body = m.flexible_body("beam", part, frame="pinned", modes=2, bending="y", stiffening=stiffening)
+        m.revolute("hinge", m.ground, body.node("start"))
+        if gauge:
+            m.output("curvature", body.gauge(0.3))
+        return m
+
+    stiff = model(True, False)
+    again = loads_model(dumps_model(stiff))
+    assert np.array_equal(stiff.parameter_set.values(), again.parameter_set.values())
+    assert len(stiff.parameter_set) > len(model(False, False).parameter_set)
+    with pytest.raises(jd.ModelError, match="body 'beam': a file cannot say its 1 strain gauges"):
+        dumps_model(model(False, True))
