@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..results.solution import Solution
-from ..systems.audit import audited
+from ..systems.audit import audited, too_bent
 from ..systems.constraints import check_closed
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
@@ -59,6 +59,9 @@ def simulate(
     if outcome.status in ("failed", "max_steps"):
         cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
+    told = too_bent(system, outcome)
+    if told:
+        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=3)
     if outcome.status == "doubtful":
         warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=3)
     return solution

@@ -201,7 +201,9 @@ class StructureTables:
         if reduced.options is None:
             raise ModelError(f"body '{body.name}': its reduction was not made by part.reduce(...), and a file cannot tell how it was made")
         if isinstance(body, FlexibleBody) and body.gauges:
-            raise ModelError(f"body '{body.name}': a file cannot say its {len(body.gauges)} strain gauges; leave them out of the model that is saved")
+            raise ModelError(
+                f"body '{body.name}': a file cannot say its {len(body.gauges)} strain gauges; leave them out of the model that is saved"
+            )
         item: dict[str, Any] = {"structure": self.names[id(reduced.part)]}
         item |= {k: _plain(v) for k, v in reduced.options.items() if v is not None}
         if item.get("frame") == "mean axes":

@@ -7,7 +7,8 @@ machine code, and another structure is put in without compiling again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .values import number
 
 if TYPE_CHECKING:
     from ..structures import ReducedStructure
+    from ..structures.linearity import Linearity
     from .include import Copy
     from .model import Model
 
@@ -96,6 +98,12 @@ class FlexibleBody(Body):
         """Name, number of modes and floating frame."""
         n = len(self.modes)
         return f"{self.name} ({n} mode{'s' if n > 1 else ''}, {self.part.frame})"
+
+    @cached_property
+    def linearity(self) -> Linearity | None:
+        """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
+        first_order = self.part.s2 is None and self.part.part is not None
+        return replace(self.part.linearity(), name=self.name) if first_order else None
 
     def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
         """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""

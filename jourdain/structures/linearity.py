@@ -44,7 +44,7 @@ class Linearity:
             what = f"a strain of {100 * strain[k]:.3g} %, more than {100 * LARGEST_STRAIN:g} %"
         else:
             what = f"a slope of {slope[k]:.3g} rad, more than {LARGEST_SLOPE:g} rad"
-        return f"body '{self.name}': at t = {times[k]:.6g} s it has {what}; a linear body is wrong there: cut it into several bodies"
+        return f"body '{self.name}': at t = {times[k]:.6g} s it has {what}; a linear body is wrong there: cut it into several bodies, or take a beam of second order (jd.structures.ritz_beam)"
 
 
 def worst(rows: Array, e: ArrayLike) -> Array:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..model.flexible import FlexibleBody
 from ..symbolic.expr import KINDS, ZERO
 from .run import Outcome, Run
 
@@ -34,6 +35,22 @@ def audited(system: Compiled, run: Run, outcome: Outcome) -> Outcome:
         return outcome
     told = _open(system, outcome, _samples(outcome, 2)) or (_lost(system, run, outcome, _samples(outcome, 8)) if run.keeps_energy else "")
     return replace(outcome, status="doubtful", message=told) if told else outcome
+
+
+def too_bent(system: Compiled, outcome: Outcome) -> str:
+    """Which flexible body has left what a linear one is, when first, and by how much; a hundred samples are looked at."""
+    bodies = [b for b in system.model.bodies.values() if isinstance(b, FlexibleBody) and b.linearity is not None]
+    if not bodies or not len(outcome.t):
+        return ""
+    rows = _samples(outcome, 100)
+    states = np.asarray(outcome.states() if callable(outcome.states) else outcome.states)[rows]
+    names = system.reference.configuration.position_names
+    for body in bodies:
+        assert body.linearity is not None
+        told = body.linearity.complaint(states[:, [names.index(c.names[0]) for c in body.modes]], outcome.t[rows])
+        if told:
+            return told
+    return ""
 
 
 def _samples(outcome: Outcome, parts: int) -> list[int]:

@@ -225,3 +225,15 @@ def test_wrong_patches_and_beams_are_told() -> None:
         link(3)
     with pytest.raises(jd.InputError, match="no functions are asked for"):
         st.ritz_beam(0.5, BLADE, STEEL, bending=0)
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian"])
+def test_bodies_that_bend_too_far_for_a_linear_theory_are_named(formulation: str) -> None:
+    m = jd.Model("soft")
+    part = st.beam((0, 0, 0), (0.5, 0, 0), BLADE, STEEL, elements=8).reduce(modes=2, frame="tangent", bending="y")
+    m.revolute("hinge", m.ground, m.flexible_body("beam", part).node("start"), axis="z")
+    s = m.compile(formulation=formulation)
+    with pytest.warns(
+        RuntimeWarning, match=r"body 'beam': at t = 0 s it has a slope of 0\.\d+ rad, more than 0\.2 rad; a linear body is wrong there"
+    ):
+        s.simulate({"beam.mode1": 0.1}, t=0.01)
