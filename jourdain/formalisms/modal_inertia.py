@@ -12,11 +12,12 @@ numbers; what a linear theory leaves out are terms of the polynomials, never ter
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from ..model.bodies import Body
 from ..model.flexible import FlexibleBody
 from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, sub
-from ..symbolic.vectors import NO_INERTIA, NULL, Inertia, Vector
+from ..symbolic.vectors import NO_INERTIA, NULL, Inertia, Vector, scalar_product
 
 
 class ModalInertia:
@@ -39,7 +40,7 @@ class ModalInertia:
         self.s_rate = _sum(self.s_by, self.rates)
         #: the modes' own mass matrix
         self.M = [
-            [add(entry, _sum_products([slice_[i][j] for slice_ in data.M1], self.e)) for j, entry in enumerate(row)]
+            [add(entry, scalar_product([slice_[i][j] for slice_ in data.M1], self.e)) for j, entry in enumerate(row)]
             for i, row in enumerate(data.M)
         ]
 
@@ -53,7 +54,7 @@ class ModalInertia:
     def double_energy(self, v: Vector, omega: Vector) -> Expr:
         """Twice the part of T with rates of the amplitudes: 2 v·ṡ + 2 ω·D ė + ė·M ė."""
         p, h = self.inner_momentum
-        inner = _sum_products([self._row(i, self.rates) for i in range(len(self.e))], self.rates)
+        inner = scalar_product([self._row(i, self.rates) for i in range(len(self.e))], self.rates)
         return add(mul(TWO, add(v.dot(p), omega.dot(h))), inner)
 
     # -- forces ---------------------------------------------------------------------------------------------------
@@ -79,20 +80,31 @@ class ModalInertia:
         return found
 
     def _row(self, i: int, x: Sequence[Expr]) -> Expr:
-        return _sum_products(self.M[i], x)
+        return scalar_product(self.M[i], x)
 
     def _inner_bias(self, i: int) -> Expr:
         """(Ṁ ė)_i − ½ ė·(∂M/∂e_i) ė."""
         M1, rates, n = self.data.M1, self.rates, range(len(self.e))
-        along = _sum_products([_sum_products(M1[k][i], rates) for k in n], rates)
-        return sub(along, mul(HALF, _sum_products([_sum_products(M1[i][j], rates) for j in n], rates)))
+        along = scalar_product([scalar_product(M1[k][i], rates) for k in n], rates)
+        return sub(along, mul(HALF, scalar_product([scalar_product(M1[i][j], rates) for j in n], rates)))
+
+
+_KNOWN: WeakKeyDictionary[FlexibleBody, ModalInertia] = WeakKeyDictionary()
+
+
+def modal_inertia(body: FlexibleBody) -> ModalInertia:
+    """The inertia of a flexible body, derived once: kinematics, energy, momentum and every formulation ask for it."""
+    found = _KNOWN.get(body)
+    if found is None:
+        found = _KNOWN[body] = ModalInertia(body)
+    return found
 
 
 def deformed_moments(body: Body) -> tuple[Expr, Vector, Inertia]:
     """Mass, first moment and inertia of a body about its origin, as it stands deformed."""
     if not isinstance(body, FlexibleBody):
         return body.mass, body.moment, body.inertia
-    modal = ModalInertia(body)
+    modal = modal_inertia(body)
     return modal.mass, modal.s, modal.J
 
 
@@ -101,13 +113,6 @@ def _sum(vectors: Sequence[Vector], factors: Sequence[Expr]) -> Vector:
     for v, k in zip(vectors, factors, strict=True):
         if not v.is_zero and k is not ZERO:
             total = total + v * k
-    return total
-
-
-def _sum_products(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = add(total, mul(x, y))
     return total
 
 
@@ -133,4 +138,4 @@ def _quadratic(I: Inertia, w: Vector) -> Expr:
     return add(total, mul(TWO, add(add(mul(I.xy, mul(x, y)), mul(I.xz, mul(x, z))), mul(I.yz, mul(y, z)))))
 
 
-__all__ = ["ModalInertia", "deformed_moments"]
+__all__ = ["ModalInertia", "deformed_moments", "modal_inertia"]

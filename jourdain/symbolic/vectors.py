@@ -198,6 +198,15 @@ class Inertia:
 NO_INERTIA = Inertia(ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
 
 
+def scalar_product(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
+    """Σ aᵢ bᵢ of rows of any length; terms that vanish leave no trace."""
+    total = ZERO
+    for x, y in zip(a, b, strict=True):
+        if x is not ZERO and y is not ZERO:
+            total = add(total, mul(x, y))
+    return total
+
+
 def steiner(w: Vector, d: Vector) -> Inertia:
     """(d·w)1 − ½(d wᵀ + w dᵀ): the shift of an inertia by d when w = 2s + m d (s the first moment, m the mass)."""
     dx, dy, dz = mul(d.x, w.x), mul(d.y, w.y), mul(d.z, w.z)

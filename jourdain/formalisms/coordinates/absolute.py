@@ -49,10 +49,7 @@ class BodyPose:
 
     def arm(self, frame: Frame) -> Vector:
         """From the reference point to a frame's origin, in world axes."""
-        step = frame.position - self.reference
-        if frame.node is not None:
-            at, turn = node_motion(frame)
-            step = at.position + turn @ (frame.position - frame.body.frames[frame.node].position) - self.reference
+        step = (frame.position if frame.node is None else node_pose(frame).position) - self.reference
         return NULL if step.is_zero else self.rotation @ step
 
 
@@ -110,7 +107,7 @@ class AbsoluteKinematics:
         """Rotation: the frame's axes to the world's."""
         R = self.pose(frame).rotation
         if isinstance(frame, Frame) and frame.node is not None:
-            R = R @ node_motion(frame)[1]
+            R = R @ node_pose(frame).rotation
         if isinstance(frame, Body) or frame.rotation.is_identity:
             return R
         return frame.rotation if R is IDENTITY else R @ frame.rotation
@@ -125,16 +122,14 @@ class AbsoluteKinematics:
         pose = self.pose(frame)
         v = pose.velocity + pose.angular_velocity.cross(pose.arm(_frame(frame)))
         if isinstance(frame, Frame) and frame.node is not None:
-            at, turn = node_motion(frame)
-            offset = turn @ (frame.position - frame.body.frames[frame.node].position)
-            v = v + pose.rotation @ (at.velocity + at.angular_velocity.cross(offset))
+            v = v + pose.rotation @ node_pose(frame).velocity
         return v
 
     def angular_velocity(self, frame: Frame | Body, base: int = GROUND) -> Vector:
         """Angular velocity."""
         pose = self.pose(frame)
         if isinstance(frame, Frame) and frame.node is not None:
-            return pose.angular_velocity + pose.rotation @ node_motion(frame)[0].angular_velocity
+            return pose.angular_velocity + pose.rotation @ node_pose(frame).angular_velocity
         return pose.angular_velocity
 
     def acceleration(self, frame: Frame | Body, base: int = GROUND, acceleration: bool = True) -> Vector:
@@ -161,8 +156,8 @@ def _frame(frame: Frame | Body) -> Frame:
     return frame if isinstance(frame, Frame) else frame.origin
 
 
-def node_motion(frame: Frame) -> tuple[BodyPose, Matrix]:
-    """Place and motion of a flexible body's node by its modes, seen from the floating frame, and the turn of its axes.
+def node_pose(frame: Frame) -> BodyPose:
+    """Place and motion by the modes of a frame at a node of a flexible body, seen from the floating frame; the rotation is the node's turn.
 
     Turns are Cardan angles about x, y, z as in the tree (:meth:`~jourdain.formalisms.tree.tree.Tree.place`).
     """
@@ -176,8 +171,9 @@ def node_motion(frame: Frame) -> tuple[BodyPose, Matrix]:
         if angle is not ZERO:
             omega = omega + (R @ axis) * rate
             R = R @ axis_rotation(list(axis), angle)
-    place = body.frames[frame.node].position + Vector(*shift)
-    return BodyPose(place, R, velocity, omega), R
+    node = body.frames[frame.node].position
+    offset = R @ (frame.position - node)
+    return BodyPose(node + Vector(*shift) + offset, R, velocity + omega.cross(offset), omega)
 
 
 class MixedCoordinates:
@@ -314,10 +310,6 @@ class AbsoluteEquations(Equations):
         if c.motion is None:
             index = self.mixed._velocity_index[id(c)]
             forces[index] = add(forces[index], force)
-
-    def add_mode_force(self, c: Coordinate, force: Expr, forces: list[Expr]) -> None:
-        index = self.mixed._velocity_index[id(c)]
-        forces[index] = add(forces[index], force)
 
     def add_wrench(self, frame: Frame, force: Vector, torque: Vector, base: int, wrenches: dict[int, Wrench]) -> None:
         """On the body; what a node of a flexible one passes on to the modes is kept for :attr:`generalised_forces`."""

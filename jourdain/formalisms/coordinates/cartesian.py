@@ -21,7 +21,7 @@ from ...symbolic.functions import cos, sin, sqrt
 from ...symbolic.graph import evaluate, substitute
 from ...symbolic.vectors import AXES, IDENTITY, NULL, Inertia, Matrix, Vector, axis_rotation, quaternion_rotation, steiner
 from ..equations import Row
-from ..modal_inertia import ModalInertia
+from ..modal_inertia import modal_inertia
 from ..tree.kinematics import Kinematics
 from ..tree.links import LinkMotion, inertial_moment
 from ..tree.tree import Tree
@@ -250,7 +250,7 @@ class CartesianFlexibleBody(CartesianBody):
     def add_modal_terms(self, at: int, equations: AbsoluteEquations, mass: dict[tuple[int, int], Expr], force: list[Expr]) -> None:
         """The 6 + m rows of :class:`~jourdain.formalisms.modal_inertia.ModalInertia` in the body's coordinates."""
         assert isinstance(self.body, FlexibleBody)
-        modal, R = ModalInertia(self.body), self.chart.rotation
+        modal, R = modal_inertia(self.body), self.chart.rotation
         turns = [(at + 3 + i, c) for i, c in enumerate(self.chart.columns)]
         modes = [equations.mixed._velocity_index[id(c)] for c in self.body.modes]
         for i in range(3):

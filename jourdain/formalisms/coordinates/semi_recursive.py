@@ -246,9 +246,7 @@ class SemiRecursive(Equations):
         """Columns of a flexible body's modes: {∂s/∂e_i; D_i} on the path, and the block of the modes themselves."""
         for b, freedom in zip(self.columns[link.index], link.freedoms, strict=True):
             self._project(link.index, link.index, b, *self._about_point(link, *freedom.asked(ZERO, NULL, NO_INERTIA)), M)
-        for a, row in zip(link.freedoms, link.modal.M, strict=True):
-            for c, entry in zip(link.freedoms, row, strict=True):
-                M[a.index][c.index] = add(M[a.index][c.index], entry)
+        link.add_inner_masses(M)
 
     def _about_point(self, link: Link, force: Vector, moment: Vector) -> Wrench:
         """A wrench about a link's origin in its axes as one about its reference point in the world's."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...errors import InputError
 from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import ZERO, Expr, add, mul, neg, sub
+from ...symbolic.expr import ZERO, Expr, add, neg, sub
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import substitute
+from ...symbolic.vectors import scalar_product
 from ..coordinates.semi_recursive import SemiRecursive
 from ..equations import Equations
 from ..loops.elimination import Block, NullSpace
@@ -112,7 +111,7 @@ def semi_recursive_accelerations_function(eq: Equations, reference: str = "origi
     independent = [j for j in range(s.tree.nv) if j not in dependent]
     space = NullSpace(s.constraint_jacobian, order, independent, s.tree.nv)
     z0 = space.particular({i: neg(e) for i, e in enumerate(s.constraint_accelerations)})
-    right = [sub(q, _dot(row, z0)) for q, row in zip(Q, M, strict=True)]
+    right = [sub(q, scalar_product(row, z0)) for q, row in zip(Q, M, strict=True)]
     zi = SparseFactor(space.reduce(M)).solve(space.project(right))
     return assemble(s, "semi_recursive_accelerations", "t x u", [vector_result("a", space.extend(zi, z0), "accelerations")])
 
@@ -126,10 +125,10 @@ def semi_recursive_range_space_function(eq: Equations, reference: str = "origin"
     rows = [[s.constraint_jacobian.get((i, j), ZERO) for j in range(s.tree.nv)] for i in range(m)]
     factor = SparseFactor(M)
     inner = [factor.solve(row) for row in rows]  # rows of Φ M⁻¹
-    schur = [[_dot(rows[i], inner[j]) for j in range(m)] for i in range(m)]
-    right = [sub(neg(s.constraint_accelerations[i]), _dot(inner[i], Q)) for i in range(m)]
+    schur = [[scalar_product(rows[i], inner[j]) for j in range(m)] for i in range(m)]
+    right = [sub(neg(s.constraint_accelerations[i]), scalar_product(inner[i], Q)) for i in range(m)]
     lam = SparseFactor(schur).solve(right)
-    a = [add(x, _dot([row[j] for row in inner], lam)) for j, x in enumerate(factor.solve(Q))]
+    a = [add(x, scalar_product([row[j] for row in inner], lam)) for j, x in enumerate(factor.solve(Q))]
     rates = [*s.position_rates, *a, *with_accelerations(s, s.state_rates, a)]
     return assemble(s, "semi_recursive_range_space", "t x", [vector_result("xdot", rates)], optional="u")
 
@@ -145,14 +144,6 @@ def semi_recursive_tangents_function(eq: Equations, reference: str = "origin") -
     for (i, j), e in sparse_jacobian(Q, s.v).items():
         C[i][j] = neg(e)
     return assemble(s, "semi_recursive_tangents", "t x u", [matrix_result("K", K, n), matrix_result("C", C, n)])
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        if x is not ZERO and y is not ZERO:
-            total = add(total, mul(x, y))
-    return total
 
 
 __all__ = ["semi_recursive"]

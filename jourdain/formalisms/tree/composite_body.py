@@ -58,9 +58,7 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
             for other, value in entries:
                 _add_entry(M, freedom.index, other.index, mul(freedom.ratio, value))
     for flexible in tree.flexible.values():
-        for a, row in zip(flexible.freedoms, flexible.modal.M, strict=True):
-            for b, entry in zip(flexible.freedoms, row, strict=True):
-                M[a.index][b.index] = add(M[a.index][b.index], entry)
+        flexible.add_inner_masses(M)
     for i, inertia in reflected_inertias(tree).items():
         M[i][i] = add(M[i][i], inertia)
     return M

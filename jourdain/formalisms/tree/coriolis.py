@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ...errors import InputError
 from ...symbolic.derivatives import jacobian, jvp, sparse_jacobian
 from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, mul, sub
-from ...symbolic.vectors import NULL, Vector
+from ...symbolic.vectors import NULL, Vector, scalar_product
 from ..equations import project_wrenches
 from .composite_body import composite_inertias, mass_matrix
 from .derivatives import Table, composite_momenta, origin_rates, pair_tables
@@ -55,15 +55,8 @@ def _by_differentiation(tree: Tree) -> Table:
     flat = [M[i][j] for i in range(n) for j in range(n)]
     flow = dict(zip(tree.q, tree.v, strict=True)) | {tree.model.time: ONE}
     rates = jvp(flat, flow)
-    slopes = jacobian([_dot(row, tree.v) for row in M], tree.q)
+    slopes = jacobian([scalar_product(row, tree.v) for row in M], tree.q)
     return [[mul(HALF, add(rates[i * n + j], sub(slopes[i][j], slopes[j][i]))) for j in range(n)] for i in range(n)]
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = add(total, mul(x, y))
-    return total
 
 
 def _refuse_quaternions(tree: Tree, what: str) -> None:

@@ -6,7 +6,7 @@ from ...model.bodies import Body
 from ...model.flexible import FlexibleBody
 from ...symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, neg
 from ...symbolic.vectors import Vector
-from ..modal_inertia import ModalInertia, deformed_moments
+from ..modal_inertia import deformed_moments, modal_inertia
 from .kinematics import Kinematics, centre_of_mass
 from .newton_euler import reflected_inertias
 from .rods import rod_energy
@@ -36,7 +36,7 @@ def kinetic_energy(kinematics: Kinematics) -> Expr:
         double = add(double, mul(TWO, v.dot(omega.cross(moment))))
         double = add(double, omega.dot(inertia @ omega))
         if isinstance(body, FlexibleBody):
-            double = add(double, ModalInertia(body).double_energy(v, omega))
+            double = add(double, modal_inertia(body).double_energy(v, omega))
     for rotor, rate in rotor_rates(kinematics.tree):
         double = add(double, mul(rotor, mul(rate, rate)))
     return mul(HALF, double)

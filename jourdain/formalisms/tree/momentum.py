@@ -13,7 +13,7 @@ from ...model.flexible import FlexibleBody
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, div
 from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
-from ..modal_inertia import ModalInertia, deformed_moments
+from ..modal_inertia import deformed_moments, modal_inertia
 from .composite_body import composite_inertias
 from .kinematics import GROUND, Kinematics, centre_of_mass
 from .links import Link
@@ -47,7 +47,7 @@ def momentum(kinematics: Kinematics) -> tuple[Vector, Vector]:
         s = R @ moment
         p, h = v * mass + omega.cross(s), s.cross(v) + R @ (inertia @ (R.T @ omega))
         if isinstance(body, FlexibleBody):
-            inner_p, inner_h = ModalInertia(body).inner_momentum
+            inner_p, inner_h = modal_inertia(body).inner_momentum
             p, h = p + R @ inner_p, h + R @ inner_h
         linear = linear + p
         angular = angular + r.cross(p) + h

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ....model.flexible import FlexibleBody
 from ....symbolic.expr import ONE, ZERO, Expr, add
 from ....symbolic.vectors import NO_INERTIA, NULL, Inertia, Matrix, Turn, Vector
-from ...modal_inertia import ModalInertia
+from ...modal_inertia import ModalInertia, modal_inertia
 from .freedom import Freedom, Map
 from .link import Link
 from .motion import Field, LinkMotion, MassMoments, Relative, Wrench
@@ -95,7 +95,7 @@ class FlexibleLink(Link):
 
     def take(self, body: FlexibleBody, first: int) -> None:
         """The inertia of a body whose first amplitude has the velocity index ``first``."""
-        self.modal = ModalInertia(body)
+        self.modal = modal_inertia(body)
         self.rates2 = [c.a[0] for c in body.modes]
         self.mass, self.own_moment, self.own_inertia = self.modal.mass, self.modal.s, self.modal.J
         self.freedoms = [ModeFreedom(first + i, self.modal, i) for i in range(len(body.modes))]
@@ -129,6 +129,12 @@ class FlexibleLink(Link):
         rows = self.modal.forces(motion.omega, motion.omega_dot, motion.acceleration, motion.rates2)
         for freedom, row in zip(self.freedoms, rows, strict=True):
             forces[freedom.index] = add(forces[freedom.index], row)
+
+    def add_inner_masses(self, M: list[list[Expr]]) -> None:
+        """Adds the block of the amplitudes to a mass matrix."""
+        for a, row in zip(self.freedoms, self.modal.M, strict=True):
+            for b, entry in zip(self.freedoms, row, strict=True):
+                M[a.index][b.index] = add(M[a.index][b.index], entry)
 
     def unfelt(self, continued: bool) -> MassMoments:
         """Nothing is moved past a body that bends."""
