@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import signal
@@ -86,14 +85,3 @@ def ctrl_c_is_heard() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
-
-
-#: Pieces of memory beyond which systems that are no longer used are looked for: Linux gives a process 65 530, and machine code takes several each.
-MANY_PIECES = 20_000
-
-
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Lets go of compiled code that waits in cycles before memory comes in too many pieces."""
-    maps = Path("/proc/self/maps")
-    if nextitem is not None and nextitem.path != item.path and maps.exists() and maps.read_bytes().count(b"\n") > MANY_PIECES:
-        gc.collect()

@@ -13,6 +13,7 @@ from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
+from .contacts import Contact, ContactMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .flexible import FlexibleBody
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from ..systems.system import System
 
 
-class Model(LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
+class Model(
+    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, EnvironmentMethods, FlexibleMethods
+):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))
@@ -50,6 +53,7 @@ class Model(LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, Event
         self.joints: dict[str, Joint] = {}
         self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
+        self.contacts: dict[str, Contact] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
         self.memories: dict[str, Memory] = {}

@@ -72,11 +72,15 @@ def _machine(level: int = 2) -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small")
 
 
+#: What else decides how objects look, besides their text: raised when that changes.
+_LAYOUT = "all calls by address"
+
+
 def content_key(*parts: str | bytes) -> str:
     """Name of a cache entry: hash of the content, the CPU and the versions that produced it."""
     llvm = _llvm()
     digest = hashlib.sha256()
-    for part in (*host(), ".".join(map(str, llvm.llvm_version_info)), *parts):
+    for part in (*host(), ".".join(map(str, llvm.llvm_version_info)), _LAYOUT, *parts):
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
@@ -113,10 +117,23 @@ def compile_ir(text: str, quick: bool = False) -> bytes:
     return data
 
 
+#: Functions that LLVM calls on its own account (memset …) are called by their addresses, too.
+_CALLS = '\n!llvm.module.flags = !{!1000000}\n!1000000 = !{i32 7, !"RtLibUseGOT", i32 1}\n'
+
+
+def _module(text: str) -> Any:
+    """A module whose calls to the outside read addresses from a table: stubs for calls are what :class:`Library` has no room for."""
+    module = _llvm().parse_assembly(text + _CALLS)
+    module.triple = host()[0]
+    for function in module.functions:
+        if function.is_declaration and not function.name.startswith("llvm."):
+            function.add_function_attribute("nonlazybind")
+    return module
+
+
 def _emitted(text: str, level: int) -> bytes:
     # a function of its own, so that the module is gone before the lock is: all modules share one context of LLVM
-    module = _llvm().parse_assembly(text)
-    module.triple = host()[0]
+    module = _module(text)
     data: bytes = _machine(level).emit_object(module)
     return data
 
@@ -129,8 +146,8 @@ def optimised(text: str) -> bytes:
 
 def _optimised(text: str) -> bytes:
     llvm = _llvm()
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = host()[0], str(_machine().target_data)
+    module = _module(text)
+    module.data_layout = str(_machine().target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_unrolling = False  # twice the code for no speed in the short loops of kernels
@@ -147,7 +164,9 @@ class Library:
         llvm = _llvm()
         with lock:
             empty = llvm.parse_assembly("")
-            self._engine = llvm.create_mcjit_compiler(empty, self._fresh_machine(llvm))
+            # code reaches its constants over 2 GB at most: llvmlite's memory manager lays all sections side by side
+            side_by_side = True if sys.platform == "linux" else None
+            self._engine = llvm.create_mcjit_compiler(empty, self._fresh_machine(llvm), use_lmm=side_by_side)
             for data in objects:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
             self._engine.finalize_object()

@@ -1,0 +1,191 @@
+"""Contacts of a model: which surfaces may touch, and by which law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError, nearest
+from .bodies import Body
+from .constraints import Closure
+from .contact_laws import Rigid, rigid
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+@dataclass(frozen=True)
+class BodyShape:
+    """A shape of a body: what contacts are declared between."""
+
+    body: Body
+    index: int
+
+    @property
+    def shape(self) -> Any:
+        """The solid."""
+        return self.body.shapes[self.index]
+
+    @property
+    def name(self) -> str:
+        """The body's name, with the number of the shape where there are several."""
+        return self.body.name if len(self.body.shapes) == 1 else f"{self.body.name}.{self.index + 1}"
+
+    def __hash__(self) -> int:
+        return hash((id(self.body), self.index))
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Shapes of one side against those of the other, or (``b`` None) all of one list against each other, with their law."""
+
+    name: str
+    a: tuple[BodyShape, ...]
+    b: tuple[BodyShape, ...] | None
+    law: Rigid
+    #: Pairs of bodies that never touch.
+    exclude: frozenset[frozenset[str]]
+
+    @property
+    def shapes(self) -> tuple[BodyShape, ...]:
+        """All shapes that take part, each once."""
+        return tuple(dict.fromkeys((*self.a, *(self.b or ()))))
+
+    @property
+    def bodies(self) -> list[Body]:
+        """Bodies that take part, except the ground."""
+        return list({id(s.body): s.body for s in self.shapes if not s.body.is_ground}.values())
+
+
+class ContactMethods:
+    """The part of a model that declares contacts."""
+
+    contacts: dict[str, Contact]
+    bodies: dict[str, Body]
+    ground: Body
+
+    if TYPE_CHECKING:
+
+        @property
+        def all_bodies(self) -> list[Body]: ...
+        def _unlocked(self, what: str) -> None: ...
+        def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
+
+    def shapes(self, pattern: str = "*") -> list[BodyShape]:
+        """Shapes of the bodies whose names fit a pattern with * and ?, for :meth:`contact`."""
+        found = [BodyShape(b, i) for b in self.all_bodies if fnmatchcase(b.name, pattern) for i in range(len(b.shapes))]
+        if not found:
+            names = [b.name for b in self.all_bodies]
+            near = nearest(pattern, names, 3)
+            raise ModelError(f"no body with shapes fits '{pattern}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
+        return found
+
+    def contact(
+        self, name: str, a: Any = None, b: Any = None, law: Rigid | None = None, exclude: Iterable[Sequence[Body | str]] = ()
+    ) -> Contact:  # fmt: skip
+        """Lets shapes touch: those of ``a`` against those of ``b``, or all of ``a`` (of the whole model, if it is not given) against each other.
+
+        a, b: a body, a list of bodies or of ``m.shapes("*_foot")``, the ground.
+        law: ``jd.contact.rigid(friction=…, restitution=…)``.
+        exclude: pairs of bodies that do not touch.  Bodies fixed to each other never do; where all of a list touch each other, neighbours
+            that a joint connects do not either (the ground apart).  Where two contacts name the same pair of shapes, the later law acts.
+        """
+        self._unlocked(f"contact '{name}'")
+        self._new_name(name, "contact", self.contacts)
+        what = f"contact '{name}'"
+        if law is not None and not isinstance(law, Rigid):
+            raise ModelError(f"{what}: law = {law!r} is no law of contact; give jd.contact.rigid(friction=0.5, restitution=0.0)")
+        first = self._side(a, what, everything=b is None)
+        second = None if b is None else self._side(b, what)
+        pairs = frozenset(self._excluded(pair, what) for pair in exclude)
+        found = Contact(name, first, second, law or rigid(), pairs)
+        if len({id(s.body) for s in found.shapes}) < 2:
+            raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
+        _check_apart(found, self, what)  # type: ignore[arg-type]
+        self.contacts[name] = found
+        return found
+
+    def _side(self, given: Any, what: str, everything: bool = False) -> tuple[BodyShape, ...]:
+        if given is None:
+            if not everything:
+                raise ModelError(f"{what}: b is given without a; give both sides, or none for every shape against every other")
+            found = tuple(self.shapes())
+        else:
+            items = list(given) if isinstance(given, (list, tuple)) else [given]
+            found = tuple(s for item in items for s in self._shapes_of(item, what))
+        if not found:
+            raise ModelError(f"{what}: a side of it has no shapes; give bodies shapes: m.body(…, shape=jd.sphere(0.05, density=1000))")
+        return found
+
+    def _shapes_of(self, item: Any, what: str) -> list[BodyShape]:
+        if isinstance(item, BodyShape):
+            self._own(item.body, what)
+            return [item]
+        body = self._body(item, what)
+        if not body.shapes:
+            raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: m.body('{body.name}', shape=jd.sphere(…))")
+        return [BodyShape(body, i) for i in range(len(body.shapes))]
+
+    def _body(self, given: Any, what: str) -> Body:
+        if isinstance(given, str):
+            known = {b.name: b for b in self.all_bodies}
+            if given not in known:
+                near = nearest(given, list(known), 3)
+                raise ModelError(f"{what}: there is no body '{given}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
+            return known[given]
+        if not isinstance(given, Body):
+            raise ModelError(f"{what}: {given!r} is neither a body nor m.shapes(…)")
+        return self._own(given, what)
+
+    def _own(self, body: Body, what: str) -> Body:
+        if body.model is not self:
+            raise ModelError(f"{what}: body '{body.name}' belongs to the model '{body.model.name}'")
+        return body
+
+    def _excluded(self, pair: Sequence[Body | str], what: str) -> frozenset[str]:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ModelError(f"{what}: exclude = [{pair!r}] must hold pairs of bodies: exclude=[(hand, arm)]")
+        return frozenset(self._body(item, what).name for item in pair)
+
+
+def _check_apart(contact: Contact, model: Model, what: str) -> None:
+    """Refuses a contact between two bodies that are fixed to each other."""
+    if contact.b is None or len(contact.a) + len(contact.b) > 2:
+        return
+    (a,), (b,) = contact.a, contact.b
+    if any(a.body.name in names and b.body.name in names for names in _rigid_groups(model)):
+        raise ModelError(f"{what}: '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch")
+
+
+def apart(model: Model, contact: Contact) -> set[frozenset[str]]:
+    """Pairs of bodies that the contact leaves out: those excluded, those fixed to each other, and neighbours in all-against-all contacts."""
+    groups = _rigid_groups(model)
+    found = {frozenset((x, y)) for names in groups for x in names for y in names if x != y}
+    if contact.b is None:
+        group = {name: names for names in groups for name in names}
+        for a, b in _joined(model):  # what is fixed to a neighbour is a neighbour
+            found |= {frozenset((x, y)) for x in group[a] for y in group[b] if x != y}
+    return found | contact.exclude
+
+
+def _joined(model: Model) -> list[tuple[str, str]]:
+    """Bodies that a joint or a closure connects; the ground is nobody's neighbour, since everything may fall on it."""
+    frames = [(j.parent, j.child) for j in model.joints.values() if j.kind != "free"]
+    frames += [(c.a, c.b) for c in model.constraints.values() if isinstance(c, Closure) and c.kind != "rod"]
+    return [(a.body.name, b.body.name) for a, b in frames if not (a.body.is_ground or b.body.is_ground)]
+
+
+def _rigid_groups(model: Model) -> list[list[str]]:
+    """Bodies that are fixed to each other or to the ground."""
+    group = {b.name: [b.name] for b in model.all_bodies}
+    for joint in model.joints.values():
+        a, b = group[joint.parent.body.name], group[joint.child.body.name]
+        if joint.kind == "fixed" and a is not b:
+            a += b
+            group |= dict.fromkeys(b, a)
+    return list({id(names): names for names in group.values()}.values())
+
+
+__all__ = ["BodyShape", "Contact", "ContactMethods", "apart"]
