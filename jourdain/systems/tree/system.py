@@ -301,7 +301,12 @@ class TreeSystem(System):
         reduction, rest = self.reduction, options
         if "reduction" in options:
             reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
-        return make_run(_kind_of_run(reduction, str(settings.method)), self, start, span, inputs, settings, rest)
+        kind = _kind_of_run(reduction, str(settings.method))
+        if self.model.contacts and kind.kind != "moreau":
+            raise InputError(
+                f"simulate '{self.model.name}': contact '{next(iter(self.model.contacts))}' has a set-valued law; use method='moreau' with step="
+            )
+        return make_run(kind, self, start, span, inputs, settings, rest)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest errors of the constraints along a solution."""
@@ -327,6 +332,10 @@ def _kind_of_run(reduction: str, method: str) -> type[Run]:
     from ...solvers import ALPHA_METHODS
     from .runs import REDUCTIONS, AlphaRun
 
+    if method == "moreau" and reduction == "projected":
+        from .moreau import MoreauRun
+
+        return MoreauRun
     return AlphaRun if method in ALPHA_METHODS and reduction == "projected" else REDUCTIONS[reduction]
 
 

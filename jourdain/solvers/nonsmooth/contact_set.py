@@ -1,0 +1,228 @@
+"""The contacts of an instant as rows of velocities: u = J v + d, and W = J M⁻¹ Jᵀ by blocks.
+
+Coordinates fall into *parts* that no inertia and no constraint couples: every free body is one, a robot is one.  A contact moves two of them at
+most, so that its rows of J and of M⁻¹Jᵀ are short, and two contacts meet in W only where they share a part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...native.kernel import hot, jit
+from ...native.record import Floats, Integers, Record
+from ..complementarity.problem import BlockSparse
+from ..linear.dense import cholesky_solve
+
+#: No part: that side of a contact is the ground, or moves the part of the other side.
+NOBODY = -1
+
+
+class Parts(Record):
+    """Parts of the velocities: those of part c are ``member[first[c] : first[c + 1]]``, its mass matrix begins at ``masses[c]`` of M."""
+
+    first: Integers
+    member: Integers
+    part_of: Integers
+    place_of: Integers
+    masses: Integers
+    M: Floats
+    stride: int  # velocities of the largest part
+
+
+class ContactSet(Record):
+    """Contacts that may act in a step, at most ``room``; rows of a contact are its normal and two tangents."""
+
+    room: int
+    count: int
+    law: Integers
+    gap: Floats
+    part: Integers  # two a contact
+    J: Floats  # 3 × stride numbers for each of two parts
+    Y: Floats  # M⁻¹Jᵀ in the same places
+    drift: Floats  # d, three a contact
+    axes: Floats  # normal and tangents in the world's axes, nine a contact
+    point: Floats  # three a contact
+    place: Integers  # where forces on the two bodies are booked in the state (−1: nowhere)
+    #: shapes and feature of each contact, and of those of the step before with their impulses in the world's axes
+    key: Integers
+    old_count: int
+    old_key: Integers
+    old_impulse: Floats
+    #: work space: contacts by part, and which of them a row of W has met
+    start: Integers
+    listed: Integers
+    met: Integers
+    met_at: Integers
+
+
+@hot
+def _place(s: Any, stride: int, k: int, side: int, row: int) -> int:
+    """Where row ``row`` of contact k begins for one of its parts."""
+    return ((2 * k + side) * 3 + row) * stride
+
+
+@jit
+def contact_velocity(s: Any, parts: Any, k: int, row: int, v: Any) -> float:
+    """A row of J v + d."""
+    total = s.drift[3 * k + row]
+    for side in (0, 1):
+        c = s.part[2 * k + side]
+        if c >= 0:
+            at, first = _place(s, parts.stride, k, side, row), parts.first[c]
+            for i in range(parts.first[c + 1] - first):
+                total += s.J[at + i] * v[parts.member[first + i]]
+    return total
+
+
+@jit
+def push(s: Any, parts: Any, k: int, row: int, impulse: float, v: Any) -> None:
+    """v += M⁻¹Jᵀ p for one row."""
+    for side in (0, 1):
+        c = s.part[2 * k + side]
+        if c >= 0:
+            at, first = _place(s, parts.stride, k, side, row), parts.first[c]
+            for i in range(parts.first[c + 1] - first):
+                v[parts.member[first + i]] += s.Y[at + i] * impulse
+
+
+@jit
+def keep(s: Any, stride: int, k: int, to: int) -> None:
+    """Moves contact k to an earlier place."""
+    if k == to:
+        return
+    s.law[to], s.gap[to] = s.law[k], s.gap[k]
+    for i in (0, 1):
+        s.part[2 * to + i], s.place[2 * to + i] = s.part[2 * k + i], s.place[2 * k + i]
+    for i in (0, 1, 2):
+        s.drift[3 * to + i], s.point[3 * to + i], s.key[3 * to + i] = s.drift[3 * k + i], s.point[3 * k + i], s.key[3 * k + i]
+    for i in range(9):
+        s.axes[9 * to + i] = s.axes[9 * k + i]
+    for i in range(6 * stride):
+        s.J[6 * stride * to + i] = s.J[6 * stride * k + i]
+
+
+@jit
+def respond(s: Any, parts: Any) -> None:
+    """Y = M⁻¹Jᵀ for all contacts; M holds its Cholesky factors."""
+    for k in range(s.count):
+        for side in (0, 1):
+            c = s.part[2 * k + side]
+            if c < 0:
+                continue
+            n = parts.first[c + 1] - parts.first[c]
+            for row in (0, 1, 2):
+                at = _place(s, parts.stride, k, side, row)
+                for i in range(n):
+                    s.Y[at + i] = s.J[at + i]
+                cholesky_solve(parts.M[parts.masses[c] :], n, s.Y[at:])
+
+
+@jit
+def recall(s: Any, p: Any) -> None:
+    """Impulses that contacts had in the step before, as a first guess; both lists are in order of shapes and features."""
+    old = 0
+    for k in range(s.count):
+        while old < s.old_count and _before(s.old_key, old, s.key, k):
+            old += 1
+        same = old < s.old_count and not _before(s.key, k, s.old_key, old)
+        for row in (0, 1, 2):
+            at = 9 * k + 3 * row
+            p[3 * k + row] = 0.0
+            if same:
+                for i in (0, 1, 2):
+                    p[3 * k + row] += s.axes[at + i] * s.old_impulse[3 * old + i]
+
+
+@hot
+def _before(a: Any, i: int, b: Any, j: int) -> bool:
+    for m in (0, 1, 2):
+        if a[3 * i + m] != b[3 * j + m]:
+            return a[3 * i + m] < b[3 * j + m]
+    return False
+
+
+@jit
+def remember(s: Any, p: Any) -> None:
+    """Keeps impulses in the world's axes for the next step."""
+    s.old_count = s.count
+    for k in range(s.count):
+        for i in (0, 1, 2):
+            s.old_key[3 * k + i] = s.key[3 * k + i]
+            total = 0.0
+            for row in (0, 1, 2):
+                total += s.axes[9 * k + 3 * row + i] * p[3 * k + row]
+            s.old_impulse[3 * k + i] = total
+
+
+@jit
+def _list_by_part(s: Any, parts: Any) -> None:
+    """Contacts of each part in order: listed[start[c] : start[c + 1]]."""
+    n, start = parts.first.size - 1, s.start
+    for c in range(n + 2):
+        start[c] = 0
+    for k in range(2 * s.count):
+        if s.part[k] >= 0:
+            start[s.part[k] + 2] += 1
+    for c in range(1, n + 2):
+        start[c] += start[c - 1]
+    for k in range(2 * s.count):
+        c = s.part[k]
+        if c >= 0:  # start[c + 1] runs from the first place of part c to its end
+            s.listed[start[c + 1]] = k // 2
+            start[c + 1] += 1
+
+
+@jit
+def _add_block(s: Any, parts: Any, k: int, side: int, l: int, c: int, out: Any, at: int) -> None:
+    """Adds J_k Y_lᵀ over part c to a block of W."""
+    other = 0 if s.part[2 * l] == c else 1
+    n, stride = parts.first[c + 1] - parts.first[c], parts.stride
+    for i in (0, 1, 2):
+        a = _place(s, stride, k, side, i)
+        for j in (0, 1, 2):
+            b, total = _place(s, stride, l, other, j), 0.0
+            for m in range(n):
+                total += s.J[a + m] * s.Y[b + m]
+            out[at + 3 * i + j] += total
+
+
+@jit
+def form_delassus(s: Any, parts: Any, w: BlockSparse) -> int:
+    """W by blocks in compressed rows; how many blocks there are, negative where they do not fit."""
+    _list_by_part(s, parts)
+    blocks, room = 0, w.column.size
+    for k in range(s.count):
+        s.met[k] = -1
+    for k in range(s.count):
+        w.first[k] = blocks
+        for side in (0, 1):
+            c = s.part[2 * k + side]
+            if c < 0:
+                continue
+            for e in range(s.start[c], s.start[c + 1]):
+                l = s.listed[e]
+                if s.met[l] != k:
+                    if blocks >= room:
+                        return -blocks - 1
+                    s.met[l], s.met_at[l] = k, 9 * blocks
+                    w.column[blocks], w.place[blocks] = l, 9 * blocks
+                    for m in range(9 * blocks, 9 * blocks + 9):
+                        w.values[m] = 0.0
+                    blocks += 1
+                _add_block(s, parts, k, side, l, c, w.values, s.met_at[l])
+    w.first[s.count] = blocks
+    return blocks
+
+
+def make_contact_set(room: int, parts: Parts) -> ContactSet:
+    """Memory for so many contacts."""
+    wide, stride = int(room), int(parts.stride)
+    return ContactSet(
+        room=wide, law=np.zeros(wide, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
+        Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide),
+        place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
+        old_impulse=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
+        met=np.zeros(wide, np.int64), met_at=np.zeros(wide, np.int64),
+    )  # fmt: skip

@@ -1,0 +1,280 @@
+"""Time-stepping after Moreau: impacts, rest and sliding of all contacts found together, step by step (Moreau 1988; Jean 1999).
+
+    q_m = q ∘ exp(½h v),    v_f = v + h v̇(t + ½h, q_m, v + ½h v̇),
+    v⁺ = v_f + M⁻¹Jᵀ p  with the laws of the contacts for u = J v⁺ + d and p,    q⁺ = q ∘ exp(½h (v + v⁺)).
+
+Without contacts this is the explicit midpoint rule.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
+penetrate within the step; without rebound, bodies come to touch at the step's end instead: u⁺ + 2 g_m/h ⟂ p.  What is left of a penetration is
+taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
+
+The state in the frame is x = (q, v, z, forces on bodies, books): what contacts did in the step before is part of the solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...native.call import address as at
+from ...native.call import call
+from ...native.kernel import jit, kernel
+from ...native.record import Address, Floats, Integers, Record
+from ..complementarity.gauss_seidel import gauss_seidel
+from ..complementarity.problem import BLOCK, BLOCK_SPARSE, TOGETHER, WORK, BlockSparse, Local, Problem, prepare
+from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
+from ..ode.method import Method
+from ..ode.rotation import turn
+from .contact_set import ContactSet, Parts, contact_velocity, form_delassus, keep, push, recall, remember, respond
+
+#: What a step returns where more contacts are found than there is room for.
+NO_ROOM = -77
+#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act.
+DISSIPATED, DEPTH, RESIDUAL, ACTING, BOOKS = range(5)
+
+
+class Asked(Record):
+    """The first words of the arguments of ``rows``: time and state at the middle of a step of ``step`` seconds from ``start``."""
+
+    t: Address
+    x: Address
+    start: Address
+    step: float
+
+
+class Worst(Record):
+    """The largest residual of a contact law that was left, when, and between which shapes."""
+
+    residual: float
+    t: float
+    shape_a: int
+    shape_b: int
+
+
+class Moreau(Record):
+    """Arguments as a session hands them over, then contacts and laws."""
+
+    t: Address
+    x: Address
+    out: Address
+    rows: Address  # writes the contacts at (t, q) to ``contacts``
+    rows_args: Asked
+    nq: int
+    nv: int
+    nz: int
+    turns: Integers  # first position and first velocity of each quaternion
+    contacts: ContactSet
+    parts: Parts
+    friction: Floats  # by law
+    restitution: Floats
+    problem: Problem
+    depths: Problem
+    p: Floats
+    r: Floats
+    before: Floats  # u_N⁻
+    slack: float
+    tolerance: float
+    limit: int
+    books: int  # where the books begin in the state
+    worst: Worst
+
+
+@jit
+def displaced(m: Any, q: Any, d: Any, scale: float, out: Any) -> None:
+    """out = q ∘ exp(scale·d)."""
+    iq, iv, k, n = 0, 0, 0, m.turns.size // 2
+    while iq < m.nq:
+        if k < n and m.turns[2 * k] == iq:
+            turn(q, iq, scale * d[iv], scale * d[iv + 1], scale * d[iv + 2], out)
+            iq, iv, k = iq + 4, iv + 3, k + 1
+        else:
+            out[iq] = q[iq] + scale * d[iv]
+            iq, iv = iq + 1, iv + 1
+
+
+@jit
+def _select(m: Any, h: float, v: Any, free: Any) -> None:
+    """Contacts that may act within the step, with their normal speeds before it; the right-hand sides of their laws."""
+    s, parts, problem = m.contacts, m.parts, m.problem
+    kept = 0
+    for k in range(s.count):
+        before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
+        gap, e = s.gap[k], m.restitution[s.law[k]]
+        closing = gap + 0.5 * h * min(before, after)
+        bounces = e > 0.0 and before < 0.0 and gap + 0.5 * h * before < 0.0
+        if not (bounces or closing < (m.slack if e == 0.0 else 0.0)):
+            continue
+        keep(s, parts.stride, k, kept)
+        w = 3 * kept
+        problem.w[w] = after + (e * before if bounces else max(0.0, 2.0 * gap / h))
+        problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
+        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = m.friction[s.law[kept]]
+        problem.law[kept], problem.row[kept] = 0, w
+        m.before[kept] = before
+        kept += 1
+    s.count = problem.blocks = kept
+    problem.row[kept] = 3 * kept
+
+
+@jit
+def _largest(x: Any, n: int) -> float:
+    found = 0.0
+    for i in range(n):
+        found = max(found, abs(x[i]))
+    return found
+
+
+@jit
+def _solve(m: Any, t: float) -> float:
+    """Impulses of all contacts; the residual of their laws."""
+    s, problem, p = m.contacts, m.problem, m.p
+    prepare(problem)
+    recall(s, p)
+    tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
+    _, residual, worst = gauss_seidel(problem, p, tolerance, m.limit)
+    log = m.worst
+    if residual > 1e3 * tolerance and residual > log.residual:
+        log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]
+    remember(s, p)
+    return residual
+
+
+@jit
+def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
+    """Takes what is left of penetrations at the step's end from the positions; the deepest."""
+    s, parts, depths, r = m.contacts, m.parts, m.depths, m.r
+    deepest = 0.0
+    for k in range(s.count):
+        end = s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
+        deepest = max(deepest, -end)
+        depths.w[k], depths.law[k], depths.row[k], r[k] = end, 1, k, 0.0
+    depths.blocks, depths.row[s.count] = s.count, s.count
+    if deepest <= 1e-3 * m.slack * m.tolerance:
+        return deepest
+    prepare(depths)
+    gauss_seidel(depths, r, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
+    for i in range(m.nv):
+        free[i] = 0.0
+    for k in range(s.count):
+        if r[k] != 0.0:
+            push(s, parts, k, 0, r[k], free)
+    displaced(m, q, free, 1.0, q)
+    return deepest
+
+
+@jit
+def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, x: Any) -> None:
+    """Forces on bodies (means over the step) and the books."""
+    s, parts, p, first = m.contacts, m.parts, m.p, m.nq + m.nv + m.nz
+    books = x[m.books :]
+    for i in range(first, m.books):
+        x[i] = 0.0
+    acting, lost = 0.0, 0.0
+    for k in range(s.count):
+        if p[3 * k] > 0.0:
+            acting += 1.0
+        for row in (0, 1, 2):
+            u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + contact_velocity(s, parts, k, row, v))
+            lost -= p[3 * k + row] * u
+            for side in (0, 1):
+                place = s.place[2 * k + side]
+                for i in (0, 1, 2):
+                    if place >= 0:
+                        x[place + i] += (1.0 - 2.0 * side) * s.axes[9 * k + 3 * row + i] * p[3 * k + row] / h
+    books[DISSIPATED] += lost
+    books[DEPTH], books[RESIDUAL], books[ACTING] = depth, residual, acting
+
+
+@kernel
+def step(address: int) -> int:
+    """Take one step."""
+    frame, clock, count = view(address)
+    m = Moreau.at(frame.jac_args)
+    n, nq, nv = m.nq + m.nv + m.nz, m.nq, m.nv
+    x, x_old, f = frame.x, frame.x_old, frame.f
+    middle, free, slope = frame.work[: count.n], frame.work[count.n :], frame.work[2 * count.n :]
+    count.fresh = 0
+    status = evaluate_here(frame, clock, count)
+    if status != 0:
+        return status
+    h, hit = fixed_step(clock, count)
+    for i in range(count.n):
+        x_old[i] = middle[i] = x[i]
+    displaced(m, x, x[nq:], 0.5 * h, middle)
+    for i in range(nq, n):
+        middle[i] = x[i] + 0.5 * h * f[i]
+    status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
+    if status != 0:
+        return status
+    for i in range(nv):
+        free[i] = x[nq + i] + h * slope[nq + i]
+    rows = m.rows_args
+    rows.t, rows.x, rows.step, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), h, clock.t + 0.5 * h
+    rows.start = at(x)
+    status = call(m.rows, rows)
+    if status != 0:
+        clock.t_bad, count.bad_status = clock.t, status
+        return RHS_FAILED
+    v_old, v = x_old[nq:], x[nq:]
+    _select(m, h, v_old, free)
+    respond(m.contacts, m.parts)
+    if form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
+        clock.t_bad, count.bad_status = clock.t, NO_ROOM
+        return RHS_FAILED
+    residual = _solve(m, clock.t + h)
+    for i in range(nv):
+        x[nq + i] = free[i]
+        free[i] = 0.0
+    for k in range(m.contacts.count):
+        for row in (0, 1, 2):
+            if m.p[3 * k + row] != 0.0:
+                push(m.contacts, m.parts, k, row, m.p[3 * k + row], v)
+    for i in range(nv):
+        free[i] = 0.5 * (v_old[i] + v[i])
+    displaced(m, x_old, free, h, x)
+    for i in range(nq + nv, n):
+        x[i] = x_old[i] + h * slope[i]
+    depth = _push_apart(m, h, v, free, x)
+    _book(m, h, v_old, v, residual, depth, x)
+    status = spoiled(frame, clock, count, clock.t + h)
+    if status != 0:
+        return status
+    accept(clock, count, h, hit)
+    return 0
+
+
+@kernel
+def dense(address: int) -> int:
+    """Interpolate linearly: what a step holds of impacts has no instant."""
+    frame, clock, count = view(address)
+    n = count.n
+    for i in range(n):
+        frame.coef[i] = frame.x_old[i]
+        frame.coef[n + i] = frame.x[i] - frame.x_old[i]
+    count.degree = 1
+    clock.centre = clock.t_old
+    return 0
+
+
+def method() -> Method:
+    """Moreau's time-stepping, to be used with the contacts of a system in the place of a Jacobian."""
+    return Method(
+        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 3 * n, degree=1,
+        needs_jacobian=True,
+    )  # fmt: skip
+
+
+def make_problem(room: int, rows: int, sparse: BlockSparse) -> Problem:
+    """Memory for the laws of so many contacts of ``rows`` rows each."""
+    m = rows * room
+    return Problem(
+        form=BLOCK_SPARSE, law=np.zeros(room, np.int64), row=np.zeros(room + 1, np.int64), coefficient=np.zeros((room, 2)), w=np.zeros(m),
+        compliance=np.zeros(m), sparse=sparse, local=np.zeros((room, Local.struct.words)), u=np.zeros(m), work=np.zeros(WORK * m + BLOCK),
+        whole=np.zeros(2 * m, np.int64), matrix=np.zeros(min(m, TOGETHER) ** 2),
+    )  # fmt: skip
+
+
+def make_blocks(room: int) -> BlockSparse:
+    """Memory for W where a contact meets ten others on the average."""
+    n = 12 * room + 64
+    return BlockSparse(first=np.zeros(room + 1, np.int64), column=np.zeros(n, np.int64), place=np.zeros(n, np.int64), values=np.zeros(9 * n))

@@ -1,0 +1,243 @@
+"""Contacts of a tree as rows of velocities: poses of the links, the search, mass matrices by parts, and forces spread over the joints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...native.call import address as at
+from ...native.call import call, doubles
+from ...native.kernel import jit, kernel
+from ...native.record import Address, Floats, Integers, Matrix, Record, Table
+from ...solvers.collision.records import Contact, World
+from ...solvers.collision.search import collide
+from ...solvers.linear.dense import cholesky
+from ...solvers.nonsmooth.contact_set import NOBODY, ContactSet, Parts
+from ...solvers.nonsmooth.moreau import NO_ROOM
+from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
+
+#: What is returned where a part of the velocities feels no inertia.
+NO_INERTIA = -78
+
+
+class TreeContacts(Record):
+    """Arguments of :func:`contact_rows`: an :class:`~jourdain.solvers.nonsmooth.moreau.Asked`, the tree, the scene, and the laws by groups of shapes."""
+
+    t: Address
+    x: Address
+    start: Address
+    step: float
+    motion: Hook
+    prescribed: Floats
+    poses: Pointers
+    poses_function: Address
+    link_poses: Matrix
+    mass: Pointers
+    spread: Integers  # of each sort of link, drives as if they were free
+    scene: World
+    body_link: Integers
+    body_place: Matrix
+    body_poses: Matrix
+    body_before: Matrix
+    body_size: Floats
+    slack: float
+    found: Table[Contact]
+    source: Integers  # the given shape of each shape of the scene
+    group: Integers
+    groups: int
+    law_of: Integers
+    booked: Integers  # where forces of a law on a body are booked: laws × bodies
+    parts: Parts
+    contacts: ContactSet
+    wrench: Floats
+
+
+@jit
+def _body_poses(c: Any, x: int, out: Any) -> int:
+    """Poses of all bodies with shapes at a state."""
+    p = c.poses
+    p.q = x
+    status = call(c.poses_function, p)
+    for b in range(out.shape[0]):
+        R, place, pose = c.link_poses[c.body_link[b]], c.body_place[b], out[b]
+        for i in (0, 1, 2):
+            for j in (0, 1, 2):
+                pose[3 * i + j] = R[3 * i] * place[j] + R[3 * i + 1] * place[3 + j] + R[3 * i + 2] * place[6 + j]
+            pose[9 + i] = R[9 + i] + R[3 * i] * place[9] + R[3 * i + 1] * place[10] + R[3 * i + 2] * place[11]
+    return status
+
+
+@jit
+def _largest_motion(c: Any) -> float:
+    """How far points of bodies have moved since the step began, at most."""
+    largest = 0.0
+    for b in range(c.body_poses.shape[0]):
+        new, old = c.body_poses[b], c.body_before[b]
+        shift, turned = 0.0, 0.0
+        for i in range(9):
+            turned += (new[i] - old[i]) * (new[i] - old[i])
+        for i in range(9, 12):
+            shift += (new[i] - old[i]) * (new[i] - old[i])
+        largest = max(largest, math.sqrt(shift) + c.body_size[b] * math.sqrt(0.5 * turned))
+    return largest
+
+
+@jit
+def _part_masses(c: Any) -> int:
+    """Mass matrices of all parts by composite bodies, factorised; the rows of links stay for :func:`_spread_force`."""
+    p, parts = c.mass, c.parts
+    p.q = c.x
+    _start(p)
+    _sweep(p, 0, 0, 0, False)
+    _sweep(p, 1, 0, 0, False)
+    program, step, shares = p.program, p.work.step, p.work.shares
+    links, sort, rows, row = program.links, program.sort, p.work.rows, program.row
+    dust, zeros, M = at(p.work.dust), at(p.work.zeros), parts.M
+    step.new = at(shares)
+    for i in range(M.size):
+        M[i] = 0.0
+    for i in range(len(links)):
+        own = links[i]
+        if own.v < 0:
+            continue
+        part = parts.part_of[own.v]
+        first, n = parts.masses[part], parts.first[part + 1] - parts.first[part]
+        columns, freedoms = rows[row * (i + 1) + COLUMN :], own.velocities
+        for j in range(freedoms):
+            column, carried, k = parts.place_of[own.v + j], at(columns) + 48 * j, own.parent
+            M[first + column * n + column] += own.rotor
+            for l in range(freedoms):
+                M[first + parts.place_of[own.v + l] * n + column] += columns[freedoms * (6 + j) + l]
+            while k >= 0:
+                # the wrench moves to and fro between two places, since a step must not overwrite what it reads
+                to = dust if carried != dust else zeros
+                link = links[k]
+                step.numbers = at(link) + 8 * NUMBERS
+                step.own, step.wrench, step.parent_out = at(rows) + 8 * row * (k + 1), carried, to
+                call(c.spread[sort[k]], step)
+                for l in range(0 if link.v < 0 else link.velocities):
+                    other = parts.place_of[link.v + l]
+                    M[first + other * n + column] += shares[l]
+                    M[first + column * n + other] += shares[l]
+                k, carried = link.parent, to
+    for part in range(parts.first.size - 1):
+        if cholesky(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:
+            return NO_INERTIA
+    return 0
+
+
+@jit
+def _spread_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
+    """Adds the shares of a unit force at a point of a body in the freedoms behind it to a row of J; the speed there that drives bring about."""
+    p, parts, w = c.mass, c.parts, c.wrench
+    program, step, shares = p.program, p.work.step, p.work.shares
+    links, sort, rows, size = program.links, program.sort, p.work.rows, program.row
+    dust, zeros = at(p.work.dust), at(p.work.zeros)
+    k = c.body_link[body]
+    R = c.link_poses[k]
+    x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
+    dx, dy, dz = point[0] - R[9], point[1] - R[10], point[2] - R[11]
+    mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
+    for i in (0, 1, 2):  # in the axes of the link
+        w[i] = R[i] * x + R[3 + i] * y + R[6 + i] * z
+        w[3 + i] = R[i] * mx + R[3 + i] * my + R[6 + i] * mz
+    carried, drift = at(w), 0.0
+    step.new = at(shares)
+    while k >= 0:
+        to = dust if carried != dust else zeros
+        link = links[k]
+        step.numbers = at(link) + 8 * NUMBERS
+        step.own, step.wrench, step.parent_out = at(rows) + 8 * size * (k + 1), carried, to
+        call(c.spread[sort[k]], step)
+        if link.v < 0:
+            drift += shares[0] * c.prescribed[3 * link.q + 1]
+        else:
+            for l in range(link.velocities):
+                J[parts.place_of[link.v + l]] += shares[l]
+        k, carried = link.parent, to
+    return drift
+
+
+@jit
+def _part_of_body(c: Any, body: int) -> int:
+    """The part that moves a body; none for the ground and for bodies that drives alone move."""
+    if body < 0:
+        return NOBODY
+    links = c.mass.program.links
+    k = c.body_link[body]
+    while k >= 0:
+        if links[k].v >= 0:
+            return c.parts.part_of[links[k].v]  # type: ignore[no-any-return]
+        k = links[k].parent
+    return NOBODY
+
+
+@jit
+def _axes(contact: Any, axes: Any) -> None:
+    """Normal and two tangents."""
+    x, y, z = contact.nx, contact.ny, contact.nz
+    axes[0], axes[1], axes[2] = x, y, z
+    # Duff et al., "Building an orthonormal basis, revisited" (2017)
+    sign = 1.0 if z >= 0.0 else -1.0
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    axes[3], axes[4], axes[5] = 1.0 + sign * x * x * a, sign * b, -sign * x
+    axes[6], axes[7], axes[8] = b, sign + y * y * a, -y
+
+
+@jit
+def _write(c: Any, contact: Any, law: int) -> None:
+    """One contact more: its place, laws and rows of J."""
+    s, parts, k = c.contacts, c.parts, c.contacts.count
+    axes, point, stride = s.axes[9 * k :], s.point[3 * k :], parts.stride
+    _axes(contact, axes)
+    point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
+    s.law[k], s.gap[k] = law, contact.gap
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
+    a, b = _part_of_body(c, contact.body_a), _part_of_body(c, contact.body_b)
+    s.part[2 * k], s.part[2 * k + 1] = a, NOBODY if b == a else b
+    bodies = c.body_link.size
+    s.place[2 * k] = -1 if contact.body_a < 0 else c.booked[law * bodies + contact.body_a]
+    s.place[2 * k + 1] = -1 if contact.body_b < 0 else c.booked[law * bodies + contact.body_b]
+    for i in range(6 * stride * k, 6 * stride * (k + 1)):
+        s.J[i] = 0.0
+    for row in (0, 1, 2):
+        drift, second = 0.0, 3 if b != a else 0
+        if contact.body_a >= 0:
+            drift += _spread_force(c, contact.body_a, point, axes, row, 1.0, s.J[(6 * k + row) * stride :])
+        if contact.body_b >= 0:
+            drift += _spread_force(c, contact.body_b, point, axes, row, -1.0, s.J[(6 * k + second + row) * stride :])
+        s.drift[3 * k + row] = drift
+    s.count = k + 1
+
+
+@kernel
+def contact_rows(address: int) -> int:
+    """The contacts in the middle of a step: those whose gaps may close within it."""
+    c = TreeContacts.at(address)
+    motion, s = c.motion, c.contacts
+    if motion.function != 0:
+        motion.args[0], motion.args[1] = c.t, at(c.prescribed)
+        call(motion.function, motion.args)
+    _body_poses(c, c.start, c.body_before)
+    status = _body_poses(c, c.x, c.body_poses)
+    if status != 0:
+        return status
+    found = collide(c.scene, c.body_poses, 4.0 * _largest_motion(c) + c.slack, c.found)
+    s.count = 0
+    if found < 0:
+        return NO_ROOM
+    status = _part_masses(c)
+    if status != 0:
+        return status
+    for i in range(found):
+        contact = c.found[i]
+        law = c.law_of[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]
+        if law >= 0:
+            if s.count >= s.room:
+                return NO_ROOM
+            _write(c, contact, law)
+    return 0
+
+
+__all__ = ["NO_INERTIA", "TreeContacts", "contact_rows", "doubles"]
