@@ -18,7 +18,7 @@ from .vectors import cross, dot, minus, plus, put, unit, vector
 #: Direction of the shift of the target.
 ASIDE = (0.0543, 0.0761, 0.0357)
 #: Thickness of the skin and accuracy, as parts of the size of the shapes.
-SKIN, ENOUGH = 1e-5, 1e-8
+SKIN, ENOUGH = 1e-5, 1e-10
 
 
 @hot

@@ -237,13 +237,24 @@ def _slope(scene: Any, a: int, b: int, pb: Any, x: float, y: float) -> Any:
 
 
 @jit
-def _ring_contact(scene: Any, pb: Any, x: float, y: float, feature: int) -> None:
-    """A contact at the section of a torus by direction (x, y): the point of its surface that looks at shape a, and what is nearest to it there."""
+def _ring_contact(scene: Any, pb: Any, x: float, y: float, feature: int, least: bool) -> None:
+    """A contact at the section of a torus by direction (x, y): the point of its surface that looks at shape a, and what is nearest to it there.
+
+    Where the distance is least along the centre line, or does not change, the normal lies in the section, and distance and depth follow from the
+    centre of the section; at others the nearest point is sought again, as long as that centre is outside shape a.
+    """
     a, b = scene.a, scene.b
+    r = scene.solids[b].y
     c, t = _ring_point(scene, b, pb, x, y)
     d, n = nearest(scene, a, (0.0, 0.0, 0.0), c)
-    q = plus(c, -scene.solids[b].y, unit(plus(n, -dot(n, t), t)))
-    d, n = nearest(scene, a, (0.0, 0.0, 0.0), q)
+    q = plus(c, -r, n)
+    if least or abs(dot(n, t)) < 1e-9:
+        d -= r
+    elif d > 0.0:
+        q = plus(c, -r, unit(plus(n, -dot(n, t), t)))
+        d, n = nearest(scene, a, (0.0, 0.0, 0.0), q)
+    else:
+        return
     if d <= scene.near:
         on_a, back = plus(q, -d, n), (-n[0], -n[1], -n[2])
         emit(scene, on_a, q, back, feature, curvature(scene, a, (0.0, 0.0, 0.0), on_a, n), curvature(scene, b, pb, q, back))
@@ -284,14 +295,14 @@ def ring(address: int) -> int:
     for k in range(SECTIONS):
         if k % 3 == 0:
             x, y = CIRCLE[k // 3][0], CIRCLE[k // 3][1]
-            _ring_contact(scene, pb, x, y, 16 + k)
+            _ring_contact(scene, pb, x, y, 16 + k, False)
         else:
             x, y = x * third[0] - y * third[1], y * third[0] + x * third[1]
         d, slope = _slope(scene, a, b, pb, x, y)
         steep = 1e-9
         if slope0 < -steep and slope > steep and min(d0, d) - scene.solids[b].y <= scene.near + 0.3 * scene.solids[b].x:
             xm, ym = _least_between(scene, pb, x0, y0, x, y)
-            _ring_contact(scene, pb, xm, ym, minima)
+            _ring_contact(scene, pb, xm, ym, minima, True)
             minima += 1
         x0, y0, d0, slope0 = x, y, d, slope
     return 0

@@ -18,7 +18,7 @@ from .search import collide, search
 #: Names of kinds for messages.
 NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "polyhedron", "torus", "mesh")
 #: Room for points of polytopes and patches.
-EPA_POINTS, EPA_FACES, PATCH, STACK = 128, 384, 64, 128
+EPA_POINTS, EPA_FACES, PATCH, STACK = 192, 512, 64, 128
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ SIZES: dict[str, Any] = {
     "ellipsoid": (0.3, 0.2, 0.15),
     "polyhedron": (ROCK,),
 }
-CONVEX = ("sphere", "capsule", "box", "polyhedron")
+CONVEX = tuple(SIZES)
 
 
 def rotation(rng: np.random.Generator) -> np.ndarray:
