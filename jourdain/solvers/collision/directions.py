@@ -2,7 +2,7 @@
 
 For convex shapes the separation in a direction n, s(n) = min n·x over a − max n·y over b, is largest where n is the contact normal, and is the signed
 gap there.  A direction that is nearly right is therefore polished by comparing values of s: with the normals of the two faces that look at each other, with
-the products of edges that cross, and, for curved shapes, with Newton's steps.  This needs no distance to divide by, so
+the products of edges that cross, and, for curved shapes, with Newton's steps, free or across an edge.  This needs no distance to divide by, so
 that normals are as good for shapes that just touch as for others.
 """
 
@@ -110,6 +110,42 @@ def _newton(scene: Any, a: int, b: int, pb: Any, n: Any, s: float, size: float) 
 
 
 @jit
+def _along_ridge(scene: Any, a: int, b: int, pb: Any, n: Any, s: float, e: Any, size: float) -> Any:
+    """Tries directions across an edge e of one shape: the best of them by Newton's steps about the edge, for another shape that is curved."""
+    e = unit(e)
+    m = unit(plus(n, -dot(n, e), e))
+    t, w = separation(scene, a, b, pb, m)
+    for _ in range(NEWTON):
+        u = cross(e, m)
+        _t, wu = separation(scene, a, b, pb, unit(plus(m, DIFFERENCE, u)))
+        slope, bend = dot(w, u), dot(minus(wu, w), u) / DIFFERENCE - t
+        if not (bend < 0.0 and abs(slope) > 1e-15 * size and abs(slope) < -0.1 * bend):
+            break
+        trial = unit(plus(m, -slope / bend, u))
+        r, wr = separation(scene, a, b, pb, trial)
+        if not r > t:
+            break
+        m, t, w = trial, r, wr
+    if t > s:
+        return m, t
+    return n, s
+
+
+@jit
+def _along_ridges(scene: Any, a: int, b: int, pb: Any, n: Any, s: float, size: float) -> Any:
+    """Tries every edge of the faces that look at each other, as far as it is nearly across n."""
+    for_a = face(scene, a, (0.0, 0.0, 0.0), (-n[0], -n[1], -n[2]), scene.face_a)
+    for_b = face(scene, b, pb, n, scene.face_b)
+    for k in range(for_a + for_b):
+        rows, count, i = (scene.face_a, for_a, k) if k < for_a else (scene.face_b, for_b, k - for_a)
+        if i + 1 < count or count > 2:
+            e = minus(vector(rows, (i + 1) % count, 0), vector(rows, i, 0))
+            if abs(dot(e, n)) < 1e-3 * length(e):
+                n, s = _along_ridge(scene, a, b, pb, n, s, e, size)
+    return n, s
+
+
+@jit
 def polished(scene: Any, a: int, b: int, pb: Any, n: Any, size: float, rough: bool) -> Any:
     """A direction with the largest separation near n, and that separation; ``rough`` where n is not known to many digits."""
     s, _w = separation(scene, a, b, pb, n)
@@ -120,4 +156,5 @@ def polished(scene: Any, a: int, b: int, pb: Any, n: Any, size: float, rough: bo
     curved = CYLINDER <= ka <= ELLIPSOID or CYLINDER <= kb <= ELLIPSOID  # with the cone between them
     if curved and m[0] == n[0] and m[1] == n[1] and m[2] == n[2]:
         m, s = _newton(scene, a, b, pb, m, s, size)
+        m, s = _along_ridges(scene, a, b, pb, m, s, size)
     return m, s

@@ -50,11 +50,11 @@ def _inside(S: Any) -> bool:
 
 
 @jit
-def _nearest(S: Any, n: int) -> Any:
-    """Nearest point to the origin on the simplex of n rows, the last of which is new; keeps the rows that carry it.
+def _nearest(S: Any, n: int, last: float) -> Any:
+    """Nearest point to the origin on the simplex of n rows, the last of which is new; keeps the rows that carry it and says how many.
 
-    Every corner, edge and face with the new row is tried (the old rows' own are known to be farther): no case depends on the sign of
-    something that rounding could turn.
+    Every corner, edge and face with the new row is tried: no case depends on the sign of something that rounding could turn.  Where none comes
+    nearer than the square ``last``, the old rows stay as they are, and the number is zero.
     """
     d = vector(S, n - 1, 0)
     best, kind, ki, kj = dot(d, d), 1, 0, 0
@@ -80,6 +80,8 @@ def _nearest(S: Any, n: int) -> Any:
                 q = times(dot(normal, d) / nn, normal)
                 if dot(q, q) < best:
                     best, kind, ki, kj, s1, s2, v = dot(q, q), 3, i, j, t1, t2, q
+    if not best < last:
+        return 0, v
     if kind == 1:
         _keep(S, 0, n - 1, 1.0)
     elif kind == 2:
@@ -127,14 +129,15 @@ def gjk(scene: Any, a: int, b: int, pb: Any, start: Any, skin: float, target: An
         if n == 4 and _inside(S):
             status = OVERLAPPING
             break
-        n, v = _nearest(S, n)
-        vv = dot(v, v)
-        if vv <= tiny * tiny:
+        kept, nearer = _nearest(S, n, last)
+        if kept == 0:  # rounding alone would move it now
+            n -= 1
+            break
+        n, v = kept, nearer
+        last = dot(v, v)
+        if last <= tiny * tiny:
             status = OVERLAPPING
             break
-        if vv >= last:  # rounding alone moves it now
-            break
-        last = vv
     return status, v, n
 
 

@@ -39,14 +39,15 @@ def _ring_on_plane(scene: Any, pb: Any, m: Any) -> None:
     if dot(low, m) > scene.near:
         return
     n = (-m[0], -m[1], -m[2])
-    if out > 1e-9:
+    tilted = out > 1e-9
+    if tilted:
         emit(scene, plus(low, -dot(low, m), m), low, n, 0, 0.0, curvature(scene, b, pb, low, n))
     for k in range(RIM):
         radial = outward(scene.world, b, (CIRCLE[k][0], CIRCLE[k][1], 0.0))
         tangent = outward(scene.world, b, (-CIRCLE[k][1], CIRCLE[k][0], 0.0))
         down = unit(plus(times(dot(m, tangent), tangent), -1.0, m))
         q = plus(plus(pb, s.x, radial), s.y, down)
-        if dot(q, m) <= scene.near and length(minus(q, low)) > 1e-7 * s.size:
+        if dot(q, m) <= scene.near and not (tilted and length(minus(q, low)) < 1e-7 * s.size):
             emit(scene, plus(q, -dot(q, m), m), q, n, 1 + k, 0.0, curvature(scene, b, pb, q, down))
 
 
