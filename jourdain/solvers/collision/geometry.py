@@ -1,0 +1,145 @@
+"""From shapes of models to the shapes that contacts are found for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from .hulls import Convex, convex_hull
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, PLANE, POLYHEDRON, SPHERE, TORUS
+
+_ORIGIN, _IDENTITY = np.zeros(3), np.eye(3)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One shape: kind, sizes (halves of lengths), its pose, the radius around its core, a radius that encloses it, corners and faces."""
+
+    kind: int
+    sizes: tuple[float, float, float]
+    size: float
+    rounding: float = 0.0
+    hull: Convex | None = None
+    position: np.ndarray = field(default_factory=lambda: _ORIGIN)
+    rotation: np.ndarray = field(default_factory=lambda: _IDENTITY)
+
+    def placed(self, position: Any, rotation: Any) -> Piece:
+        """The piece in a frame around its own."""
+        R, p = np.asarray(rotation, float), np.asarray(position, float)
+        return Piece(self.kind, self.sizes, self.size, self.rounding, self.hull, p + R @ self.position, R @ self.rotation)
+
+
+def pieces(number: int, shape: Any) -> list[Piece]:
+    """What a shape of a model, or a pair (kind, sizes), is made of."""
+    if hasattr(shape, "primitive"):
+        return list(_drawn(shape.primitive(), shape))
+    try:
+        kind, sizes = shape
+    except (TypeError, ValueError):
+        raise InputError(f"shape {number}: {shape!r} is neither a shape such as jd.box(…) nor a pair (kind, sizes)") from None
+    if kind not in _MAKERS:
+        raise InputError(f"shape {number}: contacts are not found for the kind {kind!r}; choose one of {', '.join(_MAKERS)}")
+    try:
+        made: Piece = _MAKERS[kind](*sizes)
+    except TypeError:
+        raise InputError(f"shape {number}: sizes {sizes} do not fit a {kind}; it takes {_MAKERS[kind].__doc__}") from None
+    if not all(np.isfinite(made.sizes)) or min(made.sizes) < 0.0 or (kind != "plane" and not made.size > 0.0):
+        raise InputError(f"shape {number}: a {kind} has positive sizes ({_MAKERS[kind].__doc__}), not {sizes}")
+    return [made]
+
+
+def _drawn(drawing: dict[str, Any], shape: Any) -> Iterator[Piece]:
+    """Pieces of a drawing of a shape, with their poses."""
+    kind, pose = drawing["kind"], (drawing["position"], drawing["rotation"])
+    if kind == "group":
+        for part in drawing["parts"]:
+            for piece in _drawn(part, shape):
+                yield piece.placed(*pose)
+        return
+    names = _DIMENSIONS.get(kind)
+    if names is None:
+        raise InputError(
+            f"{kind}: contacts of this shape are not known; give the body a shape for contacts that has no holes, "
+            "or jd.mesh(shape.tessellate(48)), whose flat triangles stand for the surface"
+        )
+    sizes = [drawing[name] for name in names]
+    yield _MAKERS[kind](*(sizes[0] if kind == "box" else sizes)).placed(*pose)
+
+
+def _plane() -> Piece:
+    """nothing"""
+    return Piece(PLANE, (0.0, 0.0, 0.0), 0.0)
+
+
+def _sphere(radius: float) -> Piece:
+    """a radius"""
+    return Piece(SPHERE, (radius, 0.0, 0.0), radius, radius)
+
+
+def _capsule(radius: float, length: float) -> Piece:
+    """a radius and the length of the cylinder"""
+    return Piece(CAPSULE, (radius, length / 2, 0.0), length / 2 + radius, radius)
+
+
+def _box(lx: float, ly: float, lz: float) -> Piece:
+    """three lengths"""
+    half = (lx / 2, ly / 2, lz / 2)
+    return Piece(BOX, half, float(np.linalg.norm(half)))
+
+
+def _cylinder(radius: float, length: float) -> Piece:
+    """a radius and a length"""
+    return Piece(CYLINDER, (radius, length / 2, 0.0), float(np.hypot(radius, length / 2)))
+
+
+def _cone(r1: float, r2: float, length: float) -> Piece:
+    """the radii of both ends and a length"""
+    return Piece(CONE, (r1, r2, length / 2), float(np.hypot(max(r1, r2), length / 2)))
+
+
+def _ellipsoid(a: float, b: float, c: float) -> Piece:
+    """three semi-axes"""
+    return Piece(ELLIPSOID, (a, b, c), max(a, b, c))
+
+
+def _torus(ring_radius: float, tube_radius: float) -> Piece:
+    """the radius of the centre line and that of the tube"""
+    return Piece(TORUS, (ring_radius, tube_radius, 0.0), ring_radius + tube_radius)
+
+
+def _polyhedron(vertices: Any) -> Piece:
+    """the corners (n, 3) of its convex hull"""
+    points = np.asarray(vertices, float).reshape(-1, 3)
+    centre = (points.min(axis=0) + points.max(axis=0)) / 2
+    hull = convex_hull(points - centre)
+    half = np.abs(hull.vertices).max(axis=0)
+    size = float(np.linalg.norm(hull.vertices, axis=1).max())
+    return Piece(POLYHEDRON, (half[0], half[1], half[2]), size, hull=hull, position=centre)
+
+
+_MAKERS: dict[str, Any] = {
+    "plane": _plane,
+    "sphere": _sphere,
+    "capsule": _capsule,
+    "box": _box,
+    "cylinder": _cylinder,
+    "cone": _cone,
+    "ellipsoid": _ellipsoid,
+    "torus": _torus,
+    "polyhedron": _polyhedron,
+}
+#: Names of sizes in the drawing of a shape.
+_DIMENSIONS: dict[str, tuple[str, ...]] = {
+    "plane": (),
+    "sphere": ("radius",),
+    "capsule": ("radius", "length"),
+    "box": ("size",),
+    "cylinder": ("radius", "length"),
+    "cone": ("r1", "r2", "length"),
+    "ellipsoid": ("a", "b", "c"),
+    "torus": ("ring_radius", "tube_radius"),
+}

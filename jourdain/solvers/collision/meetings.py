@@ -1,0 +1,327 @@
+"""Narrow phase: what becomes of a pair of shapes, one entry point for a sort of pair.
+
+Entry points are called by address, so that a scene compiles the sorts that it has and no others.  Points are seen from the origin of the
+first shape, so that contacts are as exact far from the world's origin as near it.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from ...native.kernel import hot, jit, kernel
+from .boxes import box_axes
+from .curvature import curvature
+from .directions import polished
+from .epa import epa
+from .gjk import APART, FAR, gjk, witness
+from .nearest import nearest
+from .patches import finish, gather
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, TORUS, World, between, emit
+from .supports import CIRCLE, RIM, face, rounding, support
+from .vectors import axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
+
+#: Distances below this part of the size are not divided by.
+TOUCHING = 1e-6
+#: A patch represents the gap where its least distance is so near to it.
+REACHED = 1e-9
+
+
+@jit
+def _ring_on_plane(scene: Any, pb: Any, m: Any) -> None:
+    """A torus on a half-space: its lowest point, and the lowest points of eight sections."""
+    b = scene.b
+    s = scene.solids[b]
+    local = inward(scene.world, b, m)
+    out = sqrt(local[0] * local[0] + local[1] * local[1])
+    x, y = (-local[0] / out, -local[1] / out) if out > 0.0 else (1.0, 0.0)
+    low = plus(plus(pb, s.x, outward(scene.world, b, (x, y, 0.0))), -s.y, m)
+    if dot(low, m) > scene.near:
+        return
+    n = (-m[0], -m[1], -m[2])
+    tilted = out > 1e-9
+    if tilted:
+        emit(scene, plus(low, -dot(low, m), m), low, n, 0, 0.0, curvature(scene, b, pb, low, n))
+    for k in range(RIM):
+        radial = outward(scene.world, b, (CIRCLE[k][0], CIRCLE[k][1], 0.0))
+        tangent = outward(scene.world, b, (-CIRCLE[k][1], CIRCLE[k][0], 0.0))
+        down = unit(plus(times(dot(m, tangent), tangent), -1.0, m))
+        q = plus(plus(pb, s.x, radial), s.y, down)
+        if dot(q, m) <= scene.near and not (tilted and length(minus(q, low)) < 1e-7 * s.size):
+            emit(scene, plus(q, -dot(q, m), m), q, n, 1 + k, 0.0, curvature(scene, b, pb, q, down))
+
+
+@kernel
+def on_plane(address: int) -> int:
+    """A half-space and any shape: the face that looks down, and the lowest point where it is none of its corners."""
+    scene = World.at(address)
+    pb, m, b, near = between(scene), axis(scene.world, scene.a, 2), scene.b, scene.near
+    if scene.solids[b].kind == TORUS:
+        _ring_on_plane(scene, pb, m)
+        return 0
+    n = (-m[0], -m[1], -m[2])
+    r, rows, least, count = rounding(scene, b), scene.face_b, 1e300, 0
+    low = plus(support(scene, b, pb, n), -r, m)
+    if dot(low, m) > near:
+        return 0
+    corners = face(scene, b, pb, n, rows)
+    for k in range(corners):
+        h = dot(vector(rows, k, 0), m) - r
+        least = min(least, h)
+        if h <= near and count < scene.patch.shape[0]:
+            scene.patch[count, 0], scene.patch[count, 1], count = float(k), h, count + 1
+    if least > dot(low, m) + REACHED * scene.solids[b].size:
+        emit(scene, plus(low, -dot(low, m), m), low, n, 0, 0.0, curvature(scene, b, pb, low, n))
+    step = (count + 15) // 16  # of a face with very many corners not all are taken
+    for c in range(count):
+        k = int(scene.patch[c, 0])
+        if c % max(step, 1) == 0:
+            q = plus(vector(rows, k, 0), -r, m)
+            emit(scene, plus(q, -dot(q, m), m), q, n, 1 + int(rows[k, 3]), 0.0, curvature(scene, b, pb, q, n))
+    return 0
+
+
+@kernel
+def ball(address: int) -> int:
+    """A sphere and any shape but a surface."""
+    scene = World.at(address)
+    pb, r = between(scene), scene.solids[scene.a].x
+    d, n = nearest(scene, scene.b, pb, (0.0, 0.0, 0.0))
+    if d - r <= scene.near:
+        on_b = times(-d, n)
+        emit(scene, times(-r, n), on_b, n, 0, 1.0 / r, curvature(scene, scene.b, pb, on_b, n))
+    return 0
+
+
+@hot
+def _clamped(x: float, most: float) -> float:
+    return min(most, max(-most, x))
+
+
+@jit
+def _between_lines(scene: Any, p: Any, s: float, t: float, feature: int) -> float:
+    """A contact between the points s and t of the axes of two capsules; its gap."""
+    a, b = scene.solids[scene.a], scene.solids[scene.b]
+    u, w = axis(scene.world, scene.a, 2), axis(scene.world, scene.b, 2)
+    ca, cb = times(s, u), plus(p, t, w)
+    v = minus(ca, cb)
+    d = length(v)
+    n = (
+        unit(v)
+        if d > 1e-12 * (a.size + b.size)
+        else unit(cross(u, w))
+        if length(cross(u, w)) > 1e-9
+        else unit((u[1] - u[2], u[2] - u[0], u[0] - u[1]))
+    )
+    if feature >= 0 and d - a.x - b.x <= scene.near:
+        qa, qb = plus(ca, -a.x, n), plus(cb, b.x, n)
+        ka = curvature(scene, scene.a, (0.0, 0.0, 0.0), qa, (-n[0], -n[1], -n[2]))
+        emit(scene, qa, qb, n, feature, ka, curvature(scene, scene.b, p, qb, n))
+    return d
+
+
+@kernel
+def capsules(address: int) -> int:
+    """Two capsules: the nearest points of their axes, and every end that lies beside the other axis (Ericson 2005, 5.1.9)."""
+    scene = World.at(address)
+    p, u, w = between(scene), axis(scene.world, scene.a, 2), axis(scene.world, scene.b, 2)
+    ha, hb = scene.solids[scene.a].y, scene.solids[scene.b].y
+    uw, up, wp = dot(u, w), dot(u, p), dot(w, p)
+    square = max(0.0, 1.0 - uw * uw)
+    s = _clamped((up - uw * wp) / square, ha) if square > 1e-14 else 0.0
+    t = _clamped(uw * s - wp, hb)
+    s = _clamped(uw * t + up, ha)
+    t = _clamped(uw * s - wp, hb)
+    d = _between_lines(scene, p, s, t, -1)
+    size, least = scene.solids[scene.a].size + scene.solids[scene.b].size, 1e300
+    for k in range(4):  # the ends, where their nearest points are not ends of the other axis (once, where both are)
+        if k < 2:
+            sk = -ha if k == 0 else ha
+            free = uw * sk - wp
+            tk = _clamped(free, hb)
+            beside = abs(free) <= hb
+        else:
+            tk = -hb if k == 2 else hb
+            free = uw * tk + up
+            sk = _clamped(free, ha)
+            beside = abs(free) < ha
+        if beside:
+            least = min(least, _between_lines(scene, p, sk, tk, 1 + k))
+    if d < least - REACHED * size or least == 1e300:
+        _between_lines(scene, p, s, t, 0)
+    return 0
+
+
+@jit
+def settle(scene: Any, pb: Any, n: Any, s: float, qa: Any, qb: Any, size: float) -> None:
+    """Emits the patch along n, and the nearest points where the patch does not reach them."""
+    a, b = scene.a, scene.b
+    ra, rb = rounding(scene, a), rounding(scene, b)
+    if s - ra - rb > scene.near:
+        return
+    count, least = gather(scene, a, b, pb, n, scene.near + ra + rb, size)
+    finish(scene, pb, n, count)
+    if least > s + REACHED * size:
+        middle = 0.5 * (dot(qa, n) + dot(qb, n))
+        on_a, on_b = plus(qa, middle + 0.5 * s - ra - dot(qa, n), n), plus(qb, middle - 0.5 * s + rb - dot(qb, n), n)
+        aside = minus(on_a, on_b)
+        on_b = plus(on_b, 1.0, plus(aside, -dot(aside, n), n))
+        ka = curvature(scene, a, (0.0, 0.0, 0.0), on_a, (-n[0], -n[1], -n[2]))
+        emit(scene, on_a, on_b, n, scene.triangle << 42, ka, curvature(scene, b, pb, on_b, n))
+
+
+@jit
+def convex_direction(scene: Any, a: int, b: int, pb: Any, far: float, size: float) -> Any:
+    """Whether two convex cores are within ``far``, the contact normal, the signed gap along it and the nearest points."""
+    status, v, rows = gjk(scene, a, b, pb, (-pb[0], -pb[1], -pb[2]), 0.0, (0.0, 0.0, 0.0), far, TOUCHING * size)
+    if status == FAR:
+        return False, v, 0.0, v, v
+    if status == APART:
+        qa, qb = witness(scene, rows)
+        n, s = polished(scene, a, b, pb, unit(v), size, False)
+        return s <= far, n, s, qa, qb
+    _found, n, qa, qb = epa(scene, a, b, pb, size)
+    n, s = polished(scene, a, b, pb, n, size, True)
+    return s <= far, n, s, qa, qb
+
+
+@kernel
+def convex(address: int) -> int:
+    """Two convex shapes by distance or depth, with the patch around it."""
+    scene = World.at(address)
+    a, b, pb = scene.a, scene.b, between(scene)
+    size = min(scene.solids[a].size, scene.solids[b].size)
+    near, n, s, qa, qb = convex_direction(scene, a, b, pb, scene.near + rounding(scene, a) + rounding(scene, b), size)
+    if near:
+        settle(scene, pb, n, s, qa, qb, size)
+    return 0
+
+
+@kernel
+def boxes(address: int) -> int:
+    """Two boxes: an axis, then the patch; where the patch does not reach the separation, corners or edges are nearest, and GJK finds them."""
+    scene = World.at(address)
+    a, b, pb = scene.a, scene.b, between(scene)
+    size = min(scene.solids[a].size, scene.solids[b].size)
+    s, n = box_axes(scene, a, b, pb, scene.near)
+    if s > scene.near:
+        return 0
+    count, least = gather(scene, a, b, pb, n, scene.near, size)
+    if least <= s + REACHED * size:
+        finish(scene, pb, n, count)
+        return 0
+    qa, qb = support(scene, a, (0.0, 0.0, 0.0), (-n[0], -n[1], -n[2])), support(scene, b, pb, n)
+    if s > 0.0:
+        status, v, rows = gjk(scene, a, b, pb, n, 0.0, (0.0, 0.0, 0.0), scene.near, TOUCHING * size)
+        if status == FAR:
+            return 0
+        if status == APART:
+            qa, qb = witness(scene, rows)
+            n, s = unit(v), length(v)
+    settle(scene, pb, n, s, qa, qb, size)
+    return 0
+
+
+@jit
+def _ring_point(scene: Any, b: int, pb: Any, x: float, y: float) -> Any:
+    """A point of the centre line of a torus and the tangent there."""
+    r = scene.solids[b].x
+    return plus(pb, r, outward(scene.world, b, (x, y, 0.0))), outward(scene.world, b, (-y, x, 0.0))
+
+
+@jit
+def _slope(scene: Any, a: int, b: int, pb: Any, x: float, y: float) -> Any:
+    """Distance of a point of the centre line from shape a, and how it changes along the line."""
+    c, t = _ring_point(scene, b, pb, x, y)
+    d, n = nearest(scene, a, (0.0, 0.0, 0.0), c)
+    return d, dot(n, t)
+
+
+@jit
+def _ring_contact(scene: Any, pb: Any, x: float, y: float, feature: int, least: bool) -> None:
+    """A contact at the section of a torus by direction (x, y): the point of its surface that looks at shape a, and what is nearest to it there.
+
+    Where the distance is least along the centre line, or does not change, the normal lies in the section, and distance and depth follow from the
+    centre of the section; at others the nearest point is sought again, as long as that centre is outside shape a.
+    """
+    a, b = scene.a, scene.b
+    r = scene.solids[b].y
+    c, t = _ring_point(scene, b, pb, x, y)
+    d, n = nearest(scene, a, (0.0, 0.0, 0.0), c)
+    q = plus(c, -r, n)
+    if least or abs(dot(n, t)) < 1e-9:
+        d -= r
+    elif d > 0.0:
+        q = plus(c, -r, unit(plus(n, -dot(n, t), t)))
+        d, n = nearest(scene, a, (0.0, 0.0, 0.0), q)
+    else:
+        return
+    if d <= scene.near:
+        on_a, back = plus(q, -d, n), (-n[0], -n[1], -n[2])
+        emit(scene, on_a, q, back, feature, curvature(scene, a, (0.0, 0.0, 0.0), on_a, n), curvature(scene, b, pb, q, back))
+
+
+#: Sections of a torus at which the distance is sampled, three between those that always count.
+SECTIONS = 3 * RIM
+
+
+@jit
+def _least_between(scene: Any, pb: Any, x0: float, y0: float, x1: float, y1: float) -> Any:
+    """Direction in which the slope vanishes between two directions, by bisection of the angle."""
+    a, b = scene.a, scene.b
+    x, y = x0, y0
+    for _ in range(54):
+        x, y = x0 + x1, y0 + y1
+        k = 1.0 / sqrt(x * x + y * y)
+        x, y = k * x, k * y
+        _d, slope = _slope(scene, a, b, pb, x, y)
+        if slope > 0.0:
+            x1, y1 = x, y
+        else:
+            x0, y0 = x, y
+    return x, y
+
+
+@kernel
+def ring(address: int) -> int:
+    """Any shape but a half-space and a torus: every place where the distance along its centre line is least, and eight fixed sections."""
+    scene = World.at(address)
+    a, b, pb = scene.a, scene.b, between(scene)
+    # the angle of a sample is turned by thirds of the angle between fixed sections
+    third = (0.9659258262890683, 0.25881904510252074)
+    x0, y0 = CIRCLE[RIM - 1][0] * third[0] - CIRCLE[RIM - 1][1] * third[1], CIRCLE[RIM - 1][1] * third[0] + CIRCLE[RIM - 1][0] * third[1]
+    x0, y0 = x0 * third[0] - y0 * third[1], y0 * third[0] + x0 * third[1]
+    d0, slope0 = _slope(scene, a, b, pb, x0, y0)
+    x, y, minima = 1.0, 0.0, 0
+    for k in range(SECTIONS):
+        if k % 3 == 0:
+            x, y = CIRCLE[k // 3][0], CIRCLE[k // 3][1]
+            _ring_contact(scene, pb, x, y, 16 + k, False)
+        else:
+            x, y = x * third[0] - y * third[1], y * third[0] + x * third[1]
+        d, slope = _slope(scene, a, b, pb, x, y)
+        steep = 1e-9
+        if slope0 < -steep and slope > steep and min(d0, d) - scene.solids[b].y <= scene.near + 0.3 * scene.solids[b].x:
+            xm, ym = _least_between(scene, pb, x0, y0, x, y)
+            _ring_contact(scene, pb, xm, ym, minima, True)
+            minima += 1
+        x0, y0, d0, slope0 = x, y, d, slope
+    return 0
+
+
+#: Entry points by kinds, the smaller first.
+MEETINGS: dict[tuple[int, int], Any] = {}
+_CONVEX = (CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, POLYHEDRON)
+for _k in (SPHERE, *_CONVEX, TORUS):
+    MEETINGS[PLANE, _k] = on_plane
+    if _k != PLANE:
+        MEETINGS[SPHERE, _k] = ball
+for _i, _first in enumerate(_CONVEX):
+    for _second in _CONVEX[_i:]:
+        MEETINGS[_first, _second] = convex
+    MEETINGS[_first, TORUS] = ring
+MEETINGS[TORUS, TORUS] = ring
+MEETINGS[CAPSULE, CAPSULE] = capsules
+MEETINGS[BOX, BOX] = boxes
+
+__all__ = ["MEETINGS", "MESH"]

@@ -1,0 +1,179 @@
+"""A scene: the shapes of all bodies, ready to be searched for contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...native.record import Table
+from .geometry import Piece, pieces
+from .meetings import MEETINGS
+from .records import KINDS, NAMED, PLANE, Contact, Hull, Solid, World
+from .search import collide, search
+
+#: Names of kinds for messages.
+NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "polyhedron", "torus", "mesh")
+#: Room for points of polytopes and patches.
+EPA_POINTS, EPA_FACES, PATCH, STACK = 192, 512, 64, 128
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A shape on a body (−1: the ground), where it is in the body's frame, and what it may touch.
+
+    ``shape`` is a shape of a model or a pair (kind, sizes) such as ("sphere", (0.1,)).  Two shapes may touch where a bit of the ``group`` of one is in
+    ``against`` of the other; by default all may.
+    """
+
+    body: int
+    shape: Any
+    position: Any = (0.0, 0.0, 0.0)
+    rotation: Any = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    group: int = 1
+    against: int = -1
+
+
+class Scene:
+    """Shapes on bodies, and the search for their contacts.
+
+    Shapes of one body never touch each other, nor do those of bodies in ``exclude``, pairs of bodies.  United shapes are taken apart: ``source[i]``
+    is the number of the given shape that shape i of a contact is a part of.
+
+    >>> import jourdain as jd
+    >>> scene = Scene([Placed(-1, ("plane", ())), Placed(0, jd.sphere(0.1))])
+    >>> found = scene.contacts([[1, 0, 0, 0, 1, 0, 0, 0, 1, 0.0, 0.0, 0.105]], margin=0.01)
+    >>> len(found), round(float(found["gap"][0]), 12)
+    (1, 0.005)
+    """
+
+    def __init__(self, shapes: Iterable[Placed], exclude: Iterable[tuple[int, int]] = ()) -> None:
+        self.shapes = tuple(shapes)
+        given = [(k, placed, piece) for k, placed in enumerate(self.shapes) for piece in pieces(k, placed.shape)]
+        self.source = np.array([k for k, _, _ in given], np.int64)
+        self.kinds = np.array([piece.kind for _, _, piece in given], np.int64)
+        self.bodies = 1 + max((placed.body for placed in self.shapes), default=-1)
+        for placed in self.shapes:
+            if placed.body < -1:
+                raise InputError(f"shape {placed.shape}: there is no body {placed.body}; bodies count from 0, and -1 is the ground")
+        self.native = _world(given)
+        self._exclude(list(exclude))
+        self._choose_kernels()
+        self._table = Table(Contact, np.zeros(max(16, 4 * len(given)), Contact.dtype()))
+
+    def _exclude(self, pairs: Sequence[tuple[int, int]]) -> None:
+        partners: list[set[int]] = [set() for _ in range(self.bodies + 1)]
+        for i, j in pairs:
+            for b in (i, j):
+                if not -1 <= b < self.bodies:
+                    raise InputError(f"exclude: there is no body {b} in ({i}, {j}); shapes are on bodies −1 to {self.bodies - 1}")
+            partners[i + 1].add(j)
+            partners[j + 1].add(i)
+        starts = np.concatenate([[0], np.cumsum([len(p) for p in partners])])
+        self.native.excluded_from = starts.astype(np.int64)
+        self.native.excluded = np.array([b for p in partners for b in sorted(p)], np.int64)
+
+    def _choose_kernels(self) -> None:
+        """Addresses of the entry points for kinds that are in the scene on different bodies."""
+        solids = self.native.solids.array
+        on = {k: set(solids["body"][solids["kind"] == k].tolist()) for k in sorted(set(self.kinds.tolist()))}
+        kernels = np.zeros(KINDS * KINDS, np.int64)
+        for first in on:
+            for second in on:
+                if first <= second and len(on[first] | on[second]) > 1 and (first, second) != (PLANE, PLANE):
+                    if (first, second) in MEETINGS:
+                        kernels[first * KINDS + second] = MEETINGS[first, second].address
+                    else:
+                        self._refuse(first, second)
+        self.native.kernels = kernels
+        self.native.search = search.address
+
+    def _refuse(self, first: int, second: int) -> None:
+        raise InputError(
+            f"a {NAMES[first]} and a {NAMES[second]} of different bodies cannot touch each other: no contact is known for them; "
+            "make one of them of convex parts (box, convex mesh, union of these), or keep them apart by group= and against="
+        )
+
+    def contacts(self, poses: Any, margin: float = 0.01) -> np.ndarray:
+        """Contacts with a gap up to ``margin`` (m) as a structured array: shape_a, shape_b, body_a, body_b, feature, point_a, point_b, normal, gap,
+        curvature_a, curvature_b.  ``poses`` has a row for each body: rotation (body's to world's axes) row by row, then origin."""
+        rows = np.ascontiguousarray(poses, float).reshape(-1, 12)
+        if len(rows) < self.bodies:
+            raise InputError(f"poses: {len(rows)} rows of 12 numbers for {self.bodies} bodies; give a row for each body")
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if bad.size:
+            raise InputError(f"poses: that of body {bad[0]} is not finite: {rows[bad[0]]}")
+        if not 0.0 <= margin < np.inf:
+            raise InputError(f"margin = {margin} m is not a distance; give a number ≥ 0")
+        count = collide(self.native, rows, float(margin), self._table)
+        if count < 0:
+            self._table = Table(Contact, np.zeros(-2 * count, Contact.dtype()))
+            count = collide(self.native, rows, float(margin), self._table)
+        return self._table.array[:count].view(NAMED).copy()
+
+
+def _world(given: list[tuple[int, Placed, Piece]]) -> World:
+    """The record of a scene with its work space."""
+    n = len(given)
+    local = np.zeros((max(n, 1), 12))
+    solids = np.zeros(n, Solid.dtype())
+    hulls: list[tuple[int, ...]] = []
+    vertices: list[np.ndarray] = []
+    planes: list[np.ndarray] = []
+    face_corners: list[int] = []
+    corners: list[int] = []
+    most_corners = 8
+    for i, (_, placed, piece) in enumerate(given):
+        R, p = np.asarray(placed.rotation, float).reshape(3, 3), np.asarray(placed.position, float).reshape(3)
+        if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
+            raise InputError(f"shape {placed.shape}: rotation {R.tolist()} is not a rotation matrix")
+        local[i, :9] = (R @ piece.rotation).ravel()
+        local[i, 9:] = p + R @ piece.position
+        hull = -1
+        if piece.hull is not None:
+            hull, start, first = len(hulls), sum(map(len, vertices)), sum(map(len, planes))
+            vertices.append(piece.hull.vertices)
+            planes.append(piece.hull.planes)
+            for corner in piece.hull.faces:
+                face_corners += [len(corners), len(corner)]
+                corners += [start + c for c in corner]
+                most_corners = max(most_corners, len(corner))
+            hulls.append((start, len(piece.hull.vertices), first, len(piece.hull.planes), 0, 0, 0, 0))
+        solids[i] = (piece.kind, placed.body, placed.group, placed.against, hull, *piece.sizes, piece.rounding, piece.size, 0.0)
+    kinds = solids["kind"]
+    bounded = np.flatnonzero(kinds != PLANE).astype(np.int64)
+    leaves = 1 << max(0, int(np.ceil(np.log2(max(1, len(bounded))))))
+    return World(
+        solids=Table(Solid, solids),
+        hulls=Table(Hull, np.array(hulls, Hull.dtype()) if hulls else np.zeros(0, Hull.dtype())),
+        local=local,
+        world=np.zeros_like(local),
+        boxes=np.zeros((max(n, 1), 6)),
+        bounded=bounded,
+        planes=np.flatnonzero(kinds == PLANE).astype(np.int64),
+        vertices=np.concatenate(vertices) if vertices else np.zeros((0, 3)),
+        face_planes=np.concatenate(planes) if planes else np.zeros((0, 4)),
+        face_corners=np.array(face_corners, np.int64),
+        corners=np.array(corners, np.int64),
+        keys=np.zeros(len(bounded), np.int64),
+        order=np.zeros(len(bounded), np.int64),
+        spare=np.zeros(2 * len(bounded), np.int64),
+        counts=np.zeros(1024, np.int64),
+        tree=np.zeros((2 * leaves, 6)),
+        last=np.zeros(2 * leaves, np.int64),
+        stack=np.zeros(STACK, np.int64),
+        found=np.zeros(max(n, 1), np.int64),
+        simplex=np.zeros((4, 10)),
+        face_a=np.zeros((most_corners, 7)),
+        face_b=np.zeros((most_corners, 7)),
+        patch=np.zeros((max(PATCH, 3 * most_corners), 6)),
+        taken=np.zeros(max(PATCH, 3 * most_corners), np.int64),
+        epa_points=np.zeros((EPA_POINTS, 9)),
+        epa_faces=np.zeros((EPA_FACES, 4)),
+        epa_corners=np.zeros(3 * EPA_FACES, np.int64),
+        epa_edges=np.zeros(2 * EPA_FACES, np.int64),
+        corner=np.zeros(9),
+    )

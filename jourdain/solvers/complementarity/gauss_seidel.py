@@ -1,0 +1,107 @@
+"""Block Gauss–Seidel with exact local solutions: every block in turn, forwards and backwards (Jean 1999; Daviet, Bertails-Descoubes & Boissieux 2011).
+
+>>> import numpy as np
+>>> from .problem import dense_problem
+>>> p = np.zeros(3)
+>>> iterations, residual, worst = gauss_seidel(dense_problem(np.eye(3), [-1.0, 0.1, 0.0], ["contact"], [0.5]), p, 1e-12, 100)
+>>> p
+array([ 1. , -0.1,  0. ])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...native.kernel import hot, jit
+from .laws import project_cone, project_row, residual, round_impulse
+from .one_contact import coulomb
+from .problem import CONTACT, local_of, row_velocity, set_impulse
+
+#: Sweeps between looks at the residual while changes of velocity are above the tolerance.
+LOOK = 32
+#: Projected gradients of a block whose cone is relaxed, in a visit.
+RELAXED_STEPS = 4
+
+
+@hot
+def _turn_contact(problem: Any, i: int, p: Any) -> float:
+    """Solves a contact for the impulses of all others; returns how far its velocity changes."""
+    at, r = local_of(problem, i), problem.row[i]
+    c, s, s1, s2, n, g1, g2, l1, l2 = at.cosine, at.sine, at.s1, at.s2, at.normal, at.g1, at.g2, at.l1, at.l2
+    un = row_velocity(problem, i, r, p)
+    ua, ub = s1 * row_velocity(problem, i, r + 1, p), s2 * row_velocity(problem, i, r + 2, p)
+    pa, pb = round_impulse(p[r + 1], s1), round_impulse(p[r + 2], s2)
+    # to principal tangents
+    pn, p1, p2, u1, u2 = p[r], c * pa + s * pb, c * pb - s * pa, c * ua + s * ub, c * ub - s * ua
+    along = pn + (g1 * p1 + g2 * p2) / n if n > 0.0 else 0.0
+    if problem.relaxed:
+        x, y, z = _relaxed(n, g1, g2, l1, l2, at.mu, un, u1, u2, pn, p1, p2)
+    else:
+        square = p1 * p1 + p2 * p2
+        guess = max(0.0, -(u1 * p1 + u2 * p2) / square) if square > 0.0 else 0.0
+        x, y, z = coulomb(n, g1, g2, l1, l2, at.mu, un - n * along, u1 - g1 * along - l1 * p1, u2 - g2 * along - l2 * p2, guess)
+    set_impulse(problem, i, r, x, p)
+    set_impulse(problem, i, r + 1, s1 * (c * y - s * z), p)
+    set_impulse(problem, i, r + 2, s2 * (s * y + c * z), p)
+    x, y, z = x - pn, y - p1, z - p2
+    along = x + (g1 * y + g2 * z) / n if n > 0.0 else 0.0
+    x, y, z = n * along, g1 * along + l1 * y, g2 * along + l2 * z
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@jit
+def _relaxed(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, un: float, u1: float, u2: float, pn: float, p1: float, p2: float) -> Any:  # fmt: skip
+    """A contact without the term μ‖u_T‖ moved some projected gradients towards its solution."""
+    a, b, d = l1 + g1 * g1 / n, l2 + g2 * g2 / n, g1 * g2 / n
+    over = 1.0 / (n + a + b)
+    for _ in range(RELAXED_STEPS):
+        x, y, z = project_cone(pn - over * un, p1 - over * u1, p2 - over * u2, mu)
+        dx, dy, dz = x - pn, y - p1, z - p2
+        un, u1, u2 = un + n * dx + g1 * dy + g2 * dz, u1 + g1 * dx + a * dy + d * dz, u2 + g2 * dx + d * dy + b * dz
+        pn, p1, p2 = x, y, z
+    return pn, p1, p2
+
+
+@hot
+def _turn_row(problem: Any, i: int, p: Any) -> float:
+    """Solves a block of one row; returns how far its velocity changes."""
+    at, r = local_of(problem, i), problem.row[i]
+    if not at.normal > 0.0:
+        return 0.0
+    before = p[r]
+    after = project_row(problem.law[i], problem.coefficient[i, 0], before - row_velocity(problem, i, r, p) / at.normal)
+    set_impulse(problem, i, r, after, p)
+    return at.mean * abs(after - before)
+
+
+@hot
+def _turn(problem: Any, i: int, p: Any) -> float:
+    return _turn_contact(problem, i, p) if problem.law[i] == CONTACT else _turn_row(problem, i, p)
+
+
+@jit
+def sweep(problem: Any, p: Any, backwards: bool) -> float:
+    """Every block once; the largest change of the velocity of a block."""
+    largest = 0.0
+    last = problem.blocks - 1
+    for k in range(problem.blocks):
+        largest = max(largest, _turn(problem, last - k if backwards else k, p))
+    return largest
+
+
+@jit
+def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
+    """At most ``limit`` sweeps from p on until the residual is below the tolerance; sweeps, residual and the block that has it.
+
+    Sweeps go forwards and backwards in turn.  The residual is looked at when a sweep changes little, and now and then.
+    """
+    found, worst, rounding = residual(problem, p)
+    done, look = 0, LOOK
+    while found > tolerance + rounding and done < limit and math.isfinite(found):
+        change = sweep(problem, p, done % 2 == 1)
+        done += 1
+        if change <= tolerance + rounding or done >= look or done == limit:
+            look = done + LOOK
+            found, worst, rounding = residual(problem, p)
+    return done, found, worst
