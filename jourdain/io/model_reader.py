@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import JourdainError, ModelError, nearest
 from ..model.bodies import Body, Frame, shape_mass
+from ..model.contact_laws import rigid
 from ..model.flexible import Elasticity, FlexibleBody
 from ..model.joints import Joint
 from ..model.load_sorts import LinkForce
@@ -88,6 +89,7 @@ class ModelReader:
         for name, item in data.get("constraints", {}).items():
             with self.at(("constraints", name), f"constraint '{name}'"):
                 add_constraint(self, name, item)
+        self._contacts()
         self._rates_and_outputs()
         self._events()
         for name in self.names.texts:
@@ -410,6 +412,12 @@ class ModelReader:
             given = item if isinstance(item, dict) else {"expression": item}
             with self.at(("outputs", name), f"output '{name}'"):
                 model.output(name, self.value(given["expression"]), given.get("unit", ""))
+
+    def _contacts(self) -> None:
+        for name, item in self.data.get("contacts", {}).items():
+            with self.at(("contacts", name), f"contact '{name}'"):
+                law = rigid(self.value(item.get("friction", 0.0)), self.value(item.get("restitution", 0.0)))
+                self.model.contact(name, item.get("a"), item.get("b"), law, item.get("exclude", ()))
 
     def _events(self) -> None:
         for name, item in self.data.get("events", {}).items():

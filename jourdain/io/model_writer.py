@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, MassGiven, shape_mass
 from ..model.constraints import Closure
+from ..model.contacts import Contact
 from ..model.flexible import FlexibleBody, RigidPart
 from ..model.joints import Drive, Joint, parse_limits
 from ..model.model import Model
@@ -137,6 +138,7 @@ class ModelWriter:
         document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values() if s.name not in made}
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
+        document["contacts"] = {c.name: self._contact(c) for c in m.contacts.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
         }
@@ -184,6 +186,19 @@ class ModelWriter:
         if memory.update is not None:
             item["update"] = self.value(memory.update)
         return item | ({"unit": memory.unit} if memory.unit else {})
+
+    def _contact(self, contact: Contact) -> dict[str, Any]:
+        item: dict[str, Any] = {}
+        for key, side in (("a", contact.a), ("b", contact.b)):
+            if side is None or (key == "a" and contact.b is None and set(side) == set(self.model.shapes())):
+                continue
+            item[key] = list(dict.fromkeys(s.body.name for s in side))
+            if len(side) != sum(len(s.body.shapes) for s in {s.body.name: s for s in side}.values()):
+                raise ModelError(f"contact '{contact.name}': a file names bodies, and it is of some shapes of '{side[0].body.name}' only")
+        item |= {
+            key: self.value(e) for key, e in (("friction", contact.law.friction), ("restitution", contact.law.restitution)) if e is not ZERO
+        }
+        return item | ({"exclude": sorted(sorted(pair) for pair in contact.exclude)} if contact.exclude else {})
 
     def _unknown(self, unknown: Any) -> dict[str, Any]:
         item: dict[str, Any] = {"guess": float(unknown.guess)}

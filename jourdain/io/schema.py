@@ -260,6 +260,13 @@ SECTIONS: dict[str, Section] = {
         "gear": Kind(("first", "second", "ratio"), ("phase",)), "rack": Kind(("first", "second", "ratio"), ("phase",)),
         "screw": Kind(("first", "second", "ratio")), "pulley": Kind(("points", "length")),
     }),
+    "contacts": Section("contact", "surfaces that may touch, and by which law", {
+        "a": ("texts", "bodies of one side; every body with a shape where none is named"),
+        "b": ("texts", "bodies of the other side; without it, those of a touch each other"),
+        "friction": ("value", "coefficient of friction, 0 or more: a number, or an expression of parameters"),
+        "restitution": ("value", "Newton's coefficient of restitution, 0 to 1"),
+        "exclude": ("pairs", "pairs of bodies that do not touch"),
+    }),
     "events": Section("event", "what happens when an expression crosses zero", {
         "guard": ("value", _LAW),
         "direction": ("integer", "1: rising, -1: falling, 0: both"),
@@ -417,6 +424,12 @@ class _Checker:
         self._list(path, "frame", value, what)
         if len(value) < 2:
             raise self.source.error(path, f"{what}: at least two frames are needed, got {len(value)}")
+
+    def _pairs(self, path: Path, value: Any, what: str) -> None:
+        self._list(path, "texts", value, what)
+        for i, pair in enumerate(value):
+            if len(pair) != 2:
+                raise self.source.error((*path, i), f"{what}: {shown(pair)} is no pair of names")
 
     def _frame(self, path: Path, value: Any, what: str) -> None:
         if isinstance(value, str):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError, nearest
+from ..errors import InputError, ModelError, nearest
 from .bodies import Body
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
@@ -159,6 +159,12 @@ def _check_apart(contact: Contact, model: Model, what: str) -> None:
         raise ModelError(f"{what}: '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch")
 
 
+def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'") -> None:
+    """Raises an error where something does not know contacts."""
+    if model.contacts:
+        raise InputError(f"{what} knows no contacts, but '{model.name}' has '{next(iter(model.contacts))}'; {remedy}")
+
+
 def apart(model: Model, contact: Contact) -> set[frozenset[str]]:
     """Pairs of bodies that the contact leaves out: those excluded, those fixed to each other, and neighbours in all-against-all contacts."""
     groups = _rigid_groups(model)
@@ -188,4 +194,4 @@ def _rigid_groups(model: Model) -> list[list[str]]:
     return list({id(names): names for names in group.values()}.values())
 
 
-__all__ = ["BodyShape", "Contact", "ContactMethods", "apart"]
+__all__ = ["BodyShape", "Contact", "ContactMethods", "apart", "refuse_contacts"]

@@ -12,6 +12,7 @@ from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
+from .contacts import BodyShape
 from .flexible import FlexibleBody, RigidPart
 from .joints import Joint
 from .mirror import Mirror, mapped_shape
@@ -314,6 +315,13 @@ class Copy:
                 options[key] = self.any(options[key])
         self.model.close(name, self.frame(item.a), self.frame(item.b), item.kind, **options)
 
+    def _shape_of(self, s: BodyShape, contact: str) -> BodyShape:
+        if s.body.is_ground:
+            raise ModelError(
+                f"sub-model '{self.prefix}': its contact '{contact}' is with the ground, which is another one here; declare it in '{self.model.name}'"
+            )
+        return BodyShape(self.model.bodies[self.name(s.body.name)], s.index)
+
     def _rest(self) -> None:
         m, other = self.model, self.other
         for state in other.states.values():
@@ -327,6 +335,10 @@ class Copy:
                 m.equation(self.new[unknown.symbol], self.expr(unknown.equation))
         for output in other.outputs.values():
             m.output(self.name(output.name), self.expr(output.expression), output.unit)
+        for contact in other.contacts.values():
+            law = replace(contact.law, friction=self.expr(contact.law.friction), restitution=self.expr(contact.law.restitution))
+            a, b = (None if side is None else [self._shape_of(s, contact.name) for s in side] for side in (contact.a, contact.b))
+            m.contact(self.name(contact.name), a, b, law, [[self.name(n) for n in pair] for pair in contact.exclude])
         for event in other.events.values():
             jump = {}
             for target, e in event.jump.items():

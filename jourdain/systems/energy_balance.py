@@ -85,9 +85,9 @@ def work(
 
 def energy_channels(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
-    inputs_at: Inputs,
+    inputs_at: Inputs, taken: Callable[[], np.ndarray] | None = None,
 ) -> dict[str, Channel]:  # fmt: skip
-    """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J)."""
+    """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J); ``taken`` is what else the run has dissipated."""
     cache: list[np.ndarray] = []
 
     def books() -> list[np.ndarray]:
@@ -97,7 +97,7 @@ def energy_channels(
             jumps = np.zeros(len(t))
             same = np.flatnonzero(np.diff(t) == 0)
             jumps[same + 1] = energy[same] - energy[same + 1]
-            dissipated = dissipated + np.cumsum(jumps)
+            dissipated = dissipated + np.cumsum(jumps) + (0.0 if taken is None else taken())
             cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated])
         return cache
 

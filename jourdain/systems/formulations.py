@@ -13,6 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..model.contacts import refuse_contacts
 from ..model.flexible import refuse_flexible
 from .system import System
 
@@ -46,6 +47,9 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
             return model.reference
         _check_options(formulation, TreeSystem, options)
         return TreeSystem(model, **options)
+    refuse_contacts(
+        model.model if isinstance(model, System) else model, f"formulation '{formulation}'", "use 'recursive' with method='moreau'"
+    )
     if formulation in RIGID:
         others = ", ".join(f for f in FORMULATIONS if f not in RIGID)
         refuse_flexible(model.model if isinstance(model, System) else model, f"formulation '{formulation}'", f"use {others}, or rigid=True")

@@ -60,8 +60,10 @@ def solution_of(
         for i, (name, item) in enumerate(system.model.inputs.items()):
             made[name] = Channel(table.inputs[:, i], item.unit, _meaning(system, name))
         made |= _lazy_channels(system, t, x, table.inputs)
-        made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at)
-        return made | dict(own() if own is not None else {})
+        more = dict(own() if own is not None else {})
+        taken = (lambda: more["contacts.dissipated"].values) if "contacts.dissipated" in more else None
+        made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken)
+        return made | more
 
     return Solution(
         t, channels, with_redundant(table, metadata), statistics, system, derivatives=lambda: _rates(system), frame_provider=FrameProvider(table),

@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..errors import InputError
+from ..model.contacts import refuse_contacts
 from .compiled import Compiled
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+#: Verbs for which it does not matter whether bodies touch, or that are made of runs.
+KNOW_CONTACTS = ("sweep", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics")
+
+
 def verb(method: Callable[P, R]) -> Callable[P, R]:
     """A verb that refuses options it does not know, by name and with those that it knows."""
     parameters = signature(method).parameters.values()
@@ -49,6 +54,8 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
     def asked(*args: P.args, **given: P.kwargs) -> R:
         if given and not open_ended:
             _check_options(method.__name__, args[0], given, known)
+        if method.__name__ not in KNOW_CONTACTS:
+            refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
         return method(*args, **given)
 
     return asked

@@ -277,4 +277,6 @@ def make_problem(room: int, rows: int, sparse: BlockSparse) -> Problem:
 def make_blocks(room: int) -> BlockSparse:
     """Memory for W where a contact meets ten others on the average."""
     n = 12 * room + 64
-    return BlockSparse(first=np.zeros(room + 1, np.int64), column=np.zeros(n, np.int64), place=np.zeros(n, np.int64), values=np.zeros(9 * n))
+    return BlockSparse(
+        first=np.zeros(room + 1, np.int64), column=np.zeros(n, np.int64), place=np.zeros(n, np.int64), values=np.zeros(9 * n)
+    )

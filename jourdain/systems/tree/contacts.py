@@ -13,6 +13,7 @@ from ...formalisms.tree.tree import Tree
 from ...model.bodies import Body
 from ...model.contact_laws import check_coefficient
 from ...model.contacts import BodyShape, Contact, apart
+from ...model.flexible import FlexibleBody
 from ...native.record import Table
 from ...solvers.collision import Placed, Scene
 from ...solvers.collision.records import Contact as Found
@@ -95,7 +96,7 @@ class TreeContacts:
     def _refuse(self) -> None:
         """What this engine cannot do, by name."""
         name, model = self.model.name, self.model
-        bending = next((b.name for b in model.bodies.values() if b.nodes and getattr(b, "modes", ())), None)
+        bending = next((b.name for b in model.bodies.values() if isinstance(b, FlexibleBody)), None)
         told = None
         if bending is not None:
             told = f"body '{bending}' bends; contacts take rigid bodies: m.flexible_body(…, rigid=True)"

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
+from ...model.contacts import refuse_contacts
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_code
@@ -280,6 +281,7 @@ class TreeSystem(System):
         """v̇ at a (closed) state, with all loads and loops."""
         if self.constraints:
             return self._solved(state, inputs)[1]
+        refuse_contacts(self.model, f"accelerations '{self.model.name}'")
         s = self._state(state)
         rates = np.zeros(self.nq + self.nv + self.nz)
         NativeSystem(self, self.inputs_at(s, inputs)).rhs(s.t, s.x, rates)
