@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .io.model_operations import ModelDocument
     from .model.shapes import box, capsule, cone, cylinder, difference, intersection, mesh, prism, revolved, sphere, torus, tube, union
     from .results import Solution, Store, load_solution
+    from .solvers.complementarity.pivoting import complementarity
     from .systems.assembled.system import AssembledSystem
     from .systems.inputs import Controller
     from .systems.run import SimulationError, SimulationInterrupted
@@ -86,6 +87,7 @@ _LATER = {
     "dumps_model": "io.model_file",
     "ModelDocument": "io.model_operations",
     "compare": "analysis.compare",
+    "complementarity": "solvers.complementarity.pivoting",
     "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles",
     "run": "io.analyses",
@@ -122,6 +124,7 @@ __all__ = [
     "capsule",
     "clip",
     "compare",
+    "complementarity",
     "cone",
     "Controller",
     "cos",

@@ -84,12 +84,22 @@ def residual(problem: Any, p: Any) -> Any:
 
 
 @jit
+def find_openings(problem: Any, u: Any, s: Any) -> None:
+    """s = μ‖u_T‖ of every contact, 0 of other blocks."""
+    for i in range(problem.blocks):
+        s[i] = 0.0
+        if problem.law[i] == CONTACT:
+            at, r = local_of(problem, i), problem.row[i]
+            u1, u2 = at.s1 * u[r + 1], at.s2 * u[r + 2]
+            s[i] = at.mu * math.sqrt(u1 * u1 + u2 * u2)
+
+
+@jit
 def relaxation_gap(problem: Any, p: Any) -> float:
     """The largest μ‖u_T‖ of contacts that act, by which a relaxed solution opens them (with the velocities in ``problem.u``)."""
-    gap, u = 0.0, problem.u
+    gap, s = 0.0, problem.work
+    find_openings(problem, problem.u, s)
     for i in range(problem.blocks):
-        at, r = local_of(problem, i), problem.row[i]
-        if problem.law[i] == CONTACT and p[r] > 0.0:
-            u1, u2 = at.s1 * u[r + 1], at.s2 * u[r + 2]
-            gap = max(gap, at.mu * math.sqrt(u1 * u1 + u2 * u2))
+        if p[problem.row[i]] > 0.0:
+            gap = max(gap, s[i])
     return gap

@@ -73,6 +73,37 @@ class Local(Record):
     s2: float
 
 
+class LinearProblem(Record):
+    """w = A z + q, 0 ≤ w ⟂ z ≥ 0 with ``size`` unknowns, its solution (``z`` in: the guess), and work space; arrays may be longer."""
+
+    size: int
+    A: Floats
+    q: Floats
+    z: Floats
+    w: Floats
+    equation: Integers  # 1: w = 0 and z of any sign
+    symmetric: int
+    limit: int
+    iterations: int
+    factors: Floats  # n²
+    right: Floats
+    tableau: Floats  # n (2 n + 2)
+    basis: Integers
+    taken: Integers  # in the set of positive z
+    members: Integers
+    pivots: Integers
+
+
+def linear_room(n: int) -> LinearProblem:
+    """Room for a linear problem of n unknowns."""
+    q, z, w, right = np.zeros((4, n))
+    equation, basis, taken, members, pivots = np.zeros((5, n), np.int64)
+    return LinearProblem(
+        size=n, A=np.zeros(n * n), q=q, z=z, w=w, equation=equation, limit=50 * n + 50, factors=np.zeros(n * n), right=right,
+        tableau=np.zeros(n * (2 * n + 2)), basis=basis, taken=taken, members=members, pivots=pivots,
+    )  # fmt: skip
+
+
 class Problem(Record):
     """The first ``blocks`` blocks of arrays that may be longer."""
 
@@ -89,11 +120,16 @@ class Problem(Record):
     bodies: BodyForm
     local: Matrix  # a Local for each block
     u: Floats  # velocities that belong to p when a solver ends
-    work: Floats  # WORK numbers a row
+    work: Floats  # WORK numbers a row and BLOCK more
+    whole: Integers  # twice the number of rows
+    matrix: Floats  # the square of the number of rows that Newton's method may take together
+    linear: LinearProblem  # room for pivots, where there is no friction
 
 
-#: Numbers of work space for each row.
-WORK = 8
+#: Numbers of work space for each row and for a block.
+WORK, BLOCK = 11, 24
+#: Most rows that problems from Python let Newton's method and pivots take together.
+TOGETHER = 600
 _LOCAL = Local.struct.words
 
 
@@ -118,9 +154,9 @@ def _dot6(a: Any, i: int, b: Any, j: int) -> float:
 
 
 @hot
-def row_velocity(problem: Any, i: int, r: int, p: Any) -> float:
-    """Row r, of block i, of W p + C p + w; in form BODIES with the velocities that the bodies have now."""
-    total = problem.w[r] + problem.compliance[r] * p[r]
+def _row_response(problem: Any, i: int, r: int, p: Any) -> float:
+    """Row r, of block i, of W p + C p; in form BODIES with the velocities that the bodies have now."""
+    total = problem.compliance[r] * p[r]
     if problem.form == BODIES:
         b, at = problem.bodies, 12 * r
         if b.pair[2 * i] >= 0:
@@ -140,6 +176,12 @@ def row_velocity(problem: Any, i: int, r: int, p: Any) -> float:
             for c in range(begin, end):
                 total += s.values[at + c] * p[c]
     return total
+
+
+@hot
+def row_velocity(problem: Any, i: int, r: int, p: Any) -> float:
+    """The same with w."""
+    return problem.w[r] + _row_response(problem, i, r, p)
 
 
 @hot
@@ -176,12 +218,20 @@ def renew_velocities(problem: Any, p: Any) -> None:
 
 
 @jit
-def velocities(problem: Any, p: Any, u: Any) -> None:
-    """u = (W + C) p + w."""
+def response(problem: Any, p: Any, u: Any) -> None:
+    """u = (W + C) p."""
     renew_velocities(problem, p)
     for i in range(problem.blocks):
         for r in range(problem.row[i], problem.row[i + 1]):
-            u[r] = row_velocity(problem, i, r, p)
+            u[r] = _row_response(problem, i, r, p)
+
+
+@jit
+def velocities(problem: Any, p: Any, u: Any) -> None:
+    """u = (W + C) p + w."""
+    response(problem, p, u)
+    for r in range(rows_of(problem)):
+        u[r] += problem.w[r]
 
 
 @hot
@@ -206,6 +256,61 @@ def diagonal_entry(problem: Any, i: int, r: int, c: int) -> float:
     return total
 
 
+# -- W of some rows ---------------------------------------------------------------------------------
+
+
+@hot
+def _coupled(problem: Any, i: int, j: int) -> bool:
+    b = problem.bodies
+    a1, a2, b1, b2 = b.pair[2 * i], b.pair[2 * i + 1], b.pair[2 * j], b.pair[2 * j + 1]
+    return (a1 >= 0 and (a1 == b1 or a1 == b2)) or (a2 >= 0 and (a2 == b1 or a2 == b2))  # noqa: SIM109  # kernels have no `in`
+
+
+@jit
+def _body_block(problem: Any, i: int, j: int, place: Any, count: int, matrix: Any) -> None:
+    """Block (i, j) of W by what both blocks have in common."""
+    b = problem.bodies
+    for side in (0, 1):
+        for other in (0, 1):
+            if b.pair[2 * i + side] >= 0 and b.pair[2 * i + side] == b.pair[2 * j + other]:
+                for r in range(problem.row[i], problem.row[i + 1]):
+                    for c in range(problem.row[j], problem.row[j + 1]):
+                        total = 0.0
+                        for k in range(6):
+                            total += b.J[12 * r + 6 * side + k] * b.response[12 * c + 6 * other + k]
+                        matrix[place[r] * count + place[c]] += total
+
+
+@jit
+def fill_matrix(problem: Any, place: Any, count: int, matrix: Any) -> None:
+    """W + C of the rows that have a place ≥ 0 among ``count``; the rows of a block have one all together."""
+    for k in range(count * count):
+        matrix[k] = 0.0
+    for i in range(problem.blocks):
+        begin, end = problem.row[i], problem.row[i + 1]
+        if place[begin] < 0:
+            continue
+        for r in range(begin, end):
+            matrix[place[r] * count + place[r]] += problem.compliance[r]
+        if problem.form == BODIES:
+            for j in range(problem.blocks):
+                if place[problem.row[j]] >= 0 and _coupled(problem, i, j):
+                    _body_block(problem, i, j, place, count, matrix)
+        elif problem.form == DENSE:
+            for r in range(begin, end):
+                for c in range(rows_of(problem)):
+                    if place[c] >= 0:
+                        matrix[place[r] * count + place[c]] += problem.dense[r, c]
+        else:
+            s = problem.sparse
+            for e in range(s.first[i], s.first[i + 1]):
+                first, last = problem.row[s.column[e]], problem.row[s.column[e] + 1]
+                if place[first] >= 0:
+                    for r in range(begin, end):
+                        for c in range(first, last):
+                            matrix[place[r] * count + place[c]] += s.values[s.place[e] + (r - begin) * (last - first) + c - first]
+
+
 # -- blocks alone ---------------------------------------------------------------------------------------------------------
 
 
@@ -228,10 +333,10 @@ def _principal(a: float, b: float, c: float) -> Any:
     half, mean = 0.5 * (a - c), 0.5 * (a + c)
     radius = math.sqrt(half * half + b * b)
     if radius == 0.0:
-        return mean, mean, 1.0, 0.0
+        return max(0.0, mean), max(0.0, mean), 1.0, 0.0
     x, y = (half + radius, b) if half >= 0.0 else (b, radius - half)
     length = math.sqrt(x * x + y * y)
-    return mean + radius, max(0.0, mean - radius), x / length, y / length
+    return max(0.0, mean + radius), max(0.0, mean - radius), x / length, y / length
 
 
 @jit
@@ -301,9 +406,11 @@ def _problem(laws: Sequence[str], w: Any, coefficients: Any, compliance: Any, re
     for k in np.flatnonzero(soft < 0.0)[:1]:
         raise InputError(f"row {k}: compliance {soft[k]:g} is negative")
     law = np.array([LAWS.index(name) for name in laws], np.int64)
+    linear = linear_room(m if m <= TOGETHER and not {CONTACT, FRICTION} & set(law.tolist()) else 0)
     made = Problem(
         blocks=n, relaxed=int(relaxed), law=law, row=row, coefficient=pairs, w=right, compliance=soft, local=np.zeros((n, _LOCAL)),
-        u=np.zeros(m), work=np.zeros(WORK * m), **form,
+        u=np.zeros(m), work=np.zeros(WORK * m + BLOCK), whole=np.zeros(2 * m, np.int64), matrix=np.zeros(min(m, TOGETHER) ** 2),
+        linear=linear, **form,
     )  # fmt: skip
     prepare(made)
     return made

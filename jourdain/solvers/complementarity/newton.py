@@ -1,0 +1,258 @@
+"""Semi-smooth Newton method on the functions of Alart & Curnier (1991), for problems of moderate size and all digits.
+
+With a = λ p − u (λ the mean diagonal of the block) a block's equations F(p, u) = 0 are
+
+    contact:     λ p_n − max(0, a_n) = 0,   λ p_T − P(a_T; μ max(0, a_n)) = 0   (P: on the disc of that radius),
+    relaxed:     λ p − P_K(a) = 0,
+    one row:     λ p − P(a) = 0.
+
+Linearised, A dp + B du = −F with du = (W + C) dp.  Blocks whose impulse does not depend on u (open contacts, dry friction at its bound) take
+it at once; the others are solved together by dense LU.  Redundant contacts make W singular: their equations are solved in proximal form,
+(W + ε λ) dp, which does not move the solution, and leaves combinations of impulses that have no effect as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...native.kernel import hot, jit
+from ..linear.dense import lu_factor, lu_solve
+from .gauss_seidel import sweep
+from .laws import find_openings, residual, round_impulse
+from .problem import BILATERAL, CONTACT, UNILATERAL, WORK, fill_matrix, local_of, response, rows_of, velocities
+
+#: ε of the proximal form.
+SOFT = 1e-10
+#: Halvings of a step; sweeps of Gauss–Seidel where none of them helps: twice as many each time, up to a limit.
+HALVINGS, RESCUE, MOST = 8, 4, 256
+#: Most steps for a relaxed problem and for a trial of the exact one.
+CONVEX, TRIAL = 40, 6
+#: A step is good when it makes the norm of F smaller by this part of it.
+DECREASE = 1e-4
+
+
+@hot
+def _set3(M: Any, k: int, a: float, b: float, c: float) -> None:
+    M[k], M[k + 1], M[k + 2] = a, b, c
+
+
+@jit
+def _linearise_contact(problem: Any, i: int, p: Any, u: Any, out: Any) -> bool:
+    """A (9 numbers), B (9) and F (3) of a contact in ``out``; whether its impulse depends on u."""
+    at, r = local_of(problem, i), problem.row[i]
+    mean, mu, s1, s2 = at.mean, at.mu, at.s1, at.s2
+    n, x, y = mean * p[r], mean * round_impulse(p[r + 1], s1), mean * round_impulse(p[r + 2], s2)
+    an, a1, a2 = n - u[r], x - s1 * u[r + 1], y - s2 * u[r + 2]
+    t = math.sqrt(a1 * a1 + a2 * a2)
+    # derivative D of the projection of a, by rows; the projected point (zn, z1, z2)
+    if (problem.relaxed and mu * t <= -an) or (not problem.relaxed and an <= 0.0):
+        return False
+    for k in range(18):
+        out[k] = 0.0
+    if t <= mu * an:
+        out[9], out[13], out[17] = 1.0, 1.0, 1.0
+        zn, z1, z2 = an, a1, a2
+    else:
+        e1, e2 = a1 / t, a2 / t
+        if problem.relaxed:
+            over = 1.0 / (1.0 + mu * mu)
+            zn = (an + mu * t) * over
+            _set3(out, 9, over, over * mu * e1, over * mu * e2)
+        else:
+            zn = an
+            out[9] = 1.0
+        radius = mu * zn
+        z1, z2 = radius * e1, radius * e2
+        side = radius / t
+        _set3(out, 12, mu * e1 * out[9], mu * e1 * out[10] + side * e2 * e2, mu * e1 * out[11] - side * e1 * e2)
+        _set3(out, 15, mu * e2 * out[9], mu * e2 * out[10] - side * e1 * e2, mu * e2 * out[11] + side * e1 * e1)
+    _set3(out, 18, n - zn, x - z1, y - z2)
+    w1, w2 = round_impulse(mean, s1), round_impulse(mean, s2)
+    for k in (0, 3, 6):  # A = (1 − D) λ and B = D, in the caller's coordinates
+        _set3(out, k, -mean * out[9 + k], -w1 * out[10 + k], -w2 * out[11 + k])
+        out[10 + k], out[11 + k] = s1 * out[10 + k], s2 * out[11 + k]
+    out[0] += mean
+    out[4] += w1 if s1 > 0.0 else mean
+    out[8] += w2 if s2 > 0.0 else mean
+    return True
+
+
+@jit
+def _linearise(problem: Any, i: int, p: Any, u: Any, out: Any) -> bool:
+    """The same for any block: a row's A, B and F are out[0], out[9] and out[18].  Where impulses do not depend on u, F is λ times p less them."""
+    if problem.law[i] == CONTACT:
+        if _linearise_contact(problem, i, p, u, out):
+            return True
+        r, mean = problem.row[i], local_of(problem, i).mean
+        _set3(out, 18, mean * p[r], mean * p[r + 1], mean * p[r + 2])
+        return False
+    r, mean, law = problem.row[i], local_of(problem, i).mean, problem.law[i]
+    a = mean * p[r] - u[r]
+    bound = mean * problem.coefficient[i, 0]
+    free = law == BILATERAL or (a > 0.0 if law == UNILATERAL else abs(a) <= bound)
+    if free:
+        out[0], out[9], out[18] = 0.0, 1.0, u[r]
+    else:
+        out[18] = mean * p[r] - (0.0 if law == UNILATERAL else math.copysign(bound, a))
+    return free
+
+
+@jit
+def _merit(problem: Any, p: Any, u: Any, out: Any) -> float:
+    """‖F‖²."""
+    total = 0.0
+    for i in range(problem.blocks):
+        _linearise(problem, i, p, u, out)
+        for k in range(problem.row[i + 1] - problem.row[i]):
+            total += out[18 + k] * out[18 + k]
+    return total
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _direction(problem: Any, p: Any, u: Any, d: Any, du: Any, soft: float) -> bool:
+    """The Newton direction d and du = (W + C) d; False where there is none."""
+    m = rows_of(problem)
+    place, pivots = problem.whole[:m], problem.whole[m:]
+    right, out = problem.work[3 * m : 4 * m], problem.work[WORK * m :]
+    count = 0
+    for i in range(problem.blocks):
+        together = _linearise(problem, i, p, u, out)
+        for r in range(problem.row[i], problem.row[i + 1]):
+            d[r], place[r] = 0.0, -1
+            if together:
+                place[r] = count
+                count += 1
+            else:
+                d[r] = -out[18 + r - problem.row[i]] / local_of(problem, i).mean
+    if count * count > problem.matrix.size:
+        return False
+    response(problem, d, du)
+    matrix = problem.matrix
+    fill_matrix(problem, place, count, matrix)
+    for i in range(problem.blocks):
+        r = problem.row[i]
+        if place[r] >= 0:
+            _linearise(problem, i, p, u, out)
+            _transform(problem, i, r, place[r], count, du, out, matrix, right, soft)
+    if lu_factor(matrix, count, pivots) != 0:
+        return False
+    lu_solve(matrix, count, pivots, right)
+    for r in range(m):
+        if place[r] >= 0:
+            d[r] = right[place[r]]
+            if not math.isfinite(d[r]):
+                return False
+    response(problem, d, du)
+    return True
+
+
+@jit
+def _transform(problem: Any, i: int, r: int, k: int, count: int, du: Any, out: Any, matrix: Any, right: Any, soft: float) -> None:
+    """From rows of W to those of A + B (W + ε λ), and their right sides −F − B du."""
+    size = problem.row[i + 1] - r
+    mean = soft * local_of(problem, i).mean
+    if size == 1:
+        matrix[k * count + k] = out[9] * (matrix[k * count + k] + mean) + out[0]
+        for c in range(count):
+            if c != k:
+                matrix[k * count + c] *= out[9]
+        right[k] = -out[18] - out[9] * du[r]
+        return
+    for a in range(3):
+        matrix[(k + a) * count + k + a] += mean
+        right[k + a] = -out[18 + a] - (out[9 + 3 * a] * du[r] + out[10 + 3 * a] * du[r + 1] + out[11 + 3 * a] * du[r + 2])
+    x, y, z = matrix[k * count : (k + 1) * count], matrix[(k + 1) * count : (k + 2) * count], matrix[(k + 2) * count : (k + 3) * count]
+    for c in range(count):
+        a0, a1, a2 = x[c], y[c], z[c]
+        x[c] = out[9] * a0 + out[10] * a1 + out[11] * a2
+        y[c] = out[12] * a0 + out[13] * a1 + out[14] * a2
+        z[c] = out[15] * a0 + out[16] * a1 + out[17] * a2
+    for a in range(3):
+        for b in range(3):
+            matrix[(k + a) * count + k + b] += out[3 * a + b]
+
+
+@jit
+def _search(problem: Any, p: Any, u: Any, d: Any, du: Any, trial: Any) -> bool:
+    """Moves p along d as far as ‖F‖ decreases; False where it does not."""
+    m = rows_of(problem)
+    out = problem.work[WORK * m :]
+    moved, there = trial[:m], trial[m:]
+    start, length = _merit(problem, p, u, out), 1.0
+    for _ in range(HALVINGS):
+        for r in range(m):
+            moved[r], there[r] = p[r] + length * d[r], u[r] + length * du[r]
+        if _merit(problem, moved, there, out) <= (1.0 - DECREASE * length) * start:
+            for r in range(m):
+                p[r] = moved[r]
+            return True
+        length *= 0.5
+    return False
+
+
+@jit
+def newton(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
+    """At most ``limit`` steps from p on until the residual is below the tolerance; steps, residual and the block that has it.
+
+    Where no step along the direction helps, sweeps of Gauss–Seidel change the active set.  p ends at the best point that was found.
+    """
+    m = rows_of(problem)
+    d, du, best = problem.work[:m], problem.work[m : 2 * m], problem.work[2 * m : 3 * m]
+    trial = problem.work[4 * m : 6 * m]
+    found, worst, rounding = residual(problem, p)
+    least, done, rescue = math.inf, 0, RESCUE
+    while done < limit and found > tolerance + rounding and math.isfinite(found):
+        if found < least:
+            least = found
+            for r in range(m):
+                best[r] = p[r]
+        if not (_direction(problem, p, problem.u, d, du, SOFT) and _search(problem, p, problem.u, d, du, trial)):
+            velocities(problem, p, problem.u)
+            for k in range(rescue):
+                sweep(problem, p, k % 2 == 1)
+            rescue = min(2 * rescue, MOST)
+        done += 1
+        found, worst, rounding = residual(problem, p)
+    if not found <= least:
+        for r in range(m):
+            p[r] = best[r]
+        found, worst, rounding = residual(problem, p)
+    return done, found, worst
+
+
+@jit
+def through_relaxed(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
+    """Newton's method on relaxed problems, which are convex, with w_n + s instead of w_n; s = μ‖u_T‖ at the last solution (Acary et al. 2011).
+
+    At most ``limit`` of them, each followed by a trial of Newton's method on the exact cone; steps, residual and its block.
+    """
+    m, w = rows_of(problem), problem.w
+    s, trial, given = problem.work[8 * m : 9 * m], problem.work[9 * m : 10 * m], problem.work[10 * m : 11 * m]
+    for r in range(m):
+        s[r], trial[r], given[r] = 0.0, p[r], w[r]
+    found, done = math.inf, 0
+    for _ in range(0 if problem.relaxed else limit):
+        problem.relaxed = 1
+        for i in range(problem.blocks):
+            w[problem.row[i]] = given[problem.row[i]] + s[i]
+        steps, found, _ = newton(problem, p, 0.1 * tolerance, CONVEX)
+        for i in range(problem.blocks):
+            w[problem.row[i]] = given[problem.row[i]]
+        problem.relaxed = 0
+        done += steps
+        velocities(problem, p, problem.u)
+        find_openings(problem, problem.u, s)
+        for r in range(m):
+            trial[r] = p[r]
+        steps, found, _ = newton(problem, trial, tolerance, TRIAL)
+        done += steps
+        if found <= tolerance + residual(problem, trial)[2] or not math.isfinite(found):
+            break
+    for r in range(m):
+        p[r] = trial[r]
+    found, worst, _ = residual(problem, p)
+    return done, found, worst

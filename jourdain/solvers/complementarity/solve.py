@@ -1,0 +1,92 @@
+"""Contact problems by the method that suits them, with another where it does not converge."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...native.kernel import jit
+from .first_order import first_order
+from .gauss_seidel import gauss_seidel
+from .laws import residual
+from .newton import newton, through_relaxed
+from .pivoting import pivoting
+from .problem import LAWS, Problem, rows_of
+
+#: Sweeps before the first trial of a faster method; twice as many before each of the next, up to SERIES.
+SWEEPS, SERIES = 8, 256
+#: Most steps of Newton's method in a trial; the series after which it goes through relaxed problems, and how many of them.
+STEPS, RELAX, PROBLEMS = 16, 64, 60
+
+
+@jit
+def _copy(m: int, a: Any, b: Any) -> None:
+    for r in range(m):
+        b[r] = a[r]
+
+
+@jit
+def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
+    """Solves from p on; iterations of all kinds, the residual of the natural map and the block that has it.
+
+    Rows without friction: pivots.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
+    are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
+    sweeps go on undisturbed, and p ends at the best point found.
+    """
+    m = rows_of(problem)
+    swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
+    done, least, worst = pivoting(problem, p, tolerance, 20 * m)
+    rounding = residual(problem, p)[2]
+    found, spent, series, small = least, 0, SWEEPS, m * m <= problem.matrix.size
+    _copy(m, p, best)
+    _copy(m, p, swept)
+    while least > tolerance + rounding and spent < limit and math.isfinite(found):
+        steps, found, worst = gauss_seidel(problem, swept, tolerance, min(series, limit - spent))
+        spent += max(steps, 1)
+        if found < least:
+            least = found
+            _copy(m, swept, best)
+        if least > tolerance + rounding and math.isfinite(found):
+            _copy(m, swept, p)
+            if small and series == RELAX:
+                steps, found, worst = through_relaxed(problem, p, tolerance, PROBLEMS)
+            elif small:
+                steps, found, worst = newton(problem, p, tolerance, STEPS)
+            elif series >= SERIES:
+                steps, found, worst = first_order(problem, p, tolerance, series)
+            else:
+                steps = 0
+            done += steps
+            if found < least:
+                least = found
+                _copy(m, p, best)
+                if not small:
+                    _copy(m, p, swept)
+            rounding = residual(problem, best)[2]
+        series = min(2 * series, SERIES)
+    _copy(m, best, p)
+    found, worst, rounding = residual(problem, p)
+    return done + spent, found, worst
+
+
+def solution(problem: Problem, start: np.ndarray | None = None, tolerance: float = 1e-10, limit: int = 2000) -> np.ndarray:
+    """Impulses p of a problem; an error names the block whose law is broken most.
+
+    >>> from .problem import dense_problem
+    >>> solution(dense_problem(np.eye(3), [-1.0, 0.1, 0.0], ["contact"], [0.5])).round(12) + 0.0
+    array([ 1. , -0.1,  0. ])
+    """
+    p = np.zeros(problem.w.size) if start is None else np.array(start, float)
+    if p.shape != problem.w.shape:
+        raise InputError(f"contact problem: start of shape {p.shape} for {problem.w.size} rows")
+    done, found, worst = solve(problem, p, tolerance, limit)
+    if not found <= tolerance and not found <= residual(problem, p)[2]:
+        law = LAWS[int(problem.law[worst])]
+        raise SolverError(
+            f"contact problem: after {done} iterations block {worst} ({law}) still breaks its law by {found:.2g} in units of velocity "
+            f"(tolerance {tolerance:.2g}); a larger tolerance or limit, some compliance, or other coefficients of friction may help"
+        )
+    return p
