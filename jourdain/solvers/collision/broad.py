@@ -1,8 +1,8 @@
 """Broad phase: boxes around shapes, and a tree of boxes in which the neighbours of a shape are found.
 
 Shapes are put in the order of Morton's space-filling curve (Morton 1966; Lauterbach et al. 2009), and boxes are united two by two upwards: a complete
-binary tree, made anew in every instant in time n.  A question descends into the boxes that are met.  Nothing depends on earlier instants,
-and shapes are asked for in the order of their numbers, so that contacts come in order without being sorted.
+binary tree, made anew in every instant in time n.  The tree is then held against itself: from two boxes that meet to the four pairs of their halves,
+which takes time n, too, as long as shapes have neighbours in proportion.  Nothing depends on earlier instants.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import sqrt
 from typing import Any
 
 from ...native.kernel import hot, jit
-from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, POLYHEDRON, SPHERE, TORUS
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, TORUS
 
 #: Cells of Morton's curve along an axis, and keys that are sorted by one pass of counting.
 CELLS = 1024
@@ -142,22 +142,21 @@ def sort(scene: Any) -> None:
 
 @jit
 def unite(scene: Any) -> None:
-    """The tree: node k has the children 2k and 2k + 1; leaves begin in the middle.  ``last`` is the largest shape below a node."""
-    tree, last, boxes, order = scene.tree, scene.last, scene.boxes, scene.order
-    leaves = last.size // 2
+    """The tree: node k has the children 2k and 2k + 1; leaves begin in the middle, and ``leaf`` says which shapes they are."""
+    tree, leaf, boxes, order = scene.tree, scene.leaf, scene.boxes, scene.order
+    leaves = leaf.size // 2
     for j in range(leaves):
         node = leaves + j
         if j < order.size:
-            last[node] = order[j]
+            leaf[node] = order[j]
             for k in range(6):
                 tree[node, k] = boxes[order[j], k]
         else:
-            last[node] = -1
+            leaf[node] = -1
             for k in range(3):
                 tree[node, k], tree[node, 3 + k] = math.inf, -math.inf
     for node in range(leaves - 1, 0, -1):
         left, right = 2 * node, 2 * node + 1
-        last[node] = max(last[left], last[right])
         for k in range(3):
             tree[node, k] = min(tree[left, k], tree[right, k])
             tree[node, 3 + k] = max(tree[left, 3 + k], tree[right, 3 + k])
@@ -230,10 +229,10 @@ def _reaches(scene: Any, plane: int, i: int) -> bool:
 
 
 @jit
-def neighbours(scene: Any, a: int) -> int:
-    """Shapes after shape a, in order, whose boxes meet its own; their number."""
-    found, count = scene.found, 0
-    if scene.solids[a].kind == 0:
+def _on_planes(scene: Any, a: int, count: int) -> int:
+    """Adds half-spaces after shape a that it comes near, or, if a is one, shapes after it that come near it."""
+    found = scene.found
+    if scene.solids[a].kind == PLANE:
         for j in range(scene.bounded.size):
             b = scene.bounded[j]
             if b > a and allowed(scene, a, b) and _reaches(scene, a, b):
@@ -245,21 +244,62 @@ def neighbours(scene: Any, a: int) -> int:
         if b > a and allowed(scene, a, b) and _reaches(scene, b, a):
             found[count] = b
             count += 1
-    tree, last, boxes, stack = scene.tree, scene.last, scene.boxes, scene.stack
-    leaves, depth = last.size // 2, 1
-    stack[0] = 1
+    return count
+
+
+@jit
+def pair_up(scene: Any, first: int, end: int) -> int:
+    """Pairs of shapes whose boxes meet, the smaller of them from ``first`` up to ``end``, as neighbours[starts[a] : starts[a + 1]]; −1 where there is no
+    room for them."""
+    tree, leaf, stack, pairs, starts = scene.tree, scene.leaf, scene.stack, scene.pairs, scene.starts
+    leaves, depth, count = leaf.size // 2, 1, 0
+    stack[0], stack[1] = 1, 1
+    for a in range(first, end + 1):
+        starts[a] = 0
     while depth > 0:
         depth -= 1
-        node = stack[depth]
-        scene.tests += 1
-        if last[node] <= a or not _meet(tree, node, boxes, a):
+        i, j = stack[2 * depth], stack[2 * depth + 1]
+        if i == j:
+            if i < leaves:
+                for k in range(3):
+                    stack[2 * depth], stack[2 * depth + 1] = 2 * i + (k == 2), 2 * i + (k > 0)
+                    depth += 1
             continue
-        if node >= leaves:
-            if allowed(scene, a, last[node]):
-                found[count] = last[node]
-                count += 1
-        else:
-            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
-            depth += 2
+        scene.tests += 1
+        if not _meet(tree, i, tree, j):
+            continue
+        if i < leaves:
+            for k in range(4):
+                stack[2 * depth], stack[2 * depth + 1] = 2 * i + (k >> 1), 2 * j + (k & 1)
+                depth += 1
+            continue
+        a, b = min(leaf[i], leaf[j]), max(leaf[i], leaf[j])
+        if first <= a < end and allowed(scene, a, b):
+            if 2 * count + 1 >= pairs.size:
+                return -1
+            pairs[2 * count], pairs[2 * count + 1] = a, b
+            starts[a] += 1
+            count += 1
+    total = 0
+    for a in range(first, end + 1):
+        starts[a], total = total, total + starts[a]
+    for k in range(count):
+        a = pairs[2 * k]
+        scene.neighbours[starts[a]] = pairs[2 * k + 1]
+        starts[a] += 1
+    for a in range(end, first, -1):
+        starts[a] = starts[a - 1]
+    starts[first] = 0
+    return count
+
+
+@jit
+def neighbours(scene: Any, a: int) -> int:
+    """Shapes after shape a that come near it, in order, in ``scene.found``; their number."""
+    found, count = scene.found, 0
+    for k in range(scene.starts[a], scene.starts[a + 1]):
+        found[count] = scene.neighbours[k]
+        count += 1
+    count = _on_planes(scene, a, count)
     ascending(found, count)
     return count

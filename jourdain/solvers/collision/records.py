@@ -116,8 +116,12 @@ class World(Record):
     spare: Integers
     counts: Integers
     tree: Matrix
-    last: Integers
+    leaf: Integers
     stack: Integers
+    #: Pairs whose boxes meet, and for every shape those after it.
+    pairs: Integers
+    starts: Integers
+    neighbours: Integers
     found: Integers
     #: Work space of the narrow phase.
     simplex: Matrix

@@ -18,7 +18,9 @@ from .search import collide, search
 #: Names of kinds for messages.
 NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "polyhedron", "torus", "mesh")
 #: Room for points of polytopes and patches.
-EPA_POINTS, EPA_FACES, PATCH, STACK = 192, 512, 64, 128
+EPA_POINTS, EPA_FACES, PATCH, STACK = 192, 512, 64, 512
+#: Neighbours of a shape for which there is room; where there are more, shapes are looked at in portions.
+NEIGHBOURS = 16
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
         solids[i] = (piece.kind, placed.body, placed.group, placed.against, hull, *piece.sizes, piece.rounding, piece.size, 0.0)
     kinds = solids["kind"]
     bounded = np.flatnonzero(kinds != PLANE).astype(np.int64)
+    room = n + NEIGHBOURS * len(bounded)
     leaves = 1 << max(0, int(np.ceil(np.log2(max(1, len(bounded))))))
     return World(
         solids=Table(Solid, solids),
@@ -163,8 +166,11 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
         spare=np.zeros(2 * len(bounded), np.int64),
         counts=np.zeros(1024, np.int64),
         tree=np.zeros((2 * leaves, 6)),
-        last=np.zeros(2 * leaves, np.int64),
+        leaf=np.zeros(2 * leaves, np.int64),
         stack=np.zeros(STACK, np.int64),
+        pairs=np.zeros(2 * room, np.int64),
+        starts=np.zeros(n + 2, np.int64),
+        neighbours=np.zeros(room, np.int64),
         found=np.zeros(max(n, 1), np.int64),
         simplex=np.zeros((4, 10)),
         face_a=np.zeros((most_corners, 7)),

@@ -6,8 +6,24 @@ from typing import Any
 
 from ...native.call import call
 from ...native.kernel import jit, kernel
-from .broad import enclose, neighbours, number, place, sort, unite
+from .broad import enclose, neighbours, number, pair_up, place, sort, unite
 from .records import KINDS, World, sort_by_feature
+
+
+@jit
+def look(scene: Any, a: int) -> None:
+    """Contacts of shape a with those after it."""
+    found = neighbours(scene, a)
+    for k in range(found):
+        b, first = scene.found[k], scene.count
+        if scene.solids[a].kind <= scene.solids[b].kind:
+            scene.a, scene.b = a, b
+        else:
+            scene.a, scene.b = b, a
+        scene.near = scene.margin + scene.solids[a].reach + scene.solids[b].reach
+        call(scene.kernels[scene.solids[scene.a].kind * KINDS + scene.solids[scene.b].kind], scene)
+        if scene.count <= scene.contacts.size:
+            sort_by_feature(scene.contacts, first, scene.count)
 
 
 @kernel
@@ -21,18 +37,14 @@ def search(address: int) -> int:
         number(scene)
         sort(scene)
         unite(scene)
-    for a in range(scene.solids.size):
-        found = neighbours(scene, a)
-        for k in range(found):
-            b, first = scene.found[k], scene.count
-            if scene.solids[a].kind <= scene.solids[b].kind:
-                scene.a, scene.b = a, b
-            else:
-                scene.a, scene.b = b, a
-            scene.near = scene.margin + scene.solids[a].reach + scene.solids[b].reach
-            call(scene.kernels[scene.solids[scene.a].kind * KINDS + scene.solids[scene.b].kind], scene)
-            if scene.count <= scene.contacts.size:
-                sort_by_feature(scene.contacts, first, scene.count)
+    first, n = 0, scene.solids.size
+    while first < n:
+        end = n
+        while scene.bounded.size > 0 and pair_up(scene, first, end) < 0:
+            end = first + (end - first) // 2
+        for a in range(first, end):
+            look(scene, a)
+        first = end
     return 0
 
 

@@ -1,4 +1,7 @@
-"""Block Gauss–Seidel with exact local solutions: every block in turn, forwards and backwards (Jean 1999; Daviet, Bertails-Descoubes & Boissieux 2011).
+"""Block Gauss–Seidel with exact local solutions (Jean 1999; Daviet, Bertails-Descoubes & Boissieux 2011), accelerated by conjugate directions.
+
+Every block in turn is solved for the impulses that the others have.  Sweeps go forwards: in piles forwards and backwards in turn take half as
+many again.
 
 >>> import numpy as np
 >>> from .problem import dense_problem
@@ -16,7 +19,7 @@ from typing import Any
 from ...native.kernel import hot, jit
 from .laws import project_cone, project_row, residual, round_impulse
 from .one_contact import coulomb
-from .problem import CONTACT, local_of, row_velocity, set_impulse
+from .problem import BODIES, CONTACT, local_of, row_velocity, rows_of, set_impulse
 
 #: Sweeps between looks at the residual while changes of velocity are above the tolerance.
 LOOK = 32
@@ -30,12 +33,14 @@ def _turn_contact(problem: Any, i: int, p: Any) -> float:
     at, r = local_of(problem, i), problem.row[i]
     c, s, s1, s2, n, g1, g2, l1, l2 = at.cosine, at.sine, at.s1, at.s2, at.normal, at.g1, at.g2, at.l1, at.l2
     un = row_velocity(problem, i, r, p)
+    if un >= 0.0 and p[r] == 0.0 and p[r + 1] == 0.0 and p[r + 2] == 0.0 and not problem.relaxed:
+        return 0.0  # stays open
     ua, ub = s1 * row_velocity(problem, i, r + 1, p), s2 * row_velocity(problem, i, r + 2, p)
     pa, pb = round_impulse(p[r + 1], s1), round_impulse(p[r + 2], s2)
     # to principal tangents
     pn, p1, p2, u1, u2 = p[r], c * pa + s * pb, c * pb - s * pa, c * ua + s * ub, c * ub - s * ua
     along = pn + (g1 * p1 + g2 * p2) / n if n > 0.0 else 0.0
-    if problem.relaxed:
+    if problem.relaxed and n > 0.0:
         x, y, z = _relaxed(n, g1, g2, l1, l2, at.mu, un, u1, u2, pn, p1, p2)
     else:
         square = p1 * p1 + p2 * p2
@@ -81,32 +86,79 @@ def _turn(problem: Any, i: int, p: Any) -> float:
 
 
 @jit
-def sweep(problem: Any, p: Any, backwards: bool) -> float:
+def sweep(problem: Any, p: Any) -> float:
     """Every block once; the largest change of the velocity of a block."""
     largest = 0.0
-    last = problem.blocks - 1
-    for k in range(problem.blocks):
-        largest = max(largest, _turn(problem, last - k if backwards else k, p))
+    for i in range(problem.blocks):
+        largest = max(largest, _turn(problem, i, p))
     return largest
+
+
+@hot
+def _copy(a: Any, size: int, b: Any) -> None:
+    for k in range(size):
+        b[k] = a[k]
+
+
+@hot
+def _clear(a: Any, size: int) -> None:
+    for k in range(size):
+        a[k] = 0.0
+
+
+@hot
+def _conjugate(x: Any, size: int, before: Any, along: Any, factor: float) -> None:
+    """x + β d, and the new direction d = β d + (x − before)."""
+    for k in range(size):
+        step = factor * along[k]
+        along[k] = step + (x[k] - before[k])
+        x[k] += step
+
+
+@hot
+def _length(problem: Any, p: Any, before: Any) -> float:
+    """‖p − before‖², rows weighted by the mean diagonals of their blocks."""
+    total = 0.0
+    for i in range(problem.blocks):
+        part = 0.0
+        for r in range(problem.row[i], problem.row[i + 1]):
+            part += (p[r] - before[r]) * (p[r] - before[r])
+        total += local_of(problem, i).mean * part
+    return total
 
 
 @jit
 def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     """At most ``limit`` sweeps from p on until the residual is below the tolerance; sweeps, residual and the block that has it.
 
-    Sweeps go forwards and backwards in turn.  The residual is looked at when a sweep changes little, and now and then.  Impulses
-    that grow beyond all bounds (a block that is not positive semi-definite) end as zeros.
+    The change that a sweep makes is taken for a gradient, and sweeps begin from conjugate directions further on (Silcowitz-Hansen, Niebe &
+    Erleben 2010).  The residual is looked at when a sweep changes little, and now and then.  Impulses that grow beyond all bounds (a
+    block that is not positive semi-definite) end as zeros.
     """
+    m = rows_of(problem)
+    before, along, bodies = problem.work[:m], problem.work[m : 2 * m], problem.bodies
+    moving = 6 * bodies.count if problem.form == BODIES else 0
     found, worst, rounding = residual(problem, p)
-    done, look = 0, LOOK
+    done, look, last = 0, LOOK, 0.0
     while found > tolerance + rounding and done < limit and math.isfinite(found):
-        change = sweep(problem, p, done % 2 == 1)
+        _copy(p, m, before)
+        _copy(bodies.v, moving, bodies.before)
+        change = sweep(problem, p)
         done += 1
         if change <= tolerance + rounding or done >= look or done == limit:
             look = done + LOOK
             found, worst, rounding = residual(problem, p)
+        if found > tolerance + rounding and done < limit:
+            length = _length(problem, p, before)
+            if not 0.0 < length <= last:  # away from the solution: begin anew
+                _clear(along, m)
+                _clear(bodies.along, moving)
+                last = length
+            factor = length / last if last > 0.0 else 0.0
+            _conjugate(p, m, before, along, factor)
+            _conjugate(bodies.v, moving, bodies.before, bodies.along, factor)
+            last = length
     if done > 0 and not math.isfinite(found):
-        for r in range(problem.row[problem.blocks]):
-            p[r] = 0.0
+        _clear(p, m)
         found, worst, rounding = residual(problem, p)
     return done, found, worst

@@ -40,6 +40,19 @@ def round_impulse(x: float, stretch: float) -> float:
     return x / stretch if stretch > 0.0 else 0.0
 
 
+@jit
+def project(problem: Any, p: Any) -> None:
+    """Moves every block's impulse to the nearest one that its law allows."""
+    for i in range(problem.blocks):
+        r, law = problem.row[i], problem.law[i]
+        if law == CONTACT:
+            at = local_of(problem, i)
+            n, t1, t2 = project_cone(p[r], round_impulse(p[r + 1], at.s1), round_impulse(p[r + 2], at.s2), at.mu)
+            p[r], p[r + 1], p[r + 2] = n, at.s1 * t1, at.s2 * t2
+        else:
+            p[r] = project_row(law, problem.coefficient[i, 0], p[r])
+
+
 @hot
 def contact_residual(problem: Any, i: int, p: Any, u: Any) -> float:
     """Length of the natural map of a contact in units of velocity, ρ = 1/mean of the diagonal of its block."""

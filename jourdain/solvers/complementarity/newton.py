@@ -212,8 +212,8 @@ def newton(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
                 best[r] = p[r]
         if not (_direction(problem, p, problem.u, d, du, SOFT) and _search(problem, p, problem.u, d, du, trial)):
             velocities(problem, p, problem.u)
-            for k in range(rescue):
-                sweep(problem, p, k % 2 == 1)
+            for _ in range(rescue):
+                sweep(problem, p)
             rescue = min(2 * rescue, MOST)
         done += 1
         found, worst, rounding = residual(problem, p)

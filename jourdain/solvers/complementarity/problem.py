@@ -55,6 +55,8 @@ class BodyForm(Record):
     inverse_mass: Floats
     response: Floats  # M⁻¹Jᵀ, as J
     v: Floats  # changes of velocity, 6 for each body
+    before: Floats  # the same before a sweep, and the direction in which they go on
+    along: Floats
 
 
 class Local(Record):
@@ -406,6 +408,7 @@ def _problem(laws: Sequence[str], w: Any, coefficients: Any, compliance: Any, re
     for k in np.flatnonzero(soft < 0.0)[:1]:
         raise InputError(f"row {k}: compliance {soft[k]:g} is negative")
     law = np.array([LAWS.index(name) for name in laws], np.int64)
+    form.setdefault("bodies", BodyForm())
     linear = linear_room(m if m <= TOGETHER and not {CONTACT, FRICTION} & set(law.tolist()) else 0)
     made = Problem(
         blocks=n, relaxed=int(relaxed), law=law, row=row, coefficient=pairs, w=right, compliance=soft, local=np.zeros((n, _LOCAL)),
@@ -464,7 +467,8 @@ def body_problem(
     numbers, both = _numbers("J", J, (m, 12)), np.array(pairs, np.int64)
     if both.shape != (len(laws), 2) or np.any((both < -1) | (both >= count)):
         raise InputError(f"pairs: {len(laws)} blocks need two bodies each, numbered −1 (the ground) to {count - 1}")
+    v, before, along = np.zeros((3, 6 * count))
     bodies = BodyForm(
-        count=count, pair=both.ravel(), J=numbers.ravel(), inverse_mass=inverse.ravel(), response=np.zeros(12 * m), v=np.zeros(6 * count)
-    )
+        count=count, pair=both.ravel(), J=numbers.ravel(), inverse_mass=inverse.ravel(), response=np.zeros(12 * m), v=v, before=before, along=along
+    )  # fmt: skip
     return _problem(laws, w, coefficients, compliance, relaxed, form=BODIES, bodies=bodies)

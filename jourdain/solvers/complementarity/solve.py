@@ -11,7 +11,7 @@ from ...errors import InputError, SolverError
 from ...native.kernel import jit
 from .first_order import first_order
 from .gauss_seidel import gauss_seidel
-from .laws import residual
+from .laws import project, residual
 from .newton import newton, through_relaxed
 from .pivoting import pivoting
 from .problem import LAWS, Problem, rows_of
@@ -34,7 +34,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
 
     Rows without friction: pivots.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
     are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
-    sweeps go on undisturbed, and p ends at the best point found.
+    sweeps go on undisturbed, and p ends at the best point found, inside its cones where that leaves the residual below the tolerance.
     """
     m = rows_of(problem)
     swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
@@ -68,7 +68,11 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             rounding = residual(problem, best)[2]
         series = min(2 * series, SERIES)
     _copy(m, best, p)
+    project(problem, p)
     found, worst, rounding = residual(problem, p)
+    if found > max(least, tolerance + rounding):
+        _copy(m, best, p)
+        found, worst, rounding = residual(problem, p)
     return done + spent, found, worst
 
 
