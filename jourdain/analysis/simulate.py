@@ -146,6 +146,8 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
         outcome.instead,
     )  # fmt: skip
     solution.restart, solution.raw = outcome.restart, outcome.raw
+    if outcome.contacts is not None:
+        solution.touching = outcome.contacts(solution)
     return solution
 
 

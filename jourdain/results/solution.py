@@ -109,6 +109,18 @@ class Solution:
     #: The run in the words of the engine that computed it, where these are others than the model's, or a function that gives it.
     raw: Solution | Callable[[], Solution] | None = None
 
+    #: What touched what, of a run with contacts.
+    touching: Any = None
+
+    @property
+    def contacts(self) -> Any:
+        """What touched what in a run with contacts: ``contacts.at(t)``, ``contacts.summary()``."""
+        if self.touching is None:
+            raise InputError(
+                "this solution knows no contacts; they belong to the run of a model with m.contact(…), not to its file or to samples of it"
+            )
+        return self.touching
+
     @property
     def assembled(self) -> Solution:
         """The run of the assembled system behind a solution in directors."""

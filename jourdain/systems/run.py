@@ -119,6 +119,8 @@ class Outcome:
     instead: Callable[[], Mapping[str, Channel]] | None = None
     #: The run in the words of the engine, where these are others, when it is asked for.
     raw: Callable[[], Solution] | None = None
+    #: The contacts of the run by its solution, where it knows them.
+    contacts: Callable[[Solution], Any] | None = None
     #: What a user's function raised, if that is why the run ended.
     cause: BaseException | None = None
 

@@ -129,6 +129,7 @@ class System(Compiled):
         gamma: float | None = None,
         penalty: float | None = None,
         tolerance: float | None = None,
+        overlap: str | None = None,
         adaptive: bool | None = None,
         every: int | None = None,
         max_iterations: int | None = None,
@@ -149,7 +150,7 @@ class System(Compiled):
 
         method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
             "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
-            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal";
+            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
         rtol, atol: relative and absolute error allowed in a step (1e-8, 1e-10; directors: 1e-5, 1e-7 with ``adaptive``).
@@ -180,7 +181,8 @@ class System(Compiled):
 
         rho: spectral radius at infinite frequency of generalised-α (0.8; 1: no numerical damping).
         alpha, beta, gamma: of "hht" and "newmark" in directors.
-        tolerance, max_iterations: of Newton's method in a step; adaptive: lets the steps follow their error; every: keeps every n-th step;
+        overlap: "push apart": bodies that overlap at the start are moved apart in the first step ("moreau").
+        tolerance, max_iterations: of Newton's method in a step, or of contact laws (part of the largest velocity; "moreau"); adaptive: lets the steps follow their error; every: keeps every n-th step;
             linear_solver: "own" or "library"; elements: laws with an exact balance on hinges and sliders, by joint (directors).
 
         formulation: the older word for ``reduction`` of trees.

@@ -16,7 +16,7 @@ ROUNDING = 1e-15
 def project_cone(n: float, t1: float, t2: float, mu: float) -> Any:
     """The point of ‖p_T‖ ≤ μ p_n nearest to (n, t₁, t₂)."""
     t = math.sqrt(t1 * t1 + t2 * t2)
-    if t <= mu * n:
+    if n >= 0.0 and t <= mu * n:
         return n, t1, t2
     if mu * t <= -n:
         return 0.0, 0.0, 0.0

@@ -4,7 +4,7 @@
     v⁺ = v_f + M⁻¹Jᵀ p  with the laws of the contacts for u = J v⁺ + d and p,    q⁺ = q ∘ exp(½h (v + v⁺)).
 
 Without contacts this is the explicit midpoint rule.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
-penetrate within the step; without rebound, bodies come to touch at the step's end instead: u⁺ + 2 g_m/h ⟂ p.  What is left of a penetration is
+penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  What is left of a penetration is
 taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
 
 The state in the frame is x = (q, v, z, forces on bodies, books): what contacts did in the step before is part of the solution.
@@ -20,8 +20,8 @@ from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
-from ..complementarity.gauss_seidel import gauss_seidel
-from ..complementarity.problem import BLOCK, BLOCK_SPARSE, TOGETHER, WORK, BlockSparse, Local, Problem, prepare
+from ..complementarity.problem import BLOCK, BLOCK_SPARSE, TOGETHER, WORK, BlockSparse, Local, Problem, linear_room, prepare
+from ..complementarity.solve import solve
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
@@ -29,17 +29,21 @@ from .contact_set import ContactSet, Parts, contact_velocity, form_delassus, kee
 
 #: What a step returns where more contacts are found than there is room for.
 NO_ROOM = -77
+#: Gaps up to this part of the slack are closed.
+TOUCHING = 1e-4
+#: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
+RESTING = 2.0
 #: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act.
 DISSIPATED, DEPTH, RESIDUAL, ACTING, BOOKS = range(5)
 
 
 class Asked(Record):
-    """The first words of the arguments of ``rows``: time and state at the middle of a step of ``step`` seconds from ``start``."""
+    """The first words of the arguments of ``rows``: time and state at the middle of a step from ``start``; how far bodies have moved by then."""
 
     t: Address
     x: Address
     start: Address
-    step: float
+    moved: float
 
 
 class Worst(Record):
@@ -100,13 +104,14 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
         gap, e = s.gap[k], m.restitution[s.law[k]]
-        closing = gap + 0.5 * h * min(before, after)
-        bounces = e > 0.0 and before < 0.0 and gap + 0.5 * h * before < 0.0
-        if not (bounces or closing < (m.slack if e == 0.0 else 0.0)):
+        bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
+        # a contact that rebounds must not be braked before it touches
+        near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
+        if not (bounces or near):
             continue
         keep(s, parts.stride, k, kept)
         w = 3 * kept
-        problem.w[w] = after + (e * before if bounces else max(0.0, 2.0 * gap / h))
+        problem.w[w] = after + (e * before if bounces else max(0.0, gap / h))
         problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
         problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = m.friction[s.law[kept]]
         problem.law[kept], problem.row[kept] = 0, w
@@ -131,7 +136,7 @@ def _solve(m: Any, t: float) -> float:
     prepare(problem)
     recall(s, p)
     tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
-    _, residual, worst = gauss_seidel(problem, p, tolerance, m.limit)
+    _, residual, worst = solve(problem, p, tolerance, m.limit)
     log = m.worst
     if residual > 1e3 * tolerance and residual > log.residual:
         log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]
@@ -152,7 +157,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     if deepest <= 1e-3 * m.slack * m.tolerance:
         return deepest
     prepare(depths)
-    gauss_seidel(depths, r, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
+    solve(depths, r, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
     for i in range(m.nv):
         free[i] = 0.0
     for k in range(s.count):
@@ -209,8 +214,7 @@ def step(address: int) -> int:
     for i in range(nv):
         free[i] = x[nq + i] + h * slope[nq + i]
     rows = m.rows_args
-    rows.t, rows.x, rows.step, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), h, clock.t + 0.5 * h
-    rows.start = at(x)
+    rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x), clock.t + 0.5 * h
     status = call(m.rows, rows)
     if status != 0:
         clock.t_bad, count.bad_status = clock.t, status
@@ -270,7 +274,7 @@ def make_problem(room: int, rows: int, sparse: BlockSparse) -> Problem:
     return Problem(
         form=BLOCK_SPARSE, law=np.zeros(room, np.int64), row=np.zeros(room + 1, np.int64), coefficient=np.zeros((room, 2)), w=np.zeros(m),
         compliance=np.zeros(m), sparse=sparse, local=np.zeros((room, Local.struct.words)), u=np.zeros(m), work=np.zeros(WORK * m + BLOCK),
-        whole=np.zeros(2 * m, np.int64), matrix=np.zeros(min(m, TOGETHER) ** 2),
+        whole=np.zeros(2 * m, np.int64), matrix=np.zeros(min(m, TOGETHER) ** 2), linear=linear_room(0),
     )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ class DirectorRun(Run):
         about = {n: x for n, x in found.about.items() if n not in ("model", "method", "status")}
         return Outcome(
             told.t, lambda: told.rows, status, found.wrong.removeprefix(f"simulate '{found.system.name}': "), lambda: found.statistics, None,
-            restart, told.channels, about, told.poses, lambda: found.solution, found.cause,
+            restart, told.channels, about, told.poses, lambda: found.solution, cause=found.cause,
         )  # fmt: skip
 
 

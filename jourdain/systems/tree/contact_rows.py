@@ -26,7 +26,7 @@ class TreeContacts(Record):
     t: Address
     x: Address
     start: Address
-    step: float
+    moved: float
     motion: Hook
     prescribed: Floats
     poses: Pointers
@@ -223,7 +223,8 @@ def contact_rows(address: int) -> int:
     status = _body_poses(c, c.x, c.body_poses)
     if status != 0:
         return status
-    found = collide(c.scene, c.body_poses, 4.0 * _largest_motion(c) + c.slack, c.found)
+    c.moved = _largest_motion(c)
+    found = collide(c.scene, c.body_poses, 4.0 * c.moved + c.slack, c.found)
     s.count = 0
     if found < 0:
         return NO_ROOM

@@ -20,6 +20,7 @@ from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Parts, make_contact_set
+from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from .contact_rows import TreeContacts as NativeRows
 from .contact_rows import contact_rows
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 #: Gaps up to this part of the smallest shape's size are looked at even where nothing moves.
 SLACK = 0.01
 #: Part of the largest velocity to which laws are met, and most sweeps over all contacts.
-TOLERANCE, SWEEPS = 1e-10, 2000
+TOLERANCE, SWEEPS = 1e-8, 1000
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,10 @@ def pairs_of(model: Model) -> Pairs:
 class TreeContacts:
     """The contacts of one run: what native code reads and writes, with room for a number of contacts that can be raised."""
 
-    def __init__(self, system: TreeSystem, parameters: np.ndarray, room: int | None = None) -> None:
+    def __init__(
+        self, system: TreeSystem, parameters: np.ndarray, control: tuple[float, int] = (TOLERANCE, SWEEPS), room: int | None = None
+    ) -> None:
+        self._control = control
         model = system.model
         self.system, self.model, self.parameters = system, model, parameters
         self._refuse()
@@ -141,10 +145,7 @@ class TreeContacts:
         return Scene(placed, used)
 
     def _shape(self, s: BodyShape) -> Any:
-        shape = s.shape
-        if hasattr(shape, "evaluated"):
-            return shape.evaluated(lambda e: float(self._numbers([e])[0]))
-        return shape
+        return s.shape.numeric(lambda e: float(self._numbers([e])[0]) if isinstance(e, Expr) else float(e))
 
     # -- parts of the velocities ----------------------------------------------------------------------------------
 
@@ -214,7 +215,7 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts,
             friction=friction, restitution=restitution, problem=moreau.make_problem(room, 3, blocks), depths=moreau.make_problem(room, 1, blocks),
-            p=np.zeros(3 * room), r=np.zeros(room), before=np.zeros(room), slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
+            p=np.zeros(3 * room), r=np.zeros(room), before=np.zeros(room), slack=rows.slack, tolerance=self._control[0], limit=self._control[1], books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
 
@@ -259,6 +260,25 @@ class TreeContacts:
     def name_of(self, shape: int) -> str:
         """The name of a shape of the scene."""
         return self.pairs.shapes[int(self.scene.source[shape])].name
+
+    def body_of(self, shape: int) -> str:
+        """The name of the body of a shape of the scene."""
+        return self.pairs.shapes[int(self.scene.source[shape])].body.name
+
+    def overlaps(self, q: np.ndarray, t: float) -> list[tuple[float, str, str]]:
+        """Pairs of shapes that penetrate in a position, the deepest first."""
+        R, p = self.looped.poses(q, t)
+        poses = np.zeros((len(self.bodies), 12))
+        for i, (link, place) in enumerate(zip(self.rows.body_link, self.rows.body_place, strict=True)):
+            poses[i] = np.r_[(R[link] @ place[:9].reshape(3, 3)).ravel(), p[link] + R[link] @ place[9:]]
+        group, law = self.pairs.group, self.pairs.law
+        deepest: dict[tuple[int, int], float] = {}
+        for c in self.scene.contacts(poses, 0.0):
+            a, b = int(c["shape_a"]), int(c["shape_b"])
+            if law[group[self.scene.source[a]], group[self.scene.source[b]]] >= 0:
+                deepest[a, b] = max(deepest.get((a, b), 0.0), -float(c["gap"]))
+        found = [(d, self.name_of(a), self.name_of(b)) for (a, b), d in deepest.items() if d > 1e-3 * self.rows.slack]
+        return sorted(found, reverse=True)
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""

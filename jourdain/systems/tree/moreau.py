@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,16 @@ from ...solvers.nonsmooth import moreau
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
-from ..run import DEFAULTS, Outcome, Settings
-from ..state import State
-from .contacts import TreeContacts
+from ..inputs import Inputs
+from ..run import DEFAULTS, Outcome, Restart, Settings
+from ..state import State, split_state
+from .contact_table import ContactTable
+from .contacts import SWEEPS, TOLERANCE, TreeContacts
+from .crossing import joined
 from .runs import ProjectedRun
 
 if TYPE_CHECKING:
-    from ..inputs import Inputs
+    from ...results.solution import Solution
     from .system import TreeSystem
 
 
@@ -31,15 +34,66 @@ class MoreauRun(ProjectedRun):
     kind = "moreau"
     honours = frozenset(DEFAULTS) - {"rtol", "atol", "max_step", "steps"}
 
-    def __init__(self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings) -> None:
+    def __init__(
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        tolerance: float = TOLERANCE, max_iterations: int = SWEEPS, overlap: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
         if settings.step is None:
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
-        self.contacts = TreeContacts(system, system.parameter_vector)
+        if overlap not in (None, "push apart"):
+            raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
+        self._control = float(tolerance), int(max_iterations)
+        self._room(None)
+        if overlap is None:
+            self._check_start()
+
+    def _room(self, contacts: int | None) -> None:
+        """Makes room for a number of contacts."""
+        self.contacts = TreeContacts(self.system, self.system.parameter_vector, self._control, contacts)
+        s = self.contacts.record.contacts
+        #: What a step takes over from the one before, for steppers that go back.
+        self._warm = s, s.old_key, s.old_impulse
+
+    def _check_start(self) -> None:
+        """Refuses a start in which bodies penetrate."""
+        found = self.contacts.overlaps(self.start.q, self.start.t)
+        if found:
+            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
+            more = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
+            raise InputError(
+                f"simulate '{self.system.model.name}': bodies overlap at the start: {pairs}{more}; move them, or let overlap='push apart' do it"
+            )
 
     def first(self) -> np.ndarray:
         """The state, with nothing booked yet."""
         return np.r_[self.start.x, np.zeros(self.contacts.size - len(self.start.x))]
+
+    def memory(self, u: np.ndarray) -> dict[str, Any]:
+        """Also what contacts did in the last step, from which the next one begins to search."""
+        return super().memory(u) | {"touching": self._touching()}
+
+    def _touching(self) -> tuple[np.ndarray, np.ndarray]:
+        s, keys, impulses = self._warm
+        return keys[: 3 * s.old_count].copy(), impulses[: 3 * s.old_count].copy()
+
+    def _take_up(self, keys: np.ndarray, impulses: np.ndarray) -> None:
+        while len(keys) > self._warm[1].size:
+            self._room(2 * self.contacts.room)
+        self._warm[0].old_count, self._warm[1][: len(keys)], self._warm[2][: len(keys)] = len(keys) // 3, keys, impulses
+
+    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
+        """What contacts did in the last step."""
+        return {"touching": self._touching()}
+
+    def take(self, data: Mapping[str, Any]) -> Any:
+        """Those of another process."""
+        self._take_up(*data["touching"])
+
+    def resumed(self, restart: Restart) -> Any:
+        """Goes on with the impulses of the last step."""
+        self._take_up(*restart.memory["touching"])
+        return super().resumed(restart)
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method
@@ -47,10 +101,23 @@ class MoreauRun(ProjectedRun):
     def march(
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
-        """The integration."""
+        """The integration; where contacts find no room, it goes on with twice as much."""
+        done: list[Trajectory] = []
+        while True:
+            found = self._march(first, span, by, more, **changes)
+            if not isinstance(found, Trajectory) or found.status != "failed" or f"status {moreau.NO_ROOM} " not in found.message:
+                break
+            done.append(found)
+            first, span = found.restart, (found.restart.t, span[1])
+            self._room(2 * self.contacts.room)
+        return joined([*done, found]) if done else found
+
+    def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
         native, control = self.native, self.control() | changes
         for word in ("rtol", "atol", "max_step", "steps"):
             control.pop(word)
+        if control["t_eval"] is not None:
+            control["t_eval"] = [t for t in control["t_eval"] if t >= span[0]]
         return by(
             native.rhs, span, first, moreau.method(), jacobian=self.contacts.native(), project=native.project,
             events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
@@ -59,13 +126,27 @@ class MoreauRun(ProjectedRun):
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """Forces and books are channels; laws that were not met are said."""
-        found = replace(super().outcome(trajectory), channels=partial(contact_channels, self.contacts, trajectory.x))
+        channels = partial(contact_channels, self.contacts, trajectory.x)
+        found = replace(super().outcome(trajectory), channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
         worst = self.contacts.record.worst
         if found.status == "finished" and worst.residual > 0.0:
             a, b = (self.contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
-            told = f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s; take a smaller step"
+            told = (
+                f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s; "
+                "take a smaller step, or more max_iterations="
+            )
             found = replace(found, status="doubtful", message=told)
         return found
+
+    def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
+        """Takes step k of a solution of this run once more; the contacts as that step leaves them."""
+        s, t, h = self.system, float(solution.t[k]), float(solution.t[k + 1] - solution.t[k])
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        state = split_state(s, np.array([solution[n][k] for n in names]), t)
+        inputs = Inputs(s, {n: float(solution[n][k]) for n in s.model.outer_inputs}, {n: float(solution[n][k]) for n in s.model.memories})
+        run = MoreauRun(s, state, (t, t + h), inputs, replace(self.settings, step=h, times=None, progress=False), overlap="push apart")
+        run.go()
+        return run.contacts, h
 
 
 def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel]:

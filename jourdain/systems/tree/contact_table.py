@@ -1,0 +1,83 @@
+"""What touched what in a run: the contacts of any step, found again from the states that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError
+
+if TYPE_CHECKING:
+    from ...results.solution import Solution
+    from .contacts import TreeContacts
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One contact in a step: the force on ``body_a`` (N, mean over the step), where it acts (m), the normal from b to a, and the gap (m)."""
+
+    contact: str
+    body_a: str
+    body_b: str
+    point: np.ndarray
+    normal: np.ndarray
+    gap: float
+    force: np.ndarray
+    #: "stick", "slip" or "open".
+    state: str
+
+    def __str__(self) -> str:
+        force = ", ".join(f"{x:.6g}" for x in self.force)
+        where = ", ".join(f"{x:.6g}" for x in self.point)
+        return f"{self.contact}: {self.body_a} on {self.body_b} at ({where}) m, force ({force}) N, gap {self.gap:.3g} m, {self.state}"
+
+
+class ContactTable:
+    """Contacts of a run: ``at(t)`` gives those of the step that holds t, ``summary()`` what happened in all of it."""
+
+    def __init__(self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]]) -> None:
+        self._solution, self._again = solution, again
+
+    def at(self, t: float) -> list[Touch]:
+        """The contacts of the step that holds an instant; the run must have kept every step."""
+        sol = self._solution
+        if not sol.metadata.get("every_step", False):
+            raise InputError("contacts: the solution has not kept every step; simulate it without times= and outputs=")
+        if not sol.t[0] <= t <= sol.t[-1]:
+            raise InputError(f"contacts: t = {t:g} s is outside of the run, {sol.t[0]:g} to {sol.t[-1]:g} s")
+        k = int(np.clip(np.searchsorted(sol.t, t, side="left") - 1, 0, len(sol.t) - 2))
+        contacts, h = self._again(sol, k)
+        return list(_touches(contacts, h))
+
+    def summary(self) -> str:
+        """Pairs, the deepest penetration, the largest residual of the laws and the energy that contacts took."""
+        sol = self._solution
+        depth, residual, acting, taken = (sol[f"contacts.{n}"] for n in ("depth", "residual", "acting", "dissipated"))
+        return (
+            f"{int(acting.max(initial=0.0))} contacts at most, {int(acting[-1])} at the end; deepest penetration {depth.max(initial=0.0):.3g} m; "
+            f"laws met to {residual.max(initial=0.0):.3g} m/s; energy taken {taken[-1]:.6g} J"
+        )
+
+    def __repr__(self) -> str:
+        return f"<contacts: {self.summary()}>"
+
+
+def _touches(contacts: TreeContacts, h: float) -> Any:
+    """The contacts that the last step has left in memory."""
+    record = contacts.record
+    s, p, u, friction = record.contacts, record.p, record.problem.u, record.friction
+    for k in range(s.count):
+        axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
+        limit, pull = friction[s.law[k]] * impulse[0], float(np.hypot(*impulse[1:]))
+        slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= limit * (1.0 - 1e-9))
+        a, b = (contacts.body_of(int(s.key[3 * k + i])) for i in (0, 1))
+        yield Touch(
+            contacts.contacts[int(s.law[k])].name, a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
+            impulse @ axes / h, "open" if impulse[0] <= 0.0 else "slip" if slides else "stick",
+        )  # fmt: skip
+
+
+__all__ = ["ContactTable", "Touch"]
