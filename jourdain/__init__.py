@@ -46,7 +46,23 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .io.analyses import run
     from .io.model_file import dumps_model, load_model, loads_model
     from .io.model_operations import ModelDocument
-    from .model.shapes import box, capsule, cone, cylinder, difference, intersection, mesh, prism, revolved, sphere, torus, tube, union
+    from .model.shapes import (
+        box,
+        capsule,
+        cone,
+        cylinder,
+        difference,
+        ellipsoid,
+        intersection,
+        mesh,
+        plane,
+        prism,
+        revolved,
+        sphere,
+        torus,
+        tube,
+        union,
+    )
     from .results import Solution, Store, load_solution
     from .solvers.complementarity.pivoting import complementarity
     from .systems.assembled.system import AssembledSystem
@@ -76,6 +92,8 @@ _LATER = {
     "capsule": "model.shapes",
     "cone": "model.shapes",
     "torus": "model.shapes",
+    "ellipsoid": "model.shapes",
+    "plane": "model.shapes",
     "prism": "model.shapes",
     "revolved": "model.shapes",
     "mesh": "model.shapes",
@@ -134,6 +152,7 @@ __all__ = [
     "difference",
     "dumps_model",
     "elements",
+    "ellipsoid",
     "evaluate",
     "exp",
     "Expr",
@@ -154,6 +173,7 @@ __all__ = [
     "Model",
     "ModelDocument",
     "ModelError",
+    "plane",
     "positive_part",
     "prism",
     "read_mbs",

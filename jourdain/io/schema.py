@@ -85,6 +85,8 @@ SHAPES: dict[str, Kind] = {
     "capsule": Kind(("radius", "length"), ("axis", "anchor")),
     "cone": Kind(("r1", "r2", "length"), ("axis", "anchor")),
     "torus": Kind(("ring_radius", "tube_radius"), ("axis",)),
+    "ellipsoid": Kind(("a", "b", "c")),
+    "plane": Kind((), ("axis", "extent")),
     "prism": Kind(("polygon", "length"), ("axis", "anchor")),
     "revolved": Kind(("profile",), ("axis",)),
     "union": Kind(("parts",)),
@@ -94,9 +96,9 @@ SHAPES: dict[str, Kind] = {
 SHAPE_KEYS: dict[str, tuple[str, str]] = {
     **{
         n: ("value", "dimension in m")
-        for n in ("lx", "ly", "lz", "radius", "length", "outer", "inner", "r1", "r2", "ring_radius", "tube_radius")
+        for n in ("lx", "ly", "lz", "radius", "length", "outer", "inner", "r1", "r2", "ring_radius", "tube_radius", "a", "b", "c", "extent")
     },
-    "axis": ("text", "axis of the solid: x, y or z"),
+    "axis": ("text", "axis of the solid: x, y or z; of a plane also -x, -y or -z"),
     "anchor": ("text", "centre (default) or start"),
     "polygon": ("points2", "corners (x, y) in m"),
     "profile": ("points2", "corners (r, z) in m"),

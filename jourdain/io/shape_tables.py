@@ -22,6 +22,7 @@ _CLASSES: dict[str, Any] = {
     c.kind: c
     for c in (
         shapes.Box, shapes.Cylinder, shapes.Tube, shapes.Sphere, shapes.Capsule, shapes.Cone, shapes.Torus, shapes.Prism, shapes.Revolved,
+        shapes.Ellipsoid, shapes.Plane,
     )
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError, ModelError
 from ..symbolic.expr import Expr, neg, signed
 from ..symbolic.vectors import Inertia, Matrix, Vector
-from .shapes import Box, Cone, Mesh, Placement, Prism, Revolved, Shape
+from .shapes import Box, Cone, Mesh, Placement, Plane, Prism, Revolved, Shape
 from .shapes.mass import MassProperties
 from .shapes.solids import Axial
 
@@ -89,6 +89,8 @@ class Mirror:
             if shape.axis != self.axis:
                 return shape, (0.0, 0.0, 0.0)
             return replace(shape, profile=tuple((r, _turned(-1, z)) for r, z in reversed(shape.profile))), (0.0, 0.0, 0.0)
+        if isinstance(shape, Plane) and shape.axis[-1] == self.axis:
+            return replace(shape, axis=shape.axis[1:] if shape.axis.startswith("-") else f"-{shape.axis}"), (0.0, 0.0, 0.0)
         if isinstance(shape, Box):
             return shape, _along(0, -shape.lx) if shape.anchor == "start" and k == 0 else (0.0, 0.0, 0.0)
         if isinstance(shape, Axial) and shape.axis == self.axis:

@@ -14,11 +14,12 @@ from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
 from ..model.flexible import FlexibleBody, RigidPart
 from ..model.model import Model
+from ..model.shapes import ellipsoid
 from ..results.refine import refined
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
 from .scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
-from .shape import Shape
+from .shape import SEGMENTS, Shape
 from .surface import Surface
 
 #: Colours of bodies in order, calm and distinguishable.
@@ -338,6 +339,13 @@ def _drawings(drawing: dict[str, Any]) -> list[Shape]:
                 place = {"p": p + R @ np.asarray(shape.position), "R": R @ matrix_from_quaternion(shape.quaternion)}
                 found.append(Shape.from_dict({**_as_dict(shape), **place}))
         return found
+    if data["kind"] == "ellipsoid":
+        vertices, faces = ellipsoid(data.pop("a"), data.pop("b"), data.pop("c")).tessellate(SEGMENTS)
+        data |= {"kind": "mesh", "vertices": vertices, "faces": faces}
+    elif data["kind"] == "plane":  # a thin slab below it
+        width = data.pop("extent")
+        data |= {"kind": "box", "size": (width, width, 0.004 * width)}
+        p = p - 0.002 * width * R[:, 2]
     if data["kind"] == "box":
         data["lx"], data["ly"], data["lz"] = data.pop("size")
     renamed = {_DIMENSIONS.get(k, k): v for k, v in data.items()}

@@ -44,6 +44,7 @@ def every_shape():
         sh.cylinder(0.2, 0.5, RHO, axis="y", anchor="start"),
         sh.tube(0.3, 0.2, 0.4, RHO, axis="x"),
         sh.sphere(0.3, RHO),
+        sh.ellipsoid(0.3, 0.2, 0.1, RHO),
         sh.capsule(0.1, 0.4, RHO, axis="x", anchor="start"),
         sh.cone(0.3, 0.1, 0.5, RHO, anchor="start"),
         sh.cone(0.0, 0.2, 0.5, RHO, axis="y"),
@@ -79,6 +80,9 @@ def test_handbook_formulas():
 
     m = RHO * 4 / 3 * math.pi * 0.3**3
     close(sh.sphere(0.3, RHO).inertia, np.eye(3) * 0.4 * m * 0.3**2)
+
+    m = RHO * 4 / 3 * math.pi * 0.3 * 0.2 * 0.1
+    close(sh.ellipsoid(0.3, 0.2, 0.1, RHO).inertia, np.diag([0.2**2 + 0.1**2, 0.3**2 + 0.1**2, 0.3**2 + 0.2**2]) * m / 5)
 
     m = RHO * 2 * math.pi**2 * 0.3 * 0.1**2
     ring = sh.torus(0.3, 0.1, RHO)

@@ -9,12 +9,30 @@ from .base import Shape
 from .booleans import ApproximateShapeWarning, Difference, Union, difference, intersection, union
 from .mass import MassProperties, Placement
 from .meshes import Mesh, mesh, polyhedron_properties
+from .plane import Plane, plane
 from .profiles import Prism, Revolved, prism, revolved
-from .solids import Box, Capsule, Cone, Cylinder, Sphere, Torus, Tube, box, capsule, cone, cylinder, sphere, torus, tube  # fmt: skip
+from .solids import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Sphere,
+    Torus,
+    Tube,
+    box,
+    capsule,
+    cone,
+    cylinder,
+    ellipsoid,
+    sphere,
+    torus,
+    tube,
+)  # fmt: skip
 
 __all__ = [
-    "ApproximateShapeWarning", "Box", "Capsule", "Cone", "Cylinder", "Difference", "MassProperties", "Mesh",
-    "Placement", "Prism", "Revolved", "Shape", "Sphere", "Torus", "Tube", "Union", "box", "capsule", "cone", "cylinder",
-    "difference", "intersection", "mesh", "polyhedron_properties", "prism", "revolved", "sphere", "torus", "tube",
+    "ApproximateShapeWarning", "Box", "Capsule", "Cone", "Cylinder", "Difference", "Ellipsoid", "MassProperties", "Mesh",
+    "Placement", "Plane", "Prism", "Revolved", "Shape", "Sphere", "Torus", "Tube", "Union", "box", "capsule", "cone", "cylinder",
+    "difference", "ellipsoid", "intersection", "mesh", "plane", "polyhedron_properties", "prism", "revolved", "sphere", "torus", "tube",
     "union",
 ]  # fmt: skip

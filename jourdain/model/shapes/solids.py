@@ -1,4 +1,4 @@
-"""Solids with closed-form mass properties: box, cylinder, tube, sphere, capsule, cone and torus.
+"""Solids with closed-form mass properties: box, cylinder, tube, sphere, ellipsoid, capsule, cone and torus.
 
 Volumes and second moments are those found in any handbook of mechanics; every dimension may be symbolic.
 """
@@ -177,6 +177,36 @@ class Sphere(Solid):
 
 
 @dataclass(frozen=True)
+class Ellipsoid(Solid):
+    """An ellipsoid about the origin with semi-axes along the axes."""
+
+    kind: ClassVar[str] = "ellipsoid"
+
+    a: Scalar
+    b: Scalar
+    c: Scalar
+
+    def _check(self) -> None:
+        for name in ("a", "b", "c"):
+            check_positive(self.kind, name, getattr(self, name))
+
+    def _symmetric_volume(self) -> MassProperties:
+        volume = 4 * math.pi / 3 * self.a * self.b * self.c
+        return MassProperties(volume, ORIGIN, diagonal(*(volume * axis**2 / 5 for axis in (self.a, self.b, self.c))))
+
+    def _dimensions(self) -> dict[str, Any]:
+        return {"a": self.a, "b": self.b, "c": self.c}
+
+    def _symmetric_triangulation(self, n: int) -> Triangulation:
+        vertices, faces = Sphere(1.0)._symmetric_triangulation(n)
+        return vertices * np.array([self.a, self.b, self.c], float), faces
+
+    def _symmetric_contains(self, points: np.ndarray) -> np.ndarray:
+        inside: np.ndarray = np.linalg.norm(points / np.array([self.a, self.b, self.c], float), axis=1) <= 1.0
+        return inside
+
+
+@dataclass(frozen=True)
 class Capsule(Axial):
     """A cylinder with a half ball on either end; `length` is that of the cylinder alone."""
 
@@ -339,6 +369,15 @@ def tube(
 def sphere(radius: Scalar, density: Scalar | None = None, *, colour: str | None = None) -> Sphere:
     """Return a ball of a radius (m) and density (kg/m³) about the origin."""
     return Sphere(radius, density=density, colour=colour)
+
+
+def ellipsoid(a: Scalar, b: Scalar, c: Scalar, density: Scalar | None = None, *, colour: str | None = None) -> Ellipsoid:
+    """Return an ellipsoid with semi-axes a, b, c (m) along the axes about the origin, of a density (kg/m³).
+
+    >>> round(ellipsoid(0.1, 0.2, 0.3, density=1000.0).mass, 6)
+    25.132741
+    """
+    return Ellipsoid(a, b, c, density=density, colour=colour)
 
 
 def capsule(

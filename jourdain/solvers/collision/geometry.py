@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...model.shapes.meshes import polyhedron_properties
+from ...model.shapes.tessellation import extrude
 from .hulls import Convex, convex_hull
-from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, PLANE, POLYHEDRON, SPHERE, TORUS
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, TORUS
+from .surfaces import Surface, height_field, surface
 
 _ORIGIN, _IDENTITY = np.zeros(3), np.eye(3)
 
@@ -23,7 +26,7 @@ class Piece:
     sizes: tuple[float, float, float]
     size: float
     rounding: float = 0.0
-    hull: Convex | None = None
+    hull: Convex | Surface | None = None
     position: np.ndarray = field(default_factory=lambda: _ORIGIN)
     rotation: np.ndarray = field(default_factory=lambda: _IDENTITY)
 
@@ -108,7 +111,7 @@ def _ellipsoid(a: float, b: float, c: float) -> Piece:
 
 def _torus(ring_radius: float, tube_radius: float) -> Piece:
     """the radius of the centre line and that of the tube"""
-    return Piece(TORUS, (ring_radius, tube_radius, 0.0), ring_radius + tube_radius)
+    return Piece(TORUS, (ring_radius, tube_radius, 0.0), ring_radius + tube_radius, tube_radius)
 
 
 def _polyhedron(vertices: Any) -> Piece:
@@ -121,6 +124,41 @@ def _polyhedron(vertices: Any) -> Piece:
     return Piece(POLYHEDRON, (half[0], half[1], half[2]), size, hull=hull, position=centre)
 
 
+def _mesh(vertices: Any, faces: Any) -> Piece:
+    """corners (n, 3) and triangles (m, 3), counter-clockwise from outside"""
+    points, triangles = np.asarray(vertices, float).reshape(-1, 3), np.asarray(faces, np.int64).reshape(-1, 3)
+    if not len(triangles) or triangles.min() < 0 or triangles.max() >= len(points) or not np.isfinite(points).all():
+        raise InputError(f"mesh: {len(triangles)} triangles name corners beyond the {len(points)} finite ones that are needed")
+    if _is_convex(points, triangles):
+        return _polyhedron(points[np.unique(triangles)])
+    centre = (points.min(axis=0) + points.max(axis=0)) / 2
+    found = surface(points - centre, triangles)
+    half = np.abs(found.vertices).max(axis=0)
+    size = float(np.linalg.norm(found.vertices, axis=1).max())
+    return Piece(MESH, (half[0], half[1], half[2]), size, hull=found, position=centre)
+
+
+def _is_convex(points: np.ndarray, triangles: np.ndarray) -> bool:
+    """Whether a surface encloses as much as its convex hull."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        whole = float(ConvexHull(points[np.unique(triangles)]).volume)
+    except QhullError:
+        return False
+    return abs(float(polyhedron_properties(points, triangles).mass) - whole) < 1e-9 * whole
+
+
+def _height_field(heights: Any, lx: float, ly: float) -> Piece:
+    """heights (nx, ny) and the lengths along x and y that they cover"""
+    return _mesh(*height_field(heights, lx, ly))
+
+
+def _prism(polygon: Any, length: float) -> Piece:
+    """a polygon (n, 2) and a length"""
+    return _mesh(*extrude(np.asarray(polygon, float), length))
+
+
 _MAKERS: dict[str, Any] = {
     "plane": _plane,
     "sphere": _sphere,
@@ -131,6 +169,9 @@ _MAKERS: dict[str, Any] = {
     "ellipsoid": _ellipsoid,
     "torus": _torus,
     "polyhedron": _polyhedron,
+    "mesh": _mesh,
+    "height field": _height_field,
+    "prism": _prism,
 }
 #: Names of sizes in the drawing of a shape.
 _DIMENSIONS: dict[str, tuple[str, ...]] = {
@@ -142,4 +183,6 @@ _DIMENSIONS: dict[str, tuple[str, ...]] = {
     "cone": ("r1", "r2", "length"),
     "ellipsoid": ("a", "b", "c"),
     "torus": ("ring_radius", "tube_radius"),
+    "mesh": ("vertices", "faces"),
+    "prism": ("polygon", "length"),
 }

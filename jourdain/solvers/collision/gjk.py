@@ -12,7 +12,7 @@ from typing import Any
 
 from ...native.kernel import hot, jit
 from .supports import support
-from .vectors import cross, dot, length, minus, plus, put, times, unit, vector
+from .vectors import cross, dot, minus, plus, put, times, unit, vector
 
 #: What the search ends with.
 APART, FAR, OVERLAPPING = 0, 1, 2
@@ -151,4 +151,4 @@ def witness(scene: Any, n: int) -> Any:
     return qa, qb
 
 
-__all__ = ["APART", "FAR", "OVERLAPPING", "difference", "gjk", "length", "witness"]
+__all__ = ["APART", "FAR", "OVERLAPPING", "difference", "gjk", "witness"]

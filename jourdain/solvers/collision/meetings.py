@@ -16,8 +16,8 @@ from .directions import polished
 from .epa import epa
 from .gjk import APART, FAR, gjk, witness
 from .nearest import nearest
-from .patches import finish, gather
-from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, TORUS, World, between, emit
+from .patches import FIELD, finish, gather
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, PLANE, POLYHEDRON, SPHERE, TORUS, World, between, emit
 from .supports import CIRCLE, RIM, face, rounding, support
 from .vectors import axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
 
@@ -167,7 +167,7 @@ def settle(scene: Any, pb: Any, n: Any, s: float, qa: Any, qb: Any, size: float)
         aside = minus(on_a, on_b)
         on_b = plus(on_b, 1.0, plus(aside, -dot(aside, n), n))
         ka = curvature(scene, a, (0.0, 0.0, 0.0), on_a, (-n[0], -n[1], -n[2]))
-        emit(scene, on_a, on_b, n, scene.triangle << 42, ka, curvature(scene, b, pb, on_b, n))
+        emit(scene, on_a, on_b, n, scene.triangle << (2 * FIELD), ka, curvature(scene, b, pb, on_b, n))
 
 
 @jit
@@ -323,5 +323,3 @@ for _i, _first in enumerate(_CONVEX):
 MEETINGS[TORUS, TORUS] = ring
 MEETINGS[CAPSULE, CAPSULE] = capsules
 MEETINGS[BOX, BOX] = boxes
-
-__all__ = ["MEETINGS", "MESH"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...native.kernel import hot, jit
 from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, POLYHEDRON, SPHERE, TORUS
-from .vectors import cross, dot, inward, length, minus, outward, plus, times, unit, vector
+from .vectors import dot, inward, length, minus, outward, plus, times, unit, vector
 
 
 @hot
@@ -187,6 +187,3 @@ def nearest(scene: Any, i: int, p: Any, q: Any) -> Any:
     else:
         d = z
     return d, outward(scene.world, i, n)
-
-
-__all__ = ["cross", "nearest", "on_triangle"]

@@ -15,7 +15,7 @@ from ...native.kernel import hot, jit
 from .curvature import curvature
 from .records import MOST_POINTS, emit
 from .supports import face, rounding
-from .vectors import across, cross, dot, length, minus, plus, vector
+from .vectors import across, cross, dot, plus, vector
 
 #: Points nearer to each other than this part of the size are one; a corner counts as lying over a segment within the second.
 SAME, BESIDE = 1e-7, 1e-3
@@ -140,7 +140,7 @@ def gather(scene: Any, a: int, b: int, pb: Any, n: Any, near: float, size: float
 
 
 @jit
-def _choose(scene: Any, count: int) -> int:
+def choose(scene: Any, count: int) -> int:
     """Marks the deepest point and then always the point farthest from all marked ones, as many as a patch may have."""
     patch, taken, best = scene.patch, scene.taken, 0
     for k in range(count):
@@ -170,7 +170,7 @@ def finish(scene: Any, pb: Any, n: Any, count: int) -> None:
     ra, rb = rounding(scene, a), rounding(scene, b)
     u = across(n)
     v = cross(n, u)
-    _choose(scene, count)
+    choose(scene, count)
     for k in range(count):
         if scene.taken[k] == 1:
             q = plus(plus((0.0, 0.0, 0.0), patch[k, 0], u), patch[k, 1], v)
@@ -179,4 +179,4 @@ def finish(scene: Any, pb: Any, n: Any, count: int) -> None:
             emit(scene, qa, qb, n, int(patch[k, 4]) | (scene.triangle << (2 * FIELD)), ka, curvature(scene, b, pb, qb, n))
 
 
-__all__ = ["finish", "gather", "length", "minus"]
+__all__ = ["choose", "finish", "gather"]

@@ -10,10 +10,9 @@ from ...native.call import address as at
 from ...native.call import integers
 from ...native.kernel import hot, jit
 from ...native.record import Address, Floats, Integers, Matrix, Record, Table
-from .vectors import length, minus
 
 #: Kinds of shapes; pairs are looked at with the smaller kind first.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, POLYHEDRON, TORUS, MESH, TRIANGLE = range(11)
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, POLYHEDRON, TORUS, MESH = range(10)
 KINDS = 10
 #: The largest number of points by which a patch is represented.
 MOST_POINTS = 8
@@ -72,14 +71,14 @@ class Solid(Record):
 
 
 class Hull(Record):
-    """A convex polyhedron or the triangles of a surface: ranges of rows in the arrays of a scene."""
+    """A convex polyhedron or a surface of triangles: where its rows are in the arrays of a scene."""
 
     first_vertex: int
     vertices: int
     first_face: int
     faces: int
-    first_edge: int
-    edges: int
+    first_ring: int
+    ring: int
     first_node: int
     nodes: int
 
@@ -100,16 +99,23 @@ class World(Record):
     #: Bodies that do not touch body b: excluded[excluded_from[b + 1] : excluded_from[b + 2]].
     excluded_from: Integers
     excluded: Integers
-    #: Vertices of hulls; faces as normal, distance from the origin, first corner and number of corners; corners; edges.
+    #: Vertices; faces of polyhedra as normal and distance from the origin, as first corner and number of corners; corners.
     vertices: Matrix
     face_planes: Matrix
     face_corners: Integers
     corners: Integers
-    edge_ends: Integers
-    #: Triangles of surfaces and the tree of their boxes.
+    #: Surfaces (see :class:`~.surfaces.Surface`) and the trees of their boxes.
     triangles: Integers
-    edge_normals: Matrix
+    triangle_normals: Matrix
+    beyond: Integers
+    sharp: Integers
+    away: Matrix
+    outstanding: Integers
+    vertex_owner: Integers
+    ring_from: Integers
+    ring: Integers
     nodes: Matrix
+    node_triangle: Integers
     #: The tree of boxes in this instant.
     keys: Integers
     order: Integers
@@ -133,7 +139,11 @@ class World(Record):
     epa_faces: Matrix
     epa_corners: Integers
     epa_edges: Integers
+    #: The triangle that is looked at: corners, their numbers, how many of them count; the box around the other shape in the surface's axes.
     corner: Floats
+    corner_code: Integers
+    flat: int
+    window: Floats
     #: What is asked, and what is found.
     kernels: Integers
     search: Address
@@ -147,7 +157,6 @@ class World(Record):
     b: int
     near: float
     triangle: int
-    only_rounded: int
 
 
 @hot
@@ -195,4 +204,4 @@ def sort_by_feature(contacts: Any, first: int, last: int) -> None:
             j -= 1
 
 
-__all__ = ["NAMED", "Contact", "Hull", "Solid", "World", "between", "emit", "length", "minus", "sort_by_feature"]
+__all__ = ["NAMED", "Contact", "Hull", "Solid", "World", "between", "emit", "sort_by_feature"]

@@ -11,9 +11,10 @@ import numpy as np
 from ...errors import InputError
 from ...native.record import Table
 from .geometry import Piece, pieces
-from .meetings import MEETINGS
-from .records import KINDS, NAMED, PLANE, Contact, Hull, Solid, World
+from .records import KINDS, NAMED, PLANE, Contact, Solid, World
+from .rows import Rows
 from .search import collide, search
+from .triangles import MEETINGS
 
 #: Names of kinds for messages.
 NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "polyhedron", "torus", "mesh")
@@ -122,45 +123,36 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
     n = len(given)
     local = np.zeros((max(n, 1), 12))
     solids = np.zeros(n, Solid.dtype())
-    hulls: list[tuple[int, ...]] = []
-    vertices: list[np.ndarray] = []
-    planes: list[np.ndarray] = []
-    face_corners: list[int] = []
-    corners: list[int] = []
-    most_corners = 8
+    rows = Rows()
     for i, (_, placed, piece) in enumerate(given):
         R, p = np.asarray(placed.rotation, float).reshape(3, 3), np.asarray(placed.position, float).reshape(3)
         if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
             raise InputError(f"shape {placed.shape}: rotation {R.tolist()} is not a rotation matrix")
         local[i, :9] = (R @ piece.rotation).ravel()
         local[i, 9:] = p + R @ piece.position
-        hull = -1
-        if piece.hull is not None:
-            hull, start, first = len(hulls), sum(map(len, vertices)), sum(map(len, planes))
-            vertices.append(piece.hull.vertices)
-            planes.append(piece.hull.planes)
-            for corner in piece.hull.faces:
-                face_corners += [len(corners), len(corner)]
-                corners += [start + c for c in corner]
-                most_corners = max(most_corners, len(corner))
-            hulls.append((start, len(piece.hull.vertices), first, len(piece.hull.planes), 0, 0, 0, 0))
-        solids[i] = (piece.kind, placed.body, placed.group, placed.against, hull, *piece.sizes, piece.rounding, piece.size, 0.0)
+        solids[i] = (
+            piece.kind,
+            placed.body,
+            placed.group,
+            placed.against,
+            rows.add(piece.hull),
+            *piece.sizes,
+            piece.rounding,
+            piece.size,
+            0.0,
+        )
     kinds = solids["kind"]
     bounded = np.flatnonzero(kinds != PLANE).astype(np.int64)
     room = n + NEIGHBOURS * len(bounded)
     leaves = 1 << max(0, int(np.ceil(np.log2(max(1, len(bounded))))))
+    patch = max(PATCH, 3 * rows.most_corners)
     return World(
         solids=Table(Solid, solids),
-        hulls=Table(Hull, np.array(hulls, Hull.dtype()) if hulls else np.zeros(0, Hull.dtype())),
         local=local,
         world=np.zeros_like(local),
         boxes=np.zeros((max(n, 1), 6)),
         bounded=bounded,
         planes=np.flatnonzero(kinds == PLANE).astype(np.int64),
-        vertices=np.concatenate(vertices) if vertices else np.zeros((0, 3)),
-        face_planes=np.concatenate(planes) if planes else np.zeros((0, 4)),
-        face_corners=np.array(face_corners, np.int64),
-        corners=np.array(corners, np.int64),
         keys=np.zeros(len(bounded), np.int64),
         order=np.zeros(len(bounded), np.int64),
         spare=np.zeros(2 * len(bounded), np.int64),
@@ -173,13 +165,16 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
         neighbours=np.zeros(room, np.int64),
         found=np.zeros(max(n, 1), np.int64),
         simplex=np.zeros((4, 10)),
-        face_a=np.zeros((most_corners, 7)),
-        face_b=np.zeros((most_corners, 7)),
-        patch=np.zeros((max(PATCH, 3 * most_corners), 6)),
-        taken=np.zeros(max(PATCH, 3 * most_corners), np.int64),
+        face_a=np.zeros((rows.most_corners, 7)),
+        face_b=np.zeros((rows.most_corners, 7)),
+        patch=np.zeros((patch, 6)),
+        taken=np.zeros(patch, np.int64),
         epa_points=np.zeros((EPA_POINTS, 9)),
         epa_faces=np.zeros((EPA_FACES, 4)),
         epa_corners=np.zeros(3 * EPA_FACES, np.int64),
         epa_edges=np.zeros(2 * EPA_FACES, np.int64),
         corner=np.zeros(9),
+        corner_code=np.zeros(3, np.int64),
+        window=np.zeros(6),
+        **rows.arrays(),
     )

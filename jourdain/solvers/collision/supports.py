@@ -10,8 +10,8 @@ from math import cos, pi, sin, sqrt
 from typing import Any
 
 from ...native.kernel import hot, jit
-from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, POLYHEDRON
-from .vectors import axis, cross, dot, inward, minus, outward, plus, times, unit, vector
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, POLYHEDRON, TORUS
+from .vectors import axis, cross, inward, minus, outward, plus, unit, vector
 
 #: Corners of the polygon that stands for a circle in a patch.
 RIM = 8
@@ -54,6 +54,10 @@ def _local_support(scene: Any, i: int, d: Any) -> Any:
         r = high if top else low
         scale = r / out if out > 0.0 else 0.0
         return scale * x, scale * y, (half if top else -half)
+    if s.kind == TORUS:
+        out = sqrt(x * x + y * y)
+        scale = s.x / out if out > 0.0 else 0.0
+        return scale * x, scale * y, 0.0
     return 0.0, 0.0, 0.0
 
 
@@ -63,7 +67,7 @@ def support(scene: Any, i: int, p: Any, d: Any) -> Any:
     if scene.solids[i].kind == MESH:
         c = scene.corner
         best, value = 0, c[0] * d[0] + c[1] * d[1] + c[2] * d[2]
-        for k in range(1, 3):
+        for k in range(1, scene.flat):
             along = c[3 * k] * d[0] + c[3 * k + 1] * d[1] + c[3 * k + 2] * d[2]
             if along > value:
                 best, value = k, along
@@ -159,9 +163,9 @@ def face(scene: Any, i: int, p: Any, d: Any, rows: Any) -> int:
         return 2
     if s.kind == MESH:
         c = scene.corner
-        for k in range(3):
-            _corner(rows, k, (c[3 * k], c[3 * k + 1], c[3 * k + 2]), k)
-        return 3
+        for k in range(scene.flat):
+            _corner(rows, k, (c[3 * k], c[3 * k + 1], c[3 * k + 2]), scene.corner_code[k])
+        return scene.flat  # type: ignore[no-any-return]
     _corner(rows, 0, support(scene, i, p, d), 0)
     return 1
 
@@ -176,4 +180,4 @@ def face_normal(rows: Any, n: int) -> Any:
     return unit(total)
 
 
-__all__ = ["dot", "face", "face_normal", "hull_face", "rounding", "support", "times"]
+__all__ = ["CIRCLE", "RIM", "face", "face_normal", "rounding", "support"]

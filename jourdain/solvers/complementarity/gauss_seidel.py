@@ -19,7 +19,7 @@ from typing import Any
 from ...native.kernel import hot, jit
 from .laws import project_cone, project_row, residual, round_impulse
 from .one_contact import coulomb
-from .problem import BODIES, CONTACT, local_of, row_velocity, rows_of, set_impulse
+from .problem import BODIES, CONTACT, local_of, row_velocity, rows_of, set_contact, set_impulse
 
 #: Sweeps between looks at the residual while changes of velocity are above the tolerance.
 LOOK = 32
@@ -29,7 +29,7 @@ RELAXED_STEPS = 4
 
 @hot
 def _turn_contact(problem: Any, i: int, p: Any) -> float:
-    """Solves a contact for the impulses of all others; returns how far its velocity changes."""
+    """Solves a contact for the impulses of all others; returns the square of the change of its velocity."""
     at, r = local_of(problem, i), problem.row[i]
     c, s, s1, s2, n, g1, g2, l1, l2 = at.cosine, at.sine, at.s1, at.s2, at.normal, at.g1, at.g2, at.l1, at.l2
     un = row_velocity(problem, i, r, p)
@@ -39,20 +39,17 @@ def _turn_contact(problem: Any, i: int, p: Any) -> float:
     pa, pb = round_impulse(p[r + 1], s1), round_impulse(p[r + 2], s2)
     # to principal tangents
     pn, p1, p2, u1, u2 = p[r], c * pa + s * pb, c * pb - s * pa, c * ua + s * ub, c * ub - s * ua
-    along = pn + (g1 * p1 + g2 * p2) / n if n > 0.0 else 0.0
+    along = pn + (g1 * p1 + g2 * p2) * at.over
     if problem.relaxed and n > 0.0:
         x, y, z = _relaxed(n, g1, g2, l1, l2, at.mu, un, u1, u2, pn, p1, p2)
     else:
-        square = p1 * p1 + p2 * p2
-        guess = max(0.0, -(u1 * p1 + u2 * p2) / square) if square > 0.0 else 0.0
-        x, y, z = coulomb(n, g1, g2, l1, l2, at.mu, un - n * along, u1 - g1 * along - l1 * p1, u2 - g2 * along - l2 * p2, guess)
-    set_impulse(problem, i, r, x, p)
-    set_impulse(problem, i, r + 1, s1 * (c * y - s * z), p)
-    set_impulse(problem, i, r + 2, s2 * (s * y + c * z), p)
+        q1, q2 = u1 - g1 * along - l1 * p1, u2 - g2 * along - l2 * p2
+        x, y, z = coulomb(at, un - n * along, q1, q2, -(u1 * p1 + u2 * p2), p1 * p1 + p2 * p2)
+    set_contact(problem, i, x, s1 * (c * y - s * z), s2 * (s * y + c * z), p)
     x, y, z = x - pn, y - p1, z - p2
-    along = x + (g1 * y + g2 * z) / n if n > 0.0 else 0.0
+    along = x + (g1 * y + g2 * z) * at.over
     x, y, z = n * along, g1 * along + l1 * y, g2 * along + l2 * z
-    return math.sqrt(x * x + y * y + z * z)
+    return x * x + y * y + z * z
 
 
 @jit
@@ -70,14 +67,13 @@ def _relaxed(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, un
 
 @hot
 def _turn_row(problem: Any, i: int, p: Any) -> float:
-    """Solves a block of one row; returns how far its velocity changes."""
+    """Solves a block of one row; returns the square of the change of its velocity."""
     at, r = local_of(problem, i), problem.row[i]
-    if not at.normal > 0.0:
-        return 0.0
     before = p[r]
-    after = project_row(problem.law[i], problem.coefficient[i, 0], before - row_velocity(problem, i, r, p) / at.normal)
+    after = project_row(problem.law[i], problem.coefficient[i, 0], before - row_velocity(problem, i, r, p) * at.over)
     set_impulse(problem, i, r, after, p)
-    return at.mean * abs(after - before)
+    change = at.normal * (after - before)
+    return change * change
 
 
 @hot
@@ -91,7 +87,7 @@ def sweep(problem: Any, p: Any) -> float:
     largest = 0.0
     for i in range(problem.blocks):
         largest = max(largest, _turn(problem, i, p))
-    return largest
+    return math.sqrt(largest)
 
 
 @hot

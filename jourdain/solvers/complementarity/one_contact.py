@@ -22,12 +22,6 @@ ROUNDING = 4e-16
 NOTHING, SMOOTH = 1e-100, 1e-30
 
 
-@hot
-def _over(x: float, by: float) -> float:
-    """x/by; an impulse that nothing asks for is 0."""
-    return x / by if x != 0.0 else 0.0
-
-
 @jit
 def slide(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, qn: float, a1: float, a2: float, guess: float) -> Any:
     """Impulse of a sliding contact in principal tangents; a = q_T − g q_n/W_nn."""
@@ -65,16 +59,18 @@ def slide(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, qn: f
 
 
 @hot
-def coulomb(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, qn: float, q1: float, q2: float, guess: float) -> Any:
-    """Impulse of a contact in principal tangents; ``guess`` ≥ 0 is where the search for α begins."""
+def coulomb(at: Any, qn: float, q1: float, q2: float, along: float, square: float) -> Any:
+    """Impulse of the contact ``at`` (a Local) in principal tangents; −u·p and p² of the tangents tell where the search for α begins."""
+    n, over, g1, g2, mu = at.normal, at.over, at.g1, at.g2, at.mu
     if not (qn < -NOTHING and n > 0.0):
         return 0.0, 0.0, 0.0
     if mu <= SMOOTH:
-        return -qn / n, 0.0, 0.0
-    a1, a2 = q1 - g1 * qn / n, q2 - g2 * qn / n
-    t1, t2 = -_over(a1, l1), -_over(a2, l2)
-    pn = -(qn + g1 * t1 + g2 * t2) / n
+        return -qn * over, 0.0, 0.0
+    a1, a2 = q1 - g1 * (qn * over), q2 - g2 * (qn * over)
+    t1, t2 = -a1 * at.over1, -a2 * at.over2
+    pn = -(qn + g1 * t1 + g2 * t2) * over
     bound = mu * pn
     if pn >= 0.0 and t1 * t1 + t2 * t2 <= bound * bound:
         return pn, t1, t2
-    return slide(n, g1, g2, l1, l2, mu, qn, a1, a2, min(guess, 1e8 * l1) if guess > 0.0 or l2 > 0.0 else l1)
+    guess = min(along / square, 1e8 * at.l1) if along > 0.0 and square > 0.0 else 0.0
+    return slide(n, g1, g2, at.l1, at.l2, mu, qn, a1, a2, guess if guess > 0.0 or at.l2 > 0.0 else at.l1)

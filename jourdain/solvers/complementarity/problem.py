@@ -35,6 +35,8 @@ DENSE, BLOCK_SPARSE, BODIES = range(3)
 #: Part of the mean diagonal of a block that is added to it while the block alone is solved, in proximal form: solutions are the same, and
 #: directions in which the block is singular keep the impulse that they have.
 PROXIMAL = 1e-12
+#: The inverse of nothing, whose square is a number.
+HUGE = 1e150
 
 
 class BlockSparse(Record):
@@ -68,6 +70,9 @@ class Local(Record):
     g2: float
     l1: float  # eigenvalues of S
     l2: float
+    over: float  # 1/W_nn, and those of the eigenvalues
+    over1: float
+    over2: float
     cosine: float  # from the caller's tangents to the principal ones
     sine: float
     mu: float
@@ -189,12 +194,11 @@ def row_velocity(problem: Any, i: int, r: int, p: Any) -> float:
 @hot
 def _push(b: Any, i: int, r: int, change: float) -> None:
     """Changes the velocities of the two bodies of block i by an impulse in row r."""
-    at = 12 * r
-    for side in (0, 1):
-        body = b.pair[2 * i + side]
+    v, response = b.v, b.response
+    for body, at in ((b.pair[2 * i], 12 * r), (b.pair[2 * i + 1], 12 * r + 6)):
         if body >= 0:
             for k in (0, 1, 2, 3, 4, 5):
-                b.v[6 * body + k] += b.response[at + 6 * side + k] * change
+                v[6 * body + k] += response[at + k] * change
 
 
 @hot
@@ -204,6 +208,25 @@ def set_impulse(problem: Any, i: int, r: int, value: float, p: Any) -> None:
     p[r] = value
     if problem.form == BODIES and change != 0.0:
         _push(problem.bodies, i, r, change)
+
+
+@hot
+def _push_contact(b: Any, i: int, r: int, x: float, y: float, z: float) -> None:
+    """The same by impulses in three rows."""
+    v, response = b.v, b.response
+    for body, at in ((b.pair[2 * i], 12 * r), (b.pair[2 * i + 1], 12 * r + 6)):
+        if body >= 0:
+            for k in (0, 1, 2, 3, 4, 5):
+                v[6 * body + k] += (response[at + k] * x + response[at + 12 + k] * y) + response[at + 24 + k] * z
+
+
+@hot
+def set_contact(problem: Any, i: int, x: float, y: float, z: float, p: Any) -> None:
+    """Gives contact i another impulse."""
+    r = problem.row[i]
+    if problem.form == BODIES:
+        _push_contact(problem.bodies, i, r, x - p[r], y - p[r + 1], z - p[r + 2])
+    p[r], p[r + 1], p[r + 2] = x, y, z
 
 
 @jit
@@ -354,6 +377,7 @@ def _prepare_contact(problem: Any, i: int) -> None:
     n, a, c = n + more, a + more, c + more
     over = 1.0 / n if n > 0.0 else 0.0
     at.l1, at.l2, at.cosine, at.sine = _principal(a - g1 * g1 * over, b - g1 * g2 * over, c - g2 * g2 * over)
+    at.over, at.over1, at.over2 = over, 1.0 / at.l1 if at.l1 > 0.0 else HUGE, 1.0 / at.l2 if at.l2 > 0.0 else HUGE
     at.normal, at.mu, at.s1, at.s2 = n, mu, s1, s2
     at.g1, at.g2 = at.cosine * g1 + at.sine * g2, at.cosine * g2 - at.sine * g1
 
@@ -370,6 +394,7 @@ def prepare(problem: Any) -> None:
             at, r = local_of(problem, i), problem.row[i]
             at.mean = diagonal_entry(problem, i, r, r)
             at.normal = (1.0 + PROXIMAL) * at.mean
+            at.over = 1.0 / at.normal if at.normal > 0.0 else 0.0
     mean_of_rigid_blocks(problem)
 
 

@@ -1,0 +1,330 @@
+"""Surfaces of triangles against round and convex shapes.
+
+A triangle alone would be caught by at its edges, though the surface goes on beyond them.  So a normal counts only if the surface has it there: over
+the inside of a triangle its own normal; at an edge that bends outwards those between the normals of its two triangles; at a vertex those that
+lean away from all its edges.  Where a shape is nearest to an edge in another direction, the triangle acts along its own normal, on what of the
+shape lies over it.  Surfaces have one side: shapes with their middle behind a triangle do not touch it.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from ...native.call import address as at
+from ...native.call import integers
+from ...native.kernel import hot, jit, kernel
+from .curvature import curvature
+from .directions import separation
+from .meetings import MEETINGS, REACHED, convex_direction, settle
+from .nearest import on_triangle
+from .patches import EDGE, FIELD, choose, finish, gather
+from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, WORDS, World, between, emit
+from .supports import rounding, support
+from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, unit, vector
+
+#: Normals that leave the cone of an edge or vertex by less than this are taken; those this near to a triangle's own are that.
+CONE_SLACK, OWN = 1e-7, 1e-12
+#: Contacts of one shape with neighbouring triangles that differ by less (part of the size) are one.
+ALIKE = 1e-5
+
+
+@jit
+def _box_in_surface(scene: Any, pb: Any) -> None:
+    """The box around the first shape in the axes of the surface, wider by the margin, in ``scene.window``."""
+    a, b, near = scene.a, scene.b, scene.near
+    r = rounding(scene, a) + near
+    for k in range(3):
+        e = axis(scene.world, b, k)
+        at = dot(pb, e)
+        scene.window[3 + k] = dot(support(scene, a, (0.0, 0.0, 0.0), e), e) + r - at
+        scene.window[k] = dot(support(scene, a, (0.0, 0.0, 0.0), (-e[0], -e[1], -e[2])), e) - r - at
+
+
+@jit
+def _next(scene: Any, hull: Any, depth: int) -> Any:
+    """Goes on through the tree: the next triangle whose box meets the window (−1: none), and the depth of the stack."""
+    N, w, stack, first, leaves = scene.nodes, scene.window, scene.stack, hull.first_node, hull.nodes // 2
+    while depth > 0:
+        depth -= 1
+        k = stack[depth]
+        i = first + k
+        if N[i, 0] > w[3] or N[i, 3] < w[0] or N[i, 1] > w[4] or N[i, 4] < w[1] or N[i, 2] > w[5] or N[i, 5] < w[2]:
+            continue
+        if k >= leaves:
+            return scene.node_triangle[i], depth
+        stack[depth], stack[depth + 1] = 2 * k + 1, 2 * k
+        depth += 2
+    return -1, 0
+
+
+@jit
+def _load(scene: Any, hull: Any, t: int, pb: Any) -> Any:
+    """Puts the corners of a triangle into ``scene.corner``; its normal."""
+    scene.triangle, scene.flat = t + 1, 3
+    for k in range(3):
+        v = scene.triangles[3 * (hull.first_face + t) + k]
+        q = plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + v, 0)))
+        scene.corner[3 * k], scene.corner[3 * k + 1], scene.corner[3 * k + 2] = q[0], q[1], q[2]
+        scene.corner_code[k] = k
+    return outward(scene.world, scene.b, vector(scene.triangle_normals, hull.first_face + t, 0))
+
+
+@hot
+def _corner(scene: Any, k: int) -> Any:
+    c = scene.corner
+    return c[3 * k], c[3 * k + 1], c[3 * k + 2]
+
+
+@jit
+def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
+    """Whether the surface has the normal n at edge k of a triangle, and the triangle speaks for the edge."""
+    e = 3 * (hull.first_face + t) + k
+    beyond = scene.beyond[e]
+    if scene.sharp[e] < 1 or (beyond >= 0 and beyond < t):
+        return False
+    side = minus(_corner(scene, (k + 1) % 3), _corner(scene, k))
+    out = cross(side, normal)
+    away = outward(scene.world, scene.b, vector(scene.away, e, 0))
+    good = dot(n, normal) >= 0.0 if beyond < 0 else dot(n, away) >= -CONE_SLACK
+    return good and dot(n, out) >= -CONE_SLACK * length(out)
+
+
+@jit
+def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
+    """Whether the surface has the normal n at corner k of a triangle, and the triangle speaks for the vertex."""
+    v = scene.triangles[3 * (hull.first_face + t) + k]
+    place = hull.first_vertex + v
+    if scene.vertex_owner[place] != t or scene.outstanding[place] == 0:
+        return False
+    m, q, good = inward(scene.world, scene.b, n), vector(scene.vertices, place, 0), True
+    for j in range(scene.ring_from[hull.first_ring + v], scene.ring_from[hull.first_ring + v + 1]):
+        d = minus(vector(scene.vertices, hull.first_vertex + scene.ring[hull.ring + j], 0), q)
+        good = good and dot(m, d) <= CONE_SLACK * length(d)
+    return good
+
+
+@jit
+def _ball_on(scene: Any, hull: Any, t: int, normal: Any) -> None:
+    """A sphere (its middle is the origin here) and a triangle."""
+    r = scene.solids[scene.a].x
+    q, part = on_triangle((0.0, 0.0, 0.0), _corner(scene, 0), _corner(scene, 1), _corner(scene, 2))
+    n, d = normal, -dot(q, normal)
+    if part > 0:
+        d = length(q)
+        if d > r + scene.near:
+            return
+        n = unit((-q[0], -q[1], -q[2])) if d > 1e-9 * r else normal
+        own = dot(n, normal) > 1.0 - OWN  # just over the rim of the triangle: the one beside it says the same
+        if part < 4 and not own and not _edge_may(scene, hull, t, part - 1, n, normal):
+            return
+        if part > 3 and not own and not _vertex_may(scene, hull, t, part - 4, n):
+            return
+    if -r <= d <= r + scene.near:
+        emit(scene, (-r * n[0], -r * n[1], -r * n[2]), plus((0.0, 0.0, 0.0), -d, n), n, scene.triangle << (2 * FIELD), 1.0 / r, 0.0)
+
+
+@jit
+def _part_along(scene: Any, n: Any, size: float) -> int:
+    """The part of the triangle that looks along n: 0 the whole, 1–3 an edge, 4–6 a corner."""
+    h0, h1, h2 = dot(_corner(scene, 0), n), dot(_corner(scene, 1), n), dot(_corner(scene, 2), n)
+    top, slack = max(h0, h1, h2), 1e-9 * size
+    u0, u1, u2 = h0 >= top - slack, h1 >= top - slack, h2 >= top - slack
+    if u0 and u1 and u2:
+        return 0
+    if u0 and u1:
+        return 1
+    if u1 and u2:
+        return 2
+    if u2 and u0:
+        return 3
+    return 4 if u0 else 5 if u1 else 6
+
+
+@jit
+def _to_edge(scene: Any, k: int) -> None:
+    """Leaves of the triangle its edge k alone."""
+    p, q = _corner(scene, k), _corner(scene, (k + 1) % 3)
+    c = scene.corner
+    c[0], c[1], c[2], c[3], c[4], c[5] = p[0], p[1], p[2], q[0], q[1], q[2]
+    scene.corner_code[0], scene.corner_code[1], scene.flat = k, (k + 1) % 3, 2
+
+
+@jit
+def _on_own_normal(scene: Any, hull: Any, t: int, pb: Any, normal: Any, size: float, through: bool) -> None:
+    """What of the shape lies over a triangle, along its own normal; corners and edges of the triangle count where the surface bends.
+
+    The lowest point of the shape counts where it is over the triangle, and for a shape that goes through it also where the surface goes on flat.
+    """
+    a, b = scene.a, scene.b
+    r = rounding(scene, a)
+    s, _w = separation(scene, a, b, pb, normal)
+    if s - r > scene.near or dot(_corner(scene, 0), normal) > 0.0:  # too far, or the middle of the shape is behind it
+        return
+    count, least = gather(scene, a, b, pb, normal, scene.near + r, size)
+    kept, patch = 0, scene.patch
+    for k in range(count):
+        code = int(patch[k, 4])
+        of_a, of_b = code >> FIELD, code & ((1 << FIELD) - 1)
+        good = of_b == 0
+        if of_a == 0:
+            good = scene.outstanding[hull.first_vertex + scene.triangles[3 * (hull.first_face + t) + of_b - 1]] == 1
+        elif of_b > 0:  # an edge of the triangle between its corners i and j
+            i, j = (of_b - EDGE) >> 10, of_b & 1023
+            edge = i if j == i + 1 else 2
+            good = scene.sharp[3 * (hull.first_face + t) + edge] != 0
+        if good:
+            for c in range(5):
+                patch[kept, c] = patch[k, c]
+            kept += 1
+    finish(scene, pb, normal, kept)
+    if least > s + REACHED * size or count == 0:
+        q = plus(support(scene, a, (0.0, 0.0, 0.0), (-normal[0], -normal[1], -normal[2])), -r, normal)
+        h = dot(minus(q, _corner(scene, 0)), normal)
+        foot = plus(q, -h, normal)
+        on, part = on_triangle(foot, _corner(scene, 0), _corner(scene, 1), _corner(scene, 2))
+        goes_on = False
+        if 0 < part < 4:
+            goes_on = scene.sharp[3 * (hull.first_face + t) + part - 1] == 0
+        elif part > 3:
+            goes_on = scene.outstanding[hull.first_vertex + scene.triangles[3 * (hull.first_face + t) + part - 4]] == 0
+        if (through and goes_on) or length(minus(on, foot)) <= 0.1 * ALIKE * size:
+            back = (-normal[0], -normal[1], -normal[2])
+            emit(scene, q, foot, normal, scene.triangle << (2 * FIELD), curvature(scene, a, (0.0, 0.0, 0.0), q, back), 0.0)
+
+
+@jit
+def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any) -> None:
+    """A convex shape and a triangle."""
+    a, b = scene.a, scene.b
+    r = rounding(scene, a)
+    side = sqrt(max(_square(scene, 0), _square(scene, 1), _square(scene, 2)))
+    size = min(scene.solids[a].size, side)
+    near, n, s, qa, qb = convex_direction(scene, a, b, pb, scene.near + r, size)
+    if not near:
+        return
+    if dot(n, normal) > 1.0 - OWN:
+        _on_own_normal(scene, hull, t, pb, normal, size, False)
+        return
+    part = _part_along(scene, n, size)
+    if 0 < part < 4:
+        if _edge_may(scene, hull, t, part - 1, n, normal):
+            _to_edge(scene, part - 1)
+            settle(scene, pb, n, s, qa, qb, size)
+            return
+    elif part > 3 and _vertex_may(scene, hull, t, part - 4, n):
+        settle_point(scene, n, s, qa)
+        return
+    if s - r < 0.0 or dot(n, normal) > 0.9:
+        _on_own_normal(scene, hull, t, pb, normal, size, s - r < 0.0)
+
+
+@hot
+def _square(scene: Any, k: int) -> float:
+    e = minus(_corner(scene, (k + 1) % 3), _corner(scene, k))
+    return dot(e, e)  # type: ignore[no-any-return]
+
+
+@jit
+def settle_point(scene: Any, n: Any, s: float, qa: Any) -> None:
+    """A contact at a vertex of the surface."""
+    r = rounding(scene, scene.a)
+    on_a = plus(qa, -r, n)
+    back = (-n[0], -n[1], -n[2])
+    emit(
+        scene, on_a, plus(on_a, -(s - r), n), n, scene.triangle << (2 * FIELD), curvature(scene, scene.a, (0.0, 0.0, 0.0), on_a, back), 0.0
+    )
+
+
+@jit
+def _unite(scene: Any, first: int) -> None:
+    """Takes away contacts that repeat earlier ones of the pair: those over an edge or vertex are found by every triangle around it."""
+    C, last = scene.contacts, scene.count
+    if last > C.size:
+        return
+    near, end = ALIKE * scene.solids[scene.a].size, first
+    for i in range(first, last):
+        p, kept = C[i], True
+        for j in range(first, end):
+            q = C[j]
+            apart = (p.ax - q.ax) ** 2 + (p.ay - q.ay) ** 2 + (p.az - q.az) ** 2
+            turned = (p.nx - q.nx) ** 2 + (p.ny - q.ny) ** 2 + (p.nz - q.nz) ** 2
+            kept = kept and not (apart < near * near and turned < 1e-8)
+        if kept:
+            source, target = integers(at(C[i]), WORDS), integers(at(C[end]), WORDS)
+            for k in range(WORDS):
+                target[k] = source[k]
+            end += 1
+    scene.count = end
+
+
+@kernel
+def on_surface(address: int) -> int:
+    """A sphere or convex shape and a surface of triangles."""
+    scene = World.at(address)
+    pb, solid = between(scene), scene.solids[scene.b]
+    hull = scene.hulls[solid.hull]
+    _box_in_surface(scene, pb)
+    depth, t, first = 1, 0, scene.count
+    scene.stack[0] = 1
+    while t >= 0:
+        t, depth = _next(scene, hull, depth)
+        if t >= 0:
+            normal = _load(scene, hull, t, pb)
+            if scene.solids[scene.a].kind == SPHERE:
+                _ball_on(scene, hull, t, normal)
+            else:
+                _convex_on(scene, hull, t, pb, normal)
+    _unite(scene, first)
+    scene.triangle = 0
+    return 0
+
+
+@kernel
+def surface_on_plane(address: int) -> int:
+    """A half-space and a surface: vertices that stick out, the lowest and those farthest from each other."""
+    scene = World.at(address)
+    pb, m = between(scene), axis(scene.world, scene.a, 2)
+    n = (-m[0], -m[1], -m[2])
+    u = across(n)
+    v = cross(n, u)
+    hull, patch, count, skip = scene.hulls[scene.solids[scene.b].hull], scene.patch, 0, 1
+    found = 0
+    for k in range(hull.vertices):
+        if scene.outstanding[hull.first_vertex + k] == 1:
+            h = dot(plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + k, 0))), m)
+            found += 1 if h <= scene.near else 0
+    skip = 1 + found // patch.shape[0]
+    lowest, low, seen = -1, 1e300, 0
+    for k in range(hull.vertices):
+        if scene.outstanding[hull.first_vertex + k] == 1:
+            q = plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + k, 0)))
+            h = dot(q, m)
+            if h <= scene.near:
+                if h < low:
+                    low, lowest = h, k
+                seen += 1
+                if seen % skip == 0 and count < patch.shape[0] - 1:
+                    patch[count, 0], patch[count, 1], patch[count, 2], patch[count, 3], patch[count, 4] = (
+                        dot(q, u),
+                        dot(q, v),
+                        0.0,
+                        -h,
+                        1.0 + k,
+                    )
+                    count += 1
+    if lowest >= 0 and skip > 1:
+        q = plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + lowest, 0)))
+        patch[count, 0], patch[count, 1], patch[count, 2], patch[count, 3], patch[count, 4] = dot(q, u), dot(q, v), 0.0, -low, 1.0 + lowest
+        count += 1
+    choose(scene, count)
+    for k in range(count):
+        if scene.taken[k] == 1:
+            q = plus(plus((0.0, 0.0, 0.0), patch[k, 0], u), patch[k, 1], v)
+            emit(scene, q, plus(q, patch[k, 3], n), n, int(patch[k, 4]), 0.0, 0.0)
+    return 0
+
+
+for _kind in (SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, POLYHEDRON):
+    MEETINGS[_kind, MESH] = on_surface
+MEETINGS[PLANE, MESH] = surface_on_plane
