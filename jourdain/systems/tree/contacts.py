@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: Gaps up to this part of the smallest shape's size are looked at even where nothing moves.
 SLACK = 0.01
 #: Part of the largest velocity to which laws are met, and most sweeps over all contacts.
-TOLERANCE, SWEEPS = 1e-8, 1000
+TOLERANCE, SWEEPS = 1e-7, 1000
 
 
 @dataclass(frozen=True)
