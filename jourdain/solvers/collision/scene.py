@@ -15,7 +15,7 @@ from .geometry import Piece, pieces
 from .records import KINDS, NAMED, PLANE, Contact, Solid, World
 from .rows import Rows
 from .search import collide, search
-from .triangles import MEETINGS
+from .sorts import SORTS
 
 #: Names of kinds for messages.
 NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "polyhedron", "torus", "mesh")
@@ -88,8 +88,8 @@ class Scene:
         for first in on:
             for second in on:
                 if first <= second and len(on[first] | on[second]) > 1 and (first, second) != (PLANE, PLANE):
-                    if (first, second) in MEETINGS:
-                        kernels[first * KINDS + second] = MEETINGS[first, second].address
+                    if (first, second) in SORTS:
+                        kernels[first * KINDS + second] = SORTS[first, second].address
                     else:
                         self._refuse(first, second)
         self.native.kernels = kernels
