@@ -56,7 +56,12 @@ class Scene:
 
     def __init__(self, shapes: Iterable[Placed], exclude: Iterable[tuple[int, int]] = ()) -> None:
         self.shapes = tuple(shapes)
-        given = [(k, placed, piece) for k, placed in enumerate(self.shapes) for piece in pieces(k, placed.shape)]
+        known: dict[Any, list[Piece]] = {}
+        keys = [_key(placed.shape) for placed in self.shapes]
+        for k, (key, placed) in enumerate(zip(keys, self.shapes, strict=True)):
+            if key not in known:
+                known[key] = pieces(k, placed.shape)
+        given = [(k, placed, piece) for k, placed in enumerate(self.shapes) for piece in known[keys[k]]]
         self.source = np.array([k for k, _, _ in given], np.int64)
         self.kinds = np.array([piece.kind for _, _, piece in given], np.int64)
         self.bodies = 1 + max((placed.body for placed in self.shapes), default=-1)
@@ -154,6 +159,15 @@ class Scene:
         return self._table.array[:count].view(NAMED).copy()
 
 
+def _key(shape: Any) -> Any:
+    """By what a shape is known again: itself, or where it is in memory if it holds arrays."""
+    try:
+        hash(shape)
+    except TypeError:
+        return id(shape)
+    return shape
+
+
 def _distance(name: str, value: float) -> float:
     if not 0.0 <= value < np.inf:
         raise InputError(f"{name} = {value} is not a number ≥ 0")
@@ -163,26 +177,14 @@ def _distance(name: str, value: float) -> float:
 def _world(given: list[tuple[int, Placed, Piece]]) -> World:
     """The record of a scene with its work space."""
     n = len(given)
-    local = np.zeros((max(n, 1), 12))
-    solids = np.zeros(n, Solid.dtype())
-    rows = Rows()
-    for i, (_, placed, piece) in enumerate(given):
-        R, p = np.asarray(placed.rotation, float).reshape(3, 3), np.asarray(placed.position, float).reshape(3)
-        if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
-            raise InputError(f"shape {placed.shape}: rotation {R.tolist()} is not a rotation matrix")
-        local[i, :9] = (R @ piece.rotation).ravel()
-        local[i, 9:] = p + R @ piece.position
-        solids[i] = (
-            piece.kind,
-            placed.body,
-            placed.group,
-            placed.against,
-            rows.add(piece.hull),
-            *piece.sizes,
-            piece.rounding,
-            piece.size,
-            0.0,
-        )
+    local, rows = _places(given), Rows()
+    solids = np.array(
+        [
+            (piece.kind, placed.body, placed.group, placed.against, rows.add(piece.hull), *piece.sizes, piece.rounding, piece.size, 0.0)
+            for _, placed, piece in given
+        ],
+        Solid.dtype(),
+    )
     kinds = solids["kind"]
     bounded = np.flatnonzero(kinds != PLANE).astype(np.int64)
     room = n + NEIGHBOURS * len(bounded)
@@ -222,3 +224,20 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
         touching=np.zeros(room, np.int64),
         **rows.arrays(),
     )
+
+
+def _places(given: list[tuple[int, Placed, Piece]]) -> np.ndarray:
+    """Poses of all pieces in their bodies."""
+    R = np.array([placed.rotation for _, placed, _ in given], float).reshape(-1, 3, 3)
+    p = np.array([placed.position for _, placed, _ in given], float).reshape(-1, 3)
+    off = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    bad = np.flatnonzero((off > 1e-9) | (np.linalg.det(R) < 0) | ~np.isfinite(p).all(axis=1))
+    if bad.size:
+        k, placed, _ = given[bad[0]]
+        raise InputError(f"shape {k}: rotation {placed.rotation} is not a rotation matrix, or position {placed.position} is not finite")
+    own_R, own_p = np.array([piece.rotation for *_, piece in given]).reshape(-1, 3, 3), np.array([piece.position for *_, piece in given])
+    local = np.zeros((max(len(given), 1), 12))
+    if given:
+        local[:, :9] = (R @ own_R).reshape(-1, 9)
+        local[:, 9:] = p + np.einsum("nij,nj->ni", R, own_p)
+    return local

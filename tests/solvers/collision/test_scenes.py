@@ -140,3 +140,45 @@ def test_bad_input(made: Any, words: str) -> None:
 def test_an_empty_scene_and_planes_alone_have_no_contacts() -> None:
     assert len(Scene([]).contacts(np.zeros((0, 12)))) == 0
     assert len(Scene([Placed(-1, ("plane", ())), Placed(0, ("plane", ()))]).contacts([pose(E, (0, 0, 0))])) == 0
+
+
+def test_curvatures_are_those_of_the_surfaces() -> None:
+    """Mean curvatures: closed forms, and for the ellipsoid the bend of its distance from planes turned a little."""
+    sizes: dict[str, Any] = {**SIZES, "torus": (0.25, 0.08), "cone": (0.3, 0.1, 0.5)}
+    lying = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
+
+    def on_floor(kind: str, R: np.ndarray) -> np.ndarray:
+        scene = Scene([Placed(-1, ("plane", ())), Placed(0, (kind, sizes[kind]))])
+        found = scene.contacts([pose(R, (0, 0, 0))], 1.0)
+        return found[np.argmin(found["gap"])]
+
+    assert on_floor("sphere", E)["curvature_b"] == pytest.approx(1 / 0.25)
+    assert on_floor("capsule", lying)["curvature_b"] == pytest.approx(0.5 / 0.15)
+    assert on_floor("capsule", E)["curvature_b"] == pytest.approx(1 / 0.15)
+    assert on_floor("cylinder", lying)["curvature_b"] == pytest.approx(0.5 / 0.2)
+    assert on_floor("cylinder", E)["curvature_b"] == on_floor("box", E)["curvature_b"] == 0.0
+    assert on_floor("torus", lying)["curvature_b"] == pytest.approx(0.5 * (1 / 0.08 + 1 / 0.33))
+    assert on_floor("torus", E)["curvature_b"] == pytest.approx(0.5 / 0.08)
+    assert on_floor("ellipsoid", E)["curvature_b"] == pytest.approx(0.5 * (0.15 / 0.3**2 + 0.15 / 0.2**2))
+    # Rodrigues: the support function h of a convex surface has the eigenvalues 1/κ of ∇∇h across the normal
+    rng = np.random.default_rng(5)
+    a = np.array(SIZES["ellipsoid"])
+    for _ in range(10):
+        R = rotation(rng)
+        n = R.T @ [0, 0, -1.0]
+        h = np.linalg.norm(a * n)
+        hessian = np.diag(a**2) / h - np.outer(a**2 * n, a**2 * n) / h**3
+        radii = np.sort(np.linalg.eigvalsh(hessian))[1:]
+        assert on_floor("ellipsoid", R)["curvature_b"] == pytest.approx(0.5 * np.sum(1 / radii), rel=1e-9)
+
+
+def test_a_body_may_be_anywhere() -> None:
+    """A thousand kilometres from the origin gaps lose what rounding of places takes, and no more."""
+    rng = np.random.default_rng(9)
+    scene = Scene([Placed(0, ("box", (0.5, 0.3, 0.4))), Placed(1, ("cylinder", (0.2, 0.5)))])
+    for _ in range(20):
+        x = np.array([pose(rotation(rng), (0, 0, 0)), pose(rotation(rng), 0.35 * rng.normal(size=3))])
+        far = x.copy()
+        far[:, 9:] += [1e6, -2e6, 5e5]
+        here, there = (scene.contacts(poses, 0.5)["gap"].min(initial=1.0) for poses in (x, far))
+        assert here == pytest.approx(there, abs=2e-9)
