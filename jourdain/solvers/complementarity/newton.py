@@ -20,7 +20,8 @@ from ...native.kernel import hot, jit
 from ..linear.dense import lu_factor, lu_solve
 from .gauss_seidel import sweep
 from .laws import find_openings, residual, round_impulse
-from .problem import BILATERAL, CONTACT, UNILATERAL, WORK, fill_matrix, local_of, response, rows_of, velocities
+from .operator import fill_matrix, local_of, response, rows_of, velocities
+from .problem import BILATERAL, CONTACT, UNILATERAL, WORK
 
 #: ε of the proximal form.
 SOFT = 1e-10

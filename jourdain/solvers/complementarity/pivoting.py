@@ -19,7 +19,8 @@ from ...errors import InputError, SolverError
 from ...native.kernel import hot, jit
 from ..linear.dense import lu_factor, lu_solve
 from .laws import residual
-from .problem import BILATERAL, UNILATERAL, fill_matrix, linear_room, rows_of
+from .operator import fill_matrix, rows_of
+from .problem import BILATERAL, UNILATERAL, linear_room
 
 SOLVED, RAY, LIMIT, WRONG = range(4)
 #: Block exchanges that may fail to make the wrong signs fewer before single ones begin.

@@ -13,8 +13,9 @@ from .first_order import first_order
 from .gauss_seidel import gauss_seidel
 from .laws import project, residual
 from .newton import newton, through_relaxed
+from .operator import rows_of
 from .pivoting import pivoting
-from .problem import LAWS, Problem, rows_of
+from .problem import LAWS, Problem
 
 #: Sweeps before the first trial of a faster method; twice as many before each of the next, up to SERIES.
 SWEEPS, SERIES = 8, 256
@@ -79,7 +80,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
 def solution(problem: Problem, start: np.ndarray | None = None, tolerance: float = 1e-10, limit: int = 2000) -> np.ndarray:
     """Impulses p of a problem; an error names the block whose law is broken most.
 
-    >>> from .problem import dense_problem
+    >>> from .build import dense_problem
     >>> solution(dense_problem(np.eye(3), [-1.0, 0.1, 0.0], ["contact"], [0.5])).round(12) + 0.0
     array([ 1. , -0.1,  0. ])
     """

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from jourdain.errors import InputError, SolverError
+from jourdain.solvers.complementarity.build import block_sparse_problem, body_problem, dense_problem
 from jourdain.solvers.complementarity.first_order import first_order
 from jourdain.solvers.complementarity.gauss_seidel import gauss_seidel
 from jourdain.solvers.complementarity.laws import relaxation_gap, residual
 from jourdain.solvers.complementarity.newton import newton
+from jourdain.solvers.complementarity.operator import prepare
 from jourdain.solvers.complementarity.pivoting import pivoting
-from jourdain.solvers.complementarity.problem import block_sparse_problem, body_problem, dense_problem
+from jourdain.solvers.complementarity.problem import BODIES, DENSE, room
 from jourdain.solvers.complementarity.solve import solution, solve
 from tests.solvers.complementarity.problems import (
     Scene,
@@ -216,3 +218,29 @@ def test_the_relaxed_cone_states_how_far_it_opens() -> None:
         problem, p = scene.problem(relaxed=True), np.zeros(3)
         assert solver(problem, p, 1e-12, limit)[1] < 1e-11
         assert relaxation_gap(problem, p) == pytest.approx(problem.u[0], rel=1e-9) and problem.u[0] > 0.5
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+@pytest.mark.parametrize("form", [DENSE, BODIES])
+def test_a_larger_room_used_again_gives_the_same_bits(name: str, form: int) -> None:
+    """As stepping engines use it: one room, filled with other problems of other sizes."""
+    solver, _ = ITERATIVE[name]
+    made = room(30, 90, form, bodies=9)
+    for seed, bodies, blocks in ((1, 6, 20), (2, 3, 5), (3, 7, 11)):
+        scene = random_scene(seed, bodies, blocks)
+        exact = scene.problem("dense" if form == DENSE else "bodies")
+        made.blocks, m = blocks, exact.w.size
+        made.law[:blocks], made.row[: blocks + 1], made.coefficient[:blocks] = exact.law, exact.row, exact.coefficient
+        made.w[:m] = exact.w
+        if form == DENSE:
+            made.dense[:m, :m] = exact.dense
+        else:
+            made.bodies.count = bodies
+            for part in ("pair", "J", "inverse_mass"):
+                given = getattr(exact.bodies, part)
+                getattr(made.bodies, part)[: given.size] = given
+        prepare(made)
+        p, q = np.zeros(m), np.zeros(90)
+        assert solver(exact, p, 1e-10, 25) == solver(made, q, 1e-10, 25)
+        np.testing.assert_array_equal(q[:m], p)
+        assert not q[m:].any()
