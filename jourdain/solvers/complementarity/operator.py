@@ -1,4 +1,4 @@
-"""The Delassus operator in its three forms: velocities of impulses, changes of single ones, rows as a matrix, and blocks alone."""
+"""The Delassus operator in its three forms: velocities of impulses, changes of single ones, and blocks alone."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def velocities(problem: Any, p: Any, u: Any) -> None:
         u[r] += problem.w[r]
 
 
-@hot
+@jit
 def diagonal_entry(problem: Any, i: int, r: int, c: int) -> float:
     """W + C at rows r and c of block i."""
     total = problem.compliance[r] if r == c else 0.0
@@ -154,61 +154,6 @@ def diagonal_entry(problem: Any, i: int, r: int, c: int) -> float:
             if s.column[e] == i:
                 total += s.values[s.place[e] + (r - begin) * size + c - begin]
     return total
-
-
-# -- W of some rows ---------------------------------------------------------------------------------
-
-
-@hot
-def _coupled(problem: Any, i: int, j: int) -> bool:
-    b = problem.bodies
-    a1, a2, b1, b2 = b.pair[2 * i], b.pair[2 * i + 1], b.pair[2 * j], b.pair[2 * j + 1]
-    return (a1 >= 0 and (a1 == b1 or a1 == b2)) or (a2 >= 0 and (a2 == b1 or a2 == b2))  # noqa: SIM109  # kernels have no `in`
-
-
-@jit
-def _body_block(problem: Any, i: int, j: int, place: Any, count: int, matrix: Any) -> None:
-    """Block (i, j) of W by what both blocks have in common."""
-    b = problem.bodies
-    for side in (0, 1):
-        for other in (0, 1):
-            if b.pair[2 * i + side] >= 0 and b.pair[2 * i + side] == b.pair[2 * j + other]:
-                for r in range(problem.row[i], problem.row[i + 1]):
-                    for c in range(problem.row[j], problem.row[j + 1]):
-                        total = 0.0
-                        for k in range(6):
-                            total += b.J[12 * r + 6 * side + k] * b.response[12 * c + 6 * other + k]
-                        matrix[place[r] * count + place[c]] += total
-
-
-@jit
-def fill_matrix(problem: Any, place: Any, count: int, matrix: Any) -> None:
-    """W + C of the rows that have a place ≥ 0 among ``count``; the rows of a block have one all together."""
-    for k in range(count * count):
-        matrix[k] = 0.0
-    for i in range(problem.blocks):
-        begin, end = problem.row[i], problem.row[i + 1]
-        if place[begin] < 0:
-            continue
-        for r in range(begin, end):
-            matrix[place[r] * count + place[r]] += problem.compliance[r]
-        if problem.form == BODIES:
-            for j in range(problem.blocks):
-                if place[problem.row[j]] >= 0 and _coupled(problem, i, j):
-                    _body_block(problem, i, j, place, count, matrix)
-        elif problem.form == DENSE:
-            for r in range(begin, end):
-                for c in range(rows_of(problem)):
-                    if place[c] >= 0:
-                        matrix[place[r] * count + place[c]] += problem.dense[r, c]
-        else:
-            s = problem.sparse
-            for e in range(s.first[i], s.first[i + 1]):
-                first, last = problem.row[s.column[e]], problem.row[s.column[e] + 1]
-                if place[first] >= 0:
-                    for r in range(begin, end):
-                        for c in range(first, last):
-                            matrix[place[r] * count + place[c]] += s.values[s.place[e] + (r - begin) * (last - first) + c - first]
 
 
 # -- blocks alone ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from ...errors import InputError, SolverError
 from ...native.kernel import hot, jit
 from ..linear.dense import lu_factor, lu_solve
 from .laws import residual
-from .operator import fill_matrix, rows_of
+from .matrix import fill_matrix, list_incidents
+from .operator import rows_of
 from .problem import BILATERAL, UNILATERAL, linear_room
 
 SOLVED, RAY, LIMIT, WRONG = range(4)
@@ -338,7 +339,8 @@ def pivoting(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     s.size, s.limit = m, limit
     for r in range(m):
         problem.whole[r] = r
-    fill_matrix(problem, problem.whole, m, s.A)
+    list_incidents(problem)
+    fill_matrix(problem, problem.whole, m * m, m, 0, s.A)
     s.symmetric = 1
     for r in range(m):
         s.equation[r] = 1 if problem.law[r] == BILATERAL else 0

@@ -117,8 +117,8 @@ class Problem(Record):
     local: Matrix  # a Local for each block
     u: Floats  # velocities that belong to p when a solver ends
     work: Floats  # WORK numbers a row and BLOCK more
-    whole: Integers  # twice the number of rows
-    matrix: Floats  # the square of the number of rows that Newton's method may take together
+    whole: Integers  # 2 for each row, 4 for each block, 1 for each body, and 1
+    matrix: Floats  # for Newton's method: the square of the rows that it takes together, or a band of them
     linear: LinearProblem  # room for pivots, where there is no friction
 
 
@@ -131,7 +131,7 @@ TOGETHER = 600
 def room(blocks: int, rows: int, form: int, bodies: int = 0, together: int = TOGETHER, pivots: int = 0) -> Problem:
     """A problem without blocks that has room for so many blocks and rows, and bodies of the form BODIES.
 
-    Newton's method may take ``together`` rows at once, pivots (of problems without friction) as many as they say.  Blocks of the form BLOCK_SPARSE
+    Newton's method may take ``together`` rows at once (more in a narrow band), pivots (of problems without friction) as many as they say.  Blocks of the form BLOCK_SPARSE
     are the caller's, as ``problem.sparse``.
     """
     moving, dense, size = (bodies if form == BODIES else 0), (rows if form == DENSE else 0), (rows if form == BODIES else 0)
@@ -144,6 +144,6 @@ def room(blocks: int, rows: int, form: int, bodies: int = 0, together: int = TOG
     return Problem(
         form=form, law=np.zeros(blocks, np.int64), row=np.zeros(blocks + 1, np.int64), coefficient=np.zeros((blocks, 2)), w=w,
         compliance=compliance, dense=np.zeros((dense, dense)), bodies=free, local=np.zeros((blocks, Local.struct.words)), u=u,
-        work=np.zeros(WORK * rows + BLOCK), whole=np.zeros(2 * rows, np.int64), matrix=np.zeros(min(rows, together) ** 2),
+        work=np.zeros(WORK * rows + BLOCK), whole=np.zeros(2 * rows + 4 * blocks + moving + 1, np.int64), matrix=np.zeros(min(rows, together) ** 2),
         linear=linear_room(pivots),
     )  # fmt: skip
