@@ -39,8 +39,9 @@ from .symbolic import (  # fmt: skip
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from . import elements, library, structures
+    from . import contact, elements, library, structures
     from .analysis.compare import compare
+    from .contact.coefficient import restitution
     from .formalisms.principles import derive
     from .io import read_mbs, read_mjcf, read_urdf, write_mbs
     from .io.analyses import run
@@ -86,6 +87,7 @@ _LATER = {
     "dumps_model": "io.model_file",
     "ModelDocument": "io.model_operations",
     "compare": "analysis.compare",
+    "restitution": "contact.coefficient",
     "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles",
     "run": "io.analyses",
@@ -95,7 +97,7 @@ _LATER = {
 
 _install_older_names()
 
-_MODULES = ("elements", "library", "structures")
+_MODULES = ("contact", "elements", "library", "structures")
 
 
 def __getattr__(name: str) -> object:
@@ -123,6 +125,7 @@ __all__ = [
     "clip",
     "compare",
     "cone",
+    "contact",
     "Controller",
     "cos",
     "cosh",
@@ -156,6 +159,7 @@ __all__ = [
     "read_mbs",
     "read_mjcf",
     "read_urdf",
+    "restitution",
     "revolved",
     "run",
     "sign",
