@@ -136,10 +136,9 @@ class AdaptiveRun:
         count = 0 if rate is None else int(self.phases[-1].end * rate) + 1
         times: list[Array] = []
         found: list[Array] = []
-        t: Array
         for k, p in enumerate(self.phases):
             if rate is None:
-                t = p.begin + p.step * np.arange(p.steps)
+                t = np.asarray(p.begin + p.step * np.arange(p.steps), float)
             else:
                 last = count if k == len(self.phases) - 1 else ceil(self.phases[k + 1].begin * rate)
                 t = np.asarray(np.arange(ceil(p.begin * rate), last) / rate, float)
