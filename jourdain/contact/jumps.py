@@ -40,7 +40,7 @@ def rigid_impacts(M: ArrayLike, W: ArrayLike, velocity: ArrayLike, restitution: 
 
     Example:
         >>> hit = rigid_impacts(np.diag([1.0, 1.0]), [[-1.0], [1.0]], [1.0, 0.0], 1.0)
-        >>> hit.velocity
+        >>> hit.velocity.round(12)
         array([0., 1.])
     """
     mass = np.atleast_2d(np.asarray(M, float))
