@@ -26,8 +26,8 @@ from .meshes import cylinder_section, graded, sphere_section
 CONTACTS = ("hertz", "penalty")
 #: Elements in the radius of the largest circle of contact, and how far beyond it they stay so small.
 ELEMENTS_IN_CONTACT, BEYOND = 5, 1.5
-#: Step as a share of the largest stable one.
-SHARE = 0.9
+#: Step as a share of the largest stable one, and fewest steps of a contact.
+SHARE, STEPS = 0.9, 1000
 MOST_ROWS = 20_000
 #: Nodes on penalties may part for a moment: shorter times apart, as a share of a rigid impact, do not count.
 CHATTER = 0.05
@@ -106,7 +106,7 @@ def march(
         raise InputError(f"viscosity: {pair.a.viscosity:g} and {pair.b.viscosity:g} s; finite elements take one for both bodies")
     xi = 0.5 * viscosity * omega
     landing = float((touched * (inverse[pair_a] + inverse[pair_b])).max())  # nodes that land must not leave faster than they came
-    h = SHARE * min(2 / omega * (sqrt(1 + xi * xi) - xi), sqrt(2 / landing))
+    h = SHARE * min(2 / omega * (sqrt(1 + xi * xi) - xi), sqrt(2 / landing), pair.rigid_duration / STEPS)
     apart = max(pair.a.period, pair.b.period) if quiet is None else quiet
     longest = until if until is not None else 20 * (pair.rigid_duration + apart)
     most, calm = ceil(longest / h), max(ceil(apart / h), 2)

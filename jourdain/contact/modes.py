@@ -23,7 +23,8 @@ MOST_KEPT = 4_000_000
 
 def free_motion(square: Array, sigma: Array, h: float | Array) -> Array:
     """(4, n): the exact motion of q̈ + 2σq̇ + ω²q = 0 in a time h, (q, q̇) → (f₀ q + f₁ q̇, f₂ q + f₃ q̇)."""
-    turn = np.sqrt(square - sigma**2 + 0j)
+    difference = square - sigma**2
+    turn = np.sqrt(difference + (0j if (difference < 0).any() else 0.0))  # overdamped ones creep: sines of imaginary angles
     small = np.abs(turn * h) < 1e-8
     sine = np.where(small, h, np.sin(turn * h) / np.where(small, 1.0, turn)).real * np.exp(-sigma * h)
     cosine = np.cos(turn * h).real * np.exp(-sigma * h)

@@ -69,7 +69,7 @@ def test_T10_accuracy_of_the_adaptive_run(run, full) -> None:
     t = np.concatenate([end + np.geomspace(1e-5, 9.9, 3000)])
     for x in (0.0, 0.31, 0.5, 1.0):
         assert np.abs(run.displacement(x, t) - full.displacement(x, t)).max() < allowed
-    t = np.arange(0, 1.0, 5e-6)
+    t = np.sort(np.random.default_rng(3).uniform(0, 1, 20_000))
     a, b = run.velocity(1.0, t), full.velocity(1.0, t)
     assert np.sqrt(np.mean((a - b) ** 2) / np.mean(b**2)) < 5e-3
 
