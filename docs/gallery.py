@@ -29,7 +29,7 @@ from jourdain.formalisms.explicit import explicit_equations
 ROOT = Path(__file__).resolve().parents[1]
 #: From easy to large.
 ORDER = (
-    "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
+    "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "dominoes", "rod_impact", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
     "governor", "bricard",
     "inverted_pendulum", "modes", "quarter_car", "robot_arm", "flexible_arm", "crane", "humanoid", "bicycle", "full_car",
 )  # fmt: skip
@@ -116,7 +116,7 @@ def equations(example: Example) -> str:
     return "".join(found)
 
 
-def example_page(example: Example, printed: str) -> str:
+def example_page(example: Example, printed: str, sounds: list[str]) -> str:
     """The page of one example."""
     name = html.escape(example.name)
     commands = highlight("\n".join(example.commands), "sh")
@@ -128,6 +128,7 @@ def example_page(example: Example, printed: str) -> str:
         f"<h2>Equations</h2>{formulas}" if formulas else "",
         f'<h2>Results</h2><p><img class="plot" src="{name}_plot.png" alt="Plots of {name}"></p>',
         f'<p><img src="{name}.png" alt="Picture of {name}"></p>',
+        "".join(f'<p>{s}: <audio controls src="{s}"></audio></p>' for s in sounds),
         f"<details><summary>What it prints</summary>{highlight(printed, 'text')}</details>",
         f"<h2>Source</h2>{highlight(example.source, 'python')}",
     ]
@@ -162,7 +163,7 @@ def build(folder: Path, only: list[str]) -> list[str]:
         start, place = time.perf_counter(), folder / example.name
         printed = run(example, place)
         thumbnail(place / f"{example.name}.png", place / "small.png")
-        (place / "index.html").write_text(example_page(example, printed), encoding="utf-8")
+        (place / "index.html").write_text(example_page(example, printed, sorted(p.name for p in place.glob("*.wav"))), encoding="utf-8")
         print(f"{example.name}: {time.perf_counter() - start:.1f} s", flush=True)
     intro = (
         "<h1>Jourdain: gallery</h1><p>Every picture is made by a short script; open one to see it move, with its equations and plots.</p>"

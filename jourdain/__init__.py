@@ -39,8 +39,9 @@ from .symbolic import (  # fmt: skip
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from . import elements, library, structures
+    from . import contact, elements, library, structures
     from .analysis.compare import compare
+    from .contact.coefficient import restitution
     from .formalisms.principles import derive
     from .io import read_mbs, read_mjcf, read_urdf, write_mbs
     from .io.analyses import run
@@ -106,6 +107,7 @@ _LATER = {
     "ModelDocument": "io.model_operations",
     "compare": "analysis.compare",
     "complementarity": "solvers.complementarity.pivoting",
+    "restitution": "contact.coefficient",
     "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles",
     "run": "io.analyses",
@@ -115,7 +117,7 @@ _LATER = {
 
 _install_older_names()
 
-_MODULES = ("elements", "library", "structures")
+_MODULES = ("contact", "elements", "library", "structures")
 
 
 def __getattr__(name: str) -> object:
@@ -144,6 +146,7 @@ __all__ = [
     "compare",
     "complementarity",
     "cone",
+    "contact",
     "Controller",
     "cos",
     "cosh",
@@ -179,6 +182,7 @@ __all__ = [
     "read_mbs",
     "read_mjcf",
     "read_urdf",
+    "restitution",
     "revolved",
     "run",
     "sign",

@@ -21,6 +21,7 @@ ROOMS = (
     "elements",
     "native",
     "solvers",
+    "contact",
     "results",
     "systems",
     "analysis",

@@ -89,21 +89,33 @@ def _spaced(x: int) -> int:
 
 
 @jit
+def _range(scene: Any, k: int) -> Any:
+    """Twice the least and the largest coordinate k of the middles of boxes."""
+    low, high = math.inf, -math.inf
+    for j in range(scene.bounded.size):
+        i = scene.bounded[j]
+        middle = scene.boxes[i, k] + scene.boxes[i, 3 + k]
+        low, high = min(low, middle), max(high, middle)
+    return low, high
+
+
+@jit
 def number(scene: Any) -> None:
-    """Morton's number of the middle of every box."""
+    """Morton's number of the middle of every box, in cubic cells."""
     boxes, bounded, keys, order = scene.boxes, scene.bounded, scene.keys, scene.order
     n = bounded.size
     for j in range(n):
         keys[j], order[j] = 0, bounded[j]
+    widest = 0.0
     for k in range(3):
-        low, high = math.inf, -math.inf
+        low, high = _range(scene, k)
+        widest = max(widest, high - low)
+    scale = (CELLS - 1) / widest if widest > 0.0 else 0.0
+    for k in range(3):
+        low, high = _range(scene, k)
         for j in range(n):
             middle = boxes[bounded[j], k] + boxes[bounded[j], 3 + k]
-            low, high = min(low, middle), max(high, middle)
-        scale = (CELLS - 1) / (high - low) if high > low else 0.0
-        for j in range(n):
-            middle = boxes[bounded[j], k] + boxes[bounded[j], 3 + k]
-            keys[j] = keys[j] | (_spaced(min(CELLS - 1, max(0, int((middle - low) * scale)))) << k)
+            keys[j] = keys[j] | (_spaced(min(CELLS - 1, int((middle - low) * scale))) << k)
 
 
 @jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -116,26 +117,41 @@ def _torus(ring_radius: float, tube_radius: float) -> Piece:
 
 def _polyhedron(vertices: Any) -> Piece:
     """the corners (n, 3) of its convex hull"""
-    points = np.asarray(vertices, float).reshape(-1, 3)
+    return _hull_of(np.asarray(vertices, float).reshape(-1, 3).tobytes())
+
+
+@lru_cache(maxsize=256)
+def _hull_of(data: bytes) -> Piece:
+    """The piece of a polyhedron, once for all that have the same corners."""
+    points = np.frombuffer(data).reshape(-1, 3)
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     hull = convex_hull(points - centre)
-    half = np.abs(hull.vertices).max(axis=0)
-    size = float(np.linalg.norm(hull.vertices, axis=1).max())
-    return Piece(POLYHEDRON, (half[0], half[1], half[2]), size, hull=hull, position=centre)
+    return Piece(POLYHEDRON, *_extent(hull.vertices), hull=hull, position=centre)
+
+
+def _extent(vertices: np.ndarray) -> tuple[tuple[float, float, float], float]:
+    """Half the lengths of the box around the origin that holds vertices, and the radius of the sphere."""
+    x, y, z = np.abs(vertices).max(axis=0).tolist()
+    return (x, y, z), float(np.linalg.norm(vertices, axis=1).max())
 
 
 def _mesh(vertices: Any, faces: Any) -> Piece:
     """corners (n, 3) and triangles (m, 3), counter-clockwise from outside"""
     points, triangles = np.asarray(vertices, float).reshape(-1, 3), np.asarray(faces, np.int64).reshape(-1, 3)
     if not len(triangles) or triangles.min() < 0 or triangles.max() >= len(points) or not np.isfinite(points).all():
-        raise InputError(f"mesh: {len(triangles)} triangles name corners beyond the {len(points)} finite ones that are needed")
+        raise InputError(f"mesh: {len(triangles)} triangles with corners among {len(points)} points; give at least one, and finite points")
+    return _surface_of(points.tobytes(), triangles.tobytes())
+
+
+@lru_cache(maxsize=64)
+def _surface_of(corners: bytes, faces: bytes) -> Piece:
+    """The piece of a mesh, likewise."""
+    points, triangles = np.frombuffer(corners).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3)
     if _is_convex(points, triangles):
         return _polyhedron(points[np.unique(triangles)])
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     found = surface(points - centre, triangles)
-    half = np.abs(found.vertices).max(axis=0)
-    size = float(np.linalg.norm(found.vertices, axis=1).max())
-    return Piece(MESH, (half[0], half[1], half[2]), size, hull=found, position=centre)
+    return Piece(MESH, *_extent(found.vertices), hull=found, position=centre)
 
 
 def _is_convex(points: np.ndarray, triangles: np.ndarray) -> bool:

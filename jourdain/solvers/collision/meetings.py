@@ -17,7 +17,7 @@ from .epa import epa
 from .gjk import APART, FAR, gjk, witness
 from .nearest import nearest
 from .patches import FIELD, finish, gather
-from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, PLANE, POLYHEDRON, SPHERE, TORUS, World, between, emit
+from .records import TORUS, World, between, emit
 from .supports import CIRCLE, RIM, face, rounding, support
 from .vectors import axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
 
@@ -220,106 +220,3 @@ def boxes(address: int) -> int:
             n, s = unit(v), length(v)
     settle(scene, pb, n, s, qa, qb, size)
     return 0
-
-
-@jit
-def _ring_point(scene: Any, b: int, pb: Any, x: float, y: float) -> Any:
-    """A point of the centre line of a torus and the tangent there."""
-    r = scene.solids[b].x
-    return plus(pb, r, outward(scene.world, b, (x, y, 0.0))), outward(scene.world, b, (-y, x, 0.0))
-
-
-@jit
-def _slope(scene: Any, a: int, b: int, pb: Any, x: float, y: float) -> Any:
-    """Distance of a point of the centre line from shape a, and how it changes along the line."""
-    c, t = _ring_point(scene, b, pb, x, y)
-    d, n = nearest(scene, a, (0.0, 0.0, 0.0), c)
-    return d, dot(n, t)
-
-
-@jit
-def _ring_contact(scene: Any, pb: Any, x: float, y: float, feature: int, least: bool) -> None:
-    """A contact at the section of a torus by direction (x, y): the point of its surface that looks at shape a, and what is nearest to it there.
-
-    Where the distance is least along the centre line, or does not change, the normal lies in the section, and distance and depth follow from the
-    centre of the section; at others the nearest point is sought again, as long as that centre is outside shape a.
-    """
-    a, b = scene.a, scene.b
-    r = scene.solids[b].y
-    c, t = _ring_point(scene, b, pb, x, y)
-    d, n = nearest(scene, a, (0.0, 0.0, 0.0), c)
-    q = plus(c, -r, n)
-    if least or abs(dot(n, t)) < 1e-9:
-        d -= r
-    elif d > 0.0:
-        q = plus(c, -r, unit(plus(n, -dot(n, t), t)))
-        d, n = nearest(scene, a, (0.0, 0.0, 0.0), q)
-    else:
-        return
-    if d <= scene.near:
-        on_a, back = plus(q, -d, n), (-n[0], -n[1], -n[2])
-        emit(scene, on_a, q, back, feature, curvature(scene, a, (0.0, 0.0, 0.0), on_a, n), curvature(scene, b, pb, q, back))
-
-
-#: Sections of a torus at which the distance is sampled, three between those that always count.
-SECTIONS = 3 * RIM
-
-
-@jit
-def _least_between(scene: Any, pb: Any, x0: float, y0: float, x1: float, y1: float) -> Any:
-    """Direction in which the slope vanishes between two directions, by bisection of the angle."""
-    a, b = scene.a, scene.b
-    x, y = x0, y0
-    for _ in range(54):
-        x, y = x0 + x1, y0 + y1
-        k = 1.0 / sqrt(x * x + y * y)
-        x, y = k * x, k * y
-        _d, slope = _slope(scene, a, b, pb, x, y)
-        if slope > 0.0:
-            x1, y1 = x, y
-        else:
-            x0, y0 = x, y
-    return x, y
-
-
-@kernel
-def ring(address: int) -> int:
-    """Any shape but a half-space and a torus: every place where the distance along its centre line is least, and eight fixed sections."""
-    scene = World.at(address)
-    a, b, pb = scene.a, scene.b, between(scene)
-    # the angle of a sample is turned by thirds of the angle between fixed sections
-    third = (0.9659258262890683, 0.25881904510252074)
-    x0, y0 = CIRCLE[RIM - 1][0] * third[0] - CIRCLE[RIM - 1][1] * third[1], CIRCLE[RIM - 1][1] * third[0] + CIRCLE[RIM - 1][0] * third[1]
-    x0, y0 = x0 * third[0] - y0 * third[1], y0 * third[0] + x0 * third[1]
-    d0, slope0 = _slope(scene, a, b, pb, x0, y0)
-    x, y, minima = 1.0, 0.0, 0
-    for k in range(SECTIONS):
-        if k % 3 == 0:
-            x, y = CIRCLE[k // 3][0], CIRCLE[k // 3][1]
-            _ring_contact(scene, pb, x, y, 16 + k, False)
-        else:
-            x, y = x * third[0] - y * third[1], y * third[0] + x * third[1]
-        d, slope = _slope(scene, a, b, pb, x, y)
-        steep = 1e-9
-        if slope0 < -steep and slope > steep and min(d0, d) - scene.solids[b].y <= scene.near + 0.3 * scene.solids[b].x:
-            xm, ym = _least_between(scene, pb, x0, y0, x, y)
-            _ring_contact(scene, pb, xm, ym, minima, True)
-            minima += 1
-        x0, y0, d0, slope0 = x, y, d, slope
-    return 0
-
-
-#: Entry points by kinds, the smaller first.
-MEETINGS: dict[tuple[int, int], Any] = {}
-_CONVEX = (CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, POLYHEDRON)
-for _k in (SPHERE, *_CONVEX, TORUS):
-    MEETINGS[PLANE, _k] = on_plane
-    if _k != PLANE:
-        MEETINGS[SPHERE, _k] = ball
-for _i, _first in enumerate(_CONVEX):
-    for _second in _CONVEX[_i:]:
-        MEETINGS[_first, _second] = convex
-    MEETINGS[_first, TORUS] = ring
-MEETINGS[TORUS, TORUS] = ring
-MEETINGS[CAPSULE, CAPSULE] = capsules
-MEETINGS[BOX, BOX] = boxes

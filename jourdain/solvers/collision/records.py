@@ -144,6 +144,9 @@ class World(Record):
     corner_code: Integers
     flat: int
     window: Floats
+    #: Poses later in a step, and pairs that touch at its start.
+    ahead: Matrix
+    touching: Integers
     #: What is asked, and what is found.
     kernels: Integers
     search: Address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...native.record import Table
+from .ahead import collide_ahead, time_of_impact
 from .geometry import Piece, pieces
 from .records import KINDS, NAMED, PLANE, Contact, Solid, World
 from .rows import Rows
 from .search import collide, search
-from .triangles import MEETINGS
+from .sorts import SORTS
 
 #: Names of kinds for messages.
 NAMES = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "polyhedron", "torus", "mesh")
@@ -55,7 +56,12 @@ class Scene:
 
     def __init__(self, shapes: Iterable[Placed], exclude: Iterable[tuple[int, int]] = ()) -> None:
         self.shapes = tuple(shapes)
-        given = [(k, placed, piece) for k, placed in enumerate(self.shapes) for piece in pieces(k, placed.shape)]
+        known: dict[Any, list[Piece]] = {}
+        keys = [_key(placed.shape) for placed in self.shapes]
+        for k, (key, placed) in enumerate(zip(keys, self.shapes, strict=True)):
+            if key not in known:
+                known[key] = pieces(k, placed.shape)
+        given = [(k, placed, piece) for k, placed in enumerate(self.shapes) for piece in known[keys[k]]]
         self.source = np.array([k for k, _, _ in given], np.int64)
         self.kinds = np.array([piece.kind for _, _, piece in given], np.int64)
         self.bodies = 1 + max((placed.body for placed in self.shapes), default=-1)
@@ -87,8 +93,8 @@ class Scene:
         for first in on:
             for second in on:
                 if first <= second and len(on[first] | on[second]) > 1 and (first, second) != (PLANE, PLANE):
-                    if (first, second) in MEETINGS:
-                        kernels[first * KINDS + second] = MEETINGS[first, second].address
+                    if (first, second) in SORTS:
+                        kernels[first * KINDS + second] = SORTS[first, second].address
                     else:
                         self._refuse(first, second)
         self.native.kernels = kernels
@@ -103,44 +109,82 @@ class Scene:
     def contacts(self, poses: Any, margin: float = 0.01) -> np.ndarray:
         """Contacts with a gap up to ``margin`` (m) as a structured array: shape_a, shape_b, body_a, body_b, feature, point_a, point_b, normal, gap,
         curvature_a, curvature_b.  ``poses`` has a row for each body: rotation (body's to world's axes) row by row, then origin."""
-        rows = np.ascontiguousarray(poses, float).reshape(-1, 12)
+        rows, margin = self._rows("poses", poses, 12), _distance("margin", margin)
+        return self._found(lambda: collide(self.native, rows, margin, self._table))
+
+    def contacts_ahead(self, poses: Any, velocities: Any, step: float, margin: float = 0.0) -> np.ndarray:
+        """Contacts that may close within a step (s), with those within ``margin``: a speculative margin for every pair.
+
+        ``velocities`` has a row for each body: angular velocity, then velocity of its origin, both in the world's axes.
+        """
+        rows, v, margin = self._rows("poses", poses, 12), self._rows("velocities", velocities, 6), _distance("margin", margin)
+        step = _distance("step", step)
+        return self._found(lambda: collide_ahead(self.native, rows, v, step, margin, self._table))
+
+    def time_of_impact(self, poses: Any, velocities: Any, step: float, tolerance: float = 1e-6) -> tuple[float, int, int]:
+        """When, within a step, two shapes that are apart first come within ``tolerance`` (m), and which; (step, −1, −1) where none do.
+
+        >>> scene = Scene([Placed(-1, ("box", (1.0, 1.0, 1e-4))), Placed(0, ("sphere", (0.1,)))])
+        >>> t, *pair = scene.time_of_impact([[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 5.1]], [[0, 0, 0, 0, 0, -1000.0]], step=1.0)
+        >>> round(t, 6), pair
+        (0.005, [0, 1])
+        """
+        rows, v = self._rows("poses", poses, 12), self._rows("velocities", velocities, 6)
+        step, tolerance = _distance("step", step), _distance("tolerance", tolerance)
+        while True:
+            t, a, b = time_of_impact(self.native, rows, v, step, tolerance, self._table)
+            if t >= 0.0:
+                return t, a, b
+            self._make_room(int(-t))
+
+    def _rows(self, name: str, given: Any, width: int) -> np.ndarray:
+        """An array with a row for each body, checked."""
+        rows = np.ascontiguousarray(given, float).reshape(-1, width)
         if len(rows) < self.bodies:
-            raise InputError(f"poses: {len(rows)} rows of 12 numbers for {self.bodies} bodies; give a row for each body")
+            raise InputError(f"{name}: {len(rows)} rows of {width} numbers for {self.bodies} bodies; give a row for each body")
         bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
         if bad.size:
-            raise InputError(f"poses: that of body {bad[0]} is not finite: {rows[bad[0]]}")
-        if not 0.0 <= margin < np.inf:
-            raise InputError(f"margin = {margin} m is not a distance; give a number ≥ 0")
-        count = collide(self.native, rows, float(margin), self._table)
+            raise InputError(f"{name}: row {bad[0]}, that of body {bad[0]}, is not finite: {rows[bad[0]]}")
+        return rows[: self.bodies]
+
+    def _make_room(self, count: int) -> None:
+        self._table = Table(Contact, np.zeros(2 * count, Contact.dtype()))
+
+    def _found(self, ask: Callable[[], int]) -> np.ndarray:
+        """The contacts that a search finds, with room for all of them."""
+        count = ask()
         if count < 0:
-            self._table = Table(Contact, np.zeros(-2 * count, Contact.dtype()))
-            count = collide(self.native, rows, float(margin), self._table)
+            self._make_room(-count)
+            count = ask()
         return self._table.array[:count].view(NAMED).copy()
+
+
+def _key(shape: Any) -> Any:
+    """By what a shape is known again: itself, or where it is in memory if it holds arrays."""
+    try:
+        hash(shape)
+    except TypeError:
+        return id(shape)
+    return shape
+
+
+def _distance(name: str, value: float) -> float:
+    if not 0.0 <= value < np.inf:
+        raise InputError(f"{name} = {value} is not a number ≥ 0")
+    return float(value)
 
 
 def _world(given: list[tuple[int, Placed, Piece]]) -> World:
     """The record of a scene with its work space."""
     n = len(given)
-    local = np.zeros((max(n, 1), 12))
-    solids = np.zeros(n, Solid.dtype())
-    rows = Rows()
-    for i, (_, placed, piece) in enumerate(given):
-        R, p = np.asarray(placed.rotation, float).reshape(3, 3), np.asarray(placed.position, float).reshape(3)
-        if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
-            raise InputError(f"shape {placed.shape}: rotation {R.tolist()} is not a rotation matrix")
-        local[i, :9] = (R @ piece.rotation).ravel()
-        local[i, 9:] = p + R @ piece.position
-        solids[i] = (
-            piece.kind,
-            placed.body,
-            placed.group,
-            placed.against,
-            rows.add(piece.hull),
-            *piece.sizes,
-            piece.rounding,
-            piece.size,
-            0.0,
-        )
+    local, rows = _places(given), Rows()
+    solids = np.array(
+        [
+            (piece.kind, placed.body, placed.group, placed.against, rows.add(piece.hull), *piece.sizes, piece.rounding, piece.size, 0.0)
+            for _, placed, piece in given
+        ],
+        Solid.dtype(),
+    )
     kinds = solids["kind"]
     bounded = np.flatnonzero(kinds != PLANE).astype(np.int64)
     room = n + NEIGHBOURS * len(bounded)
@@ -176,5 +220,24 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
         corner=np.zeros(9),
         corner_code=np.zeros(3, np.int64),
         window=np.zeros(6),
+        ahead=np.zeros((int(solids["body"].max(initial=-1)) + 1, 12)),
+        touching=np.zeros(room, np.int64),
         **rows.arrays(),
     )
+
+
+def _places(given: list[tuple[int, Placed, Piece]]) -> np.ndarray:
+    """Poses of all pieces in their bodies."""
+    R = np.array([placed.rotation for _, placed, _ in given], float).reshape(-1, 3, 3)
+    p = np.array([placed.position for _, placed, _ in given], float).reshape(-1, 3)
+    off = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    bad = np.flatnonzero((off > 1e-9) | (np.linalg.det(R) < 0) | ~np.isfinite(p).all(axis=1))
+    if bad.size:
+        k, placed, _ = given[bad[0]]
+        raise InputError(f"shape {k}: rotation {placed.rotation} is not a rotation matrix, or position {placed.position} is not finite")
+    own_R, own_p = np.array([piece.rotation for *_, piece in given]).reshape(-1, 3, 3), np.array([piece.position for *_, piece in given])
+    local = np.zeros((max(len(given), 1), 12))
+    if given:
+        local[:, :9] = (R @ own_R).reshape(-1, 9)
+        local[:, 9:] = p + np.einsum("nij,nj->ni", R, own_p)
+    return local

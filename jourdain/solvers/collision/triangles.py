@@ -16,10 +16,10 @@ from ...native.call import integers
 from ...native.kernel import hot, jit, kernel
 from .curvature import curvature
 from .directions import separation
-from .meetings import MEETINGS, REACHED, convex_direction, settle
+from .meetings import REACHED, convex_direction, settle
 from .nearest import on_triangle
 from .patches import EDGE, FIELD, choose, finish, gather
-from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, WORDS, World, between, emit
+from .records import SPHERE, WORDS, World, between, emit
 from .supports import rounding, support
 from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, unit, vector
 
@@ -30,7 +30,7 @@ ALIKE = 1e-5
 
 
 @jit
-def _box_in_surface(scene: Any, pb: Any) -> None:
+def box_in_surface(scene: Any, pb: Any) -> None:
     """The box around the first shape in the axes of the surface, wider by the margin, in ``scene.window``."""
     a, b, near = scene.a, scene.b, scene.near
     r = rounding(scene, a) + near
@@ -42,7 +42,7 @@ def _box_in_surface(scene: Any, pb: Any) -> None:
 
 
 @jit
-def _next(scene: Any, hull: Any, depth: int) -> Any:
+def next_triangle(scene: Any, hull: Any, depth: int) -> Any:
     """Goes on through the tree: the next triangle whose box meets the window (−1: none), and the depth of the stack."""
     N, w, stack, first, leaves = scene.nodes, scene.window, scene.stack, hull.first_node, hull.nodes // 2
     while depth > 0:
@@ -59,7 +59,7 @@ def _next(scene: Any, hull: Any, depth: int) -> Any:
 
 
 @jit
-def _load(scene: Any, hull: Any, t: int, pb: Any) -> Any:
+def load(scene: Any, hull: Any, t: int, pb: Any) -> Any:
     """Puts the corners of a triangle into ``scene.corner``; its normal."""
     scene.triangle, scene.flat = t + 1, 3
     for k in range(3):
@@ -105,23 +105,30 @@ def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
 
 
 @jit
-def _ball_on(scene: Any, hull: Any, t: int, normal: Any) -> None:
-    """A sphere (its middle is the origin here) and a triangle."""
-    r = scene.solids[scene.a].x
-    q, part = on_triangle((0.0, 0.0, 0.0), _corner(scene, 0), _corner(scene, 1), _corner(scene, 2))
-    n, d = normal, -dot(q, normal)
+def from_triangle(scene: Any, c: Any, normal: Any) -> Any:
+    """Distance of a point from the triangle, the direction from there to it, and the part of the triangle that is nearest (see ``on_triangle``)."""
+    q, part = on_triangle(c, _corner(scene, 0), _corner(scene, 1), _corner(scene, 2))
+    v = minus(c, q)
+    d = length(v)
+    if part == 0 or d < 1e-12 * scene.solids[scene.a].size:
+        return dot(v, normal), normal, part
+    return d, unit(v), part
+
+
+@jit
+def ball_on(scene: Any, hull: Any, t: int, normal: Any, c: Any, r: float, feature: int) -> None:
+    """A sphere (or a section of a torus) about c and a triangle."""
+    d, n, part = from_triangle(scene, c, normal)
     if part > 0:
-        d = length(q)
-        if d > r + scene.near:
-            return
-        n = unit((-q[0], -q[1], -q[2])) if d > 1e-9 * r else normal
         own = dot(n, normal) > 1.0 - OWN  # just over the rim of the triangle: the one beside it says the same
         if part < 4 and not own and not _edge_may(scene, hull, t, part - 1, n, normal):
             return
         if part > 3 and not own and not _vertex_may(scene, hull, t, part - 4, n):
             return
     if -r <= d <= r + scene.near:
-        emit(scene, (-r * n[0], -r * n[1], -r * n[2]), plus((0.0, 0.0, 0.0), -d, n), n, scene.triangle << (2 * FIELD), 1.0 / r, 0.0)
+        q = plus(c, -r, n)
+        k = curvature(scene, scene.a, (0.0, 0.0, 0.0), q, (-n[0], -n[1], -n[2]))
+        emit(scene, q, plus(c, -d, n), n, (scene.triangle << (2 * FIELD)) | feature, k, 0.0)
 
 
 @jit
@@ -237,7 +244,7 @@ def settle_point(scene: Any, n: Any, s: float, qa: Any) -> None:
 
 
 @jit
-def _unite(scene: Any, first: int) -> None:
+def unite_contacts(scene: Any, first: int) -> None:
     """Takes away contacts that repeat earlier ones of the pair: those over an edge or vertex are found by every triangle around it."""
     C, last = scene.contacts, scene.count
     if last > C.size:
@@ -264,18 +271,18 @@ def on_surface(address: int) -> int:
     scene = World.at(address)
     pb, solid = between(scene), scene.solids[scene.b]
     hull = scene.hulls[solid.hull]
-    _box_in_surface(scene, pb)
+    box_in_surface(scene, pb)
     depth, t, first = 1, 0, scene.count
     scene.stack[0] = 1
     while t >= 0:
-        t, depth = _next(scene, hull, depth)
+        t, depth = next_triangle(scene, hull, depth)
         if t >= 0:
-            normal = _load(scene, hull, t, pb)
+            normal = load(scene, hull, t, pb)
             if scene.solids[scene.a].kind == SPHERE:
-                _ball_on(scene, hull, t, normal)
+                ball_on(scene, hull, t, normal, (0.0, 0.0, 0.0), scene.solids[scene.a].x, 0)
             else:
                 _convex_on(scene, hull, t, pb, normal)
-    _unite(scene, first)
+    unite_contacts(scene, first)
     scene.triangle = 0
     return 0
 
@@ -323,8 +330,3 @@ def surface_on_plane(address: int) -> int:
             q = plus(plus((0.0, 0.0, 0.0), patch[k, 0], u), patch[k, 1], v)
             emit(scene, q, plus(q, patch[k, 3], n), n, int(patch[k, 4]), 0.0, 0.0)
     return 0
-
-
-for _kind in (SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, POLYHEDRON):
-    MEETINGS[_kind, MESH] = on_surface
-MEETINGS[PLANE, MESH] = surface_on_plane

@@ -13,7 +13,8 @@ from typing import Any
 
 from ...native.kernel import hot, jit
 from .laws import find_openings, project_cone, project_row, residual, round_impulse
-from .problem import CONTACT, local_of, response, rows_of, velocities
+from .operator import local_of, response, rows_of, velocities
+from .problem import CONTACT
 
 #: Iterations after which s is renewed, and between looks at the residual.
 RENEW, LOOK = 20, 20

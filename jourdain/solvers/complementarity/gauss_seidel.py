@@ -4,7 +4,7 @@ Every block in turn is solved for the impulses that the others have.  Sweeps go 
 many again.
 
 >>> import numpy as np
->>> from .problem import dense_problem
+>>> from .build import dense_problem
 >>> p = np.zeros(3)
 >>> iterations, residual, worst = gauss_seidel(dense_problem(np.eye(3), [-1.0, 0.1, 0.0], ["contact"], [0.5]), p, 1e-12, 100)
 >>> p.round(12) + 0.0
@@ -19,7 +19,8 @@ from typing import Any
 from ...native.kernel import hot, jit
 from .laws import project_cone, project_row, residual, round_impulse
 from .one_contact import coulomb
-from .problem import BODIES, CONTACT, local_of, row_velocity, rows_of, set_contact, set_impulse
+from .operator import local_of, row_velocity, rows_of, set_contact, set_impulse
+from .problem import BODIES, CONTACT
 
 #: Sweeps between looks at the residual while changes of velocity are above the tolerance.
 LOOK = 32

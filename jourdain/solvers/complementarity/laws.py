@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ...native.kernel import hot, jit
-from .problem import BILATERAL, CONTACT, UNILATERAL, local_of, velocities
+from .operator import local_of, velocities
+from .problem import BILATERAL, CONTACT, UNILATERAL
 
 #: Of the velocities that single impulses bring about, what may be left when they cancel.
 ROUNDING = 1e-15

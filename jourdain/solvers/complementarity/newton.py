@@ -7,7 +7,7 @@ With a = λ p − u (λ the mean diagonal of the block) a block's equations F(p,
     one row:     λ p − P(a) = 0.
 
 Linearised, A dp + B du = −F with du = (W + C) dp.  Blocks whose impulse does not depend on u (open contacts, dry friction at its bound) take
-it at once; the others are solved together by dense LU.  Redundant contacts make W singular: their equations are solved in proximal form,
+it at once; the others are solved together by LU factors, of a band where blocks can be put in such an order, dense otherwise.  Redundant contacts make W singular: their equations are solved in proximal form,
 (W + ε λ) dp, which does not move the solution, and leaves combinations of impulses that have no effect as they are.
 """
 
@@ -17,10 +17,13 @@ import math
 from typing import Any
 
 from ...native.kernel import hot, jit
+from ..linear.band import band_factor, band_solve
 from ..linear.dense import lu_factor, lu_solve
 from .gauss_seidel import sweep
 from .laws import find_openings, residual, round_impulse
-from .problem import BILATERAL, CONTACT, UNILATERAL, WORK, fill_matrix, local_of, response, rows_of, velocities
+from .matrix import fill_matrix, half_width, number_blocks, order_of
+from .operator import local_of, response, rows_of, velocities
+from .problem import BILATERAL, CONTACT, UNILATERAL, WORK
 
 #: ε of the proximal form.
 SOFT = 1e-10
@@ -28,6 +31,8 @@ SOFT = 1e-10
 HALVINGS, RESCUE, MOST = 8, 4, 256
 #: Most steps for a relaxed problem and for a trial of the exact one.
 CONVEX, TRIAL = 40, 6
+#: A band is taken for one when its half width is below the number of rows over this.
+BAND = 4
 #: A step is good when it makes the norm of F smaller by this part of it.
 DECREASE = 1e-4
 
@@ -112,14 +117,35 @@ def _merit(problem: Any, p: Any, u: Any, out: Any) -> float:
 # -- steps ------------------------------------------------------------------------------------------------------------------
 
 
+@hot
+def _fits(problem: Any, band: int, count: int) -> bool:
+    return (3 * band + 1 if BAND * band < count else count) * count <= problem.matrix.size
+
+
+@jit
+def newton_has_room(problem: Any) -> bool:
+    """Whether all rows together fit the room for Newton's method."""
+    m, order = rows_of(problem), order_of(problem)
+    if m * m <= problem.matrix.size:
+        return True
+    number_blocks(problem)
+    count = 0
+    for k in range(problem.blocks):
+        for r in range(problem.row[order[k]], problem.row[order[k] + 1]):
+            problem.whole[r] = count
+            count += 1
+    return _fits(problem, half_width(problem, problem.whole, m), m)
+
+
 @jit
 def _direction(problem: Any, p: Any, u: Any, d: Any, du: Any, soft: float) -> bool:
     """The Newton direction d and du = (W + C) d; False where there is none."""
     m = rows_of(problem)
     place, pivots = problem.whole[:m], problem.whole[m:]
     right, out = problem.work[3 * m : 4 * m], problem.work[WORK * m :]
-    count = 0
-    for i in range(problem.blocks):
+    count, order = 0, order_of(problem)
+    for k in range(problem.blocks):
+        i = order[k]
         together = _linearise(problem, i, p, u, out)
         for r in range(problem.row[i], problem.row[i + 1]):
             d[r], place[r] = 0.0, -1
@@ -128,19 +154,29 @@ def _direction(problem: Any, p: Any, u: Any, d: Any, du: Any, soft: float) -> bo
                 count += 1
             else:
                 d[r] = -out[18 + r - problem.row[i]] / local_of(problem, i).mean
-    if count * count > problem.matrix.size:
+    band = half_width(problem, place, count)
+    narrow = BAND * band < count
+    stride, offset, size = (3 * band, band, (3 * band + 1) * count) if narrow else (count, 0, count * count)
+    if not _fits(problem, band, count):
         return False
     response(problem, d, du)
     matrix = problem.matrix
-    fill_matrix(problem, place, count, matrix)
+    fill_matrix(problem, place, size, stride, offset, matrix)
     for i in range(problem.blocks):
         r = problem.row[i]
         if place[r] >= 0:
             _linearise(problem, i, p, u, out)
-            _transform(problem, i, r, place[r], count, du, out, matrix, right, soft)
-    if lu_factor(matrix, count, pivots) != 0:
-        return False
-    lu_solve(matrix, count, pivots, right)
+            begin, end = place[r], place[problem.row[i + 1] - 1]
+            first, last = (max(0, end - band), min(count, begin + band + 1)) if narrow else (0, count)
+            _transform(problem, i, begin, first, last, stride, offset, du, out, matrix, right, soft)
+    if narrow:
+        if band_factor(matrix, count, band, pivots) != 0:
+            return False
+        band_solve(matrix, count, band, pivots, right)
+    else:
+        if lu_factor(matrix, count, pivots) != 0:
+            return False
+        lu_solve(matrix, count, pivots, right)
     for r in range(m):
         if place[r] >= 0:
             d[r] = right[place[r]]
@@ -151,29 +187,29 @@ def _direction(problem: Any, p: Any, u: Any, d: Any, du: Any, soft: float) -> bo
 
 
 @jit
-def _transform(problem: Any, i: int, r: int, k: int, count: int, du: Any, out: Any, matrix: Any, right: Any, soft: float) -> None:
-    """From rows of W to those of A + B (W + ε λ), and their right sides −F − B du."""
-    size = problem.row[i + 1] - r
-    mean = soft * local_of(problem, i).mean
-    if size == 1:
-        matrix[k * count + k] = out[9] * (matrix[k * count + k] + mean) + out[0]
-        for c in range(count):
-            if c != k:
-                matrix[k * count + c] *= out[9]
+def _transform(
+    problem: Any, i: int, k: int, first: int, last: int, stride: int, offset: int, du: Any, out: Any, matrix: Any, right: Any, soft: float
+) -> None:  # fmt: skip
+    """From rows of W, k and those that follow, to those of A + B (W + ε λ), and their right sides −F − B du."""
+    r = problem.row[i]
+    mean, x = soft * local_of(problem, i).mean, matrix[stride * k + offset :]
+    if problem.row[i + 1] - r == 1:
+        x[k] += mean
+        for c in range(first, last):
+            x[c] *= out[9]
+        x[k] += out[0]
         right[k] = -out[18] - out[9] * du[r]
         return
-    for a in range(3):
-        matrix[(k + a) * count + k + a] += mean
-        right[k + a] = -out[18 + a] - (out[9 + 3 * a] * du[r] + out[10 + 3 * a] * du[r + 1] + out[11 + 3 * a] * du[r + 2])
-    x, y, z = matrix[k * count : (k + 1) * count], matrix[(k + 1) * count : (k + 2) * count], matrix[(k + 2) * count : (k + 3) * count]
-    for c in range(count):
+    y, z = matrix[stride * (k + 1) + offset :], matrix[stride * (k + 2) + offset :]
+    x[k], y[k + 1], z[k + 2] = x[k] + mean, y[k + 1] + mean, z[k + 2] + mean
+    for c in range(first, last):
         a0, a1, a2 = x[c], y[c], z[c]
         x[c] = out[9] * a0 + out[10] * a1 + out[11] * a2
         y[c] = out[12] * a0 + out[13] * a1 + out[14] * a2
         z[c] = out[15] * a0 + out[16] * a1 + out[17] * a2
-    for a in range(3):
-        for b in range(3):
-            matrix[(k + a) * count + k + b] += out[3 * a + b]
+    for a in (0, 1, 2):
+        x[k + a], y[k + a], z[k + a] = x[k + a] + out[a], y[k + a] + out[3 + a], z[k + a] + out[6 + a]
+        right[k + a] = -out[18 + a] - (out[9 + 3 * a] * du[r] + out[10 + 3 * a] * du[r + 1] + out[11 + 3 * a] * du[r + 2])
 
 
 @jit
@@ -205,6 +241,8 @@ def newton(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     trial = problem.work[4 * m : 6 * m]
     found, worst, rounding = residual(problem, p)
     least, done, rescue = math.inf, 0, RESCUE
+    if found > tolerance + rounding:
+        number_blocks(problem)
     while done < limit and found > tolerance + rounding and math.isfinite(found):
         if found < least:
             least = found

@@ -12,9 +12,10 @@ from ...native.kernel import jit
 from .first_order import first_order
 from .gauss_seidel import gauss_seidel
 from .laws import project, residual
-from .newton import newton, through_relaxed
+from .newton import newton, newton_has_room, through_relaxed
+from .operator import rows_of
 from .pivoting import pivoting
-from .problem import LAWS, Problem, rows_of
+from .problem import LAWS, Problem
 
 #: Sweeps before the first trial of a faster method; twice as many before each of the next, up to SERIES.
 SWEEPS, SERIES = 8, 256
@@ -40,7 +41,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
     done, least, worst = pivoting(problem, p, tolerance, 20 * m)
     rounding = residual(problem, p)[2]
-    found, spent, series, small = least, 0, SWEEPS, m * m <= problem.matrix.size
+    found, spent, series, small = least, 0, SWEEPS, least > tolerance + rounding and newton_has_room(problem)
     _copy(m, p, best)
     _copy(m, p, swept)
     while least > tolerance + rounding and spent < limit and math.isfinite(found):
@@ -79,7 +80,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
 def solution(problem: Problem, start: np.ndarray | None = None, tolerance: float = 1e-10, limit: int = 2000) -> np.ndarray:
     """Impulses p of a problem; an error names the block whose law is broken most.
 
-    >>> from .problem import dense_problem
+    >>> from .build import dense_problem
     >>> solution(dense_problem(np.eye(3), [-1.0, 0.1, 0.0], ["contact"], [0.5])).round(12) + 0.0
     array([ 1. , -0.1,  0. ])
     """
@@ -87,7 +88,7 @@ def solution(problem: Problem, start: np.ndarray | None = None, tolerance: float
     if p.shape != problem.w.shape:
         raise InputError(f"contact problem: start of shape {p.shape} for {problem.w.size} rows")
     done, found, worst = solve(problem, p, tolerance, limit)
-    if not found <= tolerance and not found <= residual(problem, p)[2]:
+    if not found <= tolerance + residual(problem, p)[2]:
         law = LAWS[int(problem.law[worst])]
         raise SolverError(
             f"contact problem: after {done} iterations block {worst} ({law}) still breaks its law by {found:.2g} in units of velocity "

@@ -146,3 +146,32 @@ def test_surfaces_against_each_other_are_refused() -> None:
     mesh = ("mesh", together(cube(1, 1, 1), cube(1, 1, 1, (3, 0, 0))))
     with pytest.raises(InputError, match="a mesh and a mesh of different bodies"):
         Scene([Placed(0, mesh), Placed(1, mesh)])
+
+
+def test_a_wheel_on_triangles_is_a_wheel_on_a_plane() -> None:
+    rng = np.random.default_rng(6)
+    wheel = Placed(0, ("torus", (0.3, 0.1)))
+    surface, plane = (Scene([Placed(-1, g), wheel]) for g in (("height field", (np.zeros((9, 12)), 4.0, 4.0)), ("plane", ())))
+    for k in range(40):
+        R = rotation(rng)
+        place = rng.uniform(-1.2, 1.2, 2) if k % 3 else rng.integers(-2, 3, 2) * [0.5, 4 / 11]
+        height = -plane.contacts([pose(R, (*place, 0.0))], 5.0)["gap"].min()
+        for depth in (1e-3, -1e-3, -0.02):
+            found = surface.contacts([pose(R, (*place, height + depth))], 2e-3)
+            assert found["gap"].min(initial=1.0) == pytest.approx(depth, abs=1e-12)
+            assert np.abs(found["normal"] - [0, 0, -1]).max() < 1e-12
+    flat = surface.contacts([pose(E, (0.03, 0.02, 0.1 + 1e-4))], 1e-3)
+    assert len(flat) == 8
+    assert flat["gap"] == pytest.approx(np.full(8, 1e-4), abs=1e-14)
+
+
+def test_a_wheel_at_a_kerb_touches_road_and_kerb() -> None:
+    import jourdain as jd
+
+    # the outline of a prism along y lies in (z, x): the road is at x = 0 for z > 0, the kerb at x = 0.1 for z < 0
+    step = jd.prism([(-2, -1), (2, -1), (2, 0), (0, 0), (0, 0.1), (-2, 0.1)], 4.0, axis="y")
+    scene = Scene([Placed(-1, step), Placed(0, jd.torus(0.3, 0.1, axis="y"))])
+    z = np.sqrt(0.4**2 - 0.3**2)
+    found = scene.contacts([pose(E, (0.4, 0.0, z))], 1e-6)
+    assert found["gap"] == pytest.approx(np.zeros(2), abs=1e-9)
+    assert sorted(np.round(found["point_b"][:, [0, 2]], 6).tolist()) == sorted([[0.0, round(float(z), 6)], [0.1, 0.0]])

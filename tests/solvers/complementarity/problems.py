@@ -6,13 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jourdain.solvers.complementarity.problem import (
-    Problem,
-    block_sparse_problem,
-    body_problem,
-    dense_problem,
-    rows_by_law,
-)  # fmt: skip
+from jourdain.solvers.complementarity.build import block_sparse_problem, body_problem, dense_problem, rows_by_law
+from jourdain.solvers.complementarity.problem import Problem
 
 
 def positive(rng: np.random.Generator, n: int, condition: float = 1e2) -> np.ndarray:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jourdain.solvers.complementarity.build import dense_problem
 from jourdain.solvers.complementarity.gauss_seidel import gauss_seidel
 from jourdain.solvers.complementarity.laws import relaxation_gap, residual
-from jourdain.solvers.complementarity.problem import Problem, dense_problem
+from jourdain.solvers.complementarity.problem import Problem
 from tests.solvers.complementarity.problems import (
     Scene,
     box_on_plane,

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jourdain as jd
+from jourdain.solvers.complementarity.build import dense_problem
 from jourdain.solvers.complementarity.pivoting import RAY, SOLVED, lemke, pivoting, principal_pivoting
-from jourdain.solvers.complementarity.problem import dense_problem, linear_room
+from jourdain.solvers.complementarity.problem import linear_room
 from tests.solvers.complementarity.problems import positive
 
 
