@@ -20,7 +20,8 @@ from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
-from ..complementarity.problem import BLOCK, BLOCK_SPARSE, TOGETHER, WORK, BlockSparse, Local, Problem, linear_room, prepare
+from ..complementarity.operator import prepare
+from ..complementarity.problem import BLOCK_SPARSE, BlockSparse, Problem, room
 from ..complementarity.solve import solve
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
@@ -268,14 +269,11 @@ def method() -> Method:
     )  # fmt: skip
 
 
-def make_problem(room: int, rows: int, sparse: BlockSparse) -> Problem:
+def make_problem(contacts: int, rows: int, sparse: BlockSparse, pivots: int = 0) -> Problem:
     """Memory for the laws of so many contacts of ``rows`` rows each."""
-    m = rows * room
-    return Problem(
-        form=BLOCK_SPARSE, law=np.zeros(room, np.int64), row=np.zeros(room + 1, np.int64), coefficient=np.zeros((room, 2)), w=np.zeros(m),
-        compliance=np.zeros(m), sparse=sparse, local=np.zeros((room, Local.struct.words)), u=np.zeros(m), work=np.zeros(WORK * m + BLOCK),
-        whole=np.zeros(2 * m, np.int64), matrix=np.zeros(min(m, TOGETHER) ** 2), linear=linear_room(0),
-    )  # fmt: skip
+    made = room(contacts, rows * contacts, BLOCK_SPARSE, pivots=pivots)
+    made.sparse = sparse
+    return made
 
 
 def make_blocks(room: int) -> BlockSparse:

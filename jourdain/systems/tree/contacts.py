@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 SLACK = 0.01
 #: Part of the largest velocity to which laws are met, and most sweeps over all contacts.
 TOLERANCE, SWEEPS = 1e-7, 1000
+#: Most penetrations that are taken away together by pivots.
+PIVOTS = 200
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ class TreeContacts:
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts,
-            friction=friction, restitution=restitution, problem=moreau.make_problem(room, 3, blocks), depths=moreau.make_problem(room, 1, blocks),
+            friction=friction, restitution=restitution, problem=moreau.make_problem(room, 3, blocks), depths=moreau.make_problem(room, 1, blocks, min(room, PIVOTS)),
             p=np.zeros(3 * room), r=np.zeros(room), before=np.zeros(room), slack=rows.slack, tolerance=self._control[0], limit=self._control[1], books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
