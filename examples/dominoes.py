@@ -16,12 +16,12 @@ def dominoes() -> tuple[jd.Model, dict[str, float]]:
     """The table, the row and the ball, and where they begin."""
     m = jd.Model("dominoes")
     m.ground.shapes.append(jd.box(0.6, 0.16, 0.02, colour="#d8cfc0").at(0.14, 0.0, -0.01))
-    start = {"roll.x": -0.06, "roll.z": 0.012, "roll.x_rate": 0.5}
+    start = {"roll.x": -0.06, "roll.z": 0.02, "roll.x_rate": 0.5}
     for k in range(COUNT):
         piece = m.body(f"domino{k}", shape=jd.box(0.008, 0.024, 0.048, density=1100.0, colour="#2f4858"))
         m.free(f"free{k}", m.ground, piece)
         start |= {f"free{k}.x": SPACING * k, f"free{k}.z": 0.024}
-    m.free("roll", m.ground, m.body("ball", shape=jd.sphere(0.012, density=7800.0, colour="#e4572e")))
+    m.free("roll", m.ground, m.body("ball", shape=jd.sphere(0.02, density=2500.0, colour="#e4572e")))
     m.contact("touch", law=jd.contact.rigid(friction=0.3))
     return m, start
 
@@ -37,6 +37,6 @@ if __name__ == "__main__":
     Path("out").mkdir(exist_ok=True)
     sol.plot("roll.x_rate", "free0.z", "contacts.acting", file="out/dominoes_plot.png")
     sol = sol.resample(350)
-    sol.save_picture("out/dominoes.png", t=0.25)
+    sol.save_picture("out/dominoes.png", t=0.3)
     sol.save_page("out/dominoes.html", plots=["roll.x_rate", "contacts.acting"])
     print("wrote out/dominoes.png, out/dominoes_plot.png and out/dominoes.html")
