@@ -75,7 +75,7 @@ class FlexibleBody(Body):
             shift = _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e, largest[0])
             self._nodes[point.name] = (shift, _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e, largest[1]))
             frame = _node_frame(self, point)
-            frame.node = point.name
+            frame.node, frame.turns = point.name, point.turns
             self.frames[point.name] = frame
         return self.frames[point.name]
 
@@ -134,7 +134,7 @@ class FlexibleBody(Body):
             raise ModelError(f"flexible body '{self.name}': '{name}' is a node of its structure; take body.node('{name}')")
         base = self.at(*position)
         new = super().frame(name, position, rotation)
-        new.node = base.node
+        new.node, new.turns = base.node, base.turns
         return new
 
 
