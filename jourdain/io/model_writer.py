@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, MassGiven, shape_mass
 from ..model.constraints import Closure
-from ..model.flexible import FlexibleBody, RigidPart
+from ..model.flexible import FlexibleBody, PartBody
 from ..model.joints import Drive, Joint, parse_limits
 from ..model.model import Model
 from ..model.values import rotation as parse_rotation
@@ -200,7 +200,7 @@ class ModelWriter:
     def _body(self, body: Body) -> dict[str, Any]:
         item: dict[str, Any] = {}
         massive = None if isinstance(body, FlexibleBody) else self._replayed(body)
-        if isinstance(body, FlexibleBody | RigidPart):
+        if isinstance(body, PartBody):
             item["flexible"] = self.structures.flexible(body)
         elif massive is None:
             item |= {"mass": self.value(body.mass), "moment": self.vector(body.moment), "inertia": self.vector(body.inertia.entries)}

@@ -7,6 +7,7 @@ machine code, and another structure is put in without compiling again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..errors import InputError, ModelError
 from ..symbolic.expr import HALF, ZERO, Expr, add, mul, neg
-from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector
+from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector, scalar_product
 from .bodies import Body, Frame
 from .joints import Coordinate, scalar_coordinate
 from .load_sorts import Load
@@ -25,6 +26,7 @@ from .values import number
 if TYPE_CHECKING:
     from ..structures import ReducedStructure
     from ..structures.linearity import Linearity
+    from ..structures.reduced import Point
     from .include import Copy
     from .model import Model
 
@@ -51,12 +53,52 @@ class ModalData:
     C: list[list[Expr]]
 
 
-class FlexibleBody(Body):
-    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
+class PartBody(Body, ABC):
+    """A body of a reduced structure, whose nodes joints and loads hold on to."""
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name)
         self.part = part
+
+    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
+        """A frame that moves with an interface or node of the structure, by name, number or place."""
+        point = self.part.point(name)
+        if point.name not in self.nodes:
+            self.model._unlocked(f"node '{self.name}.{point.name}'")
+            if point.name in self.frames:
+                raise ModelError(f"body '{self.name}': its frame '{point.name}' has the name of a node; choose another name for the frame")
+            R = Matrix.of(point.rotation)
+            self.nodes.add(point.name)
+            self.frames[point.name] = Frame(self, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
+            self._bend(self.frames[point.name], point)
+        return self.frames[point.name]
+
+    def _bend(self, frame: Frame, point: Point) -> None:
+        """Lets the frame of a new node follow the modes."""
+
+    @abstractmethod
+    def gauge(self, at: Any, curvature: str = "z") -> Expr:
+        """What a strain gauge reads at a place x (m) along a beam: the curvature about an axis in 1/m ("x": the twist), of the modes.
+
+        Times the distance of the fibre it is the strain; it may stand in laws, controllers, outputs and guards.
+        """
+
+    def find(self, name: str) -> Frame | None:
+        """A frame or node by name; "node 7" is the node of that number."""
+        if name in self.frames:
+            return self.frames[name]
+        try:
+            self.part.point(name)
+        except InputError:
+            return None
+        return self.node(name)
+
+
+class FlexibleBody(PartBody):
+    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
+
+    def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
+        super().__init__(model, name, part)
         self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
         #: Names of the strain gauges' numbers.
@@ -64,34 +106,22 @@ class FlexibleBody(Body):
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
-    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
-        """A frame that moves with an interface or node of the structure, by name, number or place."""
-        point = self.part.point(name)
-        if point.name not in self._nodes:
-            _new_node(self, point.name)
-            table = self.model.parameter_set
-            path, e = f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
-            largest = [max(float(np.abs(x).max()) for x in rows) for rows in zip(*((p.phi_t, p.phi_r) for p in self.part.points.values()))]
-            shift = _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e, largest[0])
-            self._nodes[point.name] = (shift, _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e, largest[1]))
-            frame = _node_frame(self, point)
-            frame.node, frame.turns = point.name, point.turns
-            self.frames[point.name] = frame
-        return self.frames[point.name]
+    def _bend(self, frame: Frame, point: Point) -> None:
+        frame.node, frame.turns = point.name, point.turns
+        table, path, e = self.model.parameter_set, f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
+        known = [*self.part.points.values(), point]
+        shift, turn = (max(float(np.abs(getattr(p, x)).max()) for p in known) for x in ("phi_t", "phi_r"))
+        self._nodes[point.name] = (
+            _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e, shift),
+            _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e, turn),
+        )
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
-        """What a strain gauge reads at a place x (m) along a beam: the curvature about an axis in 1/m ("x": the twist), of the modes.
-
-        Times the distance of the fibre it is the strain; it may stand in laws, controllers, outputs and guards.
-        """
+        """What a strain gauge reads; see :meth:`PartBody.gauge`."""
         row = self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
         path = f"{self.name}.gauge{len(self.gauges) + 1}"
         self.gauges.append(path)
-        return _product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
-
-    def find(self, name: str) -> Frame | None:
-        """A frame or node by name; "node 7" is the node of that number."""
-        return self.frames.get(name) or _named_node(self, name)
+        return scalar_product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
     @property
     def title(self) -> str:
@@ -102,8 +132,7 @@ class FlexibleBody(Body):
     @cached_property
     def linearity(self) -> Linearity | None:
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
-        first_order = self.part.s2 is None and self.part.part is not None
-        return replace(self.part.linearity(), name=self.name) if first_order else None
+        return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
     def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
         """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
@@ -138,49 +167,17 @@ class FlexibleBody(Body):
         return new
 
 
-class RigidPart(Body):
+class RigidPart(PartBody):
     """The same part without its modes: nodes and names as those of the flexible body."""
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
-        super().__init__(model, name)
-        self.part = part
+        super().__init__(model, name, part)
         self.add_mass(part.mass, np.asarray(part.s0) / part.mass, part.J0, about="origin")
-
-    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
-        """The frame of an interface or node of the structure, by name, number or place."""
-        point = self.part.point(name)
-        if point.name not in self.nodes:
-            _new_node(self, point.name)
-            self.frames[point.name] = _node_frame(self, point)
-        return self.frames[point.name]
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
         """What a strain gauge reads: nothing."""
         self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
         return ZERO
-
-    def find(self, name: str) -> Frame | None:
-        """A frame or node by name; "node 7" is the node of that number."""
-        return self.frames.get(name) or _named_node(self, name)
-
-
-def _new_node(body: Body, name: str) -> None:
-    body.model._unlocked(f"node '{body.name}.{name}'")
-    if name in body.frames:
-        raise ModelError(f"body '{body.name}': its frame '{name}' has the name of a node; choose another name for the frame")
-    body.nodes.add(name)
-
-
-def _named_node(body: FlexibleBody | RigidPart, name: str) -> Frame | None:
-    if name in body.part.points:
-        return body.node(name)
-    number = name.removeprefix("node ")
-    return body.node(int(number)) if number != name and number.isdecimal() and int(number) < len(body.part.part.nodes) else None
-
-
-def _node_frame(body: Body, point: Any) -> Frame:
-    R = Matrix.of(point.rotation)
-    return Frame(body, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
 
 
 def reduced(
@@ -203,7 +200,7 @@ def reduced(
     return found.stiffened() if stiffening else found
 
 
-def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> FlexibleBody | RigidPart:
+def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> PartBody:
     """The body of a reduced structure, flexible or rigid."""
     return RigidPart(model, name, part) if rigid or not part.modes else FlexibleBody(model, name, part)
 
@@ -223,14 +220,14 @@ class Elasticity(Load):
         self.given: dict[str, Any] = {}
         e = [c.q[0] for c in self.body.modes]
         for i, row in enumerate(self.body.data.K):
-            self.potential = add(self.potential, mul(HALF, mul(e[i], _product(row, e))))
+            self.potential = add(self.potential, mul(HALF, mul(e[i], scalar_product(row, e))))
 
     @property
     def laws(self) -> tuple[Expr, ...]:
         """A force for each mode."""
         e, rates = ([getattr(c, x)[0] for c in self.body.modes] for x in "qv")
         data = self.body.data
-        return tuple(neg(add(_product(k, e), _product(c, rates))) for k, c in zip(data.K, data.C, strict=True))
+        return tuple(neg(add(scalar_product(k, e), scalar_product(c, rates))) for k, c in zip(data.K, data.C, strict=True))
 
     @property
     def signature(self) -> tuple[Expr | Frame | Coordinate | str | None, ...]:
@@ -240,13 +237,6 @@ class Elasticity(Load):
     def copied(self, copy: Copy, name: str) -> Load:
         """Made with the body's copy."""
         return copy.model.loads[name]
-
-
-def _product(row: list[Expr], x: list[Expr]) -> Expr:
-    total = ZERO
-    for a, b in zip(row, x, strict=True):
-        total = add(total, mul(a, b))
-    return total
 
 
 def refuse_flexible(model: Model, what: str, remedy: str) -> None:
@@ -276,12 +266,12 @@ def _symbols(table: Parameters, name: str, numbers: Any, size: float = 0.0, negl
 
 def _polynomials(table: Parameters, name: str, linear: Any, quadratic: Any, e: list[Expr], size: float) -> list[Expr]:
     """Three polynomials of first or second order in the amplitudes."""
-    found = [_product(row, e) for row in _symbols(table, name, linear, size)]
+    found = [scalar_product(row, e) for row in _symbols(table, name, linear, size)]
     if quadratic is None:
         return found
     halves = [mul(HALF, x) for x in e]
     table2 = _symbols(table, f"{name}2", quadratic)
-    return [add(first, _product([_product(row, e) for row in rows], halves)) for first, rows in zip(found, table2, strict=True)]
+    return [add(first, scalar_product([scalar_product(row, e) for row in rows], halves)) for first, rows in zip(found, table2, strict=True)]
 
 
 def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
@@ -320,4 +310,4 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
     )  # fmt: skip
 
 
-__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]
+__all__ = ["Elasticity", "FlexibleBody", "ModalData", "PartBody", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]
