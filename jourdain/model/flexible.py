@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, ModelError
-from ..symbolic.expr import HALF, ZERO, Expr, add, mul, neg
+from ..symbolic.expr import HALF, LONG, ZERO, Expr, add, mul, neg
 from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector, scalar_product
 from .bodies import Body, Frame
 from .joints import Coordinate, scalar_coordinate
@@ -46,9 +46,10 @@ class ModalData:
     J1: list[Inertia]
     J2: list[list[Inertia]]
     D0: list[Vector]
-    D1: list[list[Vector]]
+    D1: list[list[Vector]]  #: ∂_j D_i at [i][j]
+    G: list[list[Vector]]  #: ∂_j D_i − ∂_i D_j at [i][j]; empty where it is 2 ∂_j D_i
     M: list[list[Expr]]
-    M1: list[list[list[Expr]]]
+    M1: list[list[list[Expr]]]  #: empty where M does not depend on e
     K: list[list[Expr]]
     C: list[list[Expr]]
 
@@ -253,11 +254,12 @@ def _symbols(table: Parameters, name: str, numbers: Any, size: float = 0.0, negl
     """Symbols of the entries of an array that are not zero, nested as the array is; ``size`` is a bound of what they could be."""
     array = np.asarray(numbers, dtype=float)
     least = negligible * max(float(np.abs(array).max(initial=0.0)), size)
+    widths = [len(str(n - 1)) for n in array.shape]  # sorted by their names, the entries of a row follow each other
 
     def entry(index: tuple[int, ...]) -> Any:
         if len(index) == array.ndim:
             x = float(array[index])
-            label = f"[{','.join(str(i) for i in index)}]" if index else ""
+            label = f"[{','.join(f'{i:0{w}d}' for i, w in zip(index, widths, strict=True))}]" if index else ""
             return table.add_data(name + label, x) if abs(x) > least else ZERO
         return [entry((*index, i)) for i in range(array.shape[len(index)])]
 
@@ -296,18 +298,35 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
         entries = np.array([(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]) for J in tensors])
         return [Inertia(*row) for row in made(name, entries, size)]
 
-    J1, J2, D1 = np.asarray(part.J1), np.asarray(part.J2), np.moveaxis(np.asarray(part.D1), 1, 2)
-    pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    hessian = dict(zip(pairs, inertias("J2", [J2[i, j] + J2[j, i] for i, j in pairs], modal), strict=True))
+    J1, J2 = np.asarray(part.J1), np.asarray(part.J2)
+    hessian = np.array([J2[:, :, a, b] + J2[:, :, a, b].T for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
     s2 = np.zeros((n, n, 3)) if part.s2 is None else np.moveaxis(part.s2, 0, 2)
-    M1 = [[[ZERO] * n for _ in range(n)] for _ in range(n)] if part.M1 is None else made("M1", part.M1)
+    J2_by = _by_rows(table, f"{body}.J2", hessian, modal)
+    D1 = np.transpose(part.D1, (1, 2, 0))
+    gyroscopic = D1 - np.swapaxes(D1, 1, 2)
+    skew = bool(np.abs(gyroscopic - 2.0 * D1).max(initial=0.0) <= NEGLIGIBLE * modal)
+
+    def vectors(name: str, numbers: np.ndarray) -> list[list[Vector]]:
+        by = made(name, numbers, modal)
+        return [[Vector(*(c[i][j] for c in by)) for j in range(n)] for i in range(n)]
+
     return ModalData(
         made("mass", part.mass), Vector(*made("s0", part.s0)), [Vector(*row) for row in made("s1", np.transpose(part.s1), by_mass)],
         [[Vector(*x) for x in row] for row in made("s2", s2)], inertias("J0", [np.asarray(part.J0)])[0],
-        inertias("J1", J1 + np.swapaxes(J1, 1, 2), by_inertia), [[hessian[min(i, j), max(i, j)] for j in range(n)] for i in range(n)],
-        [Vector(*row) for row in made("D0", np.transpose(part.D0), by_inertia)], [[Vector(*x) for x in row] for row in made("D1", D1, modal)],
-        _symmetric(table, f"{body}.M", part.M_ee), M1, _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
+        inertias("J1", J1 + np.swapaxes(J1, 1, 2), by_inertia), [[Inertia(*(c[i][j] for c in J2_by)) for j in range(n)] for i in range(n)],
+        [Vector(*row) for row in made("D0", np.transpose(part.D0), by_inertia)],
+        vectors("D1", D1), [] if skew else vectors("G", gyroscopic), _symmetric(table, f"{body}.M", part.M_ee),
+        [] if part.M1 is None else made("M1", part.M1), _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
     )  # fmt: skip
+
+
+def _by_rows(table: Parameters, name: str, matrices: np.ndarray, size: float) -> list[list[list[Expr]]]:
+    """Symbols of symmetric matrices; where rows are long each entry has its own, so that a row stands side by side, else each pair."""
+    if matrices.shape[1] >= LONG:
+        return _symbols(table, name, matrices, size)  # type: ignore[no-any-return]
+    upper = _symbols(table, name, np.triu(matrices), size)
+    n = range(matrices.shape[1])
+    return [[[entries[min(i, j)][max(i, j)] for j in n] for i in n] for entries in upper]
 
 
 __all__ = ["Elasticity", "FlexibleBody", "ModalData", "PartBody", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]
