@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from ..model.bodies import Body
 from ..model.flexible import FlexibleBody
 from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, sub
-from ..symbolic.vectors import NO_INERTIA, NULL, Inertia, Vector, scalar_product
+from ..symbolic.vectors import Inertia, Vector, scalar_product
 
 
 class ModalInertia:
@@ -31,18 +31,24 @@ class ModalInertia:
         self.mass = data.mass
         #: ∂s/∂e_i, ∂J/∂e_i and the columns D_i
         self.s_by = [first + _sum(row, self.e) for first, row in zip(data.s1, data.s2, strict=True)]
-        self.J_by = [_add_inertias([first, *_scaled_row(data.J2, i, self.e)]) for i, first in enumerate(data.J1)]
-        self.D = [first + _sum([data.D1[j][i] for j in range(len(self.e))], self.e) for i, first in enumerate(data.D0)]
+        self.J_by = [first + _sum_inertias(row, self.e) for first, row in zip(data.J1, data.J2, strict=True)]
+        self.D = [first + self._by_D1(i, self.e) for i, first in enumerate(data.D0)]
         # a polynomial of second order is its constant, with half of each slope's constant and half of the slope
         halves = [mul(HALF, e) for e in self.e]
         self.s = data.s0 + _sum([a + b for a, b in zip(data.s1, self.s_by, strict=True)], halves)
-        self.J = _add_inertias([data.J0, *(_times(a + b, e) for a, b, e in zip(data.J1, self.J_by, halves, strict=True))])
+        self.J = data.J0 + _sum_inertias([a + b for a, b in zip(data.J1, self.J_by, strict=True)], halves)
         self.s_rate = _sum(self.s_by, self.rates)
         #: the modes' own mass matrix
-        self.M = [
-            [add(entry, scalar_product([slice_[i][j] for slice_ in data.M1], self.e)) for j, entry in enumerate(row)]
-            for i, row in enumerate(data.M)
-        ]
+        self.M = data.M
+        if data.M1:
+            self.M = [
+                [add(entry, scalar_product([slice_[i][j] for slice_ in data.M1], self.e)) for j, entry in enumerate(row)]
+                for i, row in enumerate(data.M)
+            ]
+
+    def _by_D1(self, i: int, x: Sequence[Expr]) -> Vector:
+        """Σ_j ∂_j D_i x_j."""
+        return _sum(self.data.D1[i], x)
 
     # -- momenta and energy ---------------------------------------------------------------------------------------
 
@@ -64,16 +70,17 @@ class ModalInertia:
         n = range(len(self.e))
         force = _sum(self.s_by, rates2) + _sum([_sum(self.data.s2[i], self.rates) for i in n], self.rates)
         force = force + omega.cross(self.s_rate) * TWO
-        J_rate = _add_inertias([_times(J, rate) for J, rate in zip(self.J_by, self.rates, strict=True)])
-        moment = _sum(self.D, rates2) + _sum([_sum(self.data.D1[j], self.rates) for j in n], self.rates)
+        J_rate = _sum_inertias(self.J_by, self.rates)
+        moment = _sum(self.D, rates2)
+        if self.data.G:  # else Ḋ ė vanishes
+            moment = moment + _sum([self._by_D1(i, self.rates) for i in n], self.rates)
         return force, moment + J_rate @ omega + omega.cross(_sum(self.D, self.rates))
 
     def forces(self, omega: Vector, omega_dot: Vector, acceleration: Vector, rates2: Sequence[Expr]) -> list[Expr]:
         """Rows of the amplitudes: s_i·a + D_i·ω̇ + (M ë + Ṁ ė − ½ ė·(∂M/∂e) ė)_i + Σ ė_j ω·(∂_j D_i − ∂_i D_j) − ½ ω·(∂_i J) ω."""
         found = []
-        D1 = self.data.D1
         for i in range(len(self.e)):
-            turning = _sum([D1[j][i] - D1[i][j] for j in range(len(self.e))], self.rates)
+            turning = _sum(self.data.G[i], self.rates) if self.data.G else self._by_D1(i, self.rates) * TWO
             row = add(self.s_by[i].dot(acceleration), self.D[i].dot(omega_dot))
             row = add(row, add(add(self._row(i, rates2), self._inner_bias(i)), omega.dot(turning)))
             found.append(sub(row, mul(HALF, _quadratic(self.J_by[i], omega))))
@@ -84,6 +91,8 @@ class ModalInertia:
 
     def _inner_bias(self, i: int) -> Expr:
         """(Ṁ ė)_i − ½ ė·(∂M/∂e_i) ė."""
+        if not self.data.M1:
+            return ZERO
         M1, rates, n = self.data.M1, self.rates, range(len(self.e))
         along = scalar_product([scalar_product(M1[k][i], rates) for k in n], rates)
         return sub(along, mul(HALF, scalar_product([scalar_product(M1[i][j], rates) for j in n], rates)))
@@ -109,26 +118,11 @@ def deformed_moments(body: Body) -> tuple[Expr, Vector, Inertia]:
 
 
 def _sum(vectors: Sequence[Vector], factors: Sequence[Expr]) -> Vector:
-    total = NULL
-    for v, k in zip(vectors, factors, strict=True):
-        if not v.is_zero and k is not ZERO:
-            total = total + v * k
-    return total
+    return Vector(*(scalar_product(row, factors) for row in zip(*vectors, strict=True)))
 
 
-def _times(I: Inertia, k: Expr) -> Inertia:
-    return Inertia(*(mul(x, k) for x in I.entries))
-
-
-def _add_inertias(parts: Sequence[Inertia]) -> Inertia:
-    total = NO_INERTIA
-    for I in parts:
-        total = total + I
-    return total
-
-
-def _scaled_row(J2: Sequence[Sequence[Inertia]], i: int, e: Sequence[Expr]) -> list[Inertia]:
-    return [_times(I, x) for I, x in zip(J2[i], e, strict=True) if not I.is_zero]
+def _sum_inertias(tensors: Sequence[Inertia], factors: Sequence[Expr]) -> Inertia:
+    return Inertia(*(scalar_product(row, factors) for row in zip(*(I.entries for I in tensors), strict=True)))
 
 
 def _quadratic(I: Inertia, w: Vector) -> Expr:

@@ -12,7 +12,7 @@ from ..errors import JourdainError, ModelError
 from ..model.bodies import Body, Frame, MassGiven, shape_mass
 from ..model.constraints import Closure
 from ..model.contacts import Contact
-from ..model.flexible import FlexibleBody, RigidPart
+from ..model.flexible import FlexibleBody, PartBody
 from ..model.joints import Drive, Joint, parse_limits
 from ..model.model import Model
 from ..model.values import rotation as parse_rotation
@@ -215,7 +215,7 @@ class ModelWriter:
     def _body(self, body: Body) -> dict[str, Any]:
         item: dict[str, Any] = {}
         massive = None if isinstance(body, FlexibleBody) else self._replayed(body)
-        if isinstance(body, FlexibleBody | RigidPart):
+        if isinstance(body, PartBody):
             item["flexible"] = self.structures.flexible(body)
         elif massive is None:
             item |= {"mass": self.value(body.mass), "moment": self.vector(body.moment), "inertia": self.vector(body.inertia.entries)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import JourdainError, ModelError
-from ..model.flexible import FlexibleBody, RigidPart
+from ..model.flexible import FlexibleBody, PartBody, RigidPart
 from ..model.values import value
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _material(reader: ModelReader, given: Any) -> Material:
     return structures.Material(**{k: _number(reader, e, k) for k, e in given.items()})
 
 
-def flexible_body_of(reader: ModelReader, name: str, item: Table) -> FlexibleBody | RigidPart:
+def flexible_body_of(reader: ModelReader, name: str, item: Table) -> PartBody:
     """The body of a table with ``flexible``."""
     given = dict(item["flexible"])
     wrong = [k for k in ("mass", "com", "inertia", "about", "axes", "moment", "masses") if k in item]
@@ -168,9 +168,7 @@ def flexible_body_of(reader: ModelReader, name: str, item: Table) -> FlexibleBod
     if part is None:
         known = ", ".join(reader.structures) or "none"
         raise ModelError(f"body '{name}': there is no structure '{item['flexible']['structure']}'; there is {known}")
-    body = reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
-    assert isinstance(body, FlexibleBody | RigidPart)
-    return body
+    return reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
 
 
 # --- to tables ---------------------------------------------------------------------------------------------------
@@ -184,7 +182,7 @@ class StructureTables:
         self.names: dict[int, str] = {}
         self.tables: dict[str, dict[str, Any]] = {}
         for body in writer.model.bodies.values():
-            if isinstance(body, FlexibleBody | RigidPart) and id(body.part.part) not in self.names:
+            if isinstance(body, PartBody) and id(body.part.part) not in self.names:
                 self._add(body.part.part, body.name)
 
     def _add(self, part: Structure, body: str) -> None:
@@ -195,7 +193,7 @@ class StructureTables:
         self.names[id(part)] = name
         self.tables[name] = _structure_table(part, f"structure '{name}' of the body '{body}'", self.writer.folder)
 
-    def flexible(self, body: FlexibleBody | RigidPart) -> dict[str, Any]:
+    def flexible(self, body: PartBody) -> dict[str, Any]:
         """What ``flexible`` says of a body."""
         reduced = body.part
         if reduced.options is None:

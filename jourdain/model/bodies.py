@@ -29,6 +29,8 @@ class Frame:
         self.turn: Any = None
         #: The node of a flexible body that carries the frame; position and rotation are those of the undeformed body.
         self.node: str | None = None
+        #: False at a node without rotations: only its place is known.
+        self.turns = True
         #: The frame from which it was displaced by :meth:`at`, how far and how it was turned.
         self.base: tuple[Frame, Vector, Any] | None = None
 
@@ -36,11 +38,21 @@ class Frame:
         """A frame displaced (and turned) from this one, coordinates along this frame's axes, in m."""
         what = f"point on '{self.path}'"
         step = vector((x, y, z), what, "m")
+        if not step.is_zero:
+            self.require_turns(what)
         frame = Frame(self.body, self.position + self.rotation @ step, self.rotation @ parse_rotation(rotation, what))
         frame.turn = rotation if self.rotation.is_identity else None
-        frame.node = self.node
+        frame.node, frame.turns = self.node, self.turns
         frame.base = self, step, rotation
         return frame
+
+    def require_turns(self, what: str) -> None:
+        """An error where something holds on to the axes of a node that has none."""
+        if not self.turns:
+            raise ModelError(
+                f"{what}: {self.node} of flexible body '{self.body.name}' has no rotation, so that it holds no axes, arms or torques; "
+                "make several nodes a point that has: part.interface(name, nodes)"
+            )
 
     @property
     def path(self) -> str:

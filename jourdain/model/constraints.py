@@ -134,6 +134,9 @@ class ConstraintMethods:
         item = Closure(name, kind, self._frame(a, what), self._frame(b, what), data, options, matter, convention, tuple(ignore))
         if item.a.body is item.b.body:
             raise ModelError(f"{what} connects the body '{item.a.body.name}' with itself")
+        if kind not in ("ball", "spherical", "rod"):
+            for frame in (item.a, item.b):
+                frame.require_turns(what)
         self.constraints[name] = item
         return item
 

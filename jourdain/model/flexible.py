@@ -7,6 +7,7 @@ machine code, and another structure is put in without compiling again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, ModelError
-from ..symbolic.expr import HALF, ZERO, Expr, add, mul, neg
-from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector
+from ..symbolic.expr import HALF, LONG, ZERO, Expr, add, mul, neg
+from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector, scalar_product
 from .bodies import Body, Frame
 from .joints import Coordinate, scalar_coordinate
 from .load_sorts import Load
@@ -25,6 +26,7 @@ from .values import number
 if TYPE_CHECKING:
     from ..structures import ReducedStructure
     from ..structures.linearity import Linearity
+    from ..structures.reduced import Point
     from .include import Copy
     from .model import Model
 
@@ -44,19 +46,60 @@ class ModalData:
     J1: list[Inertia]
     J2: list[list[Inertia]]
     D0: list[Vector]
-    D1: list[list[Vector]]
+    D1: list[list[Vector]]  #: ∂_j D_i at [i][j]
+    G: list[list[Vector]]  #: ∂_j D_i − ∂_i D_j at [i][j]; empty where it is 2 ∂_j D_i
     M: list[list[Expr]]
-    M1: list[list[list[Expr]]]
+    M1: list[list[list[Expr]]]  #: empty where M does not depend on e
     K: list[list[Expr]]
     C: list[list[Expr]]
 
 
-class FlexibleBody(Body):
-    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
+class PartBody(Body, ABC):
+    """A body of a reduced structure, whose nodes joints and loads hold on to."""
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name)
         self.part = part
+
+    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
+        """A frame that moves with an interface or node of the structure, by name, number or place."""
+        point = self.part.point(name)
+        if point.name not in self.nodes:
+            self.model._unlocked(f"node '{self.name}.{point.name}'")
+            if point.name in self.frames:
+                raise ModelError(f"body '{self.name}': its frame '{point.name}' has the name of a node; choose another name for the frame")
+            R = Matrix.of(point.rotation)
+            self.nodes.add(point.name)
+            self.frames[point.name] = Frame(self, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
+            self._bend(self.frames[point.name], point)
+        return self.frames[point.name]
+
+    def _bend(self, frame: Frame, point: Point) -> None:
+        """Lets the frame of a new node follow the modes."""
+
+    @abstractmethod
+    def gauge(self, at: Any, curvature: str = "z") -> Expr:
+        """What a strain gauge reads at a place x (m) along a beam: the curvature about an axis in 1/m ("x": the twist), of the modes.
+
+        Times the distance of the fibre it is the strain; it may stand in laws, controllers, outputs and guards.
+        """
+
+    def find(self, name: str) -> Frame | None:
+        """A frame or node by name; "node 7" is the node of that number."""
+        if name in self.frames:
+            return self.frames[name]
+        try:
+            self.part.point(name)
+        except InputError:
+            return None
+        return self.node(name)
+
+
+class FlexibleBody(PartBody):
+    """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
+
+    def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
+        super().__init__(model, name, part)
         self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
         #: Names of the strain gauges' numbers.
@@ -64,34 +107,22 @@ class FlexibleBody(Body):
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
-    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
-        """A frame that moves with an interface or node of the structure, by name, number or place."""
-        point = self.part.point(name)
-        if point.name not in self._nodes:
-            _new_node(self, point.name)
-            table = self.model.parameter_set
-            path, e = f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
-            largest = [max(float(np.abs(x).max()) for x in rows) for rows in zip(*((p.phi_t, p.phi_r) for p in self.part.points.values()))]
-            shift = _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e, largest[0])
-            self._nodes[point.name] = (shift, _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e, largest[1]))
-            frame = _node_frame(self, point)
-            frame.node = point.name
-            self.frames[point.name] = frame
-        return self.frames[point.name]
+    def _bend(self, frame: Frame, point: Point) -> None:
+        frame.node, frame.turns = point.name, point.turns
+        table, path, e = self.model.parameter_set, f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
+        known = [*self.part.points.values(), point]
+        shift, turn = (max(float(np.abs(getattr(p, x)).max()) for p in known) for x in ("phi_t", "phi_r"))
+        self._nodes[point.name] = (
+            _polynomials(table, f"{path}.shift", point.phi_t, point.psi_t, e, shift),
+            _polynomials(table, f"{path}.turn", point.phi_r, point.psi_r, e, turn),
+        )
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
-        """What a strain gauge reads at a place x (m) along a beam: the curvature about an axis in 1/m ("x": the twist), of the modes.
-
-        Times the distance of the fibre it is the strain; it may stand in laws, controllers, outputs and guards.
-        """
+        """What a strain gauge reads; see :meth:`PartBody.gauge`."""
         row = self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
         path = f"{self.name}.gauge{len(self.gauges) + 1}"
         self.gauges.append(path)
-        return _product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
-
-    def find(self, name: str) -> Frame | None:
-        """A frame or node by name; "node 7" is the node of that number."""
-        return self.frames.get(name) or _named_node(self, name)
+        return scalar_product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
     @property
     def title(self) -> str:
@@ -102,8 +133,7 @@ class FlexibleBody(Body):
     @cached_property
     def linearity(self) -> Linearity | None:
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
-        first_order = self.part.s2 is None and self.part.part is not None
-        return replace(self.part.linearity(), name=self.name) if first_order else None
+        return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
     def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
         """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
@@ -134,53 +164,21 @@ class FlexibleBody(Body):
             raise ModelError(f"flexible body '{self.name}': '{name}' is a node of its structure; take body.node('{name}')")
         base = self.at(*position)
         new = super().frame(name, position, rotation)
-        new.node = base.node
+        new.node, new.turns = base.node, base.turns
         return new
 
 
-class RigidPart(Body):
+class RigidPart(PartBody):
     """The same part without its modes: nodes and names as those of the flexible body."""
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
-        super().__init__(model, name)
-        self.part = part
+        super().__init__(model, name, part)
         self.add_mass(part.mass, np.asarray(part.s0) / part.mass, part.J0, about="origin")
-
-    def node(self, name: str | int | tuple[float, float, float]) -> Frame:
-        """The frame of an interface or node of the structure, by name, number or place."""
-        point = self.part.point(name)
-        if point.name not in self.nodes:
-            _new_node(self, point.name)
-            self.frames[point.name] = _node_frame(self, point)
-        return self.frames[point.name]
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
         """What a strain gauge reads: nothing."""
         self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
         return ZERO
-
-    def find(self, name: str) -> Frame | None:
-        """A frame or node by name; "node 7" is the node of that number."""
-        return self.frames.get(name) or _named_node(self, name)
-
-
-def _new_node(body: Body, name: str) -> None:
-    body.model._unlocked(f"node '{body.name}.{name}'")
-    if name in body.frames:
-        raise ModelError(f"body '{body.name}': its frame '{name}' has the name of a node; choose another name for the frame")
-    body.nodes.add(name)
-
-
-def _named_node(body: FlexibleBody | RigidPart, name: str) -> Frame | None:
-    if name in body.part.points:
-        return body.node(name)
-    number = name.removeprefix("node ")
-    return body.node(int(number)) if number != name and number.isdecimal() and int(number) < len(body.part.part.nodes) else None
-
-
-def _node_frame(body: Body, point: Any) -> Frame:
-    R = Matrix.of(point.rotation)
-    return Frame(body, Vector.of(point.position), IDENTITY if R.is_identity else R, point.name)
 
 
 def reduced(
@@ -203,7 +201,7 @@ def reduced(
     return found.stiffened() if stiffening else found
 
 
-def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> FlexibleBody | RigidPart:
+def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) -> PartBody:
     """The body of a reduced structure, flexible or rigid."""
     return RigidPart(model, name, part) if rigid or not part.modes else FlexibleBody(model, name, part)
 
@@ -223,14 +221,14 @@ class Elasticity(Load):
         self.given: dict[str, Any] = {}
         e = [c.q[0] for c in self.body.modes]
         for i, row in enumerate(self.body.data.K):
-            self.potential = add(self.potential, mul(HALF, mul(e[i], _product(row, e))))
+            self.potential = add(self.potential, mul(HALF, mul(e[i], scalar_product(row, e))))
 
     @property
     def laws(self) -> tuple[Expr, ...]:
         """A force for each mode."""
         e, rates = ([getattr(c, x)[0] for c in self.body.modes] for x in "qv")
         data = self.body.data
-        return tuple(neg(add(_product(k, e), _product(c, rates))) for k, c in zip(data.K, data.C, strict=True))
+        return tuple(neg(add(scalar_product(k, e), scalar_product(c, rates))) for k, c in zip(data.K, data.C, strict=True))
 
     @property
     def signature(self) -> tuple[Expr | Frame | Coordinate | str | None, ...]:
@@ -240,13 +238,6 @@ class Elasticity(Load):
     def copied(self, copy: Copy, name: str) -> Load:
         """Made with the body's copy."""
         return copy.model.loads[name]
-
-
-def _product(row: list[Expr], x: list[Expr]) -> Expr:
-    total = ZERO
-    for a, b in zip(row, x, strict=True):
-        total = add(total, mul(a, b))
-    return total
 
 
 def refuse_flexible(model: Model, what: str, remedy: str) -> None:
@@ -263,11 +254,12 @@ def _symbols(table: Parameters, name: str, numbers: Any, size: float = 0.0, negl
     """Symbols of the entries of an array that are not zero, nested as the array is; ``size`` is a bound of what they could be."""
     array = np.asarray(numbers, dtype=float)
     least = negligible * max(float(np.abs(array).max(initial=0.0)), size)
+    widths = [len(str(n - 1)) for n in array.shape]  # sorted by their names, the entries of a row follow each other
 
     def entry(index: tuple[int, ...]) -> Any:
         if len(index) == array.ndim:
             x = float(array[index])
-            label = f"[{','.join(str(i) for i in index)}]" if index else ""
+            label = f"[{','.join(f'{i:0{w}d}' for i, w in zip(index, widths, strict=True))}]" if index else ""
             return table.add_data(name + label, x) if abs(x) > least else ZERO
         return [entry((*index, i)) for i in range(array.shape[len(index)])]
 
@@ -276,12 +268,12 @@ def _symbols(table: Parameters, name: str, numbers: Any, size: float = 0.0, negl
 
 def _polynomials(table: Parameters, name: str, linear: Any, quadratic: Any, e: list[Expr], size: float) -> list[Expr]:
     """Three polynomials of first or second order in the amplitudes."""
-    found = [_product(row, e) for row in _symbols(table, name, linear, size)]
+    found = [scalar_product(row, e) for row in _symbols(table, name, linear, size)]
     if quadratic is None:
         return found
     halves = [mul(HALF, x) for x in e]
     table2 = _symbols(table, f"{name}2", quadratic)
-    return [add(first, _product([_product(row, e) for row in rows], halves)) for first, rows in zip(found, table2, strict=True)]
+    return [add(first, scalar_product([scalar_product(row, e) for row in rows], halves)) for first, rows in zip(found, table2, strict=True)]
 
 
 def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
@@ -306,18 +298,35 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
         entries = np.array([(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]) for J in tensors])
         return [Inertia(*row) for row in made(name, entries, size)]
 
-    J1, J2, D1 = np.asarray(part.J1), np.asarray(part.J2), np.moveaxis(np.asarray(part.D1), 1, 2)
-    pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    hessian = dict(zip(pairs, inertias("J2", [J2[i, j] + J2[j, i] for i, j in pairs], modal), strict=True))
+    J1, J2 = np.asarray(part.J1), np.asarray(part.J2)
+    hessian = np.array([J2[:, :, a, b] + J2[:, :, a, b].T for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
     s2 = np.zeros((n, n, 3)) if part.s2 is None else np.moveaxis(part.s2, 0, 2)
-    M1 = [[[ZERO] * n for _ in range(n)] for _ in range(n)] if part.M1 is None else made("M1", part.M1)
+    J2_by = _by_rows(table, f"{body}.J2", hessian, modal)
+    D1 = np.transpose(part.D1, (1, 2, 0))
+    gyroscopic = D1 - np.swapaxes(D1, 1, 2)
+    skew = bool(np.abs(gyroscopic - 2.0 * D1).max(initial=0.0) <= NEGLIGIBLE * modal)
+
+    def vectors(name: str, numbers: np.ndarray) -> list[list[Vector]]:
+        by = made(name, numbers, modal)
+        return [[Vector(*(c[i][j] for c in by)) for j in range(n)] for i in range(n)]
+
     return ModalData(
         made("mass", part.mass), Vector(*made("s0", part.s0)), [Vector(*row) for row in made("s1", np.transpose(part.s1), by_mass)],
         [[Vector(*x) for x in row] for row in made("s2", s2)], inertias("J0", [np.asarray(part.J0)])[0],
-        inertias("J1", J1 + np.swapaxes(J1, 1, 2), by_inertia), [[hessian[min(i, j), max(i, j)] for j in range(n)] for i in range(n)],
-        [Vector(*row) for row in made("D0", np.transpose(part.D0), by_inertia)], [[Vector(*x) for x in row] for row in made("D1", D1, modal)],
-        _symmetric(table, f"{body}.M", part.M_ee), M1, _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
+        inertias("J1", J1 + np.swapaxes(J1, 1, 2), by_inertia), [[Inertia(*(c[i][j] for c in J2_by)) for j in range(n)] for i in range(n)],
+        [Vector(*row) for row in made("D0", np.transpose(part.D0), by_inertia)],
+        vectors("D1", D1), [] if skew else vectors("G", gyroscopic), _symmetric(table, f"{body}.M", part.M_ee),
+        [] if part.M1 is None else made("M1", part.M1), _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping),
     )  # fmt: skip
 
 
-__all__ = ["Elasticity", "FlexibleBody", "ModalData", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]
+def _by_rows(table: Parameters, name: str, matrices: np.ndarray, size: float) -> list[list[list[Expr]]]:
+    """Symbols of symmetric matrices; where rows are long each entry has its own, so that a row stands side by side, else each pair."""
+    if matrices.shape[1] >= LONG:
+        return _symbols(table, name, matrices, size)  # type: ignore[no-any-return]
+    upper = _symbols(table, name, np.triu(matrices), size)
+    n = range(matrices.shape[1])
+    return [[[entries[min(i, j)][max(i, j)] for j in n] for i in n] for entries in upper]
+
+
+__all__ = ["Elasticity", "FlexibleBody", "ModalData", "PartBody", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]

@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..symbolic.expr import mul
 from ..symbolic.vectors import Vector
 from .bodies import Body
-from .flexible import Elasticity, FlexibleBody, RigidPart, flexible_body, reduced
+from .flexible import Elasticity, FlexibleBody, PartBody, flexible_body, reduced
 from .load_sorts import FrameLoad, Load
 from .values import number, value
 
@@ -34,7 +34,7 @@ class FlexibleMethods:
     def flexible_body(
         self, name: str, part: Structure | ReducedStructure, frame: str | None = None, modes: int | None = None, damping: Any = None,
         rigid: bool = False, stiffening: bool = False, colour: str | None = None, **options: Any,
-    ) -> FlexibleBody | RigidPart:  # fmt: skip
+    ) -> PartBody:  # fmt: skip
         """A body that bends by the modes of a structure (see :mod:`jourdain.structures`), its points the structure's nodes.
 
         part: a structure, which is then reduced, or a reduced one (``part.craig_bampton(12)`` …).
@@ -78,7 +78,7 @@ class FlexibleMethods:
         self._unlocked(f"patch '{name}'")
         self._new_name(name, "load", self.loads)
         what = f"patch '{name}'"
-        if not isinstance(body, FlexibleBody | RigidPart):
+        if not isinstance(body, PartBody):
             raise ModelError(f"{what}: body '{body.name}' is rigid; a patch bends a flexible one (m.flexible_body(...))")
         if face not in ("y", "-y", "z", "-z"):
             raise ModelError(f"{what}: face '{face}' is unknown; use 'y', '-y', 'z' or '-z'")

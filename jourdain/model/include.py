@@ -13,7 +13,7 @@ from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
 from .contacts import BodyShape
-from .flexible import FlexibleBody, RigidPart
+from .flexible import FlexibleBody, PartBody, RigidPart
 from .joints import Joint
 from .mirror import Mirror, mapped_shape
 from .shapes.mass import Placement
@@ -156,7 +156,7 @@ class Copy:
 
     def _bodies(self) -> None:
         for body in self.other.bodies.values():
-            if isinstance(body, FlexibleBody | RigidPart):
+            if isinstance(body, PartBody):
                 self._flexible(body)
             else:
                 self._fill(self.model.body(self.name(body.name), colour=body.colour), body)
@@ -172,7 +172,7 @@ class Copy:
             at = Placement(tuple(_plain(e) for e in self.attach.position), R)  # type: ignore[arg-type]
             self.attach.body.shapes.append(replace(moved, placement=at @ moved.placement))
 
-    def _flexible(self, body: FlexibleBody | RigidPart) -> None:
+    def _flexible(self, body: PartBody) -> None:
         """The same structure again, with the nodes and frames that are used."""
         if self.mirror.axis is not None:
             raise ModelError(
@@ -180,10 +180,9 @@ class Copy:
                 "mirrored part as a structure of its own, in a model that is included as it is"
             )
         copy = self.model.flexible_body(self.name(body.name), body.part, rigid=isinstance(body, RigidPart), colour=body.colour)
-        assert isinstance(copy, FlexibleBody | RigidPart)
         copy.shapes = [mapped_shape(s, self.expr) for s in body.shapes]
         for node in body.nodes:
-            copy.find(node)
+            copy.node(node)
         if isinstance(body, FlexibleBody) and isinstance(copy, FlexibleBody):
             for c, new in zip(body.modes, copy.modes, strict=True):
                 for old, now in zip((*c.q, *c.v, *c.a), (*new.q, *new.v, *new.a), strict=True):

@@ -142,6 +142,17 @@ class Joint:
         known = ", ".join(n.removeprefix(self.name + ".") for c in self.coordinates for n in c.names)
         raise ModelError(f"joint '{self.name}' has no coordinate '{name}'; it has {known or 'none'}")
 
+    def require_axes(self) -> None:
+        """An error where the joint holds on to axes of a node that has none: a ball asks for places alone, a slot for the axes it slides along."""
+        what, kinds = f"joint '{self.name}'", [m.kind for m in self.motions]
+        turns = [k for k, kind in enumerate(kinds) if kind != "T"]
+        free = "S" in kinds or len(turns) >= 3
+        slides = (len(kinds[: turns[0]]), len(kinds[turns[-1] + 1 :])) if free else (1, 1)
+        between = free and "T" in kinds[turns[0] : turns[-1]]
+        for frame, count in zip((self.parent, self.child), slides, strict=True):
+            if between or count in (1, 2):
+                frame.require_turns(what)
+
     def __repr__(self) -> str:
         return f"<Joint {self.name}: {self.kind} {self.parent.path} → {self.child.path}>"
 

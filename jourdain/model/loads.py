@@ -244,6 +244,9 @@ class LoadMethods:
             name, self._frame(frame, what), vector(f, what), vector(n, what),
             None if axes is None else self._frame(axes, what), None if reaction is None else self._frame(reaction, what),
         )  # fmt: skip
+        for end in (item.frame, item.reaction):
+            if end is not None and not item.torque.is_zero:
+                end.require_turns(what)
         self.loads[name] = item
         return item
 
@@ -260,6 +263,8 @@ class LoadMethods:
             raise ModelError(f"{what}: stiffness and damping have six entries (x, y, z, about x, y, z)")
         self._load_name(name, name)
         fa, fb = self._frame(a, what), self._frame(b, what)
+        for end in (fa, fb):
+            end.require_turns(what)
         s = self.sensor(f"{name}.sensor", fb, fa)
         p, w, v, R = s.position, s.angular_velocity, s.velocity, s.rotation
         angles = Vector(mul(HALF, R[2, 1] - R[1, 2]), mul(HALF, R[0, 2] - R[2, 0]), mul(HALF, R[1, 0] - R[0, 1]))

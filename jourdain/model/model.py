@@ -173,6 +173,7 @@ class Model(
         if a.body is b.body:
             raise ModelError(f"{what} connects the body '{a.body.name}' with itself")
         joint = Joint(name, kind, a, b, motions, limits, drive, cut, given)
+        joint.require_axes()
         if drive != Drive() and sum(len(c.v) for c in joint.coordinates) != 1:
             raise ModelError(f"{what}: rotor inertia, damping, friction and stiffness need a joint of one freedom")
         self.joints[name] = joint

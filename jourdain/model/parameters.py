@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, ModelError, nearest
-from ..symbolic.expr import Expr, symbol
-from ..symbolic.graph import evaluate
+from ..symbolic.expr import Expr, as_expr, symbol
+from ..symbolic.graph import evaluate, free_symbols
 from .units import unit as parse_unit
 from .values import number
 
@@ -130,4 +130,6 @@ class Parameters:
 
     def evaluate(self, expressions: Any, changes: Mapping[str, Any] | None = None) -> Any:
         """Numbers of expressions of parameters."""
-        return evaluate(expressions, dict(zip(self.symbols, self.values(changes), strict=True)))
+        known = dict(zip(self.symbols, self.values(changes), strict=True))
+        needed = free_symbols([expressions] if isinstance(expressions, Expr) else [as_expr(e) for e in expressions])
+        return evaluate(expressions, {s: known[s] for s in needed if s in known})  # not the thousands of numbers of a structure

@@ -12,15 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..symbolic.expr import PARAMETER, Expr
-from ..symbolic.function import SymbolicFunction, hoisted
+from ..symbolic.expr import LONG, PARAMETER, Expr, halves
+from ..symbolic.function import SymbolicFunction, hoisted, rows_of
 from ..symbolic.graph import topological
 from ..symbolic.tables import Table
 from . import bounds
+from .dot import dot_ir
 from .trigonometry import literal, sincos_ir
 
 CHUNK = 500
@@ -40,19 +42,32 @@ class Slot:
     index: int
     uniform: bool = False
 
+    def moved(self, n: int) -> Slot:
+        """The n-th entry after this one."""
+        return Slot(self.pointer, self.index + n, self.uniform)
+
+
+def _following(start: Slot, count: int) -> list[Slot | None]:
+    return [start.moved(i) for i in range(count)]
+
 
 class ChunkWriter:
     """Writes the IR of one function, chunk after chunk."""
 
-    def __init__(self, name: str, slots: dict[int, Slot], work_pointer: int, lanes: int, attributes: str) -> None:
+    def __init__(
+        self, name: str, slots: dict[int, Slot], rows: dict[tuple[Expr, ...], Slot], work_pointer: int, lanes: int, attributes: str
+    ) -> None:
         self.name = name
         self.slots = slots
+        #: Where rows of dot products are laid out.
+        self.rows = rows
         self.work_pointer = work_pointer
         self.lanes = lanes
         self.T = "double" if lanes == 1 else f"<{lanes} x double>"
         self.B = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.attributes = attributes
-        self.work: dict[int, int] = {}
+        #: Places in the workspace, of nodes and of values laid out for dot products.
+        self.work: dict[Any, int] = {}
         #: Offsets that the code reads or writes, by array, where they are checked.
         self.used: set[tuple[int, int]] | None = set() if bounds.checked() else None
         self.chunks: list[str] = []
@@ -61,7 +76,7 @@ class ChunkWriter:
         self.values: dict[int, str] = {}
         self.pointers: dict[int, str] = {}
         self.n = 0
-        self.uses_sincos = False
+        self.uses_sincos = self.uses_dot = False
         #: Nodes of this function; a sine's cosine may exist in the graph for another function alone.
         self.wanted: set[int] = set()
 
@@ -116,6 +131,9 @@ class ChunkWriter:
         op = e.op
         if op in ("sin", "cos"):
             return self.define_sincos(e)
+        if op == "dot":
+            self.values[e.id] = self.by_loop(*(tuple(half) for half in halves(e.args)))
+            return None
         args = [self.value(a) for a in e.args]
         T = self.T
         if op in _ARITHMETIC:
@@ -190,6 +208,27 @@ class ChunkWriter:
         flags = ", ".join(f"i64 {order}" for order in orders)
         return self.lane_by_lane(f"@table_{table.key}", args, ", " + flags)
 
+    def by_loop(self, row: tuple[Expr, ...], x: tuple[Expr, ...]) -> str:
+        """A dot product of two arrays, each where it is, or laid out in the workspace."""
+        self.uses_dot = True
+        first, second = (self.address(self.side_by_side(half, uniform)) for half, uniform in ((row, True), (x, False)))
+        return self.emit(f"call {self.T} @jd_dot_{self.lanes}(ptr {first}, ptr {second}, i64 {len(row)})")
+
+    def side_by_side(self, values: tuple[Expr, ...], uniform: bool) -> Slot:
+        """Where values stand one after the other; ``uniform`` where all lanes share them."""
+        if values in self.rows:
+            return self.rows[values]
+        slots = [self.slots.get(e.id) for e in values]
+        start = slots[0]
+        if start is not None and (start.uniform == uniform or self.lanes == 1) and slots == _following(start, len(slots)):
+            return start
+        if (values, 0) not in self.work:
+            for i in range(len(values)):
+                self.work[values, i] = len(self.work)
+            for i, e in enumerate(values):
+                self.store(self.value(e), Slot(self.work_pointer, self.work[values, i]))
+        return Slot(self.work_pointer, self.work[values, 0])
+
     # -- whole function -------------------------------------------------------------------------------------------
 
     def write(
@@ -216,6 +255,7 @@ class ChunkWriter:
             self.end()
         if self.lines or not (groups or copies):
             self.end()
+        copies = self.copy_runs(copies)
         # in chunks, too: in one piece LLVM's time grows with the square of their number
         for more in (left[CHUNK:], copies):
             for first in range(0, len(more), CHUNK):
@@ -228,6 +268,27 @@ class ChunkWriter:
         """Stores numbers and leaves."""
         for value, slot in given:
             self.store(self.value(value) if isinstance(value, Expr) else self.number(value), slot)
+
+    def copy_runs(self, copies: list[tuple[Expr, Slot]]) -> list[tuple[Expr, Slot]]:
+        """Copies leaves that stand one after the other in both places at once; the others are left."""
+        left: list[tuple[Expr, Slot]] = []
+        k = 0
+        while k < len(copies):
+            source, target, n = self.slots[copies[k][0].id], copies[k][1], 1
+            while k + n < len(copies) and (self.slots[copies[k + n][0].id], copies[k + n][1]) == (source.moved(n), target.moved(n)):
+                n += 1
+            if n < LONG or (self.lanes > 1 and source.uniform != target.uniform):
+                left += copies[k : k + n]
+            else:
+                if self.used is not None:
+                    self.used |= {(s.pointer, s.index + i) for s in (source, target) for i in range(n)}
+                size = 8 * n * (1 if source.uniform else self.lanes)
+                arrays = f"ptr {self.address(target)}, ptr {self.address(source)}"
+                self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64({arrays}, i64 {size}, i1 false)")
+            k += n
+        if self.lines:
+            self.end()
+        return left
 
     def clear(self, constants: list[tuple[float, Slot]]) -> list[tuple[float, Slot]]:
         """Sets arrays with many zeros to zero at once, before anything is stored in them; the other constants are left.
@@ -342,9 +403,14 @@ def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
     prepared = hoisted(outputs)
     k = len(inputs) + len(f.outputs)
     slots.update({e.id: Slot(k, i, uniform=True) for i, e in enumerate(prepared)})
+    rows: dict[tuple[Expr, ...], Slot] = {}
+    size = len(prepared)
+    for row in rows_of(outputs):
+        rows[row] = Slot(k, size, uniform=True)
+        size += len(row)
     places = [(e, Slot(len(inputs) + i, j)) for i, r in enumerate(f.outputs) for j, e in enumerate(r.expressions)]
-    sizes = dict(enumerate([*(len(a.symbols) for a in inputs), *(prod(r.shape) for r in f.outputs), len(prepared)]))
-    return _module(entry_name(f.name), places, slots, sizes, {e.id for e in prepared}, len(prepared), lanes)
+    sizes = dict(enumerate([*(len(a.symbols) for a in inputs), *(prod(r.shape) for r in f.outputs), size]))
+    return _module(entry_name(f.name), places, slots, sizes, {e.id for e in prepared}, size, lanes, rows)
 
 
 def prepare_ir(f: SymbolicFunction) -> ModuleText:
@@ -356,7 +422,9 @@ def prepare_ir(f: SymbolicFunction) -> ModuleText:
             f"function '{f.name}': input '{mixed[0]}' mixes parameters with other symbols; give parameters an input of their own"
         )
     slots = {s.id: Slot(0, j) for j, s in enumerate(parameters)}
-    places = [(e, Slot(1, i)) for i, e in enumerate(hoisted(f.expressions))]
+    outputs = f.expressions
+    wanted = [*hoisted(outputs), *(e for row in rows_of(outputs) for e in row)]
+    places = [(e, Slot(1, i)) for i, e in enumerate(wanted)]
     return _module(entry_name(f.name) + "_prepare", places, slots, {0: len(parameters), 1: len(places)}, set(), len(places), 1)
 
 
@@ -373,8 +441,9 @@ def _module(
     leaf: set[int],
     n_constants: int,
     lanes: int,
+    rows: Mapping[tuple[Expr, ...], Slot] | None = None,
 ) -> ModuleText:
-    """``sizes`` are those of the arrays of the arguments; the workspace follows them."""
+    """``sizes`` are those of the arrays of the arguments; the workspace follows them; ``rows`` are laid out for dot products."""
     order = _evaluation_order([e for e, _ in places], leaf)
     computed = {e.id for e in order}
     stores: dict[int, list[Slot]] = {}
@@ -387,12 +456,14 @@ def _module(
             stores.setdefault(e.id, []).append(slot)
         else:
             copies.append((e, slot))
-    writer = ChunkWriter(name, slots, len(sizes), lanes, "#0")
+    writer = ChunkWriter(name, slots, dict(rows or {}), len(sizes), lanes, "#0")
     parts = [writer.write(order, stores, constants, copies)]
     if writer.used is not None:
         bounds.check_offsets(name, {**sizes, len(sizes): len(writer.work)}, writer.used)
     if writer.uses_sincos:
         parts.extend(sincos_ir(n, "#1") for n in sorted({1, lanes}))
+    if writer.uses_dot:
+        parts.append(dot_ir(lanes))
     parts.extend(_table_ir(t) for t in writer.tables.values())
     parts.append(_declarations(lanes))
     return ModuleText("\n".join(parts), name, n_constants, len(writer.work), len(order))
@@ -403,12 +474,13 @@ def _declarations(lanes: int) -> str:
     two = "".join(f"declare double @jd_{n}(double, double)\n" for n in LIBRARY_TWO)
     suffix = "f64" if lanes == 1 else f"v{lanes}f64"
     T = "double" if lanes == 1 else f"<{lanes} x double>"
-    intrinsics = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+    intrinsics = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
     intrinsics += "".join(f"declare {T} @llvm.{n}.{suffix}({T})\n" for n in ("sqrt", "floor"))
     wide = f'"prefer-vector-width"="{lanes * 64}" "min-legal-vector-width"="{lanes * 64}" ' if lanes > 1 else ""
     return (
         one + two + intrinsics + f"attributes #0 = {{ nounwind {wide}}}\n"
         f"attributes #1 = {{ nounwind noinline {wide}}}\n"
+        f"attributes #2 = {{ nounwind noinline memory(argmem: read) {wide}}}\n"
         '!0 = !{!"branch_weights", i32 100000, i32 1}\n!1 = !{}\n'
     )
 

@@ -20,6 +20,7 @@ from ..errors import InputError
 from .dofs import Array, dofs_of, skew
 from .elements import ElementGroup, assemble, stacked
 from .field import MassField
+from .points import Motion
 from .sections import Material, Section
 from .structure import Structure
 
@@ -294,17 +295,41 @@ def element_shapes(
     G = np.concatenate([-carried(L), np.broadcast_to(np.eye(6), (len(L), 6, 6))], axis=2)
     end_force = np.linalg.solve(f, G)
     stiffness = np.swapaxes(G, 1, 2) @ end_force
-    shapes = np.zeros((len(L), len(x), 6, 12))
-    for g, at in enumerate(x):
-        inner = compliance(sections, at * x, material, theory)
-        to_here = section_forces(L[:, None] * at * x, L[:, None] * at)
-        from_end = section_forces(L[:, None] * at * x, L[:, None])
-        moved = np.einsum("e,h,ehia,ehi,ehib->eab", at * L, measure, to_here, inner, from_end, optimize=True)
-        shapes[:, g, :, :6] = carried(at * L)
-        shapes[:, g] += moved @ end_force
+    shapes = np.stack([shapes_at(at, L, sections, material, theory, end_force) for at in x], axis=1)
     strain = np.einsum("egi,egij,ejc->egic", law, b, end_force)
     slopes = np.stack([shapes[:, :, 5] + strain[:, :, 1], -shapes[:, :, 4] + strain[:, :, 2]], axis=2)
     return shapes, slopes, end_force, 0.5 * (stiffness + np.swapaxes(stiffness, 1, 2))
+
+
+def shapes_at(at: float, L: Array, sections: Sequence[Sections], material: Material, theory: str, end_force: Array) -> Array:
+    """Shape functions (e, 6, 12) at one place 0 ≤ at ≤ 1 of each element: the rigid motion with the first end, and what the end force bends."""
+    x, measure = gauss(POINTS)
+    inner = compliance(sections, at * x, material, theory)
+    to_here = section_forces(L[:, None] * at * x, L[:, None] * at)
+    from_end = section_forces(L[:, None] * at * x, L[:, None])
+    moved = np.einsum("e,h,ehia,ehi,ehib->eab", at * L, measure, to_here, inner, from_end, optimize=True)
+    return np.concatenate([carried(at * L), np.zeros((len(L), 6, 6))], axis=2) + moved @ end_force
+
+
+def beam_elements(part: Structure) -> BeamElements:
+    """The beam elements of a part; an error if it has none."""
+    for group in part.elements:
+        if isinstance(group, BeamElements):
+            return group
+    raise InputError(f"{part.name}: it is not made of beam elements, so that sections and curvatures are not known")
+
+
+def beam_motion(part: Structure, x: float) -> Motion:
+    """The motion of the section at x of a straight uniform Timoshenko beam along the part's x axis, between nodes by the element's shapes."""
+    group = beam_elements(part)
+    ends = part.nodes[group.nodes][:, :, 0]
+    k = int(np.argmax(x <= ends[:, 1] * (1 + 1e-12)))
+    one = slice(k, k + 1)
+    at = float((x - ends[k, 0]) / (ends[k, 1] - ends[k, 0]))
+    shapes = (
+        shapes_at(at, group.lengths[one], [group.sections[k][0]], group.material, "timoshenko", group.end_force[one]) @ group.levers[one]
+    )
+    return Motion(f"x={x:g}", np.array([x, 0.0, 0.0]), np.eye(3), sp.csr_array(stacked(len(part.dofs), group.rows[one], shapes)), True)
 
 
 def carried(x: Array) -> Array:

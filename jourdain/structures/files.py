@@ -247,17 +247,20 @@ RECORD = {
     "s0": "3", "s1": "3m", "J0": "33", "J1": "m33", "J2": "mm33", "D0": "3m", "D1": "m3m",
     "M_ee": "mm", "stiffness": "mm", "damping": "mm",
 }  # fmt: skip
+#: Arrays of a point, and of bodies and points with terms of second order.
+POINT = {"position": "3", "rotation": "33", "phi_t": "3m", "phi_r": "3m"}
+SECOND, POINT_SECOND = {"s2": "3mm", "M1": "mmm"}, {"psi_t": "3mm", "psi_r": "3mm"}
 
 
 def save_reduced(body: ReducedStructure, path: str | Path) -> None:
     """Writes a reduced structure with the part it comes from; element types are not kept."""
     arrays, words = structure_arrays(body.part)
     words["reduced"] = {"frame": body.frame, "kind": body.kind, "names": body.names, "mass": body.mass, "points": []}
-    for key in (*RECORD, "shapes", "conditions"):
+    for key in (*RECORD, *(k for k in SECOND if getattr(body, k) is not None), "shapes", "conditions"):
         arrays[f"reduced.{key}"] = getattr(body, key)
     for k, p in enumerate(body.points.values()):
         words["reduced"]["points"].append({"name": p.name, "turns": p.turns})
-        arrays |= {f"point{k}.{key}": getattr(p, key) for key in ("position", "rotation", "phi_t", "phi_r")}
+        arrays |= {f"point{k}.{key}": x for key in (*POINT, *POINT_SECOND) if (x := getattr(p, key)) is not None}
     write_npz(path, arrays, words)
 
 
@@ -270,17 +273,22 @@ def read_reduced(path: str | Path) -> ReducedStructure:
         if words is None:
             raise InputError(f"{file}: it is a structure that is not reduced; read it by jd.structures.read and reduce it")
         m, n = len(words["names"]), len(part.dofs)
-        shapes = {"reduced.shapes": (n, m)} | {f"reduced.{k}": tuple(m if c == "m" else 3 for c in s) for k, s in RECORD.items()}
-        for k, _ in enumerate(words["points"]):
-            shapes |= {f"point{k}.position": (3,), f"point{k}.rotation": (3, 3), f"point{k}.phi_t": (3, m), f"point{k}.phi_r": (3, m)}
-        for key, shape in shapes.items():
-            if found[key].shape != shape:
-                raise InputError(f"{file}: '{key}' has the shape {found[key].shape}, not {shape}")
+
+        def arrays(of: str, letters: dict[str, str]) -> dict[str, Array]:
+            for key, letter in letters.items():
+                shape = tuple(m if c == "m" else n if c == "n" else 3 for c in letter)
+                if found[f"{of}.{key}"].shape != shape:
+                    raise InputError(f"{file}: '{of}.{key}' has the shape {found[f'{of}.{key}'].shape}, not {shape}")
+            return {key: found[f"{of}.{key}"] for key in letters}
+
+        def kept(of: str, letters: dict[str, str]) -> dict[str, str]:
+            return {key: letter for key, letter in letters.items() if f"{of}.{key}" in found}
+
         points = {}
         for k, p in enumerate(words["points"]):
-            data = {key: found[f"point{k}.{key}"] for key in ("position", "rotation", "phi_t", "phi_r")}
-            points[str(p["name"])] = Point(name=str(p["name"]), turns=bool(p["turns"]), **data)
-        record = {key: found[f"reduced.{key}"] for key in (*RECORD, "shapes", "conditions")}
+            data = arrays(f"point{k}", POINT | kept(f"point{k}", POINT_SECOND))
+            points[str(p["name"])] = Point(name=str(p["name"]), turns=bool(p["turns"]), **data)  # type: ignore[arg-type]
+        record = arrays("reduced", RECORD | {"shapes": "nm"} | kept("reduced", SECOND)) | {"conditions": found["reduced.conditions"]}
         return ReducedStructure(
             name=part.name,
             frame=str(words["frame"]),

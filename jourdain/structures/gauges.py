@@ -7,21 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from .beams import FORCES, BeamElements
+from .beams import FORCES, beam_elements
 from .dofs import Array
 from .sections import Section
 
 if TYPE_CHECKING:
     from .reduced import ReducedStructure
     from .structure import Structure
-
-
-def beam_elements(part: Structure) -> BeamElements:
-    """The beam elements of a part; an error if it has none."""
-    for group in part.elements:
-        if isinstance(group, BeamElements):
-            return group
-    raise InputError(f"{part.name}: it is not made of beam elements, so that sections and curvatures are not known")
 
 
 def end_section(part: Structure) -> Section:
@@ -48,4 +40,4 @@ def curvature(body: ReducedStructure, x: float, axis: str) -> Array:
     return np.asarray((1.0 - share) * moments[row] / stiffness[axis](start) + share * moments[len(FORCES) + row] / stiffness[axis](end))
 
 
-__all__ = ["beam_elements", "curvature", "end_section"]
+__all__ = ["curvature", "end_section"]

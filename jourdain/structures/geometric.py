@@ -35,7 +35,7 @@ class GeometricStiffness:
         return self.matrices[self.cases.names.index(name)]
 
 
-def geometric_stiffness(body: ReducedStructure, points: Iterable[str] | None = None) -> GeometricStiffness:
+def geometric_stiffness(body: ReducedStructure, points: Iterable[Any] | None = None) -> GeometricStiffness:
     """Geometric stiffness matrices of a body; `points` (all, unless given) are those that forces act on."""
     part = body.part
     if not part.elements:

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from .dofs import Array
 from .frames import NODAL
-from .points import motion_of
 from .reduction import Space
 
 if TYPE_CHECKING:
@@ -76,12 +75,12 @@ def inertia_loads(part: Structure) -> Array:
     return np.column_stack([-np.asarray(part.M @ part.rigid), *centrifugal])
 
 
-def load_cases(body: ReducedStructure, points: Iterable[str] | None = None) -> LoadCases:
+def load_cases(body: ReducedStructure, points: Iterable[Any] | None = None) -> LoadCases:
     """All unit loads of a body; `points` (all, unless given) are those that forces act on."""
     part = body.part
-    chosen = tuple(body.points if points is None else points)
-    wrenches = [motion_of(part, p).operator.T.toarray() for p in chosen]
-    loads = np.hstack([inertia_loads(part), *wrenches])
+    motions = [body.motion(p) for p in (body.points if points is None else points)]
+    chosen = tuple(m.name for m in motions)
+    loads = np.hstack([inertia_loads(part), *(m.operator.T.toarray() for m in motions)])
     space = Space.of(part)
     answer: Any = space.held(body.conditions @ space.T) if body.frame in NODAL else space.relieved()
     displacements = np.asarray(space.T @ answer.solve(np.asarray(space.T.T @ loads)))

@@ -44,7 +44,7 @@ class Recovery:
         return self.group.von_mises(self.values(e, **amplitudes))
 
 
-def recovery(body: ReducedStructure, group: int = 0, points: Iterable[str] | None = None, static: bool = True) -> Recovery:
+def recovery(body: ReducedStructure, group: int = 0, points: Iterable[Any] | None = None, static: bool = True) -> Recovery:
     """Recovery operators of one group of elements; static=False leaves the static share out."""
     part = body.part
     if not part.elements:

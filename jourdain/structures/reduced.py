@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from .dofs import Array, skew
+from .points import Motion, motion_of
 
 if TYPE_CHECKING:
     from .geometric import GeometricStiffness
@@ -138,11 +139,28 @@ class ReducedStructure:
         return moved
 
     def point(self, which: Any) -> Point:
-        """A point by its name, or the number or position of any node."""
-        if not isinstance(which, str):
-            number = self.part.node(which)
-            which = next((name for name, i in self.part.names.items() if i == number and name in self.points), number)
-        return self.points[which] if which in self.points else point_of(self.part, which, self.shapes)
+        """A point by its name, or any node by its number, its position or "node 7"."""
+        name = self._place(which)
+        if name in self.points:
+            return self.points[name]
+        found = point_of(self.motion(which), self.shapes)
+        if self.s2 is None:
+            return found
+        from .second_order import shortening
+
+        return replace(found, psi_t=shortening(self, which))
+
+    def motion(self, which: Any) -> Motion:
+        """How a point follows the part's degrees of freedom; named as in :meth:`point`."""
+        return motion_of(self.part, self._place(which))
+
+    def _place(self, which: Any) -> Any:
+        """The name of a point, or the number of a node without one."""
+        if isinstance(which, str):
+            digits = which.removeprefix("node ")
+            return int(digits) if which not in self.points and digits != which and digits.isdecimal() else which
+        number = self.part.node(which)
+        return next((name for name, i in self.part.names.items() if i == number and name in self.points), number)
 
     def stiffened(self, points: Iterable[str] | None = None) -> ReducedStructure:
         """The same body with geometric stiffening by its inertia and by forces at points (all, unless given); see
@@ -160,23 +178,25 @@ class ReducedStructure:
     def seen_from(self, frame: str, at: Any = None) -> tuple[ReducedStructure, Array]:
         """The same shapes and coordinates e seen from another frame, and ρ (6, m): that frame is displaced from this one by ρ e (translation, rotation).
 
-        To first order in e, a state of one is a state of the other with v + ρ_t ė and ω + ρ_r ė.
+        To first order in e, a state of one is a state of the other with v + ρ_t ė and ω + ρ_r ė.  Stiffening is found anew in the other frame.
         """
         from .frames import conditions, frame_name, seen_from
         from .reduction import record
 
         B = conditions(self.part, frame, at)
         shapes, rho = seen_from(self.part, B, self.shapes)
-        other = record(self.part, frame_name(frame), self.kind, B, shapes, None)
-        return replace(other, damping=self.damping, names=self.names), rho
+        other = replace(record(self.part, frame_name(frame), self.kind, B, shapes, None), damping=self.damping, names=self.names)
+        if self.s2 is None:
+            return other, rho
+        return other.stiffened([name for name, p in self.points.items() if p.psi_t is not None]), rho
 
-    def geometric_stiffness(self, points: Iterable[str] | None = None) -> GeometricStiffness:
+    def geometric_stiffness(self, points: Iterable[Any] | None = None) -> GeometricStiffness:
         """K_g of unit accelerations, rotations and loads at points; see :class:`jourdain.structures.geometric.GeometricStiffness`."""
         from .geometric import geometric_stiffness
 
         return geometric_stiffness(self, points)
 
-    def recovery(self, group: int = 0, points: Iterable[str] | None = None, static: bool = True) -> Recovery:
+    def recovery(self, group: int = 0, points: Iterable[Any] | None = None, static: bool = True) -> Recovery:
         """Section forces, strains or stresses of a group of elements; see :class:`jourdain.structures.recovery.Recovery`."""
         from .recovery import recovery
 
@@ -223,10 +243,8 @@ class ReducedStructure:
         return replace(self, damping=modal_damping(self.stiffness, self.M_ee, damping, self.part, self.shapes), options=options)
 
 
-def point_of(part: Structure, which: Any, shapes: Array) -> Point:
-    from .points import motion_of
-
-    motion = motion_of(part, which)
+def point_of(motion: Motion, shapes: Array) -> Point:
+    """A point by its motion and the shapes of the elastic coordinates."""
     phi = np.asarray(motion.operator @ shapes)
     return Point(motion.name, motion.position, motion.rotation, phi[:3], phi[3:], motion.turns)
 

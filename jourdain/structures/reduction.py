@@ -120,7 +120,7 @@ def record(part: Structure, frame: str, kind: str, B: Array, shapes: Array, damp
     found = invariants(part.field, part.rigid, shapes, part.linear_displacements)
     stiffness = shapes.T @ (part.K @ shapes)
     stiffness = 0.5 * (stiffness + stiffness.T)
-    points = {n: point_of(part, n, shapes) for n in (*part.names, *part.interfaces)}
+    points = {n: point_of(motion_of(part, n), shapes) for n in (*part.names, *part.interfaces)}
     return ReducedStructure(
         name=part.name,
         frame=frame,

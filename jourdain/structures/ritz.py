@@ -7,8 +7,8 @@ longer, and a rotating one stiffens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 from numpy.polynomial import Chebyshev, Legendre
 
 from ..errors import InputError
-from .beams import beam
+from .beams import beam, beam_motion
 from .dofs import Array
 from .frames import conditions
+from .points import Motion
 from .reduced import Point, ReducedStructure, modal_damping
 from .reduction import record
 from .second_order import integrals
@@ -208,45 +209,57 @@ def ritz_beam(
         found, names=[n for n, _ in shapes], stiffness=K, damping=modal_damping(K, sums["M_ee"], damping, part, drawn), **sums,
         points={n: _point(field, n, x, order) for n, x in (("start", 0.0), ("end", length))},
     )  # fmt: skip
-    return _Placed(**{f: getattr(body, f) for f in body.__dataclass_fields__}, field=field, order=order)
+    return RitzBody(**{f.name: getattr(body, f.name) for f in fields(body)}, field=field, order=order)
 
 
-@dataclass(frozen=True, eq=False)
-class _Placed(ReducedStructure):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RitzBody(ReducedStructure):
     """A Ritz beam, whose points are anywhere along it."""
 
-    field: RitzBeam | None = None
-    order: int = 2
+    field: RitzBeam
+    order: int
 
     def point(self, which: Any) -> Point:
         """A point by its name, the number of a node, or its place (x, 0, 0) on the axis."""
-        if isinstance(which, str) and which in self.points:
-            return self.points[which]
-        assert self.field is not None
-        if isinstance(which, str | int | np.integer):
-            x = float(self.part.nodes[self.part.node(which)][0])
+        name, x = self._on_axis(which)
+        return self.points[name] if name in self.points else _point(self.field, name, x, self.order)
+
+    def motion(self, which: Any) -> Motion:
+        """How a point follows the degrees of freedom of the finite-element beam, between its nodes by its shape functions."""
+        name, x = self._on_axis(which)
+        return replace(beam_motion(self.part, x), name=name)
+
+    def _on_axis(self, which: Any) -> tuple[str, float]:
+        """Name and place of a point; equal to 12 digits is equal."""
+        length = self.field.length
+        if isinstance(which, str) and which.startswith("x="):
+            place = np.array([float(which.removeprefix("x=")), 0.0, 0.0])
+        elif isinstance(which, str) or np.ndim(which) == 0:
+            place = self.part.nodes[self.part.node(self._place(which))]
         else:
             place = np.asarray(which, float)
-            if (
-                place.shape != (3,)
-                or np.abs(place[1:]).max() > 1e-9 * self.field.length
-                or not -1e-9 <= place[0] / self.field.length <= 1 + 1e-9
-            ):
-                raise InputError(f"{self.name}: {which!r} is not on its axis from (0, 0, 0) to ({self.field.length:g}, 0, 0)")
-            x = float(place[0])
-        for point in self.points.values():
-            if abs(point.position[0] - x) < 1e-12 * self.field.length:
-                return point
-        return _point(self.field, f"x={x:g}", x, self.order)
+        if place.shape != (3,) or np.abs(place[1:]).max() > 1e-9 * length or not -1e-9 <= place[0] / length <= 1 + 1e-9:
+            raise InputError(f"{self.name}: {which!r} is not on its axis from (0, 0, 0) to ({length:g}, 0, 0)")
+        name = next((n for n, p in self.points.items() if abs(p.position[0] - place[0]) < 1e-12 * length), f"x={place[0]:.12g}")
+        return name, float(name.removeprefix("x=")) if name not in self.points else float(self.points[name].position[0])
 
     def curvature(self, x: float, axis: str = "z") -> Array:
         """The curvature κ about an axis ("x": twist) at a place, for a unit of each amplitude, 1/m."""
-        assert self.field is not None
         rows = {"x": ("alpha", lambda s: s.d, 1.0), "y": ("v3", lambda s: s.dd, -1.0), "z": ("v2", lambda s: s.dd, 1.0)}
         if axis not in rows:
             raise InputError(f"{self.name}: curvature about '{axis}' is unknown; use x, y or z")
         what, derivative, sign = rows[axis]
         return np.array([sign * float(derivative(s)(x)) if s.what == what else 0.0 for s in self.field.shapes])
+
+    def stiffened(self, points: Iterable[Any] | None = None) -> ReducedStructure:
+        """Refused: the functions say themselves how places follow them."""
+        raise InputError(f"{self.name}: its places are those of a beam by Ritz functions; order=2 has stiffening, without stiffened()")
+
+    def seen_from(self, frame: str, at: Any = None) -> tuple[ReducedStructure, Array]:
+        """Refused: the functions are those of one frame."""
+        raise InputError(
+            f"{self.name}: a beam by Ritz functions has a frame tangent at its start, not '{frame}'; hang it by any of its points in that one"
+        )
 
 
 def _point(field: RitzBeam, name: str, x: float, order: int) -> Point:
@@ -322,4 +335,4 @@ def _power(length: float, i: int) -> Function:
     return Chebyshev.interpolate(lambda x: (x / length) ** (i + 1), i + 1, domain=[0.0, length])
 
 
-__all__ = ["RitzBeam", "Shape", "ritz_beam"]
+__all__ = ["RitzBeam", "RitzBody", "Shape", "ritz_beam"]

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from .dofs import Array
 from .field import LEVI
 
 if TYPE_CHECKING:
+    from .geometric import GeometricStiffness
     from .reduced import ReducedStructure
 
 
@@ -53,6 +55,8 @@ def stiffened(body: ReducedStructure, points: Iterable[str] | None = None) -> Re
     """The body with the terms of second order that its geometric stiffness stands for, of inertia and of forces at points (all, unless given)."""
     from .load_cases import PRODUCTS
 
+    if body.s2 is not None:
+        raise InputError(f"{body.name}: it has terms of second order already; stiffened() is for the linear body")
     geometric = body.geometric_stiffness(points)
     K = dict(zip(geometric.cases.names, geometric.matrices, strict=True))
     J2, D1 = body.J2.copy(), body.D1.copy()
@@ -63,9 +67,19 @@ def stiffened(body: ReducedStructure, points: Iterable[str] | None = None) -> Re
             J2[:, :, b, a] -= 0.5 * term
     for a, axis in enumerate("xyz"):
         D1[:, a, :] += K[f"alpha{axis}"]
-    held = {name: replace(body.points[name], psi_t=-np.array([K[f"{name}.f{axis}"] for axis in "xyz"])) for name in geometric.cases.points}
+    held = {name: replace(body.points[name], psi_t=_shortening(geometric, name)) for name in geometric.cases.points}
     options = None if body.options is None else {**body.options, "stiffening": True}
     return replace(body, s2=np.array([K[f"a{axis}"] for axis in "xyz"]), J2=J2, D1=D1, points=body.points | held, options=options)
 
 
-__all__ = ["integrals", "stiffened"]
+def shortening(body: ReducedStructure, point: Any) -> Array:
+    """ψ (3, m, m) of any node of a stiffened body."""
+    geometric = body.geometric_stiffness([point])
+    return _shortening(geometric, geometric.cases.points[0])
+
+
+def _shortening(geometric: GeometricStiffness, point: str) -> Array:
+    return -np.array([geometric.of(f"{point}.f{axis}") for axis in "xyz"])
+
+
+__all__ = ["integrals", "shortening", "stiffened"]

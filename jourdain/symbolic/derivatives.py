@@ -5,7 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .expr import HALF, ONE, ZERO, Expr, add, as_expr, binary, constant, div, mul, nary, neg, power, sub, unary, where
+from .expr import (
+    HALF,
+    ONE,
+    ZERO,
+    Expr,
+    add,
+    as_expr,
+    binary,
+    constant,
+    div,
+    halves,
+    mul,
+    nary,
+    neg,
+    power,
+    scalar_product,
+    sub,
+    unary,
+    where,
+)
 from .graph import topological
 
 Partials = tuple[Expr, ...]
@@ -61,6 +80,11 @@ def _of_table(e: Expr, *x: Expr) -> Partials:
     return tuple(nary("table", x, (table, tuple(n + (i == j) for j, n in enumerate(orders)))) for i in range(len(x)))
 
 
+def _of_dot(e: Expr, *args: Expr) -> Partials:
+    row, x = halves(args)
+    return *x, *row
+
+
 def _one_minus_square(a: Expr) -> Expr:
     return sub(ONE, mul(a, a))
 
@@ -98,6 +122,7 @@ PARTIALS: dict[str, Callable[..., Partials]] = {
     "not": lambda e, a: (ZERO,),
     "where": lambda e, c, a, b: (ZERO, where(c, ONE, ZERO), where(c, ZERO, ONE)),
     "table": _of_table,
+    "dot": _of_dot,
 }
 
 
@@ -119,6 +144,9 @@ def _push(e: Expr, tangents: Sequence[Expr]) -> Expr:
         return mul(constant(2.0), mul(e.args[0], tangents[0]))
     if op == "div" and tangents[1] is ZERO:
         return div(tangents[0], e.args[1])
+    if op == "dot":
+        (row, x), (d_row, d_x) = halves(e.args), halves(tangents)
+        return add(scalar_product(row, d_x), scalar_product(d_row, x))
     total = ZERO
     for p, d in zip(PARTIALS[op](e, *e.args), tangents, strict=True):
         if d is not ZERO:

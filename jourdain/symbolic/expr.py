@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -786,6 +786,32 @@ def nary(op: str, args: Sequence[Expr], data: Any) -> Expr:
             deps |= x.deps
         e = uses[key] = _node(op, args, data, deps, _node_ids())
     return e
+
+
+T = TypeVar("T")
+#: From so many terms on a sum of numbers times values is one node.
+LONG = 16
+
+
+def scalar_product(row: Iterable[Expr], x: Iterable[Expr]) -> Expr:
+    """Σ rowᵢ xᵢ; terms that vanish leave no trace.
+
+    A long row of parameters is one node with the operands (*row, *x), which native code runs as a loop over arrays: the numbers of a structure with
+    many modes are tables, and code written out for each of them would grow with their square.
+    """
+    terms = [(a, b) for a, b in zip(row, x, strict=True) if a is not ZERO and b is not ZERO]
+    if len(terms) >= LONG and all(a.op == "symbol" and a.deps == PARAMETER for a, _ in terms):
+        return nary("dot", [*(a for a, _ in terms), *(b for _, b in terms)], None)
+    total = ZERO
+    for a, b in terms:
+        total = add(total, mul(a, b))
+    return total
+
+
+def halves(args: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    """Row and values of a long :func:`scalar_product`."""
+    n = len(args) // 2
+    return args[:n], args[n:]
 
 
 _UFUNCS: dict[str, Callable[..., Expr]] = {

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ..errors import InputError
-from .expr import PARAMETER, Expr
+from .expr import PARAMETER, Expr, halves
 from .graph import Operations, count, free_symbols, topological
 
 
@@ -88,10 +88,16 @@ def hoisted(outputs: Sequence[Expr]) -> list[Expr]:
     found: dict[int, Expr] = {}
     for e in topological(outputs):
         if e.deps & ~PARAMETER:
-            for a in e.args:
+            for a in e.args if e.op != "dot" else halves(e.args)[1]:
                 if a.deps == PARAMETER:
                     found.setdefault(a.id, a)
     for e in outputs:
         if e.deps == PARAMETER:
             found.setdefault(e.id, e)
     return list(found.values())
+
+
+def rows_of(outputs: Sequence[Expr]) -> list[tuple[Expr, ...]]:
+    """The rows of parameters that dot products of the function use: ``prepare`` lays each out side by side."""
+    found = {tuple(halves(e.args)[0]): None for e in topological(outputs) if e.op == "dot" and e.deps & ~PARAMETER}
+    return list(found)

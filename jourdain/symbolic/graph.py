@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from .expr import KINDS, Expr, add, as_expr, binary, brief, div, mul, nary, neg, power, sub, unary, where
+from .expr import KINDS, Expr, add, as_expr, binary, brief, div, halves, mul, nary, neg, power, scalar_product, sub, unary, where
 
 
 def topological(outputs: Iterable[Expr]) -> list[Expr]:
@@ -66,6 +66,8 @@ def build(op: str, args: Sequence[Expr]) -> Expr:
         return power(args[0], args[1])
     if op == "where":
         return where(*args)
+    if op == "dot":
+        return scalar_product(*halves(args))
     return unary(op, args[0]) if len(args) == 1 else binary(op, args[0], args[1])
 
 
@@ -114,7 +116,10 @@ def count(nodes: Iterable[Expr]) -> Operations:
     """Operations of the given nodes; a change of sign is not counted (it is absorbed by the operation around it)."""
     n = [0, 0, 0, 0]
     for e in nodes:
-        if e.args and e.op != "neg":
+        if e.op == "dot":
+            n[0] += len(e.args) // 2 - 1
+            n[1] += len(e.args) // 2
+        elif e.args and e.op != "neg":
             n[_CLASS.get(e.op, 3)] += 1
     return Operations(*n)
 
@@ -147,7 +152,7 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "sign": np.sign, "floor": np.floor, "atan2": np.arctan2, "min": np.minimum, "max": np.maximum,
     "lt": lambda a, b: np.less(a, b).astype(float), "le": lambda a, b: np.less_equal(a, b).astype(float),
     "and": lambda a, b: np.logical_and(a, b).astype(float), "or": lambda a, b: np.logical_or(a, b).astype(float),
-    "not": lambda a: np.logical_not(a).astype(float), "where": lambda c, a, b: np.where(np.not_equal(c, 0.0), a, b),
+    "dot": lambda *args: sum(a * b for a, b in zip(*halves(args), strict=True)), "not": lambda a: np.logical_not(a).astype(float), "where": lambda c, a, b: np.where(np.not_equal(c, 0.0), a, b),
 }  # fmt: skip
 
 

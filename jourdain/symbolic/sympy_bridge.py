@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from ..errors import InputError
-from .expr import ONE, ZERO, Expr, add, as_expr, binary, constant, div, mul, neg, power, sub, unary, where
+from .expr import ONE, ZERO, Expr, add, as_expr, binary, constant, div, halves, mul, neg, power, sub, unary, where
 from .graph import topological
 
 _SAME = ("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sign", "floor")
@@ -88,7 +88,7 @@ def _node(sympy: Any, e: Expr, args: list[Any]) -> Any:
     operations: dict[str, Callable[..., Any]] = {
         "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
         "neg": lambda a: -a, "pow": lambda a, b: a**b, "atan2": sympy.atan2, "min": sympy.Min, "max": sympy.Max,
-        "lt": sympy.Lt, "le": sympy.Le,
+        "dot": lambda *args: sum(a * b for a, b in zip(*halves(args), strict=True)), "lt": sympy.Lt, "le": sympy.Le,
     }  # fmt: skip
     return operations[op](*args)
 

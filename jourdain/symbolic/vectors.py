@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .expr import HALF, ONE, TWO, ZERO, Expr, add, as_expr, constant, mul, neg, sub
+from .expr import HALF, ONE, TWO, ZERO, Expr, add, as_expr, constant, mul, neg, scalar_product, sub
 from .functions import cos, sin
 
 
@@ -198,15 +198,6 @@ class Inertia:
 NO_INERTIA = Inertia(ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
 
 
-def scalar_product(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
-    """Σ aᵢ bᵢ of rows of any length; terms that vanish leave no trace."""
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        if x is not ZERO and y is not ZERO:
-            total = add(total, mul(x, y))
-    return total
-
-
 def steiner(w: Vector, d: Vector) -> Inertia:
     """(d·w)1 − ½(d wᵀ + w dᵀ): the shift of an inertia by d when w = 2s + m d (s the first moment, m the mass)."""
     dx, dy, dz = mul(d.x, w.x), mul(d.y, w.y), mul(d.z, w.z)
@@ -360,5 +351,5 @@ def quaternion_rotation(w: Any, x: Any, y: Any, z: Any) -> Matrix:
 
 __all__ = [
     "AXES", "IDENTITY", "NO_INERTIA", "NULL", "AxisTurn", "Inertia", "Matrix", "MatrixTurn", "Turn", "Vector",
-    "axis_rotation", "constant", "quaternion_rotation", "steiner", "turn_of",
+    "axis_rotation", "constant", "quaternion_rotation", "scalar_product", "steiner", "turn_of",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..analysis.recover import Recovered
     from ..analysis.sweep import Outputs, SweepResult
     from ..analysis.symbolic_linearise import SymbolicLinearSystem
+    from ..analysis.velocity_transformation import VelocityTransformation
     from ..results.solution import Solution
     from ..results.store import Store
     from ..symbolic.expr import Expr
@@ -372,6 +373,13 @@ class System(Compiled):
         from ..analysis.recover import recover
 
         return recover(self, run, body, static, group)
+
+    @verb
+    def velocity_transformation(self, state: Any = None) -> VelocityTransformation:
+        """S and R of ẋ = S q̇, q̇ = R ẋ between joint and Cartesian velocities; see :mod:`jourdain.analysis.velocity_transformation`."""
+        from ..analysis.velocity_transformation import velocity_transformation
+
+        return velocity_transformation(self, self.state() if state is None else state)
 
     # -- small motions --------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from ..errors import InputError, SolverError
 from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.constraints import Closure
-from ..model.flexible import FlexibleBody, RigidPart
+from ..model.flexible import FlexibleBody, PartBody
 from ..model.model import Model
 from ..model.shapes import ellipsoid
 from ..results.refine import refined
@@ -230,9 +230,8 @@ def _traced(model: Model, path: str, number: Numbers) -> tuple[str | None, Array
     """Body, place and node of a frame; nodes of flexible bodies may be named that the model itself does not use."""
     for body in model.bodies.values():
         tail = path.removeprefix(f"{body.name}.")
-        if isinstance(body, FlexibleBody | RigidPart) and tail != path and tail not in body.frames:
-            where = int(tail.removeprefix("node ")) if tail.removeprefix("node ").isdecimal() else tail
-            point = body.part.point(where)
+        if isinstance(body, PartBody) and tail != path and tail not in body.frames:
+            point = body.part.point(tail)
             return body.name, np.asarray(point.position), point.name if isinstance(body, FlexibleBody) else None
     frame = model.frame(path)
     return _name(frame.body), number.vector(frame.position), frame.node
@@ -243,14 +242,12 @@ def add_node(body: Body, of: ModelBody, node: str) -> None:
     if isinstance(of, FlexibleBody) and body.surface is not None and node not in body.surface.nodes:
         from .from_structure import node_of
 
-        number = node.removeprefix("node ")
-        place = tuple(float(x) for x in of.frames[node].position) if node in of.frames else None
-        body.surface.nodes[node] = node_of(of.part, int(number) if number.isdecimal() else place)
+        body.surface.nodes[node] = node_of(of.part, node)
 
 
 def _surface(body: ModelBody) -> Surface | None:
     """The surface of a flexible body; structures are imported where there are any."""
-    if not isinstance(body, FlexibleBody | RigidPart):
+    if not isinstance(body, PartBody):
         return None
     from .from_structure import surface_of
 

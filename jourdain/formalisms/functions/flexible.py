@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...model.bodies import Frame
+from ...model.bodies import Body, Frame
 from ...model.flexible import FlexibleBody
-from ...symbolic.expr import Expr
+from ...symbolic.expr import ONE, ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.vectors import NULL, Matrix, Vector
 from ..equations import Equations
@@ -65,6 +65,33 @@ def flexible_loads_function(eq: Equations, body: str) -> SymbolicFunction:
         matrix_result("arms", arms, 3),
     ]  # fmt: skip
     return assemble(eq, "flexible_loads", "t x u a", results, optional="")
+
+
+@builder
+def velocity_transformation_function(eq: Equations) -> SymbolicFunction:
+    """S of ẋ = S q̇ (world axes; velocity of the origin, angular velocity and rates of the modes of each body), the same of the two frames of
+    each joint of the tree, the places of these frames, and those of the bodies' origins."""
+    k, tree = eq.kinematics, eq.tree
+    unit = {id(c): i for i, c in enumerate(c for c in tree.coordinates for _ in c.v)}
+
+    def motion(frame: Frame | Body) -> list[list[Expr]]:
+        columns = [[*v, *w] for v, w in zip(*k.jacobian(frame), strict=True)]
+        return [[column[i] for column in columns] for i in range(6)]
+
+    S: list[list[Expr]] = []
+    for body in eq.model.bodies.values():
+        S += motion(body)
+        for c in body.modes if isinstance(body, FlexibleBody) else ():
+            S.append([ONE if i == unit[id(c)] else ZERO for i in range(tree.nv)])
+    frames = [f for branch in eq.model.topology.branches for f in (branch.joint.parent, branch.joint.child)]
+    moved = [row for f in frames for row in ([[ZERO] * tree.nv] * 6 if f.body.is_ground else motion(f))]
+    places = [list(k.position(f)) for f in frames]
+    origins = [list(k.position(body)) for body in eq.model.bodies.values()]
+    results = [
+        matrix_result("S", S, tree.nv), matrix_result("frames", moved, tree.nv), matrix_result("places", places, 3),
+        matrix_result("origins", origins, 3),
+    ]  # fmt: skip
+    return assemble(eq, "velocity_transformation", "q", results)
 
 
 __all__ = ["attachments"]

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ...errors import InputError
 from ...symbolic.derivatives import jacobian, sparse_jacobian, vjp
 from ...symbolic.expr import HALF, ONE, PARAMETER, ZERO, Expr, add, mul, neg, sub
-from ...symbolic.function import hoisted
+from ...symbolic.function import hoisted, rows_of
 from ...symbolic.graph import count, substitute, topological
 from ...symbolic.vectors import AXES, NULL, AxisTurn, Matrix, Turn, Vector
 from .articulated_body import accelerations, shares_coordinates
@@ -363,7 +364,7 @@ def parameter_derivatives(outputs: Sequence[Expr], parameters: Sequence[Expr]) -
 
 def _through_constants(outputs: Sequence[Expr], parameters: Sequence[Expr]) -> Table:
     """∂f/∂k·∂k/∂p over the constants k that the prepare stage delivers."""
-    constants = hoisted(outputs)
+    constants = list(dict.fromkeys([*hoisted(outputs), *chain.from_iterable(rows_of(outputs))]))
     table = [[ZERO] * len(parameters) for _ in outputs]
     prepared: list[list[tuple[int, Expr]]] = [[] for _ in constants]
     for (k, j), d in sparse_jacobian(constants, parameters).items():

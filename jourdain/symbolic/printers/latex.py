@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from ..expr import Expr
+from ..expr import Expr, halves
 from ..function import SymbolicFunction
 from ..graph import topological
 from .layout import ATOM, COMPARISON, LOGIC_AND, LOGIC_OR, POWER, PRODUCT, SUM, Factor, Style, Written, write
@@ -149,6 +149,8 @@ class Latex(Style):
         if op == "where":
             rows = rf"{texts[1]} & \text{{if }} {texts[0]} \\ {texts[2]} & \text{{otherwise}}"
             return rf"\begin{{cases}} {rows} \end{{cases}}", ATOM
+        if op == "dot":
+            return " + ".join(f"{a} \\cdot {self.parentheses(b)}" for a, b in zip(*halves(texts), strict=True)), SUM
         if op == "table":
             return f"{_table_name(e)}{self.parentheses(', '.join(texts))}", ATOM
         return f"{_OPERATORS[op]}{self.parentheses(', '.join(texts))}", ATOM

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..expr import PARAMETER, Expr
+from ..expr import PARAMETER, Expr, halves
 from ..function import Argument, Result, SymbolicFunction
 from ..graph import Operations, topological
 from ..tables import Table
@@ -68,6 +68,9 @@ class Language:
         op = e.op
         if op in _INFIX:
             return self._infix(op, e, [self._numeric(p) for p in operands])
+        if op == "dot":
+            pairs = zip(*halves([self._numeric(p) for p in operands]), strict=True)
+            return Piece(" + ".join(f"{wrapped(a, PRODUCT)}*{wrapped(b, PRODUCT)}" for a, b in pairs), SUM)
         if op == "neg":
             return Piece("-" + wrapped(self._numeric(operands[0]), PRODUCT), SUM)
         if op in ("lt", "le"):

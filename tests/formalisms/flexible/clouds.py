@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import jourdain as jd
-from jourdain.structures import Point, ReducedStructure
+from jourdain.structures import Point, ReducedStructure, Structure
 from jourdain.structures.second_order import integrals
 
 
@@ -20,9 +20,12 @@ def cloud(points: int, modes: int, rng: np.random.Generator, order: int = 1, siz
     A = rng.normal(size=(modes, modes))
     second = [(None, None) if psi is None or bend is None else (psi[k], bend[k]) for k in range(points)]
     frames = {f"n{k}": Point(f"n{k}", x[k], np.eye(3), phi[k], turn[k], True, *second[k]) for k in range(points)}
+    moved = np.concatenate([phi, turn], axis=1).reshape(6 * points, modes)
+    inertia = np.diag(np.concatenate([w.repeat(3).reshape(points, 3), np.zeros((points, 3))], axis=1).ravel())
+    whole = Structure(x, inertia, np.eye(6 * points), names={f"n{k}": k for k in range(points)}, name="cloud")
     part = ReducedStructure(
         name="cloud", frame="none", kind="given", names=[f"mode{i + 1}" for i in range(modes)], stiffness=50.0 * A @ A.T, damping=0.1 * A @ A.T,
-        points=frames, part=None, shapes=np.zeros((0, modes)), conditions=np.zeros((0, 0)), **integrals(x, w, phi, psi),  # type: ignore[arg-type]
+        points=frames, part=whole, shapes=moved, conditions=np.zeros((0, 6 * points)), **integrals(x, w, phi, psi),
     )  # fmt: skip
     return part, w
 

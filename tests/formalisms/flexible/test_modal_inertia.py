@@ -8,9 +8,10 @@ import pytest
 import jourdain as jd
 from jourdain.formalisms.tree.energy import kinetic_energy, potential_energy
 from jourdain.symbolic.derivatives import jacobian, jvp
+from jourdain.symbolic.expr import LONG
 from jourdain.symbolic.graph import evaluate
 
-from .clouds import chain
+from .clouds import chain, cloud
 
 
 class Sums:
@@ -78,6 +79,26 @@ def test_inertia_is_that_of_the_points(seed: int) -> None:
     A, bias = s.function("centroidal")(q, v)
     near((A @ v)[:3], sums.p)
     near(s.function("coriolis")(q, v)[0] @ v + s.function("coriolis")(q, v)[1], s.bias(q, v), 1e-12)
+
+
+def test_many_modes_are_summed_by_loops() -> None:
+    """Beyond LONG modes their numbers are arrays that native code runs over, one state at a time or several."""
+    rng = np.random.default_rng(1)
+    part, weights = cloud(6, LONG + 1, rng)
+    m = jd.Model("many modes")
+    body = m.flexible_body("a", part)
+    for name in part.points:
+        body.node(name)
+    m.revolute("hinge", m.ground, body.node("n0"), axis="y")
+    m.fixed("clamp", body.node("n1"), m.body("r", mass=1.3, com=(0.1, 0.2, 0.3), inertia=(0.4, 0.5, 0.6)))
+    s = m.compile()
+    q, v, a = rng.normal(size=s.nq), rng.normal(size=s.nv), rng.normal(size=s.nv)
+    sums = Sums(s, {"a": weights}, q, v, a)
+    near(s.mass_matrix(q), sums.M, 1e-12)
+    near(s.inverse_dynamics(q, v, a), sums.phi, 1e-12)
+    many = rng.normal(size=(5, s.nv))
+    batch = s.inverse_dynamics(np.tile(q, (5, 1)), many, many)
+    near(batch[3], s.inverse_dynamics(q, many[3], many[3]), 1e-13)
 
 
 def test_derivatives_are_those_of_the_values() -> None:

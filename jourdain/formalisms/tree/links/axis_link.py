@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....symbolic.derivatives import jvp, sparse_jacobian
 from ....symbolic.expr import ONE, ZERO, Expr, add, mul
-from ....symbolic.vectors import Vector
+from ....symbolic.vectors import Vector, scalar_product
 from .freedom import AxisFreedom
 from .link import Link
 
@@ -35,12 +35,10 @@ class AxisLink(Link):
         """θ(q) of several free coordinates, the first of which has the velocity index ``first``: θ̇ = Σ θ_i v_i, θ̈ = Σ θ_i a_i + θ̇_i v_i."""
         slopes = {i: e for (_, i), e in sparse_jacobian([displacement], q).items()}
         flow = dict(zip(q, v, strict=True))
-        self.displacement, self.rate, self.rate2, self.bias2 = displacement, ZERO, ZERO, ZERO
-        for i, slope in sorted(slopes.items()):
-            self.rate = add(self.rate, mul(slope, v[i]))
-            self.rate2 = add(self.rate2, mul(slope, a[i]))
-            self.bias2 = add(self.bias2, mul(jvp([slope], flow)[0], v[i]))
-        self.rate2 = add(self.rate2, self.bias2)
+        by = [slopes.get(i, ZERO) for i in range(len(q))]
+        self.displacement, self.rate = displacement, scalar_product(by, v)
+        self.bias2 = scalar_product(jvp(by, flow), v)
+        self.rate2 = add(scalar_product(by, a), self.bias2)
         self.transmission = (ONE, ZERO)
         self.freedoms = [self.freedom(first + i, self.axis, slope) for i, slope in sorted(slopes.items())]
 
