@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..results.solution import Solution
 from ..systems.audit import audited, too_bent
 from ..systems.constraints import check_closed
+from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import solution_of
@@ -146,6 +147,8 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
         outcome.instead,
     )  # fmt: skip
     solution.restart, solution.raw = outcome.restart, outcome.raw
+    if system.model.events:
+        solution._events = partial(event_table, system, inputs, outcome.events)
     return solution
 
 

@@ -17,6 +17,7 @@ from jourdain.errors import InputError
 from jourdain.model.units import UnitError
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, part, unknown
+from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
 from jourdain.results.metadata import plain
@@ -127,12 +128,14 @@ class Solution:
         derivatives: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
         dense: Dense | None = None,
         frame_provider: FrameProvider | None = None,
+        events: EventTable | Callable[[], EventTable] | None = None,
     ) -> None:
         self.t = _checked_times(t)
         self._given: dict[str, Any] = {"_channels": channels, "metadata": metadata, "statistics": statistics, "derivatives": derivatives}
         self.system = system
         self.dense = dense
         self.frame_provider = frame_provider
+        self._events = events
         if not (callable(channels) and callable(metadata) and callable(statistics) and callable(derivatives)):
             for name in [n for n, given in self._given.items() if not callable(given)]:
                 getattr(self, name)  # checked now
@@ -170,6 +173,13 @@ class Solution:
     def derivatives(self) -> dict[str, str]:
         """Channels whose derivative is a channel too."""
         return self._checked_derivatives(self._part("derivatives"))
+
+    @cached_property
+    def events(self) -> EventTable:
+        """The events that happened: a table of name, time, state before and after, and what each did."""
+        given, self._events = self._events, None
+        found = given() if callable(given) else given
+        return EventTable() if found is None else found
 
     @cached_property
     def names(self) -> Names:
@@ -282,6 +292,7 @@ class Solution:
             "system": self.system,
             "derivatives": {a: b for a, b in self.derivatives.items() if a in channels and b in channels},
             "dense": self.dense,
+            "events": lambda: self.events,
         } | changes
         new = Solution(t, channels, **settings)
         # at the same times frames are where they were, whichever channels are left
@@ -319,10 +330,17 @@ class Solution:
     def between(self, t0: float, t1: float) -> Solution:
         """The part of the solution in t0 ≤ t ≤ t1 (s), with interpolated ends if these are no samples.
 
-        At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole.
+        At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole; in the table of
+        events it is one of the earlier part.
         """
         if not t0 <= t1:
             raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
+        found = self._rows_between(t0, t1)
+        first = t0 if t0 <= self.t[0] else math.nextafter(t0, math.inf)
+        found._events = lambda: self.events.between(first, t1)
+        return found
+
+    def _rows_between(self, t0: float, t1: float) -> Solution:
         first, last = Places(self.t, np.array([t0]), "right"), Places(self.t, np.array([t1]), "left")
         low = 0 if t0 <= self.t[0] else int(first.lower[0]) + (not first.exact[0])
         high = len(self) if t1 >= self.t[-1] else int(last.lower[0]) + 1
@@ -358,7 +376,7 @@ class Solution:
         """The solution with further channels; for names with dots use ``with_channels(**{"rod.force": …})``."""
         new = Solution(
             self.t, self._channels | channels, self.metadata, self.statistics, self.system,
-            derivatives=self.derivatives, dense=self.dense,
+            derivatives=self.derivatives, dense=self.dense, events=lambda: self.events,
         )  # fmt: skip
         rebind = getattr(self.frame_provider, "rebind", None)
         new.frame_provider = rebind(new) if rebind is not None else self.frame_provider
@@ -406,6 +424,7 @@ class Solution:
         return self._derive(
             np.concatenate([self.t, other.t]), rows, frames if both else None,
             metadata=metadata, statistics=_added(self.statistics, other.statistics), dense=_joined_dense(self, other),
+            events=lambda: self.events + other.events,
         )  # fmt: skip
 
     def __add__(self, other: Solution) -> Solution:
@@ -505,9 +524,9 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
-        parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives")}
+        parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives", "events")}
         raw = None if self.raw is None else self.assembled
-        return self.__dict__ | parts | {"dense": None, "frame_provider": None, "system": None, "raw": raw}
+        return self.__dict__ | parts | {"_events": None, "dense": None, "frame_provider": None, "system": None, "raw": raw}
 
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -58,6 +58,7 @@ class Drive:
         names = ("rhs", "jac", "dfdt", "project", "output")
         for name, function in zip(names, (rhs, jacobian, time_derivative, project, output), strict=True):
             self.session.set_hook(name, function)
+        self.session.output_function = output
 
     def run(self, progress: bool) -> Trajectory:
         """Integrate to the end, or as far as it goes."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...solvers import ADAPTIVE
-from ...solvers.ode.events import Event
+from ...solvers.ode.events import Event, EventRecord
 from ...solvers.ode.integrate import again, integrate, ready
 from ...solvers.ode.trajectory import Trajectory
 from ..callbacks import ended
@@ -288,6 +288,12 @@ class IndependentRun(OdeRun):
         pieces = [(r.segments, c) for r, c in zip(self._runs, self._choices, strict=False) if r.segments is not None]
         t, x = self._steps
         return BetweenSteps(self.system, t, x, pieces) if pieces else None
+
+    def event_states(self, trajectory: Trajectory, records: Sequence[EventRecord]) -> tuple[np.ndarray, np.ndarray]:
+        """Full states are the output of the native side; passages through singular positions have all coordinates themselves."""
+        return super().event_states(
+            trajectory, [replace(e, x_before=e.y_before, x_after=e.y_after) if e.y_before.size else e for e in records]
+        )
 
     def _joined(self) -> Trajectory:
         """All runs as one trajectory of the full state; at the times asked for, if full states between steps are known."""
