@@ -18,7 +18,7 @@ from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
-from ..systems.solution import solution_of
+from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
 
@@ -148,7 +148,7 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     )  # fmt: skip
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if system.model.events:
-        solution._events = partial(event_table, system, inputs, outcome.events)
+        solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
     return solution
 
 

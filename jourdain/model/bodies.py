@@ -109,7 +109,7 @@ class Body:
         return self.name
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
-        """A point (with axes) on the body, in m; ``rotation`` as for :func:`jourdain.rotation`."""
+        """A point (with axes) on the body, in m; ``rotation`` is (axis, angle), a list of such pairs, a matrix, or a dict."""
         return self.origin.at(x, y, z, rotation)
 
     def frame(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Frame:

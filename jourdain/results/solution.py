@@ -18,7 +18,7 @@ from jourdain.model.units import UnitError
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, part, unknown
 from jourdain.results.events import EventTable
-from jourdain.results.frames import FRAME_FIELDS, FrameMotion, FrameProvider, as_motion
+from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
 from jourdain.results.metadata import plain
 
@@ -71,7 +71,7 @@ class Sample(Mapping[str, Array]):
             inside = np.asarray(self._dense_values()[name], float)
             exact = places.exact.reshape(places.exact.shape + (1,) * (values.ndim - 1))
             return np.where(exact, values[places.lower], inside)
-        slope = self._solution.derivatives.get(name)
+        slope = self._solution.rate_of(name)
         if slope is None:
             return interpolation.linear(places, values)
         rate = self._solution.channel(slope)
@@ -207,11 +207,14 @@ class Solution:
         if name == "t":
             return Channel(self.t, "s", "time")
         whole, index = self.locate(name)
-        found = self._channels[whole]
+        found = self._channels[whole] if whole in self._channels else self._frame_channels[whole]
         return Channel(part(found.values, index), found.unit, found.description) if index else found
 
     def locate(self, name: str) -> tuple[str, tuple[int, ...]]:
-        """The channel that holds ``name`` and the index of the component meant, () for the whole channel."""
+        """The channel that holds ``name`` and the index of the component meant, () for the whole channel.
+
+        Motions of frames and readings of sensors count as channels: "coupler.end.velocity", and "coupler.end.x" of a position.
+        """
         if name in self._channels:
             return name, ()
         index: tuple[int, ...] = ()
@@ -221,11 +224,30 @@ class Solution:
         elif axis in _AXES:
             index = (_AXES[axis],)
         if not index or head not in self._channels:
-            raise unknown("channel", name, [*self._channels, "t"])
+            found = self._frame_channels.locate(str(name), head, index)
+            if found is None:
+                raise unknown("channel", name, [*self._channels, "t"])
+            return found
         shape = self._channels[head].values.shape[1:]
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
             raise UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
         return head, index
+
+    @cached_property
+    def _frame_channels(self) -> FrameChannels:
+        return FrameChannels(self)
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a channel of that name, or a frame or sensor whose motion it is part of."""
+        try:
+            self.locate(name)
+        except UnknownChannelError:
+            return False
+        return True
+
+    def rate_of(self, name: str) -> str | None:
+        """The channel that is the derivative of another one, if there is one."""
+        return self.derivatives.get(name) or (None if name in self._channels else self._frame_channels.rate_of(name))
 
     def __getitem__(self, key: str | tuple[str, str]) -> Array:
         if isinstance(key, tuple):
@@ -384,11 +406,10 @@ class Solution:
 
     def with_frames(self, *names: str) -> Solution:
         """The solution with the motion of the frames kept as channels, so that it is saved to files with the rest."""
-        units = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
         channels: dict[str, Channel] = {}
         for name in names:
             motion = self.frame(name)
-            for field, field_unit in units.items():
+            for field, field_unit in FRAME_UNITS.items():
                 if (values := getattr(motion, field)) is not None:
                     words = f"{field.replace('_', ' ')} of frame {name}"
                     channels[f"{name}.{field}"] = Channel(values, field_unit, words)
@@ -526,7 +547,8 @@ class Solution:
         # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
         parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives", "events")}
         raw = None if self.raw is None else self.assembled
-        return self.__dict__ | parts | {"_events": None, "dense": None, "frame_provider": None, "system": None, "raw": raw}
+        own = {n: x for n, x in self.__dict__.items() if n != "_frame_channels"}
+        return own | parts | {"_events": None, "dense": None, "frame_provider": None, "system": None, "raw": raw}
 
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

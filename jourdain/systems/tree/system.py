@@ -301,6 +301,10 @@ class TreeSystem(System):
         reduction, rest = self.reduction, options
         if "reduction" in options:
             reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
+        if not start.x.size and settings.method in self.methods:
+            from .runs import PrescribedRun
+
+            return make_run(PrescribedRun, self, start, span, inputs, settings, rest)
         return make_run(_kind_of_run(reduction, str(settings.method)), self, start, span, inputs, settings, rest)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
