@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, ModelError
+from ..model.values import number
 from ..results.solution import Solution
 from ..systems.audit import audited, too_bent
 from ..systems.constraints import check_closed
@@ -72,6 +73,9 @@ def _settings(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
+    for name in TIMES:
+        if isinstance(options.get(name), str):
+            options = {**options, name: seconds(options[name], f"simulate '{system.model.name}': {name}")}
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
@@ -112,6 +116,8 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
+#: Options that are times.
+TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
 OLD_SPELLINGS = {
     "semi_implicit_euler", "velocity_verlet", "generalized_alpha", "augmented_lagrangian", "energy_momentum", "backward_euler",
@@ -166,12 +172,26 @@ def end_of(system: System, solution: Solution) -> State:
 def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     """First and last instant of a run over ``t`` seconds, or from t[0] to t[1]."""
     try:
-        first, last = (begun, begun + float(t)) if t.__class__ is float or np.ndim(t) == 0 else map(float, t)
+        if t.__class__ is float:
+            first, last = begun, begun + t
+        else:
+            ends = [seconds(x, f"simulate '{name}': the time") for x in ([t] if isinstance(t, str) or np.ndim(t) == 0 else t)]
+            first, last = (begun, begun + ends[0]) if isinstance(t, str) or np.ndim(t) == 0 else ends
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise InputError(f"simulate '{name}': the time {t!r} is neither a number of seconds nor a pair (start, end)") from None
     if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
+
+
+def seconds(given: Any, what: str) -> float:
+    """A time (s), perhaps written with its unit."""
+    try:
+        return number(given, what, "s") if isinstance(given, str) else float(given)
+    except ModelError as error:
+        raise InputError(str(error)) from None
 
 
 def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:

@@ -12,7 +12,7 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import ONE, Expr, as_expr, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
-from .units import quantity
+from .units import DimensionError, quantity
 
 _LETTERS = {"x": 0, "y": 1, "z": 2}
 
@@ -29,7 +29,14 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
     except (TypeError, ValueError) as error:
         if isinstance(given, (float, np.floating)):
             raise ModelError(f"{what}: {given} is not a finite number") from None
+        if isinstance(error, DimensionError):
+            raise ModelError(f"{what}: {error}") from None
         raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None
+
+
+def values(what: str, *items: tuple[str, Any, str]) -> list[Expr]:
+    """Several values of one object: (name, what was given, a unit of its dimension) each."""
+    return [value(given, f"{what}: {name}", expects) for name, given, expects in items]
 
 
 def vector(given: Any, what: str, expects: str | None = None) -> Vector:
