@@ -24,7 +24,7 @@ from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
 from .unknowns import Unknown, UnknownMethods
-from .values import value, vector
+from .values import colour_of, value, vector
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -106,13 +106,13 @@ class Model(LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, Event
 
     def body(
         self, name: str, mass: Any = None, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", shape: Any = None,
-        colour: str | None = None,
+        colour: str | None = None, color: str | None = None,
     ) -> Body:  # fmt: skip
         """A rigid body from numbers (see :meth:`Body.add_mass`) or from solids with density; both add up."""
         self._unlocked(f"body '{name}'")
         self._new_name(name, "body", self.bodies)
         body = Body(self, name)
-        body.colour = colour
+        body.colour = colour_of(colour, color, f"body '{name}'")
         if mass is not None or inertia is not None:
             body.add_mass(0.0 if mass is None else mass, com, inertia, about)
         for solid in [] if shape is None else (shape if isinstance(shape, (list, tuple)) else [shape]):

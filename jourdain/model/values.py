@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -144,6 +145,16 @@ def _checked_matrix(data: Any, what: str) -> Matrix:
         if np.abs(numbers @ numbers.T - np.eye(3)).max() > 1e-9 or np.linalg.det(numbers) < 0:
             raise ModelError(f"{what}: the matrix {numbers.tolist()} is not a right-handed rotation")
     return R
+
+
+def colour_of(given: str | None, other: str | None, what: str) -> str | None:
+    """A colour "#rrggbb" as it was given under either spelling, or None."""
+    if given is not None and other is not None:
+        raise ModelError(f"{what}: colour={given!r} and color={other!r} are given; leave one out")
+    found = other if given is None else given
+    if found is not None and not (isinstance(found, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", found)):
+        raise ModelError(f"{what}: colour {found!r} is not of the form '#rrggbb', e.g. '#3366cc'")
+    return found
 
 
 def number(given: Any, what: str, expects: str | None = None) -> float:

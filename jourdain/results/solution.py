@@ -226,12 +226,22 @@ class Solution:
         if not index or head not in self._channels:
             found = self._frame_channels.locate(str(name), head, index)
             if found is None:
-                raise unknown("channel", name, [*self._channels, "t"])
+                raise self._absent(str(name)) or unknown("channel", name, [*self._channels, "t"])
             return found
         shape = self._channels[head].values.shape[1:]
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
             raise UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
         return head, index
+
+    def _absent(self, name: str) -> UnknownChannelError | None:
+        """The error for a coordinate of the model that the system has not."""
+        why = getattr(getattr(self.system, "configuration", None), "why_absent", None)
+        if why is None or not why(name):
+            return None
+        return UnknownChannelError(
+            f"channel {name!r} is not in the solution: its joint closes a loop and has no coordinate of its own; m.output(…, joint.position) "
+            "measures it"
+        )
 
     @cached_property
     def _frame_channels(self) -> FrameChannels:

@@ -72,7 +72,7 @@ class TreeSystem(System):
             self._equations = Equations(model)
             #: "straight" (line) or "looped" code for the dynamics of the tree.
             self.form = choose_form(self._equations, form)
-        self._configuration = Configuration(self._equations.tree.coordinates)
+        self._configuration = Configuration(self._equations.tree.coordinates, [*self.model.joints.values()])
         self._parameters = model.parameter_set.values()
         self._functions: dict[Any, Function] = {}
         #: Memory of ended runs, for the next ones.
