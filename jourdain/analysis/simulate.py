@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError, ModelError
 from ..model.values import number
 from ..results.solution import Solution
-from ..systems.audit import audited, too_bent
+from ..systems.audit import audited, beyond_limits, too_bent
 from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
@@ -61,7 +61,7 @@ def simulate(
     if outcome.status in ("failed", "max_steps"):
         cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
-    told = too_bent(system, outcome)
+    told = too_bent(system, outcome) or beyond_limits(system, solution)
     if told:
         warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=3)
     if outcome.status == "doubtful":

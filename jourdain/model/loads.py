@@ -183,6 +183,16 @@ class LoadMethods:
         load.kind, load.given = "stop", {**ends, "stiffness": k, "damping": d}
         return load
 
+    def stops(self, stiffness: Any = None, damping: Any = 0.0, joints: Sequence[Joint] | None = None) -> list[JointForce]:
+        """Lets the ``limits`` of joints act: an elastic :meth:`stop` at every joint that has limits and no stop yet.
+
+        ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.
+        """
+        acting = {load.joint.name for load in self.loads.values() if isinstance(load, JointForce) and load.kind == "stop"}
+        given = {} if stiffness is None else {"stiffness": stiffness}
+        free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
+        return [self.stop(j, damping=damping, **given) for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
+
     # -- links between points -------------------------------------------------------------------------------------
 
     def link(
