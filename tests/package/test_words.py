@@ -100,6 +100,15 @@ def test_printed_models_show_closures_and_constraints() -> None:
     assert "2 bodies, 2 joints, 1 loop:" in description and "mount  bushing" in description
 
 
+def test_an_assembly_far_from_its_guess_says_how_far() -> None:
+    s = four_bar().compile()
+    near = s.assemble({"crank": 0.8}, guess={"coupler.angle": -0.28, "rocker.angle": 1.39})
+    far = s.assemble({"crank": 0.8}, guess={"coupler.angle": 0.5, "rocker.angle": 1.39})
+    assert near.report is not None and far.report is not None
+    assert "far from the guess" not in str(near.report)
+    assert f"far from the guess: coupler.angle 0.5 → {far['coupler.angle']:.4g};" in str(far.report)
+
+
 def test_american_spellings() -> None:
     assert jd.Model("m").body("b", color="#112233").colour == "#112233"
     assert jd.box(1, 1, 1, color="#112233") == jd.box(1, 1, 1, colour="#112233")
