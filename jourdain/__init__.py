@@ -1,6 +1,6 @@
 """Jourdain: multibody dynamics from symbolic equations to native code, with every analysis on one model."""
 
-from importlib import import_module
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from .errors import InputError, JourdainError, ModelError, SolverError
@@ -116,20 +116,21 @@ _LATER = {
 }
 
 _install_older_names()
+del TYPE_CHECKING
 
 _MODULES = ("contact", "elements", "library", "structures")
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return import_module(f".{name}", __name__)
+        return _import_module(f".{name}", __name__)
     if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+        return getattr(_import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 __all__ = [

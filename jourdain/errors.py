@@ -27,6 +27,13 @@ class SolverError(JourdainError, RuntimeError):
 MOST = 200
 
 
+#: Words for what is called otherwise here.
+OTHER_WORDS = {
+    "velocity": "rate", "speed": "rate", "omega": "rate", "acceleration": "acc", "_dot": "_rate", "_ddot": "_acc", "_vel": "_rate",
+    "position": "displacement", "rotation": "angle", "color": "colour", "center": "centre",
+}  # fmt: skip
+
+
 def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
     """The nearest of the known names, as :func:`difflib.get_close_matches` finds them, among those that share most pairs of letters.
 
@@ -37,6 +44,9 @@ def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6
 
     name = name[:200]
     names = [n for n in known if isinstance(n, str)]
+    meant = {name.replace(word, own) for word, own in OTHER_WORDS.items() if word in name} & {*names}
+    if meant:
+        return sorted(meant)
     if len(names) > MOST:
         wanted = Counter(pairwise(name))
 

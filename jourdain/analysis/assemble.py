@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..systems.system import System
 
 CLOSED = 1e-11
+#: Guesses that are left by more than this (rad, m) are told.
+FAR = 0.1
 ITERATIONS = 100
 #: Sizes of the random displacements (rad, m) tried when a guess is stuck, such as a linkage guessed with all its bars in one line.
 NUDGES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
@@ -42,6 +44,8 @@ class Assembly:
     condition: float
     #: in a singular position: the velocities of each branch of the motion that has those asked for (of length 1 where none were)
     branches: list[dict[str, float]] = field(default_factory=list)
+    #: given guesses and where the loops could be closed instead, by name
+    guessed: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = [
@@ -49,6 +53,9 @@ class Assembly:
             f"  independent: {', '.join(self.independent) or 'none'}",
             f"  dependent:   {', '.join(self.dependent) or 'none'}",
         ]
+        far = [f"{n} {a:.4g} → {b:.4g}" for n, (a, b) in self.guessed.items() if abs(b - a) > FAR]
+        if far:
+            lines.append(f"  far from the guess: {', '.join(far)}; fixed= or weights= hold it there, if the loops allow it")
         if self.redundant:
             lines.append(f"  redundant constraints (their reactions are not unique): {', '.join(self.redundant)}")
         if self.branches:
@@ -99,7 +106,11 @@ def assemble(
     _verify_choice(system, parts, preferred)
     z = user_states(system, own.states)
     redundant = redundant_names(system.reference, State(system, q, v, z, t))
-    state = AssembledState(system, q, v, z, t, own.memories | told, report(system, parts, redundant, residual, iterations))
+    found = report(system, parts, redundant, residual, iterations)
+    if guess is not None and not isinstance(guess, State):
+        places = [c.index(n) for n in guess if n not in own.states]
+        found = replace(found, guessed={c.position_names[i]: (float(near[i]), float(q[i])) for i in places})
+    state = AssembledState(system, q, v, z, t, own.memories | told, found)
     return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, ModelError
+from ..model.values import number
 from ..results.solution import Solution
-from ..systems.audit import audited, too_bent
+from ..systems.audit import audited, beyond_limits, too_bent
 from ..systems.constraints import check_closed
+from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
-from ..systems.solution import solution_of
+from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
 
@@ -59,7 +61,7 @@ def simulate(
     if outcome.status in ("failed", "max_steps"):
         cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
-    told = too_bent(system, outcome)
+    told = too_bent(system, outcome) or beyond_limits(system, solution)
     if told:
         warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=3)
     if outcome.status == "doubtful":
@@ -71,6 +73,9 @@ def _settings(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
+    for name in TIMES:
+        if isinstance(options.get(name), str):
+            options = {**options, name: seconds(options[name], f"simulate '{system.model.name}': {name}")}
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
@@ -111,6 +116,8 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
+#: Options that are times.
+TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
 OLD_SPELLINGS = {
     "semi_implicit_euler", "velocity_verlet", "generalized_alpha", "augmented_lagrangian", "energy_momentum", "backward_euler",
@@ -148,6 +155,8 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
+    if system.model.events:
+        solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
     return solution
 
 
@@ -165,12 +174,26 @@ def end_of(system: System, solution: Solution) -> State:
 def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     """First and last instant of a run over ``t`` seconds, or from t[0] to t[1]."""
     try:
-        first, last = (begun, begun + float(t)) if t.__class__ is float or np.ndim(t) == 0 else map(float, t)
+        if t.__class__ is float:
+            first, last = begun, begun + t
+        else:
+            ends = [seconds(x, f"simulate '{name}': the time") for x in ([t] if isinstance(t, str) or np.ndim(t) == 0 else t)]
+            first, last = (begun, begun + ends[0]) if isinstance(t, str) or np.ndim(t) == 0 else ends
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise InputError(f"simulate '{name}': the time {t!r} is neither a number of seconds nor a pair (start, end)") from None
     if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
+
+
+def seconds(given: Any, what: str) -> float:
+    """A time (s), perhaps written with its unit."""
+    try:
+        return number(given, what, "s") if isinstance(given, str) else float(given)
+    except ModelError as error:
+        raise InputError(str(error)) from None
 
 
 def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..model.constraints import Closure
 from ..model.flexible import FlexibleBody
 from ..model.joints import Coordinate, Joint
 from ..model.model import Model
@@ -45,7 +46,8 @@ def describe(model: Model) -> str:
 def counts(eq: Equations) -> str:
     """Bodies, joints, loops, coordinates and degrees of freedom in one sentence."""
     model, tree = eq.model, eq.tree
-    head = ", ".join((_number(len(model.bodies), "body"), _number(len(model.joints), "joint"), _number(len(tree.cuts), "loop")))
+    loops = len(tree.cuts) + sum(isinstance(c, Closure) for c in model.constraints.values())
+    head = ", ".join((_number(len(model.bodies), "body"), _number(len(model.joints), "joint"), _number(loops, "loop")))
     numbers = [_number(len(tree.q), "position"), _number(tree.nv, "velocity")]
     if eq.rows:
         numbers.append(_number(len(eq.rows), "constraint"))
@@ -147,6 +149,13 @@ def _nature(c: Coordinate) -> str:
     return "measured, of a joint that closes a loop" if c.nature == "cut" else c.nature
 
 
+#: Loads of a known kind, in words.
+LAWS = {
+    "bushing": "bushing", "contact": "contact with the ground", "drag": "drag", "spring": "spring", "damper": "damper", "rope": "rope",
+    "joint_spring": "spring at a joint", "friction": "friction at a joint", "lugre": "LuGre friction at a joint", "stop": "stop at a joint",
+}  # fmt: skip
+
+
 def _parameters(model: Model) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("name", "value", "unit", "")]
     for p in model.parameter_set.listed:
@@ -160,7 +169,7 @@ def _parameters(model: Model) -> list[tuple[str, ...]]:
 def _others(eq: Equations) -> list[tuple[str, ...]]:
     model = eq.model
     rows: list[tuple[str, ...]] = [("name", "what")]
-    rows += [(name, load.title) for name, load in model.loads.items() if not load.of_body]
+    rows += [(name, LAWS.get(load.kind, load.title)) for name, load in model.loads.items() if not load.of_body]
     rows += [(name, getattr(c, "kind", "equation") + " constraint") for name, c in model.constraints.items()]
     rows += [(name, "input" + (f" in {i.unit}" if i.unit else "")) for name in model.outer_inputs for i in (model.inputs[name],)]
     rows += [(name, "memory" + (f" in {m.unit}" if m.unit else "")) for name, m in model.memories.items()]

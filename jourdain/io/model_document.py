@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import ModelError
@@ -66,7 +66,13 @@ class TextEditor:
             table = self.get(parent)
             if isinstance(table, dict):
                 return self._replace(parent, {k: v for k, v in table.items() if k != path[-1]})
-            return self._replace(parent, [v for i, v in enumerate(table) if i != path[-1]])
+            entries = [self.source.spans.get((*parent, i)) for i in range(len(table))]
+            if len(table) < 2 or None in entries:
+                return self._replace(parent, [v for i, v in enumerate(table) if i != path[-1]])
+            i = int(path[-1])
+            places = [e for e in entries if e is not None]
+            first, last = (span.start, places[i + 1].start) if i + 1 < len(places) else (places[i - 1].end, span.end)
+            return self.text[:first] + self.text[last:]
         start = self.text.rfind("\n", 0, span.start) + 1
         end = self.text.find("\n", span.end)
         return self.text[:start] + ("" if end < 0 else self.text[end + 1 :])
@@ -95,8 +101,26 @@ class TextEditor:
     def _replace(self, path: Path, value: Any) -> str:
         if self._has_header(path):
             raise self._by_hand(path)
+        text = self.text
+        for start, end, new in sorted(self._edits(path, self.get(path), value), reverse=True):
+            text = text[:start] + new + text[end:]
+        return text
+
+    def _edits(self, path: Path, old: Any, new: Any) -> Iterator[tuple[int, int, str]]:
+        """Pieces of the text to replace, as few as possible: comments between the entries of an array stay."""
         span = self._span(path)
-        return self.text[: span.value] + value_text(value) + self.text[span.end :]
+        entries = [(*path, i) for i in range(len(old))] if isinstance(old, list) else []
+        if not (isinstance(old, list) and isinstance(new, list) and old and new and all(p in self.source.spans for p in entries)):
+            if old != new or type(old) is not type(new):
+                yield span.value, span.end, value_text(new)
+            return
+        ends = [self.source.spans[p].end for p in entries]
+        for place, before, after in zip(entries, old, new, strict=False):
+            yield from self._edits(place, before, after)
+        if len(new) < len(old):
+            yield ends[len(new) - 1], ends[-1], ""
+        elif len(new) > len(old):
+            yield ends[-1], ends[-1], "".join(f", {value_text(x)}" for x in new[len(old) :])
 
     def _insert_line(self, table: Path, key: str, value: Any) -> str:
         """A new line after the last pair of a table."""

@@ -91,19 +91,28 @@ def dumps_model(model: Model, folder: str | os.PathLike[str] | None = None) -> s
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Writes the model to a file, all or nothing."""
     target = Path(path)
-    data = dumps_model(model, target.parent).encode()
-    write_whole(target, data)
+    write_whole(target, dumps_model(model, target.parent))
 
 
-def write_whole(target: Path, data: bytes) -> None:
-    """Writes a file so that a crash leaves either the old or the new one."""
+def write_whole(target: Path, text: str, like: Path | None = None) -> None:
+    """Writes a file so that a crash leaves either the old or the new one; lines end as in the old one, or in the one it is ``like``."""
     from ..results.whole_file import whole_file
 
     try:
+        data = text.replace("\n", line_end(like or target)).encode()
         with whole_file(target) as scratch:
             scratch.write_bytes(data)
     except OSError as error:
         raise ModelFileError(f"{target}: the file cannot be written ({error.strerror})") from None
+
+
+def line_end(path: Path) -> str:
+    """How lines end in a file, if there is one."""
+    try:
+        with open(path, "rb") as file:
+            return "\r\n" if file.readline().endswith(b"\r\n") else "\n"
+    except OSError:
+        return "\n"
 
 
 class _Loader:

@@ -73,6 +73,8 @@ class ModelDocument:
         self.name = name
         self.folder = None if folder is None else Path(folder)
         self.text = text
+        #: The file it was read from.
+        self.origin: Path | None = None
         self._source = Source(text, name, self.folder)
         self.model()
 
@@ -84,11 +86,13 @@ class ModelDocument:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> ModelDocument:
         """The document in a file."""
-        return ModelDocument(Source.read(Path(path)).text, str(path), Path(path).parent)
+        found = ModelDocument(Source.read(Path(path)).text, str(path), Path(path).parent)
+        found.origin = Path(path)
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the document to a file."""
-        write_whole(Path(path), self.text.encode())
+        write_whole(Path(path), self.text, self.origin)
 
     def model(self, variant: str | None = None) -> Model:
         """The model the document describes."""

@@ -21,6 +21,7 @@ from ..model.model import Model
 from ..model.sensors import Sensor
 from ..model.shapes import Shape
 from ..model.units import unit
+from ..model.values import number, value
 from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
@@ -29,9 +30,10 @@ from ..symbolic.vectors import Inertia, Vector
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
+from .schema import TIMES
 from .shape_tables import shape_of
 from .structure_tables import flexible_body_of, structure_of
-from .toml_source import Source
+from .toml_source import ModelFileError, Source
 
 if TYPE_CHECKING:
     from ..structures import Structure
@@ -52,6 +54,10 @@ class ModelReader:
         self.source = source
         self.data = data
         self.include = include
+        #: What is wrong with the objects of the file, and names of those that are not there for it; errors inside an object are one.
+        self._errors: list[ModelFileError] = []
+        self._lost: list[str] = []
+        self._depth = 1
         with self.at(("gravity",), "gravity"):
             gravity = data.get("gravity", (0.0, 0.0, -9.81))
             plain = all(not isinstance(e, str) or is_quantity(e) for e in gravity)
@@ -65,6 +71,7 @@ class ModelReader:
     def read(self) -> Model:
         """The model."""
         model, data = self.model, self.data
+        self._depth = 0
         self._tables()
         self.names.texts = {n: self._definition(item) for n, item in data.get("expressions", {}).items()}
         if "creation" in data:
@@ -99,17 +106,63 @@ class ModelReader:
             getattr(model, key).extend(data.get(key, []))
         model.initial |= data.get("initial", {})
         model.analyses = {n: dict(item) for n, item in data.get("analyses", {}).items()}
+        self._check_units()
+        if self._errors:
+            raise ModelFileError.together(self._errors)
         return model
+
+    def _check_units(self) -> None:
+        """Initial values and times of analyses are quantities of their dimension."""
+        m = self.model
+        units = {n: c.unit for c in m.coordinates for n in c.names} | {
+            n: f"{c.unit or 'rad'}/s" for c in m.coordinates for n in c.velocity_names
+        }
+        units |= {n: item.unit for n, item in m.states.items()} | {n: item.unit for n, item in m.inputs.items()}
+        units |= {j.name: j.coordinates[0].unit for j in m.joints.values() if len(j.coordinates) == 1}
+        for name, given in self.data.get("initial", {}).items():
+            with self.at(("initial", name), f"initial value of '{name}'"):
+                number(given, f"initial value of '{name}'", units.get(name) or None)
+        for name, item in self.data.get("analyses", {}).items():
+            for key in TIMES:
+                with self.at(("analyses", name, key), f"analysis '{name}'"):
+                    rows = item.get(key, ())
+                    entries = (
+                        rows if isinstance(rows, list) else [rows.get(k) for k in ("from", "to")] if isinstance(rows, dict) else [rows]
+                    )
+                    for x in entries:
+                        if isinstance(x, str) and is_quantity(x):
+                            number(x, f"analysis '{name}': {key}", "s")
 
     @contextmanager
     def at(self, path: tuple[str | int, ...], what: str) -> Iterator[None]:
-        """Errors inside get the file and line of ``path`` and the object's name."""
+        """Errors inside get the file and line of ``path`` and the object's name; the next object is read, too, before they are told."""
+        self._depth += 1
         try:
             yield
         except JourdainError as error:
-            raise self.source.wrap(path, what, error) from None
+            self._failed(path, self.source.wrap(self._place(path, str(error)), what, error))
         except (RecursionError, MemoryError, OverflowError):
-            raise self.source.error(path, f"{what} is too large; make it smaller") from None
+            self._failed(path, self.source.error(path, f"{what} is too large; make it smaller"))
+        except (KeyError, AttributeError):
+            if not self._errors:
+                raise  # else it follows from what went wrong before
+        finally:
+            self._depth -= 1
+
+    def _failed(self, path: tuple[str | int, ...], error: ModelFileError) -> None:
+        """Takes note of an error, unless it follows from an object that is not there for another one."""
+        if self._depth > 1:
+            raise error from None
+        if not any(f"'{name}'" in str(error) or f"'{name}." in str(error) for name in self._lost if name not in path):
+            self._errors.append(error)
+        self._lost.append(str(path[1] if len(path) > 1 else path[0]))
+
+    def _place(self, path: tuple[str | int, ...], message: str) -> tuple[str | int, ...]:
+        """The entry below ``path`` whose text a message quotes, to tell its line."""
+        entry: Any = self.data
+        for key in path:
+            entry = entry.get(key) if isinstance(entry, Mapping) else None
+        return next((place for place, text in _texts(entry, path) if text not in path and repr(text) in message), path)
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -121,8 +174,6 @@ class ModelReader:
 
     def expression(self, given: Any) -> Expr:
         """An expression from a number or any text."""
-        from ..model.values import value
-
         return value(self.value(given), "value")
 
     def vector(self, given: Any) -> list[Any]:
@@ -323,8 +374,8 @@ class ModelReader:
         body.inertia = Inertia(*entries) if len(entries) == 6 else Inertia(*entries, *[self.expression(0.0)] * 3)
 
     def _shape(self, item: Mapping[str, Any]) -> Shape:
-        def read(given: Any) -> Any:
-            e = self.expression(given)
+        def read(given: Any, what: str, unit: str) -> Any:
+            e = value(self.value(given), f"{item['kind']}: {what}", unit)
             return float(e) if e.is_number else e
 
         def turned(given: Any) -> Any:
@@ -428,6 +479,15 @@ class ModelReader:
     def _target(self, name: str) -> Expr:
         kinds = [k for k in ("joint", "state", "input") if self.names._of_kind(k, name) is not None]
         return self.names.find(name, kinds[0]) if kinds else self.names.parse(name)
+
+
+def _texts(entry: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """All texts in an entry, with their paths."""
+    if isinstance(entry, str):
+        yield path, entry
+    parts = entry.items() if isinstance(entry, Mapping) else enumerate(entry) if isinstance(entry, list) else ()
+    for key, part in parts:
+        yield from _texts(part, (*path, key))
 
 
 def file_inside(folder: Path | None, name: str) -> Path:

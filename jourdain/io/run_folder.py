@@ -37,7 +37,7 @@ def save_model_of(model: Model, folder: Path) -> list[Path]:
     from .model_file import dumps_model, write_whole
 
     try:
-        write_whole(folder / MODEL, dumps_model(model).encode())
+        write_whole(folder / MODEL, dumps_model(model))
     except JourdainError:
         (folder / MODEL).unlink(missing_ok=True)
         return []

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import nearest
 from . import structure_tables
 from .schema_types import SIMPLE, is_number, shown
-from .toml_source import Source
+from .toml_source import ModelFileError, Source
 
 FORMAT = "jourdain"
 VERSION = 1
 
 #: Most objects of one section.
 MAX_ITEMS = 20_000
+#: Options of analyses that are times.
+TIMES = ("t", "step", "max_step", "times")
 #: Verbs of analyses (see jourdain.io.analyses).
 VERBS = (
     "simulate", "equilibrium", "equilibria", "modal", "linearise", "frequency_response", "root_locus", "kinematics", "static_forces",
@@ -313,12 +316,24 @@ Path = tuple[str | int, ...]
 
 def check_document(source: Source, data: Mapping[str, Any]) -> None:
     """Checks every key and type of a document; errors name the file, line, object and remedy."""
-    _Checker(source).document(data)
+    checker = _Checker(source)
+    checker.document(data)
+    if checker.errors:
+        raise ModelFileError.together(checker.errors)
 
 
 class _Checker:
     def __init__(self, source: Source) -> None:
         self.source = source
+        #: What is wrong, an error an object.
+        self.errors: list[ModelFileError] = []
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelFileError as error:
+            self.errors.append(error)
 
     def document(self, data: Mapping[str, Any]) -> None:
         if data.get("format") != FORMAT:
@@ -326,19 +341,22 @@ class _Checker:
         version = data.get("version")
         if type(version) is not int or version != VERSION:
             raise self.source.error(("version",), f"version is {version!r}; this program reads version {VERSION} of the format")
-        self.unknown((), data, {**TOP, **SECTIONS}, "the file")
+        with self._collected():
+            self.unknown((), data, {**TOP, **SECTIONS}, "the file")
         for key, value in data.items():
-            if key in SECTIONS:
-                self.section((key,), SECTIONS[key], value)
-            else:
-                self.type((key,), TOP[key][0], value, f"'{key}'")
+            with self._collected():
+                if key in SECTIONS:
+                    self.section((key,), SECTIONS[key], value)
+                elif key in TOP:
+                    self.type((key,), TOP[key][0], value, f"'{key}'")
 
     def section(self, path: Path, section: Section, items: Any) -> None:
         self.table(path, items, f"[{path[-1]}]")
         if len(items) > MAX_ITEMS:
             raise self.source.error(path, f"[{path[-1]}] holds {len(items)} objects, more than {MAX_ITEMS}")
         for name, item in items.items():
-            self.item((*path, name), section, name, item)
+            with self._collected():
+                self.item((*path, name), section, name, item)
 
     def item(self, path: Path, section: Section, name: str, item: Any) -> None:
         what = f"{section.one} '{name}'"

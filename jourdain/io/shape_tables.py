@@ -26,7 +26,10 @@ _CLASSES: dict[str, Any] = {
     )
 }  # fmt: skip
 
-Reader = Callable[[Any], Any]
+#: What was given, what it is, and a unit of its dimension → a value.
+Reader = Callable[[Any, str, str], Any]
+#: Units of dimensions that are no lengths.
+UNITS = {"angle": "rad", "density": "kg/m^3", "scale": "1"}
 
 
 def shape_of(table: Mapping[str, Any], read: Reader, rotation: Callable[[Any], Any], file: Callable[[str], Path]) -> Shape:
@@ -43,10 +46,10 @@ def shape_of(table: Mapping[str, Any], read: Reader, rotation: Callable[[Any], A
         keys = {f.name for f in fields(_CLASSES[kind])} - {"placement", "density", "colour"}
         shape = _CLASSES[kind](**{k: _entry(table[k], k, read) for k in keys if k in table})
     if "density" in table:
-        shape = shape.with_density(read(table["density"]))
+        shape = shape.with_density(read(table["density"], "density", UNITS["density"]))
     if "colour" in table:
         shape = shape.coloured(table["colour"])
-    position = tuple(read(e) for e in table.get("position", ORIGIN))
+    position = tuple(read(e, "position", "m") for e in table.get("position", ORIGIN))
     matrix = rotation(table["rotation"]) if "rotation" in table else IDENTITY
     if position == ORIGIN and matrix is IDENTITY:
         return shape
@@ -57,12 +60,12 @@ def _entry(given: Any, key: str, read: Reader) -> Any:
     if key in ("axis", "anchor"):
         return given
     if isinstance(given, list):
-        return tuple(tuple(read(e) for e in row) for row in given)
-    return read(given)
+        return tuple(tuple(read(e, key, "m") for e in row) for row in given)
+    return read(given, key, UNITS.get(key, "m"))
 
 
 def _mesh_of(table: Mapping[str, Any], read: Reader, file: Callable[[str], Path]) -> Mesh:
-    scale = read(table.get("scale", 1.0))
+    scale = read(table.get("scale", 1.0), "scale", UNITS["scale"])
     options = {k: table[k] for k in ("repair", "display_only") if k in table}
     if "file" in table:
         path = file(table["file"])

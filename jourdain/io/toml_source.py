@@ -37,8 +37,19 @@ _STRINGS = (
 )
 
 
+#: Errors of a file that are told at once.
+MOST_ERRORS = 20
+
+
 class ModelFileError(ModelError):
     """A model file is not what it should be; the message names file, line, object and remedy."""
+
+    @staticmethod
+    def together(errors: Sequence[ModelFileError]) -> ModelFileError:
+        """Several errors of a file as one, a line each."""
+        told = [str(e) for e in errors]
+        rest = [f"… and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else []
+        return errors[0] if len(errors) == 1 else ModelFileError("\n".join([*told[:MOST_ERRORS], *rest]))
 
 
 @dataclass(frozen=True)
@@ -108,8 +119,8 @@ class Source:
         """An error from deeper down, with its place in front; one that has a place already stays as it is."""
         if isinstance(error, ModelFileError):
             return error
-        message = str(error)
-        return self.error(path, message if not what or what in message else f"{what}: {message}")
+        message, name = str(error), what[what.find("'") :] if "'" in what else what
+        return self.error(path, message if not what or what in message or f"{name}:" in message else f"{what}: {message}")
 
     def block(self, path: Path_) -> tuple[int, int] | None:
         """Start and end of the table at ``path`` with its sub-tables, if it has a header of its own."""

@@ -121,7 +121,7 @@ class Body:
         return self.name
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, rotation: Any = None) -> Frame:
-        """A point (with axes) on the body, in m; ``rotation`` as for :func:`jourdain.rotation`."""
+        """A point (with axes) on the body, in m; ``rotation`` is (axis, angle), a list of such pairs, a matrix, or a dict."""
         return self.origin.at(x, y, z, rotation)
 
     def frame(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Frame:
@@ -218,9 +218,15 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
             "check the sign of products of inertia and the point it refers to (about='com' or 'origin')"
         )
     if principal[2] > (principal[0] + principal[1]) * (1 + 1e-6) + 1e-9 * scale:
+        plane = principal[1] <= 1e-9 * scale
+        remedy = (
+            f"; for motion in a plane give the other two, too, as those of a plate: {principal[2] / 2:g}, {principal[2] / 2:g}"
+            if plane
+            else ""
+        )
         raise ModelError(
             f"body '{name}': principal inertias {principal.round(9).tolist()} kg m² break the triangle inequality "
-            "I₃ ≤ I₁ + I₂; no mass distribution has them (use check=False to allow it)"
+            f"I₃ ≤ I₁ + I₂; no mass distribution has them{remedy} (use check=False to allow it)"
         )
 
 

@@ -13,7 +13,7 @@ from ..symbolic.functions import sqrt
 from .bodies import Body, Frame
 from .joints import Joint, axis_pair
 from .sensors import Sensor
-from .values import unit_axis, value
+from .values import unit_axis, value, values
 
 if TYPE_CHECKING:
     from .loads import LinkForce
@@ -118,7 +118,7 @@ class ConstraintMethods:
             if data.is_number and float(data) <= 0:
                 raise ModelError(f"{what}: the rod's length {float(data):g} m must be positive")
             given = {"mass": mass, "centre": centre, "inertia": inertia}
-            options |= {n: value(e, f"{what}: {n}", "kg" if n == "mass" else None) for n, e in given.items() if e is not None}
+            options |= {n: value(e, f"{what}: {n}", ROD_UNITS[n]) for n, e in given.items() if e is not None}
         elif kind in ("revolute", "prismatic", "cylindrical", "planar", "parallel"):
             data = unit_axis(axis, what)
             options["axis"] = axis
@@ -179,7 +179,9 @@ class ConstraintMethods:
 
     def gear(self, name: str, a: Joint, b: Joint, ratio: Any, phase: Any = 0.0) -> Equation:
         """Couples two joints: x_b = ratio·x_a + phase (a gear pair, a belt, a rack with ratio in m/rad)."""
-        return self.constraint(name, b.position - value(ratio, name) * a.position - value(phase, name))
+        first, second = (j._single().unit for j in (a, b))
+        n, offset = values(f"gear '{name}'", ("ratio", ratio, f"{second}/{first}"), ("phase", phase, second))
+        return self.constraint(name, b.position - n * a.position - offset)
 
     def rack(self, name: str, pinion: Joint, rack: Joint, radius: Any, offset: Any = 0.0) -> Equation:
         """Rack and pinion: displacement = radius·angle + offset."""
@@ -187,14 +189,14 @@ class ConstraintMethods:
 
     def screw(self, name: str, angle: Joint, displacement: Joint, pitch: Any) -> Equation:
         """A screw between an angle and a displacement: pitch m for a turn."""
-        return self.gear(name, angle, displacement, value(pitch, name) / (2.0 * 3.141592653589793))
+        return self.gear(name, angle, displacement, value(pitch, f"screw '{name}': pitch", "m") / (2.0 * 3.141592653589793))
 
     def pulley(self, name: str, *points: Body | Frame, length: Any) -> Equation:
         """A rope of constant length over several points (inextensible)."""
         frames = [self._frame(p, f"pulley '{name}'") for p in points]
         if len(frames) < 2:
             raise ModelError(f"pulley '{name}' needs at least two points")
-        total: Any = -value(length, f"pulley '{name}'")
+        total: Any = -value(length, f"pulley '{name}': length", "m")
         for i, (a, b) in enumerate(pairwise(frames)):
             d = self.sensor(f"{name}.segment{i + 1}", b, a).position
             total = total + sqrt(d.dot(d))
@@ -217,7 +219,11 @@ class ConstraintMethods:
 
     def rope_length(self, link: LinkForce, length: Any) -> Equation:
         """Holds the length of a link constant (or a function of time)."""
-        return self.constraint(f"{link.name}.constant_length", link.length - value(length, link.name))
+        return self.constraint(f"{link.name}.constant_length", link.length - value(length, f"length of '{link.name}'", "m"))
+
+
+#: Units of what is known of a rod besides its length.
+ROD_UNITS = {"mass": "kg", "centre": "1", "inertia": "kg m^2"}
 
 
 def _check_convention(what: str, kind: str, convention: str, ignore: Sequence[str]) -> None:
@@ -243,9 +249,9 @@ def _rod_inertia(what: str, length: Expr, mass: Any, centre: Any, inertia: Any) 
         raise ModelError(f"{what}: the rod's mass {float(m):g} kg is negative")
     if centre is None and inertia is None:
         return RodInertia(m / 3.0, m / 6.0, m / 3.0)
-    xi = value(0.5 if centre is None else centre, what + ": centre")
+    xi = value(0.5 if centre is None else centre, what + ": centre", "1")
     if xi.is_number and not 0.0 <= float(xi) <= 1.0:
         raise ModelError(f"{what}: the centre of mass at {float(xi):g} of the length lies beyond the rod's ends; use 0 to 1")
-    own = m / 12.0 if inertia is None else value(inertia, what + ": inertia") / (length * length)
+    own = m / 12.0 if inertia is None else value(inertia, what + ": inertia", "kg m^2") / (length * length)
     far = own + m * xi * xi
     return RodInertia(m - 2.0 * m * xi + far, m * xi - far, far)

@@ -9,7 +9,7 @@ from ..symbolic.expr import HALF, ZERO, Expr, mul, neg
 from ..symbolic.functions import sqrt
 from .bodies import Body, Frame
 from .joints import Joint
-from .values import unit_axis, value, vector
+from .values import unit_axis, value, values, vector
 
 if TYPE_CHECKING:
     from .loads import FrameLoad, JointForce
@@ -40,10 +40,10 @@ class EnvironmentMethods:
         ``up`` = z is lifted along z (s = up × x of the frame).
         """
         what = f"aerodynamics '{name}'"
-        k = mul(HALF, value(density, what)) * value(area, what)
-        cd, cl = value(drag, what), value(lift, what)
+        rho, A, cd, cl = values(what, ("density", density, "kg/m^3"), ("area", area, "m^2"), ("drag", drag, "1"), ("lift", lift, "1"))
+        k = mul(HALF, rho) * A
         s = self.sensor(f"{name}.sensor", frame)
-        w = s.velocity - vector(wind, what)
+        w = s.velocity - vector(wind, f"{what}: wind", "m/s")
         speed = sqrt(w.dot(w) + 1e-12)
         force = w * neg(k * cd * speed)
         if cl is not ZERO:
@@ -59,8 +59,9 @@ class EnvironmentMethods:
         item = self.aerodynamics(name, frame, coefficient, area=area, density=density, wind=wind)
         what = f"aerodynamics '{name}'"
         item.kind = "drag"
-        item.given = {k: value(e, what) for k, e in (("coefficient", coefficient), ("area", area), ("density", density))}
-        item.given["wind"] = list(vector(wind, what))
+        given = ("coefficient", coefficient, "1"), ("area", area, "m^2"), ("density", density, "kg/m^3")
+        item.given = dict(zip((n for n, _, _ in given), values(what, *given), strict=True))
+        item.given["wind"] = list(vector(wind, what, "m/s"))
         return item
 
     def attraction(self, name: str, body: Body, mu: Any, centre: Any = (0, 0, 0)) -> FrameLoad:
@@ -70,9 +71,9 @@ class EnvironmentMethods:
             raise ModelError(f"{what}: body '{body.name}' has no mass to attract")
         inverse = 1.0 / body.mass
         com = Frame(body, body.moment * inverse, body.origin.rotation)
-        r = self.sensor(f"{name}.sensor", com).position - vector(centre, what)
+        r = self.sensor(f"{name}.sensor", com).position - vector(centre, f"{what}: centre", "m")
         distance = sqrt(r.dot(r))
-        return self.load(name, com, force=r * neg(value(mu, what) * body.mass / (distance * distance * distance)))
+        return self.load(name, com, force=r * neg(value(mu, f"{what}: mu", "m^3/s^2") * body.mass / (distance * distance * distance)))
 
     def motor(
         self, joint: Joint, voltage: Any, constant: Any, resistance: Any, inductance: Any = 0.0, ratio: Any = 1.0,
@@ -85,12 +86,13 @@ class EnvironmentMethods:
         """
         label = name or f"{joint.name}.motor"
         what = f"motor '{label}'"
-        u, k, r, n = (value(e, what) for e in (voltage, constant, resistance, ratio))
+        given = ("voltage", voltage, "V"), ("constant", constant, "N m/A"), ("resistance", resistance, "ohm"), ("ratio", ratio, "1")
+        u, k, r, n = values(what, *given)
         if r.is_number and float(r) <= 0:
             raise ModelError(f"{what}: resistance {float(r):g} Ω must be positive")
         if inductance == 0.0:
             current = (u - k * n * joint.velocity) / r
         else:
             current = self.state(f"{label}.current", 0.0, unit="A")
-            self.rate(current, (u - r * current - k * n * joint.velocity) / value(inductance, what))
+            self.rate(current, (u - r * current - k * n * joint.velocity) / value(inductance, f"{what}: inductance", "H"))
         return self.force(joint, n * k * current, name=label)

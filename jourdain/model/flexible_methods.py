@@ -12,7 +12,7 @@ from ..symbolic.vectors import Vector
 from .bodies import Body
 from .flexible import Elasticity, FlexibleBody, PartBody, flexible_body, reduced
 from .load_sorts import FrameLoad, Load
-from .values import number, value
+from .values import colour_of, number, value
 
 if TYPE_CHECKING:
     from ..structures import ReducedStructure, Structure
@@ -33,7 +33,7 @@ class FlexibleMethods:
 
     def flexible_body(
         self, name: str, part: Structure | ReducedStructure, frame: str | None = None, modes: int | None = None, damping: Any = None,
-        rigid: bool = False, stiffening: bool = False, colour: str | None = None, **options: Any,
+        rigid: bool = False, stiffening: bool = False, colour: str | None = None, color: str | None = None, **options: Any,
     ) -> PartBody:  # fmt: skip
         """A body that bends by the modes of a structure (see :mod:`jourdain.structures`), its points the structure's nodes.
 
@@ -49,7 +49,7 @@ class FlexibleMethods:
         self._new_name(name, "body", self.bodies)
         what = f"flexible body '{name}'"
         body = flexible_body(_model(self), name, reduced(part, frame, modes, damping, stiffening, what, options), rigid)
-        body.colour = colour
+        body.colour = colour_of(colour, color, what)
         self.bodies[name] = body
         if isinstance(body, FlexibleBody):
             load = f"{name}.elasticity"

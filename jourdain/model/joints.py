@@ -87,6 +87,15 @@ class Drive:
         return mul(mul(self.gear_ratio, self.gear_ratio), self.rotor_inertia)
 
 
+def law_units(unit: str) -> dict[str, str]:
+    """Units of what laws at a coordinate in ``unit`` (rad or m) are made of."""
+    force, inertia, ratio = {"rad": ("N m", "kg m^2", "1"), "m": ("N", "kg", "rad/m")}[unit]
+    return {
+        "force": force, "stiffness": f"{force}/{unit}", "damping": f"{force} s/{unit}", "rest": unit, "velocity": f"{unit}/s",
+        "rotor_inertia": inertia, "friction": force, "gear_ratio": ratio,
+    }  # fmt: skip
+
+
 @dataclass
 class Joint:
     """A joint between a frame on the parent and a frame on the child body."""

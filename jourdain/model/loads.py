@@ -11,10 +11,10 @@ from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
 from ..symbolic.functions import absolute, exp, maximum, sqrt, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
-from .joints import Joint
+from .joints import Joint, law_units
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
 from .sensors import Sensor
-from .values import number, traced, unit_axis, value, vector
+from .values import number, traced, unit_axis, value, values, vector
 
 if TYPE_CHECKING:
     from .parameters import Parameters
@@ -96,7 +96,7 @@ class LoadMethods:
         name = self._load_name(name, f"{joint.name}.force")
         c = joint._single() if coordinate is None else joint.coordinate(coordinate)
         given = traced(law, f"force '{name}'", c.q[0], c.v[0], self.time) if callable(law) else law
-        load = JointForce(name, joint, c, value(given, f"force '{name}'"))
+        load = JointForce(name, joint, c, value(given, f"force '{name}'", law_units(c.unit)["force"] if c.unit else None))
         self.loads[name] = load
         return load
 
@@ -104,7 +104,9 @@ class LoadMethods:
 
     def joint_spring(self, joint: Joint, stiffness: Any, rest: Any = 0.0, damping: Any = 0.0, name: str | None = None) -> JointForce:
         """A linear spring and damper at a joint: −k(x − x₀) − d v."""
-        k, x0, d = (value(e, f"spring at '{joint.name}'") for e in (stiffness, rest, damping))
+        u = law_units(joint._single().unit)
+        given = ("stiffness", stiffness, u["stiffness"]), ("rest", rest, u["rest"]), ("damping", damping, u["damping"])
+        k, x0, d = values(f"spring at '{joint.name}'", *given)
         load = self.force(joint, lambda x, v, t: -k * (x - x0) - d * v, name=name or self._free_name(f"{joint.name}.spring"))
         load.potential = mul(HALF, k * (joint.position - x0) ** 2)
         load.kind, load.given = "joint_spring", {"stiffness": k, "rest": x0, "damping": d}
@@ -116,8 +118,12 @@ class LoadMethods:
     ) -> JointForce:  # fmt: skip
         """Dry friction regularised over the velocity ``smoothing``: Coulomb, or Stribeck when ``static`` is given."""
         what = f"friction at '{joint.name}'"
-        fc, fv, vs, eps = (value(e, what) for e in (coulomb, viscous, stribeck, smoothing))
-        fs = fc if static is None else value(static, what)
+        u = law_units(joint._single().unit)
+        fc, fv, vs, eps = values(
+            what, ("coulomb", coulomb, u["force"]), ("viscous", viscous, u["damping"]), ("stribeck", stribeck, u["velocity"]),
+            ("smoothing", smoothing, u["velocity"]),
+        )  # fmt: skip
+        fs = fc if static is None else value(static, f"{what}: static", u["force"])
 
         def law(x: Expr, v: Expr, t: Expr) -> Expr:
             level = fc if static is None else fc + (fs - fc) / (1.0 + (v / vs) ** 2)
@@ -135,8 +141,12 @@ class LoadMethods:
         """LuGre friction (Canudas de Wit 1995): bristle deflection z as a user state, F = σ₀z + σ₁ż + fᵥv."""
         label = name or self._free_name(f"{joint.name}.lugre")
         what = f"friction '{label}'"
-        fc, fs, vs, s0, s1, fv = (value(e, what) for e in (coulomb, static, stribeck, stiffness, damping, viscous))
-        z = self.state(f"{label}.bristle", 0.0, unit="m")
+        u = law_units(joint._single().unit)
+        fc, fs, vs, s0, s1, fv = values(
+            what, ("coulomb", coulomb, u["force"]), ("static", static, u["force"]), ("stribeck", stribeck, u["velocity"]),
+            ("stiffness", stiffness, u["stiffness"]), ("damping", damping, u["damping"]), ("viscous", viscous, u["damping"]),
+        )  # fmt: skip
+        z = self.state(f"{label}.bristle", 0.0, unit=joint._single().unit)
         v = joint.velocity
         g = (fc + (fs - fc) * exp(-((v / vs) ** 2))) / s0
         rate = v - absolute(v) / g * z
@@ -154,22 +164,34 @@ class LoadMethods:
         low, high = lower if lower is not None else joint.limits[0], upper if upper is not None else joint.limits[1]
         if low is None and high is None:
             raise ModelError(f"{what}: give lower=, upper= or declare limits=(…) on the joint")
-        k, d = value(stiffness, what), value(damping, what)
+        c = joint._single()
+        u = law_units(c.unit)
+        k, d = values(what, ("stiffness", stiffness, u["stiffness"]), ("damping", damping, f"{u['damping']}/{c.unit}"))
+        ends = {key: value(end, f"{what}: {key}", c.unit) for key, end in (("lower", low), ("upper", high)) if end is not None}
 
         def law(x: Expr, v: Expr, t: Expr) -> Expr:
             total = ZERO
-            if low is not None:
-                depth = maximum(value(low, what) - x, 0.0)
+            if "lower" in ends:
+                depth = maximum(ends["lower"] - x, 0.0)
                 total = total + maximum(depth * (k - d * v), 0.0)
-            if high is not None:
-                depth = maximum(x - value(high, what), 0.0)
+            if "upper" in ends:
+                depth = maximum(x - ends["upper"], 0.0)
                 total = total - maximum(depth * (k + d * v), 0.0)
             return total
 
         load = self.force(joint, law, name=name or self._free_name(f"{joint.name}.stop"))
-        ends = {key: value(end, what) for key, end in (("lower", low), ("upper", high)) if end is not None}
         load.kind, load.given = "stop", {**ends, "stiffness": k, "damping": d}
         return load
+
+    def stops(self, stiffness: Any = None, damping: Any = 0.0, joints: Sequence[Joint] | None = None) -> list[JointForce]:
+        """Lets the ``limits`` of joints act: an elastic :meth:`stop` at every joint that has limits and no stop yet.
+
+        ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.
+        """
+        acting = {load.joint.name for load in self.loads.values() if isinstance(load, JointForce) and load.kind == "stop"}
+        given = {} if stiffness is None else {"stiffness": stiffness}
+        free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
+        return [self.stop(j, damping=damping, **given) for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
 
     # -- links between points -------------------------------------------------------------------------------------
 
@@ -188,7 +210,7 @@ class LoadMethods:
         frames = tuple(self._frame(p, f"link '{name}'") for p in points)
         z, rate = LinkForce.symbols(name)
         given = traced(law, f"link '{name}'", z, rate, self.time) if callable(law) else law
-        load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'"), kind=kind)
+        load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'", "N"), kind=kind)
         if along is not None:
             self._along(load, along, axes)
         self.loads[name] = load
@@ -206,7 +228,8 @@ class LoadMethods:
     ) -> LinkForce:
         """A linear spring and damper between two points: tension k(z − z₀) + d ż + preload."""
         what = f"spring '{name}'"
-        k, z0, d, f0 = (value(e, what) for e in (stiffness, length, damping, preload))
+        given = ("stiffness", stiffness, "N/m"), ("length", length, "m"), ("damping", damping, "N s/m"), ("preload", preload, "N")
+        k, z0, d, f0 = values(what, *given)
         load = self.link(name, a, b, law=lambda z, rate, t: k * (z - z0) + d * rate + f0, kind="spring")
         load.potential = mul(HALF, k * (load.length - z0) ** 2) + f0 * (load.length - z0)
         load.given = {"stiffness": k, "length": z0, "damping": d, "preload": f0}
@@ -214,14 +237,15 @@ class LoadMethods:
 
     def damper(self, name: str, a: Body | Frame, b: Body | Frame, damping: Any) -> LinkForce:
         """A viscous damper between two points."""
-        d = value(damping, f"damper '{name}'")
+        d = value(damping, f"damper '{name}': damping", "N s/m")
         load = self.link(name, a, b, law=lambda z, rate, t: d * rate, kind="damper")
         load.given = {"damping": d}
         return load
 
     def rope(self, name: str, *points: Body | Frame, stiffness: Any, length: Any, damping: Any = 0.0) -> LinkForce:
         """An elastic rope over any number of points; it pulls and never pushes."""
-        k, z0, d = (value(e, f"rope '{name}'") for e in (stiffness, length, damping))
+        given = ("stiffness", stiffness, "N/m"), ("length", length, "m"), ("damping", damping, "N s/m")
+        k, z0, d = values(f"rope '{name}'", *given)
         load = self.link(name, *points, law=lambda z, rate, t: maximum(k * maximum(z - z0, 0.0) + d * rate * (z > z0), 0.0), kind="rope")
         load.given = {"stiffness": k, "length": z0, "damping": d}
         return load
@@ -241,7 +265,7 @@ class LoadMethods:
         f = force(self.time) if callable(force) else force
         n = torque(self.time) if callable(torque) else torque
         item = FrameLoad(
-            name, self._frame(frame, what), vector(f, what), vector(n, what),
+            name, self._frame(frame, what), vector(f, f"{what}: force", "N"), vector(n, f"{what}: torque", "N m"),
             None if axes is None else self._frame(axes, what), None if reaction is None else self._frame(reaction, what),
         )  # fmt: skip
         for end in (item.frame, item.reaction):
@@ -258,9 +282,11 @@ class LoadMethods:
         Rotations are measured by the small-angle vector of the relative rotation (exact to first order).
         """
         what = f"bushing '{name}'"
-        k, d = ([value(e, what) for e in row] for row in (stiffness, damping))
-        if len(k) != 6 or len(d) != 6:
+        if len(stiffness) != 6 or len(damping) != 6:
             raise ModelError(f"{what}: stiffness and damping have six entries (x, y, z, about x, y, z)")
+        units = ["N/m"] * 3 + ["N m/rad"] * 3, ["N s/m"] * 3 + ["N m s/rad"] * 3
+        rows = (("stiffness", stiffness), ("damping", damping))
+        k, d = ([value(e, f"{what}: {n}", u) for e, u in zip(row, us, strict=False)] for (n, row), us in zip(rows, units, strict=True))
         self._load_name(name, name)
         fa, fb = self._frame(a, what), self._frame(b, what)
         for end in (fa, fb):
@@ -285,9 +311,12 @@ class LoadMethods:
         The normal force k δ (1 + d δ̇) never pulls; friction is Coulomb's, regularised over the speed ``smoothing``.
         """
         what = f"contact '{name}'"
-        k, d, mu, r, eps = (value(e, what) for e in (stiffness, damping, friction, radius, smoothing))
+        k, d, mu, r, eps = values(
+            what, ("stiffness", stiffness, "N/m"), ("damping", damping, "s/m"), ("friction", friction, "1"), ("radius", radius, "m"),
+            ("smoothing", smoothing, "m/s"),
+        )  # fmt: skip
         s = self.sensor(f"{name}.sensor", frame)
-        level = value(height(s.x, s.y) if callable(height) else height, what)
+        level = value(height(s.x, s.y) if callable(height) else height, f"{what}: height", "m")
         depth = maximum(level + r - s.z, 0.0)
         v = s.velocity
         w = s.angular_velocity
@@ -307,7 +336,7 @@ class LoadMethods:
         """A named input channel; its value is a constant, a function of time, a table or a controller's at simulation."""
         self._unlocked(f"input '{name}'")
         self._new_name(name, "input", self.inputs)
-        self.inputs[name] = Input(name, symbol(name, "input"), number(value, f"input '{name}'"), unit)
+        self.inputs[name] = Input(name, symbol(name, "input"), number(value, f"input '{name}'", unit or None), unit)
         return self.inputs[name].symbol
 
     def callback(self, name: str, function: Callable[..., Any], arguments: Sequence[Any], outputs: int = 1) -> Any:
@@ -329,7 +358,7 @@ class LoadMethods:
         """A state of your own differential equation; give its rate with :meth:`rate`."""
         self._unlocked(f"state '{name}'")
         self._new_name(name, "state", self.states)
-        self.states[name] = UserState(name, symbol(name, "state"), number(initial, f"state '{name}'"), None, unit)
+        self.states[name] = UserState(name, symbol(name, "state"), number(initial, f"state '{name}'", unit or None), None, unit)
         return self.states[name].symbol
 
     def rate(self, state: Expr, expression: Any) -> None:

@@ -18,14 +18,14 @@ from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .flexible import FlexibleBody
 from .flexible_methods import FlexibleMethods
-from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
+from .joints import Coordinate, Drive, Joint, Motion, joint_motions, law_units, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
 from .topology import Topology, spanning_tree, tree_text
 from .unknowns import Unknown, UnknownMethods
-from .values import value, vector
+from .values import colour_of, value, vector
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -110,13 +110,13 @@ class Model(
 
     def body(
         self, name: str, mass: Any = None, com: Any = (0, 0, 0), inertia: Any = None, about: str = "com", shape: Any = None,
-        colour: str | None = None,
+        colour: str | None = None, color: str | None = None,
     ) -> Body:  # fmt: skip
         """A rigid body from numbers (see :meth:`Body.add_mass`) or from solids with density; both add up."""
         self._unlocked(f"body '{name}'")
         self._new_name(name, "body", self.bodies)
         body = Body(self, name)
-        body.colour = colour
+        body.colour = colour_of(colour, color, f"body '{name}'")
         if mass is not None or inertia is not None:
             body.add_mass(0.0 if mass is None else mass, com, inertia, about)
         for solid in [] if shape is None else (shape if isinstance(shape, (list, tuple)) else [shape]):
@@ -157,8 +157,9 @@ class Model(
         self._new_name(name, "joint", self.joints)
         what = f"joint '{name}'"
         given = dict(options)
-        limits = parse_limits(options.pop("limits", None), what, {"revolute": "rad", "helical": "rad", "prismatic": "m"}.get(kind))
-        drive = _parse_drive(options, what)
+        unit = {"revolute": "rad", "helical": "rad", "prismatic": "m"}.get(kind)
+        limits = parse_limits(options.pop("limits", None), what, unit)
+        drive = _parse_drive(options, what, unit)
         cut = options.pop("cut", None)
         follow = options.pop("mimic", None)
         motions = joint_motions(name, kind, options)
@@ -383,7 +384,14 @@ class Model(
         self._joint(leader, f"{what}: mimic")
         if len(motions) != 1 or len(leader.motions) != 1 or motions[0].kind == "S" or leader.motions[0].kind == "S":
             raise ModelError(f"{what}: only joints of one freedom can follow another (leader '{leader.name}')")
-        return (mimic(motions[0], leader.motions[0], value(ratio, what), value(offset, what)),)
+        return (
+            mimic(
+                motions[0],
+                leader.motions[0],
+                value(ratio, f"{what}: ratio of mimic"),
+                value(offset, f"{what}: offset of mimic", motions[0].coordinate.unit),
+            ),
+        )
 
     def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None:
         article = "an" if kind[0] in "aeiou" else "a"
@@ -406,9 +414,12 @@ _OPTIONS: dict[str, set[str]] = {
 }  # fmt: skip
 
 
-def _parse_drive(options: dict[str, Any], what: str) -> Drive:
+def _parse_drive(options: dict[str, Any], what: str, unit: str | None) -> Drive:
     names = ("rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest")
-    given = {n: value(options.pop(n), f"{what}: {n}") for n in names if n in options}
+    units = {} if unit is None else law_units(unit)
+    if unit == "m" and "gear_ratio" in options:
+        units["rotor_inertia"] = "kg m^2"  # of a motor that turns gear_ratio rad for a metre
+    given = {n: value(options.pop(n), f"{what}: {n}", units.get(n)) for n in names if n in options}
     for n, e in given.items():
         if n not in ("gear_ratio", "rest") and e.is_number and float(e) < 0:
             raise ModelError(f"{what}: {n} = {float(e):g} is negative")

@@ -80,7 +80,8 @@ class Parameters:
         if name in self._data:
             raise InputError(f"'{name}' is a number of a structure, not a parameter; change the structure instead")
         near = nearest(name, self._own, 3)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        known = ", ".join([*self._own][:8]) + (" …" if len(self._own) > 8 else "")
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; there are {known}" if known else "; the model has none"
         raise InputError(f"there is no parameter '{name}'{hint}")
 
     def symbol(self, name: str) -> Expr | None:

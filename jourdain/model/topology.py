@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .bodies import Body
+from .constraints import Closure
 from .joints import Drive, Joint
 
 if TYPE_CHECKING:
@@ -149,4 +150,7 @@ def tree_text(model: Model) -> str:
         stack += items(branch.body.name, indent + ("   " if last else "│  "))
     for joint in topology.cuts:
         lines.append(f"loop closed by {joint.name}: {joint.kind} {joint.parent.path} ↔ {joint.child.path}")
+    for c in model.constraints.values():
+        held = f"{c.kind} {c.a.path} ↔ {c.b.path}" if isinstance(c, Closure) else "rolling" if c.nonholonomic else "equation"
+        lines.append(f"{'loop closed by' if isinstance(c, Closure) else 'constraint'} {c.name}: {held}")
     return "\n".join(lines)

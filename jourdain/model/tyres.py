@@ -18,7 +18,7 @@ from ..symbolic.functions import absolute, atan, cos, exp, maximum, sign, sin, s
 from ..symbolic.vectors import AXES, NULL, Vector
 from .bodies import Body, Frame
 from .loads import FrameLoad
-from .values import value
+from .values import value, values
 
 if TYPE_CHECKING:
     from .model import Model
@@ -336,7 +336,10 @@ def tyre(
     >>> t = tyre(m, "tyre", hub, radius=0.313, stiffness=2e5, law=magic_formula(m))
     """
     what = f"tyre '{name}'"
-    k, d, k2, fr, eps = (value(e, what) for e in (stiffness, damping, progression, rolling_resistance, low_speed))
+    k, d, k2, fr, eps = values(
+        what, ("stiffness", stiffness, "N/m"), ("damping", damping, "N s/m"), ("progression", progression, "N/m^2"),
+        ("rolling_resistance", rolling_resistance, "1"), ("low_speed", low_speed, "m/s"),
+    )  # fmt: skip
     if eps.is_number and not float(eps) > 0:
         raise ModelError(f"{what}: low_speed {float(eps):g} m/s must be positive; slips are divided by it at standstill")
     c = contact(model, name, wheel, radius, road, crown, roll)

@@ -28,6 +28,10 @@ class UnitError(InputError):
     """A unit is unknown, badly written, or of another dimension than the one asked for."""
 
 
+class DimensionError(UnitError):
+    """A unit measures something else than what is asked for."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """A unit: SI value = factor · number + offset, with the exponents of the base units in ``dimension``."""
@@ -334,7 +338,7 @@ def convert(value: T, source: str, target: str) -> T:
     """
     a, b = unit(source), unit(target)
     if reason := _mismatch(a, b):
-        raise UnitError(f"cannot convert {source!r} to {target!r}: {reason}")
+        raise DimensionError(f"cannot convert {source!r} to {target!r}: {reason}")
     if a.factor == b.factor and a.offset == b.offset:
         return value
     number: Any = value
@@ -368,5 +372,5 @@ def quantity(value: str | float, expects: str | None = None) -> float:
         return number
     given = unit(symbol)
     if expects is not None and (reason := _mismatch(given, unit(expects))):
-        raise UnitError(f"quantity {value!r} should be in {expects!r} or a like unit: {reason}")
+        raise DimensionError(f"quantity {value!r} should be in {expects!r} or a like unit: {reason}")
     return number * given.factor + given.offset

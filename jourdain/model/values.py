@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import ONE, Expr, as_expr, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
-from .units import quantity
+from .units import DimensionError, quantity
 
 _LETTERS = {"x": 0, "y": 1, "z": 2}
 
@@ -29,7 +30,14 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
     except (TypeError, ValueError) as error:
         if isinstance(given, (float, np.floating)):
             raise ModelError(f"{what}: {given} is not a finite number") from None
+        if isinstance(error, DimensionError):
+            raise ModelError(f"{what}: {error}") from None
         raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None
+
+
+def values(what: str, *items: tuple[str, Any, str]) -> list[Expr]:
+    """Several values of one object: (name, what was given, a unit of its dimension) each."""
+    return [value(given, f"{what}: {name}", expects) for name, given, expects in items]
 
 
 def vector(given: Any, what: str, expects: str | None = None) -> Vector:
@@ -137,6 +145,16 @@ def _checked_matrix(data: Any, what: str) -> Matrix:
         if np.abs(numbers @ numbers.T - np.eye(3)).max() > 1e-9 or np.linalg.det(numbers) < 0:
             raise ModelError(f"{what}: the matrix {numbers.tolist()} is not a right-handed rotation")
     return R
+
+
+def colour_of(given: str | None, other: str | None, what: str) -> str | None:
+    """A colour "#rrggbb" as it was given under either spelling, or None."""
+    if given is not None and other is not None:
+        raise ModelError(f"{what}: colour={given!r} and color={other!r} are given; leave one out")
+    found = other if given is None else given
+    if found is not None and not (isinstance(found, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", found)):
+        raise ModelError(f"{what}: colour {found!r} is not of the form '#rrggbb', e.g. '#3366cc'")
+    return found
 
 
 def number(given: Any, what: str, expects: str | None = None) -> float:

@@ -93,6 +93,13 @@ class Channel:
             self._values, self._compute = values, _nothing  # lets go of what the function held
         return self._values
 
+    def within(self, way: Callable[[Callable[[], Any]], Callable[[], Any]]) -> Channel:
+        """This channel; what it is still to compute is computed as ``way`` makes it."""
+        if self._values is None:
+            self._compute = way(self._compute)
+        self._remark = None if self._remark is None else way(self._remark)
+        return self
+
     def to(self, target: str) -> Array:
         """The samples in another unit of the same dimension, read-only."""
         converted = convert(self.values, self.unit, target)

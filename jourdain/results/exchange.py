@@ -11,6 +11,7 @@ import numpy as np
 
 from jourdain.errors import JourdainError
 from jourdain.results.channel import Array, component_names
+from jourdain.results.events import EventTable
 from jourdain.results.solution import Solution
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def to_pandas(sol: Solution, *patterns: str) -> pandas.DataFrame:
     pd = need("pandas", "files", "to_pandas")
     frame = pd.DataFrame(columns(sol, *patterns), index=pd.Index(sol.t, name="t"))
     units = {column: sol.channel(column).unit for column in frame.columns}
-    frame.attrs = {"units": units, "metadata": sol.metadata, "statistics": sol.statistics}
+    frame.attrs = {"units": units, "metadata": sol.metadata, "statistics": sol.statistics, "events": sol.events.plain()}
     return frame
 
 
@@ -69,7 +70,13 @@ def from_pandas(frame: pandas.DataFrame, units: Mapping[str, str] | None = None)
         indices = [tuple(map(int, part[len(name) + 1 : -1].split(","))) for part in parts]
         shape = tuple(max(axis) + 1 for axis in zip(*indices, strict=True))
         channels[name] = (assemble(frame, name, shape, len(frame)), known.get(parts[0], ""))
-    return Solution(frame.index.to_numpy(float), channels, frame.attrs.get("metadata"), frame.attrs.get("statistics"))
+    return Solution(
+        frame.index.to_numpy(float),
+        channels,
+        frame.attrs.get("metadata"),
+        frame.attrs.get("statistics"),
+        events=EventTable.of(frame.attrs.get("events", {})),
+    )
 
 
 def to_xarray(sol: Solution, *patterns: str) -> xarray.Dataset:

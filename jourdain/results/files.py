@@ -1,7 +1,7 @@
 """Solutions in files: NumPy .npz, Parquet, HDF5, CSV and MATLAB .mat, all without loss.
 
 Every file holds the same header (JSON text): format name and version, metadata, statistics, which channel is whose
-derivative, and for each channel its unit, description, sample shape and type. The arrays are stored in the format's own
+derivative, the events, and for each channel its unit, description, sample shape and type. The arrays are stored in the format's own
 way, so other programs can read them without Jourdain. No format here can run code when it is read.
 
 The header ends with a digest of itself and of every number, so that a damaged file is never read as other numbers.
@@ -24,6 +24,7 @@ import numpy as np
 from jourdain.errors import InputError
 from jourdain.results import metadata
 from jourdain.results.channel import Array, Channel
+from jourdain.results.events import EventTable
 from jourdain.results.exchange import assemble, columns, need
 from jourdain.results.solution import Solution
 from jourdain.results.whole_file import whole_file
@@ -59,7 +60,7 @@ def header(sol: Solution) -> Header:
         })  # fmt: skip
     head = {
         "format": FORMAT, "version": VERSION, "samples": len(sol), "channels": described,
-        "derivatives": sol.derivatives, "metadata": sol.metadata, "statistics": sol.statistics,
+        "derivatives": sol.derivatives, "metadata": sol.metadata, "statistics": sol.statistics, "events": sol.events.plain(),
     }  # fmt: skip
     return head | {"digest": _digest_of(head, sol)}
 
@@ -98,7 +99,9 @@ def build(head: Header, t: Array, arrays: Callable[[str], Array]) -> Solution:
     for channel in head["channels"]:
         values = np.asarray(arrays(channel["name"])).reshape(samples, *channel["shape"]).astype(channel["type"])
         channels[channel["name"]] = Channel(values, channel["unit"], channel["description"])
-    sol = Solution(times, channels, head["metadata"], head["statistics"], derivatives=head["derivatives"])
+    sol = Solution(
+        times, channels, head["metadata"], head["statistics"], derivatives=head["derivatives"], events=EventTable.of(head.get("events", {}))
+    )
     if (head["version"] > 1 or "digest" in head) and head.get("digest") != _digest_of(head, sol):
         raise ResultFileError(_CHANGED)
     return sol

@@ -15,6 +15,7 @@ import numpy as np
 from jourdain.errors import InputError
 from jourdain.model.units import UnitError, unit
 from jourdain.results.channel import Array, component_names, unknown
+from jourdain.results.events import EventTable
 from jourdain.results.modal_plots import campbell, mode_table, root_locus
 from jourdain.results.refine import refined
 from jourdain.results.solution import Solution
@@ -29,6 +30,8 @@ __all__ = ["plot", "phase", "spectrum", "compare", "mode_table", "root_locus", "
 File = str | os.PathLike[str] | None
 Unit = str | Mapping[str, str] | None
 _MOST_LINES = 60
+#: Events whose names are written into a plot.
+_MOST_NAMES = 12
 
 
 def expand(sol: Solution, names: Sequence[str]) -> list[str]:
@@ -98,8 +101,30 @@ def place_legend(axes: Axes, count: int) -> None:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 16, fontsize=8)
 
 
-def plot(sol: Solution, *names: str, unit: Unit = None, file: File = None, title: str | None = None, show: bool = False) -> Figure:
-    """Channels over time: one axis for each unit, one above the other, with a common time axis.
+def mark_events(every: Sequence[Axes], events: EventTable) -> None:
+    """Events as thin lines at their instants, with their names above where there is room for them."""
+    for axes in every:
+        for t in np.unique(events.t):
+            axes.axvline(t, color="0.55", linewidth=0.7, linestyle=(0, (2, 3)), zorder=0.5)
+    if 0 < len(events) <= _MOST_NAMES:
+        for t in np.unique(events.t):
+            named = ", ".join(dict.fromkeys(e.name for e in events if e.t == t))
+            every[0].annotate(
+                named, (t, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -3), textcoords="offset points", rotation=90, va="top",
+                fontsize=7, color="0.4",
+            )  # fmt: skip
+
+
+def plot(
+    sol: Solution,
+    *names: str,
+    unit: Unit = None,
+    file: File = None,
+    title: str | None = None,
+    show: bool = False,
+    events: bool = True,
+) -> Figure:
+    """Channels over time: one axis for each unit, one above the other, with a common time axis and the ``events`` marked.
 
     ``names`` may be glob patterns; vector channels give a line for each component. ``unit`` is a unit for all channels
     that it fits ("deg"), or a unit by channel name.
@@ -120,6 +145,8 @@ def plot(sol: Solution, *names: str, unit: Unit = None, file: File = None, title
             axes.set_ylabel(axis_label(members[0], symbol) if len(members) == 1 else quantity_label(symbol))
             if len(members) > 1:
                 place_legend(axes, len(members))
+        if events:
+            mark_events(every.tolist(), sol.events)
         figure.align_ylabels(every)
         every[-1].set_xlabel("time [s]")
         heading = sol.metadata.get("model", "") if title is None else title

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from jourdain.errors import InputError
 from jourdain.results import metadata
 from jourdain.results.channel import Array, as_channel, unknown
+from jourdain.results.events import EventTable
 from jourdain.results.solution import Solution
 from jourdain.results.store_file import DamagedRow, row_digest, seal, told
 
@@ -94,8 +95,19 @@ class RunWriter:
                 )
 
     def append_solution(self, sol: Solution) -> None:
-        """Commit all samples of a solution, with the units of its channels."""
+        """Commit all samples of a solution, with the units of its channels, and its events."""
         self.append(sol.t, {name: sol.channel(name) for name in sol.names})
+        if len(sol.events):
+            self._append_events(sol.events)
+
+    @told
+    def _append_events(self, events: EventTable) -> None:
+        with self.store._transaction() as database:
+            (text,) = database.execute("SELECT metadata FROM runs WHERE id = ?", (self.id,)).fetchone()
+            about = metadata.loads(text)
+            about["events"] = (EventTable.of(about.get("events", {})) + events).plain()
+            database.execute("UPDATE runs SET metadata = ? WHERE id = ?", (as_json(about), self.id))
+            seal(database, "runs", self.id)
 
     @told
     def finish(self, status: str = "done", statistics: Mapping[str, Any] | None = None) -> None:

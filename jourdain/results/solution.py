@@ -17,7 +17,8 @@ from jourdain.errors import InputError
 from jourdain.model.units import UnitError
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, part, unknown
-from jourdain.results.frames import FRAME_FIELDS, FrameMotion, FrameProvider, as_motion
+from jourdain.results.events import EventTable
+from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
 from jourdain.results.metadata import plain
 
@@ -70,7 +71,7 @@ class Sample(Mapping[str, Array]):
             inside = np.asarray(self._dense_values()[name], float)
             exact = places.exact.reshape(places.exact.shape + (1,) * (values.ndim - 1))
             return np.where(exact, values[places.lower], inside)
-        slope = self._solution.derivatives.get(name)
+        slope = self._solution.rate_of(name)
         if slope is None:
             return interpolation.linear(places, values)
         rate = self._solution.channel(slope)
@@ -139,12 +140,14 @@ class Solution:
         derivatives: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
         dense: Dense | None = None,
         frame_provider: FrameProvider | None = None,
+        events: EventTable | Callable[[], EventTable] | None = None,
     ) -> None:
         self.t = _checked_times(t)
         self._given: dict[str, Any] = {"_channels": channels, "metadata": metadata, "statistics": statistics, "derivatives": derivatives}
         self.system = system
         self.dense = dense
         self.frame_provider = frame_provider
+        self._events = events
         if not (callable(channels) and callable(metadata) and callable(statistics) and callable(derivatives)):
             for name in [n for n, given in self._given.items() if not callable(given)]:
                 getattr(self, name)  # checked now
@@ -184,6 +187,13 @@ class Solution:
         return self._checked_derivatives(self._part("derivatives"))
 
     @cached_property
+    def events(self) -> EventTable:
+        """The events that happened: a table of name, time, state before and after, and what each did."""
+        given, self._events = self._events, None
+        found = given() if callable(given) else given
+        return EventTable() if found is None else found
+
+    @cached_property
     def names(self) -> Names:
         """Names of the channels, sorted."""
         return Names(sorted(self._channels))
@@ -209,11 +219,14 @@ class Solution:
         if name == "t":
             return Channel(self.t, "s", "time")
         whole, index = self.locate(name)
-        found = self._channels[whole]
+        found = self._channels[whole] if whole in self._channels else self._frame_channels[whole]
         return Channel(part(found.values, index), found.unit, found.description) if index else found
 
     def locate(self, name: str) -> tuple[str, tuple[int, ...]]:
-        """The channel that holds ``name`` and the index of the component meant, () for the whole channel."""
+        """The channel that holds ``name`` and the index of the component meant, () for the whole channel.
+
+        Motions of frames and readings of sensors count as channels: "coupler.end.velocity", and "coupler.end.x" of a position.
+        """
         if name in self._channels:
             return name, ()
         index: tuple[int, ...] = ()
@@ -223,11 +236,40 @@ class Solution:
         elif axis in _AXES:
             index = (_AXES[axis],)
         if not index or head not in self._channels:
-            raise unknown("channel", name, [*self._channels, "t"])
+            found = self._frame_channels.locate(str(name), head, index)
+            if found is None:
+                raise self._absent(str(name)) or unknown("channel", name, [*self._channels, "t"])
+            return found
         shape = self._channels[head].values.shape[1:]
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
             raise UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
         return head, index
+
+    def _absent(self, name: str) -> UnknownChannelError | None:
+        """The error for a coordinate of the model that the system has not."""
+        why = getattr(getattr(self.system, "configuration", None), "why_absent", None)
+        if why is None or not why(name):
+            return None
+        return UnknownChannelError(
+            f"channel {name!r} is not in the solution: its joint closes a loop and has no coordinate of its own; m.output(…, joint.position) "
+            "measures it"
+        )
+
+    @cached_property
+    def _frame_channels(self) -> FrameChannels:
+        return FrameChannels(self)
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a channel of that name, or a frame or sensor whose motion it is part of."""
+        try:
+            self.locate(name)
+        except UnknownChannelError:
+            return False
+        return True
+
+    def rate_of(self, name: str) -> str | None:
+        """The channel that is the derivative of another one, if there is one."""
+        return self.derivatives.get(name) or (None if name in self._channels else self._frame_channels.rate_of(name))
 
     def __getitem__(self, key: str | tuple[str, str]) -> Array:
         if isinstance(key, tuple):
@@ -294,6 +336,7 @@ class Solution:
             "system": self.system,
             "derivatives": {a: b for a, b in self.derivatives.items() if a in channels and b in channels},
             "dense": self.dense,
+            "events": lambda: self.events,
         } | changes
         new = Solution(t, channels, **settings)
         # at the same times frames are where they were, whichever channels are left
@@ -331,10 +374,17 @@ class Solution:
     def between(self, t0: float, t1: float) -> Solution:
         """The part of the solution in t0 ≤ t ≤ t1 (s), with interpolated ends if these are no samples.
 
-        At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole.
+        At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole; in the table of
+        events it is one of the earlier part.
         """
         if not t0 <= t1:
             raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
+        found = self._rows_between(t0, t1)
+        first = t0 if t0 <= self.t[0] else math.nextafter(t0, math.inf)
+        found._events = lambda: self.events.between(first, t1)
+        return found
+
+    def _rows_between(self, t0: float, t1: float) -> Solution:
         first, last = Places(self.t, np.array([t0]), "right"), Places(self.t, np.array([t1]), "left")
         low = 0 if t0 <= self.t[0] else int(first.lower[0]) + (not first.exact[0])
         high = len(self) if t1 >= self.t[-1] else int(last.lower[0]) + 1
@@ -370,7 +420,7 @@ class Solution:
         """The solution with further channels; for names with dots use ``with_channels(**{"rod.force": …})``."""
         new = Solution(
             self.t, self._channels | channels, self.metadata, self.statistics, self.system,
-            derivatives=self.derivatives, dense=self.dense,
+            derivatives=self.derivatives, dense=self.dense, events=lambda: self.events,
         )  # fmt: skip
         rebind = getattr(self.frame_provider, "rebind", None)
         new.frame_provider = rebind(new) if rebind is not None else self.frame_provider
@@ -378,11 +428,10 @@ class Solution:
 
     def with_frames(self, *names: str) -> Solution:
         """The solution with the motion of the frames kept as channels, so that it is saved to files with the rest."""
-        units = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
         channels: dict[str, Channel] = {}
         for name in names:
             motion = self.frame(name)
-            for field, field_unit in units.items():
+            for field, field_unit in FRAME_UNITS.items():
                 if (values := getattr(motion, field)) is not None:
                     words = f"{field.replace('_', ' ')} of frame {name}"
                     channels[f"{name}.{field}"] = Channel(values, field_unit, words)
@@ -418,6 +467,7 @@ class Solution:
         return self._derive(
             np.concatenate([self.t, other.t]), rows, frames if both else None,
             metadata=metadata, statistics=_added(self.statistics, other.statistics), dense=_joined_dense(self, other),
+            events=lambda: self.events + other.events,
         )  # fmt: skip
 
     def __add__(self, other: Solution) -> Solution:
@@ -517,9 +567,10 @@ class Solution:
 
     def __getstate__(self) -> dict[str, Any]:
         # functions of the run (dense output, frames, the compiled system) stay behind; channels travel as arrays
-        parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives")}
+        parts = {n: getattr(self, n) for n in ("_channels", "metadata", "statistics", "derivatives", "events")}
         raw = None if self.raw is None else self.assembled
-        return self.__dict__ | parts | {"dense": None, "frame_provider": None, "system": None, "raw": raw}
+        own = {n: x for n, x in self.__dict__.items() if n != "_frame_channels"}
+        return own | parts | {"_events": None, "dense": None, "frame_provider": None, "system": None, "raw": raw}
 
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -24,6 +24,7 @@ import numpy as np
 from jourdain.errors import InputError, JourdainError
 from jourdain.results import metadata
 from jourdain.results.channel import Array, Channel, unknown
+from jourdain.results.events import EventTable
 from jourdain.results.filter import parse
 from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
 from jourdain.results.solution import Names, Solution
@@ -270,7 +271,8 @@ class Store:
         derivatives = {a: b for a, b in record.derivatives.items() if a in channels and b in channels}
         about = {"model": record.model, "method": record.method, "parameters": record.parameters} | record.metadata
         about |= {"model_hash": record.model_hash, "run": run, "status": record.status}
-        return Solution(arrays[""], channels, about, record.statistics, derivatives=derivatives)
+        events = EventTable.of(about.pop("events", {}))
+        return Solution(arrays[""], channels, about, record.statistics, derivatives=derivatives, events=events)
 
     def _described(self, run: int) -> dict[str, tuple[str, str]]:
         """Unit and description of the channels of a run."""

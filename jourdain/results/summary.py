@@ -22,7 +22,9 @@ def heading(sol: Solution) -> str:
     parts.append(f"{sol.t[0]:g} … {sol.t[-1]:g} s" if len(sol) else "no samples")
     parts.append(f"{len(sol)} samples")
     numbers = {key: x for key, x in sol.statistics.items() if isinstance(x, (int, float)) and not isinstance(x, bool)}
-    parts += [f"{key} {value:g}" for key, value in numbers.items()]
+    parts += [f"{key} {value:g}" for key, value in numbers.items() if key != "events"]
+    if len(sol.events):
+        parts.append(repr(sol.events).strip("<>"))
     return " · ".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..native.call import call, words
+from ..native.call import call, doubles, words
 from ..native.kernel import kernel
 
 
@@ -13,6 +13,13 @@ def with_inputs(args: int) -> int:
     inner = words(a[4], 4)
     inner[0], inner[1], inner[3] = a[0], a[1], a[2]
     return call(a[3], a[4])
+
+
+@kernel
+def at_rest(args: int) -> int:
+    """ẋ = 0 of one number: args = t, x, ẋ."""
+    doubles(words(args, 3)[2], 1)[0] = 0.0
+    return 0
 
 
 @kernel

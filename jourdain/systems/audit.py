@@ -13,28 +13,61 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.flexible import FlexibleBody
+from ..model.load_sorts import JointForce
+from ..solvers import ADAPTIVE
 from ..symbolic.expr import KINDS, ZERO
 from .run import Outcome, Run
 
 if TYPE_CHECKING:
+    from ..results.solution import Solution
     from ..solvers.ode.events import Event
     from ..solvers.ode.trajectory import Trajectory
     from .compiled import Compiled
 
 #: Constraints off by more than this (m, rad; as part of the largest coordinate where that is larger than 1) are broken.
 OPEN = 1e-5
+#: Steps are too long where so large a part of the energy that moves comes from nowhere or is lost.
+TOO_LONG = 0.1
 #: Energy may change by so many times the tolerance in every step, as part of the energy that moves.
 LOST = 1e3
 
 
 def audited(system: Compiled, run: Run, outcome: Outcome) -> Outcome:
     """The outcome, "doubtful" where a run that reached its end has not kept what it must."""
-    if outcome.status not in ("finished", "event") or not run.keeps_constraints or callable(outcome.states) or not len(outcome.t):
+    if outcome.status not in ("finished", "event") or callable(outcome.states) or not len(outcome.t):
         return outcome
-    if not system.equations_of_motion.rows:
+    if run.settings.step is not None and run.settings.method not in ADAPTIVE and _strides(system, run.settings.step, outcome):
+        told = _too_long(system, run, outcome)
+        if told:
+            return replace(outcome, status="doubtful", message=told)
+    if not run.keeps_constraints or not system.equations_of_motion.rows:
         return outcome
     told = _open(system, outcome, _samples(outcome, 2)) or (_lost(system, run, outcome, _samples(outcome, 8)) if run.keeps_energy else "")
     return replace(outcome, status="doubtful", message=told) if told else outcome
+
+
+def beyond_limits(system: Compiled, solution: Solution) -> str:
+    """Which joint has left limits that do not act, when first, and how far."""
+    limited = [j for j in system.model.joints.values() if j.limits != (None, None)]
+    if not limited:
+        return ""
+    acting = {load.joint.name for load in system.model.loads.values() if isinstance(load, JointForce) and load.kind == "stop"}
+    for joint in limited:
+        low, high = joint.limits
+        names = joint.coordinates[0].names if len(joint.coordinates) == 1 else ()
+        if joint.name in acting or len(names) != 1 or names[0] not in system.coordinate_names:
+            continue
+        x = solution[names[0]]
+        slack = 1e-6 * max(1.0, *(abs(e) for e in (low, high) if e is not None))
+        out = (x < (-np.inf if low is None else low) - slack) | (x > (np.inf if high is None else high) + slack)
+        if out.any():
+            k = int(np.argmax(out))
+            shown = f"{'−∞' if low is None else f'{low:g}'} … {'∞' if high is None else f'{high:g}'} {joint.coordinates[0].unit}"
+            return (
+                f"'{names[0]}' leaves its limits {shown} at t = {solution.t[k]:.4g} s (it is {x[k]:.4g} there); limits do not act by "
+                f"themselves: m.stops() before compile(), or m.stop({joint.name}), makes them"
+            )
+    return ""
 
 
 def too_bent(system: Compiled, outcome: Outcome) -> str:
@@ -73,17 +106,44 @@ def _open(system: Compiled, outcome: Outcome, rows: list[int]) -> str:
     return ""
 
 
+def _strides(system: Compiled, step: float, outcome: Outcome) -> bool:
+    """Whether fixed steps are long enough to be looked at: more than half a radian, or a fifth of the whole motion, in one of them."""
+    x, nq, nv = np.asarray(outcome.states), system.nq, system.nv
+    if not nv:
+        return False
+    whole = float(np.ptp(x[:, :nq], axis=0).max())
+    return not step * float(np.abs(x[:, nq : nq + nv]).max()) <= min(0.5, 0.2 * whole)
+
+
+def _too_long(system: Compiled, run: Run, outcome: Outcome) -> str:
+    """When the energy books say that fixed steps are far too long for the motion."""
+    if not conservative(system):
+        return ""
+    rows = _samples(outcome, 16)
+    total, moved = _energies(system, outcome, rows)
+    wrong = np.flatnonzero(~(np.abs(total - total[0]) <= TOO_LONG * moved))
+    if not wrong.size:
+        return ""
+    k = rows[wrong[0]]
+    return (
+        f"at t = {outcome.t[k]:.6g} s energy has changed by {total[wrong[0]] - total[0]:.3g} of {moved:.3g} J though nothing takes or gives any: "
+        f"steps of {run.settings.step:g} s are far too long for this motion; take shorter ones, or a method that chooses them (method='dopri5')"
+    )
+
+
+def _energies(system: Compiled, outcome: Outcome, rows: list[int]) -> tuple[np.ndarray, float]:
+    """Total energy at some rows, and the energy that moves."""
+    f, x, nq, nv = system.function("energy"), np.asarray(outcome.states), system.nq, system.nv
+    extra = {"z": np.zeros(system.nz), "u": system.input_values()}
+    found = np.array([f(outcome.t[k : k + 1], *np.split(x[k, : nq + nv], [nq]), *(extra[n] for n in list(f.inputs)[3:])) for k in rows])
+    return found.sum(axis=1), float(found[:, 0].max() + np.ptp(found[:, 1]))
+
+
 def _lost(system: Compiled, run: Run, outcome: Outcome, rows: list[int]) -> str:
     """When energy that nothing took or gave has changed beyond what the tolerance allows."""
     if not conservative(system):
         return ""
-    f, x, nq, nv = system.function("energy"), np.asarray(outcome.states), system.nq, system.nv
-    extra = {"z": np.zeros(system.nz), "u": system.input_values()}
-    split = (nq, nq + nv)
-    found = np.array(
-        [f(outcome.t[k : k + 1], *np.split(x[k, : nq + nv], split[:1]), *(extra[n] for n in list(f.inputs)[3:])) for k in rows]
-    )
-    total, moved = found.sum(axis=1), float(found[:, 0].max() + np.ptp(found[:, 1]))
+    total, moved = _energies(system, outcome, rows)
     allowed = LOST * (run.settings.rtol * moved + run.settings.atol) * max(1, int(outcome.statistics().get("steps", 1)))
     wrong = np.flatnonzero(np.abs(total - total[0]) > allowed)
     if not wrong.size:
@@ -132,4 +192,4 @@ def conservative(system: Compiled) -> bool:
     return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
 
 
-__all__ = ["audited", "conservative", "passed_over"]
+__all__ = ["audited", "beyond_limits", "conservative", "passed_over", "too_bent"]

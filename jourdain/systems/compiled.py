@@ -199,6 +199,8 @@ class Compiled(ABC):
         """The equations of motion in closed form, as "text" or "latex" (small systems)."""
         from ..formalisms.explicit import explicit_equations
 
+        if form not in ("text", "latex"):
+            raise InputError(f"equations of '{self.model.name}': form '{form}' is unknown; use 'text' or 'latex'")
         result = explicit_equations(self.model)
         return result.latex() if form == "latex" else result.text()
 

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..model.joints import Coordinate
+from ..model.joints import Coordinate, Joint
 from ..model.values import number
 
 
 class Configuration:
     """Layout of q and v for a list of coordinates (numbers and unit quaternions, scalar first)."""
 
-    def __init__(self, coordinates: Sequence[Coordinate]) -> None:
+    def __init__(self, coordinates: Sequence[Coordinate], joints: Sequence[Joint] = ()) -> None:
         self.coordinates = tuple(coordinates)
+        #: Joints of the model, some of which have no coordinate of their own.
+        self._joints = tuple(joints)
         self.position_names = [n for c in coordinates for n in c.names]
         self.velocity_names = [n for c in coordinates for n in c.velocity_names]
         self.units = [c.unit for c in coordinates for _ in c.names]
@@ -84,8 +86,21 @@ class Configuration:
         candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
         if len(candidates) == 1:
             return candidates[0]
-        near = [names[i] for i in candidates] or nearest(name, names, 3) or names[:6]
-        raise InputError(f"there is no {what} '{name}'; did you mean {', '.join(near)}?")
+        if reason := self.why_absent(name):
+            raise InputError(reason)
+        known = [*names, *self.velocity_names] if names is self.position_names else names
+        near = [names[i] for i in candidates] or nearest(name, known, 3) or names[:6]
+        raise InputError(f"there is no {what} '{name}'; " + (f"did you mean {', '.join(near)}?" if near else "there is none at all"))
+
+    def why_absent(self, name: str) -> str:
+        """Why a coordinate of the model is none of the system (its joint is prescribed, or closes a loop); "" for other names."""
+        for joint in self._joints:
+            for c in joint.coordinates:
+                known = name in (*c.names, *c.velocity_names, *(e.name for e in c.a)) or name == joint.name
+                if known and c not in self.coordinates:
+                    closes = "closes a loop and follows from the others (unless it is given cut=False)"
+                    return f"'{name}' has no value of its own: the joint '{joint.name}' {f'is {c.nature}' if c.motion is not None else closes}; leave it out"
+        return ""
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ = N(q) v."""

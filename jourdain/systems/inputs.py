@@ -95,7 +95,7 @@ class Inputs:
             elif callable(item):
                 self.signals[model.inputs[name].symbol] = as_expr(traced(item, f"signal of '{name}'", model.time))
             else:
-                self.constants[name] = number(item, f"input '{name}'")
+                self.constants[name] = number(item, f"input '{name}'", model.inputs[name].unit or None)
 
     @cached_property
     def memory_places(self) -> np.ndarray:

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..solvers import ALPHA_METHODS, METHODS, STIFF
-from ..solvers.ode.events import Event
+from ..solvers.ode.events import Event, EventRecord
 from ..solvers.ode.integrate import integrate
 from .audit import passed_over
 from .callbacks import ended, named
-from .run import Outcome, Restart, Run
+from .run import Happened, Outcome, Restart, Run
 from .state import State, split_state
 
 if TYPE_CHECKING:
@@ -190,8 +190,21 @@ class OdeRun(Run):
         restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
         return Outcome(
             trajectory.t, self.rows(trajectory), status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
-            restart, cause=trajectory.cause,
+            restart, cause=trajectory.cause, events=self.happened(trajectory),
         )  # fmt: skip
+
+    def happened(self, trajectory: Trajectory) -> Happened | None:
+        """The model's events."""
+        records = [e for e in trajectory.events if e.name in self.system.model.events]
+        if not records:
+            return None
+        return Happened([e.t for e in records], [e.name for e in records], lambda: self.event_states(trajectory, records))
+
+    def event_states(self, trajectory: Trajectory, records: Sequence[EventRecord]) -> tuple[np.ndarray, np.ndarray]:
+        """States (q, v, z) of the model before and after events."""
+        s = self.system
+        before, after = (np.array(x)[:, : s.nq + s.nv + s.nz] for x in ([e.x_before for e in records], [e.x_after for e in records]))
+        return before, after
 
 
 class ModelJumps:

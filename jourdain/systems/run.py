@@ -99,6 +99,24 @@ class Restart:
 
 
 @dataclass(eq=False)
+class Happened:
+    """Events of the model that happened: instants (s), names, and states (q, v, z) of the model before and after, found when read."""
+
+    t: Sequence[float]
+    names: Sequence[str]
+    states: Callable[[], tuple[np.ndarray, np.ndarray]]
+
+
+def among_steps(t: np.ndarray, at: Sequence[float], *rows: tuple[np.ndarray, Any, Any]) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Times and rows of a run with those before and after events put in, and the places of both; ``rows`` are (run, before, after)."""
+    order = np.argsort(np.concatenate([t, np.repeat(at, 2)]), kind="stable")
+    tables = [(t, at, at), *rows]
+    joined = [np.concatenate([x, np.stack([before, after], axis=1).reshape(-1, *x.shape[1:])])[order] for x, before, after in tables]
+    places = np.argsort(order)[len(t) :]
+    return joined, places[::2], places[1::2]
+
+
+@dataclass(eq=False)
 class Outcome:
     """What a run gave: times, states of the model (found when read, where that takes work), and how it ended."""
 
@@ -123,6 +141,7 @@ class Outcome:
     contacts: Callable[[Solution], Any] | None = None
     #: What a user's function raised, if that is why the run ended.
     cause: BaseException | None = None
+    events: Happened | None = None
 
 
 class Run(ABC):
@@ -196,4 +215,15 @@ def make_run(
     return kind(system, start, span, inputs, settings, **options, **own)
 
 
-__all__ = ["DEFAULTS", "Outcome", "Restart", "Run", "Settings", "SimulationError", "SimulationInterrupted", "make_run"]
+__all__ = [
+    "DEFAULTS",
+    "Happened",
+    "Outcome",
+    "Restart",
+    "Run",
+    "Settings",
+    "SimulationError",
+    "SimulationInterrupted",
+    "among_steps",
+    "make_run",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from ..errors import InputError
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
 from .energy_balance import BOOKS, energy_channels
+from .frames import FrameProvider
+from .prescribed import prescribed_channels, prescribed_rates
 from .reactions import constrained_accelerations, reaction_channels, with_redundant
 
 if TYPE_CHECKING:
     from .system import System
 
+T = TypeVar("T")
 #: Rows (q, v, z) of states, or a function that gives them when they are first read.
 Rows = np.ndarray | Callable[[], np.ndarray]
 #: Inputs (one row a time) that act at given times and states.
@@ -47,6 +50,7 @@ def solution_of(
     table = StateTable(system, t, rows, inputs_at)
     if read_inputs:
         _ = table.inputs
+    then = table.then
 
     def channels() -> dict[str, Channel]:
         try:
@@ -56,38 +60,59 @@ def solution_of(
                 raise
             warnings.warn(f"{error}; the solution has the bodies' poses instead of joint coordinates", stacklevel=4)
             return dict(instead())
-        made = _state_channels(system, x)
+        made = prescribed_channels(system, t, then.parameters) | _state_channels(system, x)
         for i, (name, item) in enumerate(system.model.inputs.items()):
             made[name] = Channel(table.inputs[:, i], item.unit, _meaning(system, name))
         made |= _lazy_channels(system, t, x, table.inputs)
         more = dict(own() if own is not None else {})
         taken = (lambda: more["contacts.dissipated"].values) if "contacts.dissipated" in more else None
         made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken)
-        return made | more
+        return {name: channel.within(then) for name, channel in (made | more).items()}
 
+    about = with_redundant(table, metadata)
     return Solution(
-        t, channels, with_redundant(table, metadata), statistics, system, derivatives=lambda: _rates(system), frame_provider=FrameProvider(table),
-        dense=None if between is None else _dense(system, between, table.inputs_at),
+        t, then(channels), then(about) if callable(about) else about, statistics, system, derivatives=lambda: _rates(system),
+        frame_provider=FrameProvider(table), dense=None if between is None else then(_dense(system, between, table.inputs_at)),
     )  # fmt: skip
+
+
+class Then:
+    """Parameter values as they are now, put back into a system for whatever a solution computes later."""
+
+    def __init__(self, system: System) -> None:
+        self.reference, self.parameters = system.reference, system.parameter_vector
+
+    def __call__(self, compute: Callable[..., T]) -> Callable[..., T]:
+        def computed(*given: Any) -> T:
+            now = self.reference.parameter_vector
+            if now is self.parameters:
+                return compute(*given)
+            self.reference._take(self.parameters)
+            try:
+                return compute(*given)
+            finally:
+                self.reference._take(now)
+
+        return computed
 
 
 class StateTable:
     """Times, states and inputs of a solution; states that are a function are found when first read."""
 
     def __init__(self, system: System, t: np.ndarray, rows: Rows, inputs_at: InputsAt | None = None) -> None:
-        self.system, self.t, self._given = system, t, rows
+        self.system, self.t, self._given, self.then = system, t, rows, Then(system)
         self.inputs_at: InputsAt = inputs_at or (lambda times, rows: np.tile(system.input_values(), (len(times), 1)))
 
     @cached_property
     def rows(self) -> np.ndarray:
         """States (q, v, z)."""
-        s, found = self.system, self._given() if callable(self._given) else self._given
+        s, found = self.system, self.then(self._given)() if callable(self._given) else self._given
         return found[:, : s.nq + s.nv + s.nz]
 
     @cached_property
     def inputs(self) -> np.ndarray:
         """Inputs that acted."""
-        return self.inputs_at(self.t, self.rows) if self.system.nu else np.zeros((len(self.t), 0))
+        return self.then(self.inputs_at)(self.t, self.rows) if self.system.nu else np.zeros((len(self.t), 0))
 
 
 def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
@@ -108,7 +133,8 @@ def _meaning(system: System, name: str) -> str:
 
 def _rates(system: System) -> dict[str, str]:
     """Names of positions whose derivative is a velocity, with that velocity's."""
-    return {c.names[0]: c.velocity_names[0] for c in system.configuration.coordinates if not c.is_quaternion}
+    free = {c.names[0]: c.velocity_names[0] for c in system.configuration.coordinates if not c.is_quaternion}
+    return prescribed_rates(system) | free
 
 
 def _dense(system: System, between: Between, inputs_at: InputsAt) -> Dense:
@@ -135,7 +161,7 @@ class DenseSample(Mapping[str, np.ndarray]):
         return np.asarray(self._solution[name])[self._order]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._solution and name not in BOOKS
+        return self._solution.knows(str(name)) and name not in BOOKS
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._states)
@@ -181,27 +207,4 @@ def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndar
     return channels | reaction_channels(system, t, x, inputs)
 
 
-class FrameProvider:
-    """Motion of any frame along a solution, computed when asked for."""
-
-    def __init__(self, table: StateTable) -> None:
-        self.table = table
-
-    def __call__(self, path: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Position, rotation, velocity and angular velocity of a frame at all times."""
-        s, rows = self.table.system, self.table.rows
-        f = s.function("frame", path=path)
-        extra = {"t": self.table.t[:, None], "z": rows[:, s.nq + s.nv :], "u": self.table.inputs}
-        arrays = [rows[:, : s.nq], rows[:, s.nq : s.nq + s.nv], np.zeros(s.nv)]
-        p, R, velocity, *_ = f(*arrays, *(extra[n] for n in list(f.inputs)[3:]))
-        return p, R, velocity[:, :3], velocity[:, 3:]
-
-    def rebind(self, solution: Solution) -> FrameProvider:
-        """The same for another table of states (after resampling)."""
-        s = self.table.system
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        rows = np.column_stack([solution[n] for n in names]) if names else np.zeros((len(solution.t), 0))
-        return FrameProvider(StateTable(s, solution.t, rows, self.table.inputs_at))
-
-
-__all__ = ["Between", "FrameProvider", "InputsAt", "NoJointCoordinates", "Rows", "StateTable", "solution_of"]
+__all__ = ["Between", "FrameProvider", "InputsAt", "NoJointCoordinates", "Rows", "StateTable", "Then", "solution_of"]

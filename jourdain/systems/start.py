@@ -44,21 +44,9 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
             try:
                 found.positions[c.position_names[c.index(name)]] = x
             except InputError as error:
-                reason = _not_free(system, name) or str(error)
+                reason = str(error)
                 raise InputError(f"initial values of '{system.model.name}': {reason}" if own else reason) from None
     return found
-
-
-def _not_free(system: System, name: str) -> str:
-    """Why a coordinate of the model is none of the system: its joint is prescribed, or closes a loop."""
-    for joint in system.model.joints.values():
-        for c in joint.coordinates:
-            if name in (joint.name, *c.names, *c.velocity_names):
-                why = (
-                    f"is {c.nature}" if c.motion is not None else "closes a loop and follows from the others (unless it is given cut=False)"
-                )
-                return f"'{name}' has no value of its own: the joint '{joint.name}' {why}; leave it out"
-    return ""
 
 
 def named_state(system: System, given: Mapping[str, Any] | None, velocities: Mapping[str, Any] | None, t: float) -> State:
@@ -82,6 +70,11 @@ def own_state(system: System, state: State) -> State:
     return state
 
 
+def _other_model(system: System, other: Any) -> str:
+    same = other.model.name == system.model.name
+    return f"another model that is called '{other.model.name}', too" if same else f"'{other.model.name}'"
+
+
 def check_belongs(system: System, other: Any, what: str) -> None:
     """Refuses a state or a solution of a system with other coordinates."""
     if other is system or (other.model is system.model and other.configuration is system.configuration):
@@ -92,7 +85,8 @@ def check_belongs(system: System, other: Any, what: str) -> None:
             (n for mine, theirs in zip(*names, strict=True) for n in theirs if n not in mine), "another order of its coordinates"
         )
         raise InputError(
-            f"'{system.model.name}': the {what} given is one of '{other.model.name}' (it has '{strange}'); give one of this system, or values by name"
+            f"'{system.model.name}': the {what} given is one of {_other_model(system, other)} (it has '{strange}'); give one of this system, or "
+            "values by name"
         )
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from ..errors import InputError
+from ..errors import InputError, nearest
 from ..model.contacts import refuse_contacts
 from .compiled import Compiled
 
@@ -87,7 +87,9 @@ def _check_options(verb: str, system: Any, given: Mapping[str, Any], known: Sequ
     """Refuses options that a verb does not know."""
     for name in given:
         if name not in known:
-            raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; there are {', '.join(known[1:])}")
+            near = nearest(name, known[1:], 2)
+            hint = f"did you mean {' or '.join(near)}? " if near else ""
+            raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; {hint}there are {', '.join(known[1:])}")
 
 
 class System(Compiled):
@@ -393,6 +395,8 @@ class System(Compiled):
 
         return linearise(self, state, inputs, outputs, u, preferred)
 
+    linearize = linearise
+
     @verb
     def symbolic_linearisation(
         self, at: Mapping[str, Any] | None = None, state: Any = None, preferred: Sequence[str] = (),
@@ -402,6 +406,8 @@ class System(Compiled):
         from ..analysis.symbolic_linearise import symbolic_linearisation
 
         return symbolic_linearisation(self.reference, at, state, preferred, outputs, motion)
+
+    symbolic_linearization = symbolic_linearisation
 
     @overload
     def modal(

@@ -46,6 +46,7 @@ def assembled_scene(
     groups = [[p] if isinstance(p, str) else list(p) for p in plots] or [list(BOOKS)]
     names = sorted({n for g in groups for n in g})
     run = Run(solution.t, tracks, channels=[Channel(n, solution[n], solution.channel(n).unit) for n in names])
+    run.events = [(e.t, e.name) for e in solution.events]
     links = _links(system, tracks, size)
     scene = Scene(
         system.name,

@@ -201,7 +201,8 @@ def _run(solution: Any, system: Any, name: str) -> Run:
     finally:
         system.set_parameters(**before)
     tracks = {b: Track(p[:, i], quaternion_from_matrix(R[:, i])) for i, b in enumerate(system.model.bodies)}
-    return Run(t, tracks, name, amplitudes=_bent(system, lambda n: solution[n][index]))
+    events = [(e.t, e.name) for e in solution.events]
+    return Run(t, tracks, name, amplitudes=_bent(system, lambda n: solution[n][index]), events=events)
 
 
 def _bent(system: Any, value: Callable[[str], Any]) -> dict[str, Any]:

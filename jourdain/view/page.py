@@ -182,6 +182,7 @@ def _pack_run(run: Run, packer: Packer, size: float, bound: float) -> dict[str, 
         "channels": [
             {"name": c.name, "unit": c.unit, "block": packer.add(np.asarray(c.values)[:, None], _channel_bound(c))} for c in run.channels
         ],
+        "events": [{"t": float(t), "name": name} for t, name in run.events],
     }
 
 

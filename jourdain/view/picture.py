@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jourdain.errors import InputError
+from jourdain.model.units import quantity
 from jourdain.view.chromium import Browser, find_chromium
 from jourdain.view.page import page_html
 from jourdain.view.plain import draw_plain
@@ -41,9 +42,19 @@ def save_picture(
     kind = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}.get(target.suffix.lower())
     if kind is None:
         raise InputError(f"picture '{target.name}': write .png or .jpg")
+    when = _start(scene) if t is None else _instant(scene, t, target.name)
     with _photographer(scene, camera, size, theme) as photograph:
-        target.write_bytes(photograph(_start(scene) if t is None else t, kind))
+        target.write_bytes(photograph(when, kind))
     return target
+
+
+def _instant(scene: Scene, t: Any, name: str) -> float:
+    """A time of the run, perhaps written with its unit."""
+    found = quantity(t, "s")
+    times = np.concatenate([np.asarray(r.times, dtype=float) for r in scene.runs]) if scene.runs else np.zeros(0)
+    if times.size and not times.min() - 1e-9 <= found <= times.max() + 1e-9:
+        raise InputError(f"picture '{name}': t = {found:g} s is outside the run, which goes from {times.min():g} to {times.max():g} s")
+    return found
 
 
 def save_movie(

@@ -183,7 +183,10 @@ class Plot:
 
 @dataclass
 class Run:
-    """One motion: times (nt) and, by name, the tracks of bodies, points, links, arrows, channels and amplitudes of surfaces (nt, k)."""
+    """One motion: times (nt) and, by name, the tracks of bodies, points, links, arrows, channels and amplitudes of surfaces (nt, k).
+
+    ``events`` are (time, name), shown as marks on the time line.
+    """
 
     times: ArrayLike
     bodies: dict[str, Track] = field(default_factory=dict)
@@ -193,6 +196,7 @@ class Run:
     arrows: dict[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
     channels: list[Channel] = field(default_factory=list)
     amplitudes: dict[str, ArrayLike] = field(default_factory=dict)
+    events: list[tuple[float, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.times = np.asarray(self.times, dtype=float).reshape(-1)

@@ -368,7 +368,7 @@ def test_what_is_left_out_is_said_by_name() -> None:
         "the section <sensor> is not taken over: gyro 'imu'",
         "the section <contact> is not taken over: pair 'floor', exclude 'b'",
         "contacts are not taken over; these geoms touch nothing here: floor, ball, one of body 'leg', one of body 'foot'",
-        "limits are kept (joint.limits), but nothing stops a motion there unless m.stop is used: hip",
+        "limits are kept (joint.limits), but nothing stops a motion there unless m.stops() is used: hip",
         "<option> density: forces of the medium are not taken over",
         "<flag> limit: what it switches off acts here",
         "fluidshape of <geom> is not taken over: ball",

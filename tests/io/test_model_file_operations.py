@@ -9,7 +9,7 @@ import pytest
 
 from jourdain import cli_model
 from jourdain.errors import JourdainError, ModelError
-from jourdain.io.model_file import dumps_model, load_model
+from jourdain.io.model_file import dumps_model, load_model, save_model
 from jourdain.io.model_operations import CLASSES, ModelDocument, ObjectName
 from jourdain.library import mechanisms
 from jourdain.model.fingerprint import fingerprint
@@ -250,3 +250,51 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert '"title": "Jourdain model file"' in capsys.readouterr().out
     with pytest.raises(JourdainError, match="is not KEY=VALUE"):
         run("modify", path, "body", "crank", "mass")
+
+
+ARRAYS = """format = "jourdain"
+version = 1
+name = "arrays"  # a name
+
+[bodies.a]
+mass = 1.0
+inertia = [
+    0.1,  # about x
+    0.2,  # about y
+    0.25,
+]
+com = [0, 0, 1]  # high
+
+[joints.hinge]
+kind = "revolute"
+parent = "ground"
+child = "a"
+axis = "y"
+"""
+
+
+def test_comments_inside_a_changed_array_stay() -> None:
+    d = ModelDocument(ARRAYS)
+    d.modify("body", "a", {"inertia": [0.1, 0.3, 0.25]})
+    assert d.text == ARRAYS.replace("0.2,  # about y", "0.3,  # about y")
+    d.modify("body", "a", {"inertia": [0.1, 0.3, 0.35, 0, 0, 0.01]})
+    assert "0.35, 0, 0, 0.01,\n]" in d.text and "# about x" in d.text and "# about y" in d.text
+    d.modify("body", "a", {"inertia": [0.1, 0.3, 0.35]})
+    assert d.text == ARRAYS.replace("0.2,  # about y", "0.3,  # about y").replace("0.25,\n]", "0.35,\n]")
+    d.modify("body", "a", {"com": [0.0, 0, 2]})
+    assert "com = [0, 0, 2]  # high" in d.text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_line_endings_stay(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "arrays.toml"
+    path.write_bytes(ARRAYS.replace("\n", end).encode())
+    d = ModelDocument.read(path)
+    d.modify("body", "a", {"mass": 2.5})
+    wanted = ARRAYS.replace("mass = 1.0", "mass = 2.5").replace("\n", end).encode()
+    d.save(path)
+    assert path.read_bytes() == wanted
+    d.save(tmp_path / "other.toml")
+    assert (tmp_path / "other.toml").read_bytes() == wanted
+    save_model(load_model(path), path)
+    assert path.read_bytes() == wanted

@@ -23,6 +23,7 @@ from jourdain.errors import InputError
 from jourdain.results import Channel, MissingExtraError, ResultFileError, Solution, from_pandas, load_solution
 from jourdain.results import files as files_module
 from jourdain.results import metadata as metadata_module
+from jourdain.results.events import EventTable, Occurrence
 
 SUFFIXES = (".npz", ".parquet", ".h5", ".csv", ".mat")
 
@@ -52,7 +53,10 @@ def solutions(draw: st.DrawFn) -> Solution:
         }[kind]
         unit = draw(st.sampled_from(["", "rad", "N m", "m/s²", "µm"]))
         channels[name] = Channel(draw(elements), unit, draw(text))
-    return Solution(t, channels, draw(st.dictionaries(text, plain, max_size=3)), {"steps": n})
+    happened = [
+        Occurrence(draw(text), draw(st.floats(0, 10)), {"q": draw(numbers)}, {"q": draw(numbers)}, draw(text)) for _ in range(n % 3)
+    ]
+    return Solution(t, channels, draw(st.dictionaries(text, plain, max_size=3)), {"steps": n}, events=EventTable(happened, ["never"]))
 
 
 def same(a: object, b: object) -> bool:
@@ -71,6 +75,7 @@ def assert_same(a: Solution, b: Solution) -> None:
             np.testing.assert_array_equal(np.signbit(x.values[~np.isnan(x.values)]), np.signbit(y.values[~np.isnan(x.values)]))
         assert (x.unit, x.description) == (y.unit, y.description)
     assert same(a.metadata, b.metadata) and same(a.statistics, b.statistics) and a.derivatives == b.derivatives
+    assert same(a.events.plain(), b.events.plain())
 
 
 def example(n: int = 40) -> Solution:
@@ -83,7 +88,8 @@ def example(n: int = 40) -> Solution:
         "contact": Channel(t > 0.5),
     }
     about = {"model": "engine", "parameters": {"mass": 1.5, "limit": float("inf")}, "tolerances": [1e-6, 1e-9]}
-    return Solution(t, channels, about, {"steps": n}, derivatives={"crank.angle": "crank.speed"})
+    events = EventTable([Occurrence("hit", 0.5, {"crank.angle": 0.1}, {"crank.angle": -0.1}, "jump")])
+    return Solution(t, channels, about, {"steps": n}, derivatives={"crank.angle": "crank.speed"}, events=events)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

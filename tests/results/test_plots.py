@@ -7,6 +7,7 @@ import pytest
 
 from jourdain.errors import InputError
 from jourdain.results import Channel, Solution, UnknownChannelError
+from jourdain.results.events import EventTable, Occurrence
 
 pytest.importorskip("matplotlib")
 from jourdain.results import plots
@@ -41,6 +42,15 @@ def test_one_axis_a_unit(sol: Solution) -> None:
     assert force.get_xlabel() == "time [s]" and angle.get_shared_x_axes().joined(angle, force)
     assert [text.get_text() for text in force.get_legend().get_texts()] == ["force.x", "force.y", "force.z", "load"]
     assert speed.get_legend() is None and angle.get_title("left") == "engine"
+
+
+def test_events_are_marked_in_every_axis(sol: Solution) -> None:
+    hits = EventTable(Occurrence("hit", t, {}, {}) for t in (0.5, 1.25, 1.25))
+    run = Solution(sol.t, {n: sol.channel(n) for n in ("crank.angle", "force")}, events=hits)
+    for axes in run.plot().axes:
+        assert sorted(line.get_xdata()[0] for line in axes.lines if line.get_label().startswith("_")) == [0.5, 1.25]
+    assert [text.get_text() for text in run.plot().axes[0].texts] == ["hit", "hit"]
+    assert not any(line.get_label().startswith("_") for line in run.plot(events=False).axes[0].lines)
 
 
 def test_a_unit_applies_where_it_fits(sol: Solution) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import jourdain
 from jourdain.errors import InputError
 from jourdain.results import Channel, ResultFileError, Solution, Store, UnknownChannelError
+from jourdain.results.events import EventTable, Occurrence
 from jourdain.results.filter import parse
 
 ROOT = str(Path(jourdain.__file__).parent.parent)
@@ -412,3 +413,13 @@ def test_store_pickles_as_its_path_and_reopens(store: Store) -> None:
         assert other.list("designs")[0]["id"] == number
     store.close()
     assert store.list("designs")[0]["parameters"] == {"m": 2.0}
+
+
+def test_events_are_kept_from_part_to_part(store: Store) -> None:
+    table = EventTable([Occurrence("hit", 0.5, {"x": 1.0}, {"x": -1.0}, "jump")], ["hit", "never"])
+    with store.start_run(design(store), metadata={"rtol": 1e-6}) as run:
+        for start, events in ((0.0, table), (1.0, EventTable()), (2.0, table)):
+            run.append_solution(Solution([start, start + 1.0], {"x": [1.0, 2.0]}, events=events))
+    sol = store.load(run.id)
+    assert sol.events == table + table and len(sol.events["never"]) == 0
+    assert sol.metadata["rtol"] == 1e-6 and "events" not in sol.metadata and not store.check()

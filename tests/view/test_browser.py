@@ -63,6 +63,17 @@ def test_long_tracks_that_were_thinned_are_right_too(browser: Browser, show: Sho
         assert_pose(browser, "ball", positions[k], quaternion_from_vector(turn[k]))
 
 
+def test_events_are_marks_on_the_time_line(browser: Browser, show: Show, scene: Scene) -> None:
+    scene.runs[0].events = [(1.25, "hit"), (2.5, "top"), (2.5, "latch"), (5.0, "end")]
+    show(scene)
+    marks = browser.evaluate("[...document.querySelectorAll('#bar .marks i')].map((m) => [m.title, m.getBoundingClientRect().x + 3])")
+    assert [title for title, _ in marks] == ["hit at 1.25 s", "top, latch at 2.5 s", "end at 5 s"]
+    box = browser.evaluate("(({ x, width }) => [x, width])(document.querySelector('#bar input.time').getBoundingClientRect())")
+    assert [x for _, x in marks] == pytest.approx([box[0] + 7 + u * (box[1] - 14) for u in (0.25, 0.5, 1.0)], abs=1.0)
+    browser.evaluate("document.querySelectorAll('#bar .marks i')[1].click()")
+    assert browser.evaluate("jourdain.time()") == 2.5
+
+
 def test_play_pause_scrub_and_keys(browser: Browser, show: Show, scene: Scene) -> None:
     show(scene)
     stats = "jourdain.stats()"

@@ -188,9 +188,11 @@ def check_inertia(eq: Equations) -> None:
             moved = [k for k in eq.tree.links if any(f.index == index for f in k.freedoms)]
             if index is not None and moved and id(c) not in driven and not any(massive[k.index] for k in moved):
                 body = joint.child.body.name
+                lacks = "mass" if joint.child.body.mass is ZERO else "inertia"
+                hold = "" if lacks == "mass" else " (for a point mass: m.sequence(name, a, b, ['Tx', 'Ty', 'Tz']) does not turn it)"
                 raise ModelError(
-                    f"the mass matrix is singular: joint '{joint.name}' moves body '{body}' without mass (its '{c.names[0]}' meets no inertia); "
-                    f"give '{body}' mass or inertia, or lock the joint"
+                    f"the mass matrix is singular: joint '{joint.name}' moves body '{body}' without {lacks} (its '{c.names[0]}' meets no inertia); "
+                    f"give '{body}' {'mass or inertia' if lacks == 'mass' else 'inertia='}, or lock the joint{hold}"
                 )
 
 

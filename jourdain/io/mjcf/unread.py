@@ -108,7 +108,7 @@ class Unread:
             found.append(f"contacts are not taken over; these geoms touch nothing here: {', '.join(dict.fromkeys(touching))}")
         if self.limited:
             found.append(
-                f"limits are kept (joint.limits), but nothing stops a motion there unless m.stop is used: {', '.join(self.limited)}"
+                f"limits are kept (joint.limits), but nothing stops a motion there unless m.stops() is used: {', '.join(self.limited)}"
             )
         found += self._options()
         for (tag, attribute), names in self.attributes.items():

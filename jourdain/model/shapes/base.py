@@ -6,7 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -199,8 +199,11 @@ class Solid(Shape):
 
     density: Scalar | None = field(default=None, kw_only=True)
     colour: str | None = field(default=None, kw_only=True)
+    color: InitVar[str | None] = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, color: str | None) -> None:
+        if color is not None:
+            object.__setattr__(self, "colour", color)
         if self.density is not None:
             check_positive(self.kind, "density", self.density)
         if self.colour is not None and not re.fullmatch(r"#[0-9a-fA-F]{6}", self.colour):

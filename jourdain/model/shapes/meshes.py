@@ -134,7 +134,7 @@ def winding_numbers(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 def mesh(
     source: str | os.PathLike[str] | tuple[Any, Any], density: Scalar | None = None, scale: Scalar = 1.0, *,
-    repair: bool = False, display_only: bool = False, colour: str | None = None,
+    repair: bool = False, display_only: bool = False, colour: str | None = None, color: str | None = None,
 ) -> Mesh:  # fmt: skip
     """Return a solid bounded by triangles, from a file (STL, OBJ, PLY, GLB) or a pair (vertices, faces).
 
@@ -159,7 +159,7 @@ def mesh(
     unscaled = None if display_only else checked_properties(name, vertices, faces)
     for array in (vertices, faces):
         array.flags.writeable = False
-    return Mesh(vertices, faces, scale, unscaled=unscaled, source=name, density=density, colour=colour)
+    return Mesh(vertices, faces, scale, unscaled=unscaled, source=name, density=density, colour=colour, color=color)
 
 
 def _named(name: str | None) -> str:

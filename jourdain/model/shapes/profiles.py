@@ -207,7 +207,7 @@ def revolved_moments(profile: Polygon) -> MassProperties:
 
 def prism(
     polygon: Sequence[Sequence[Scalar]], length: Scalar, density: Scalar | None = None, axis: str = "z", *,
-    anchor: str = "centre", colour: str | None = None,
+    anchor: str = "centre", colour: str | None = None, color: str | None = None,
 ) -> Prism:  # fmt: skip
     """Return a simple polygon of (x, y) points (m) extruded along z by a length (m), centred in z (kg/m³).
 
@@ -218,10 +218,17 @@ def prism(
     >>> round(wedge.mass, 12)
     0.75
     """
-    return Prism(tuple(polygon), length, density=density, axis=axis, anchor=anchor, colour=colour)  # type: ignore[arg-type]
+    return Prism(tuple(polygon), length, density=density, axis=axis, anchor=anchor, colour=colour, color=color)  # type: ignore[arg-type]
 
 
-def revolved(profile: Sequence[Sequence[Scalar]], density: Scalar | None = None, axis: str = "z", *, colour: str | None = None) -> Revolved:
+def revolved(
+    profile: Sequence[Sequence[Scalar]],
+    density: Scalar | None = None,
+    axis: str = "z",
+    *,
+    colour: str | None = None,
+    color: str | None = None,
+) -> Revolved:
     """Return a simple polygon of (r, z) points (m, r ≥ 0) revolved about the axis, z along it (kg/m³).
 
     Numeric profiles may run either way; symbolic ones must run counter-clockwise in the (r, z) plane.
@@ -230,4 +237,4 @@ def revolved(profile: Sequence[Sequence[Scalar]], density: Scalar | None = None,
     >>> round(piston.mass, 6)
     0.814301
     """
-    return Revolved(tuple(profile), axis, density=density, colour=colour)  # type: ignore[arg-type]
+    return Revolved(tuple(profile), axis, density=density, colour=colour, color=color)  # type: ignore[arg-type]

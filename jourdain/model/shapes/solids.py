@@ -61,10 +61,10 @@ class Axial(Solid):
     axis: str = field(default="z", kw_only=True)
     anchor: str = field(default="centre", kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, color: str | None) -> None:
         check_axis(self.kind, self.axis)
         check_anchor(self.kind, self.anchor)
-        super().__post_init__()
+        super().__post_init__(color)
 
     @abstractmethod
     def _extent(self) -> Scalar:
@@ -333,7 +333,7 @@ class Torus(Axial):
 
 def box(
     lx: Scalar, ly: Scalar, lz: Scalar, density: Scalar | None = None, *,
-    anchor: str = "centre", colour: str | None = None,
+    anchor: str = "centre", colour: str | None = None, color: str | None = None,
 ) -> Box:  # fmt: skip
     """Return a box with edges lx, ly, lz (m) of a density (kg/m³), centred at the origin.
 
@@ -343,32 +343,32 @@ def box(
     >>> round(plate.mass, 12)
     0.54
     """
-    return Box(lx, ly, lz, density=density, anchor=anchor, colour=colour)
+    return Box(lx, ly, lz, density=density, anchor=anchor, colour=colour, color=color)
 
 
 def cylinder(
     radius: Scalar, length: Scalar, density: Scalar | None = None, axis: str = "z", *,
-    anchor: str = "centre", colour: str | None = None,
+    anchor: str = "centre", colour: str | None = None, color: str | None = None,
 ) -> Cylinder:  # fmt: skip
     """Return a cylinder (m, kg/m³) along 'x', 'y' or 'z', centred; anchor="start" extends along +axis from 0.
 
     >>> round(cylinder(0.05, 0.3, 7850.0, axis="x").inertia[0][0], 6)
     0.02312
     """
-    return Cylinder(radius, length, density=density, axis=axis, anchor=anchor, colour=colour)
+    return Cylinder(radius, length, density=density, axis=axis, anchor=anchor, colour=colour, color=color)
 
 
 def tube(
     outer: Scalar, inner: Scalar, length: Scalar, density: Scalar | None = None, axis: str = "z", *,
-    anchor: str = "centre", colour: str | None = None,
+    anchor: str = "centre", colour: str | None = None, color: str | None = None,
 ) -> Tube:  # fmt: skip
     """Return a hollow cylinder of outer and inner radius (m, kg/m³) along an axis, centred; see `cylinder`."""
-    return Tube(outer, inner, length, density=density, axis=axis, anchor=anchor, colour=colour)
+    return Tube(outer, inner, length, density=density, axis=axis, anchor=anchor, colour=colour, color=color)
 
 
-def sphere(radius: Scalar, density: Scalar | None = None, *, colour: str | None = None) -> Sphere:
+def sphere(radius: Scalar, density: Scalar | None = None, *, colour: str | None = None, color: str | None = None) -> Sphere:
     """Return a ball of a radius (m) and density (kg/m³) about the origin."""
-    return Sphere(radius, density=density, colour=colour)
+    return Sphere(radius, density=density, colour=colour, color=color)
 
 
 def ellipsoid(a: Scalar, b: Scalar, c: Scalar, density: Scalar | None = None, *, colour: str | None = None) -> Ellipsoid:
@@ -382,29 +382,29 @@ def ellipsoid(a: Scalar, b: Scalar, c: Scalar, density: Scalar | None = None, *,
 
 def capsule(
     radius: Scalar, length: Scalar, density: Scalar | None = None, axis: str = "z", *,
-    anchor: str = "centre", colour: str | None = None,
+    anchor: str = "centre", colour: str | None = None, color: str | None = None,
 ) -> Capsule:  # fmt: skip
     """Return a cylinder of a length (m) closed by half balls, so 2·radius longer over all (kg/m³).
 
     With anchor="start" the centre of the first half ball is at the origin, where a link has its joint.
     """
-    return Capsule(radius, length, density=density, axis=axis, anchor=anchor, colour=colour)
+    return Capsule(radius, length, density=density, axis=axis, anchor=anchor, colour=colour, color=color)
 
 
 def cone(
     r1: Scalar, r2: Scalar, length: Scalar, density: Scalar | None = None, axis: str = "z", *,
-    anchor: str = "centre", colour: str | None = None,
+    anchor: str = "centre", colour: str | None = None, color: str | None = None,
 ) -> Cone:  # fmt: skip
     """Return a frustum of radius r1 at the start and r2 at the end of its axis (m, kg/m³); one may be zero.
 
     It is centred at half its length (not at its centre of mass); anchor="start" puts the r1 end at the origin.
     """
-    return Cone(r1, r2, length, density=density, axis=axis, anchor=anchor, colour=colour)
+    return Cone(r1, r2, length, density=density, axis=axis, anchor=anchor, colour=colour, color=color)
 
 
 def torus(
     ring_radius: Scalar, tube_radius: Scalar, density: Scalar | None = None, axis: str = "z", *,
-    colour: str | None = None,
+    colour: str | None = None, color: str | None = None,
 ) -> Torus:  # fmt: skip
     """Return a ring: a circle of tube_radius swept about the axis at ring_radius (m, kg/m³)."""
-    return Torus(ring_radius, tube_radius, density=density, axis=axis, colour=colour)
+    return Torus(ring_radius, tube_radius, density=density, axis=axis, colour=colour, color=color)

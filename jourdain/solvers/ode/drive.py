@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,11 @@ from jourdain.solvers.ode.session import Session
 from jourdain.solvers.ode.start import first_step
 from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 
+#: Steps in a row at the limit of stability that make a problem stiff (Hairer and Wanner II, IV.2).
+STIFF = 15
+#: Steps after which a stiff problem is told of, steps that are many, and so many in all that a word is due.
+SLOW_STEPS, LONG_STEPS, VERY_LONG = 2_000, 100_000, 1_000_000
+
 
 class Drive:
     """A session with its method, from the start to the trajectory."""
@@ -28,10 +34,13 @@ class Drive:
         session.count.positions = positions
         session.frame.first = first_step.address
         self._chunk = 64
+        #: The number of steps after which a word is said about their number; None: not any more.
+        self._to_tell: int | None = None
 
     def start(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""
         self.span, self.step = (t0, t1), step
+        self._to_tell = SLOW_STEPS if self.method.adaptive and not self.method.stiff else None
         self.session.start(x0, t0, t1, step)
 
     def again(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool) -> None:
@@ -58,6 +67,7 @@ class Drive:
         names = ("rhs", "jac", "dfdt", "project", "output")
         for name, function in zip(names, (rhs, jacobian, time_derivative, project, output), strict=True):
             self.session.set_hook(name, function)
+        self.session.output_function = output
 
     def run(self, progress: bool) -> Trajectory:
         """Integrate to the end, or as far as it goes."""
@@ -92,6 +102,8 @@ class Drive:
                     show(session.clock.t)
                 if interruption.heard:
                     return 0
+                if self._to_tell is not None and session.count.steps >= self._to_tell:
+                    self._tell()
                 if reason == fr.PAUSED:
                     if granted == self._chunk and session.progress.steps_left <= 0:
                         self._chunk = max(1, int(granted * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
@@ -112,6 +124,24 @@ class Drive:
         finally:
             session.collect()
 
+    def _tell(self) -> None:
+        """Says once, early, that a run will take far more steps than another method would."""
+        session, (start, end) = self.session, self.span
+        steps, done = session.count.steps, abs(session.clock.t - start)
+        if session.count.stiff >= STIFF:
+            told = f"the steps are as short as the stability of '{self.method.name}' demands, not its accuracy"
+        elif steps >= LONG_STEPS and steps * abs(end - start) > VERY_LONG * done:
+            told = "something moves or decays very fast"
+        else:
+            self._to_tell = LONG_STEPS if steps < LONG_STEPS else None
+            return
+        self._to_tell = None
+        about = f"; at this pace it takes {steps * abs(end - start) / done:.2g}" if done > 0.0 else ""
+        remedy = "for stiff problems there are method='radau' and 'rosenbrock'"
+        warnings.warn(
+            f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}", RuntimeWarning, stacklevel=2
+        )
+
 
 def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     """Return status and message for the reason that ended the march."""
@@ -119,7 +149,7 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     hint = ""
     if session.error is not None:
         return "failed", str(session.error)
-    if count.stiff >= 15:
+    if count.stiff >= STIFF:
         hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint

@@ -66,10 +66,12 @@ class Switch:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """An event that happened: time (s), name, component of its guard, state before and after."""
+    """An event that happened: time (s), name, component of its guard, state and output before and after."""
 
     t: float
     name: str
     component: int
     x_before: NDArray[np.float64]
     x_after: NDArray[np.float64]
+    y_before: NDArray[np.float64]
+    y_after: NDArray[np.float64]

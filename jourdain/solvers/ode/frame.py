@@ -204,7 +204,8 @@ class Frame(Record):
     segment_coef: Matrix
     event_t: Floats
     event_which: Integers
-    event_x: Matrix
+    event_x: Matrix  # before and after
+    event_y: Matrix  # the same of the output function
     probe: Floats
     # of given steps: the method's own step, and where to step to
     given_step: Address

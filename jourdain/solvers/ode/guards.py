@@ -126,7 +126,14 @@ def _record_event(frame: Frame, clock: Clock, count: Count, progress: Progress, 
         kept[n + i] = probe[i]
     progress.events = k + 1
     count.n_events += 1
-    return 0
+    if frame.output == 0:
+        return 0
+    out = frame.event_y[k]
+    half = out.size // 2
+    status = hook(frame, clock, count, frame.output, frame.output_args, t, frame.probe, out)
+    for i in range(half):
+        out[half + i] = out[i]
+    return status
 
 
 @jit
@@ -279,6 +286,9 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
         for i in range(n):
             after[i] = x[i]
         progress.forget = progress.fired
+        if status == 0 and frame.output != 0:
+            out = frame.event_y[progress.events - 1]
+            status = hook(frame, clock, count, frame.output, frame.output_args, t, x, out[out.size // 2 :])
         if status != 0:
             return status
     if guard.mode == ASKS_PYTHON:

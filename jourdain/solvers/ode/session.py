@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +119,7 @@ class Session:
         self.samples: Sequence[Samples] = ()
         self.memories: Renewals | None = None
         self.unknowns: Search | None = None
+        self.output_function: NativeFunction | None = None
         self._nothing_yet()
 
     def _nothing_yet(self) -> None:
@@ -251,6 +253,10 @@ class Session:
         if t_eval is not None:
             self.frame.t_eval = t_eval
         self._allocate_rows(256 if t_eval is None else t_eval.size)
+        if self.events:
+            self.event_y = np.zeros((len(self.event_t), 2 * n_y))
+            if n_y:
+                self.frame.event_y = self.event_y
 
     def _allocate_rows(self, rows: int) -> None:
         frame, n, self.room = self.frame, self.n, max(rows, 4)
@@ -302,11 +308,10 @@ class Session:
         """Move the events that the kernel has noted out of its buffer."""
         if not self.progress.events:
             return
-        states = self.event_x.reshape(len(self.event_x), 2, self.n)
+        states, outputs = (kept.reshape(len(kept), 2, kept.shape[1] // 2) for kept in (self.event_x, self.event_y))
         for k in range(self.progress.events):
             e, component = (int(i) for i in self.event_which[2 * k : 2 * k + 2])
-            before, after = states[k].copy()
-            self.records.append(EventRecord(float(self.event_t[k]), self.events[e].name, component, before, after))
+            self.records.append(EventRecord(float(self.event_t[k]), self.events[e].name, component, *states[k].copy(), *outputs[k].copy()))
         self.progress.events = 0
 
     def jump(self, action: Callable[[float, Array], Any], name: str) -> None:
@@ -339,7 +344,10 @@ class Session:
         event = owner[component]
         if event.action is not None and not isinstance(event.action, NativeFunction):
             self.jump(event.action, event.name)
-        self.records[-1] = EventRecord(record.t, record.name, record.component, record.x_before, self.x.copy())
+        after = record.y_before.copy()
+        if self.output_function is not None and self.output_function(record.t, self.x, after) != 0:
+            raise SolverError(f"the output cannot be had after event '{record.name}' at t = {record.t:.9g} s")
+        self.records[-1] = replace(record, x_after=self.x.copy(), y_after=after)
         self.progress.forget = component
         return event.terminal
 

@@ -19,11 +19,7 @@ def channels_of(
     lam: np.ndarray, book: np.ndarray,
 ) -> dict[str, Channel]:  # fmt: skip
     """Named channels of a run."""
-    channels: dict[str, Channel] = {}
-    kinds = {h.name: i.element.name for i in instances if i.element.reduction is not None for h in (i.blocks[i.element.reduction.block],)}
-    for h in handles:
-        part = slice(h.offset, h.offset + h.size)
-        channels |= _motion(h, kinds.get(h.name, ""), q[:, part], v[:, part])
+    channels = motion_of(handles, instances, q, v)
     for i, name in enumerate(multiplier_names):
         channels[name] = Channel(lam[:, i], "", "multiplier, mean over the step before")
     for i, name in enumerate(_ENERGIES):
@@ -36,6 +32,16 @@ def channels_of(
     channels["newton.iterations"] = Channel(book[:, am.ITERATED].astype(np.int64), "", "iterations since the row before")
     channels["newton.steps"] = Channel(book[:, am.USED].astype(np.int64), "", "steps since the row before")
     return channels | measured(instances, q)
+
+
+def motion_of(handles: Sequence[Handle], instances: Sequence[Instance], q: np.ndarray, v: np.ndarray) -> dict[str, Channel]:
+    """Channels of the coordinates and rates."""
+    channels: dict[str, Channel] = {}
+    kinds = {h.name: i.element.name for i in instances if i.element.reduction is not None for h in (i.blocks[i.element.reduction.block],)}
+    for h in handles:
+        part = slice(h.offset, h.offset + h.size)
+        channels |= _motion(h, kinds.get(h.name, ""), q[:, part], v[:, part])
+    return channels
 
 
 def _motion(h: Handle, kind: str, q: np.ndarray, v: np.ndarray) -> dict[str, Channel]:

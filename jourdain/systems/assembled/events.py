@@ -143,6 +143,8 @@ class EventRun:
     inactive: set[str]
     numbers: dict[str, dict[str, Any]] = field(default_factory=dict)
     records: list[tuple[float, str]] = field(default_factory=list)
+    #: Coordinates and rates before and after each of them.
+    states: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
     multiplier_names: list[str] = field(default_factory=list)
     failure: str = ""
 
@@ -214,6 +216,7 @@ class EventRun:
                 self._go_on(moment, rows)
             if not (np.array_equal(moment.q, q) and np.array_equal(moment.v, v)):
                 self._passed = []
+        self.states.append((q, v, run.vec.q0.copy(), run.vec.v0.copy()))
         self._passed.append(fired)
         self._arm()
         return not (event.terminal or moment.stopped)

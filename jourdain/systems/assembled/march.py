@@ -11,12 +11,13 @@ import numpy as np
 
 from ...elements.schemes import Scheme, scheme
 from ...errors import InputError, SolverError
+from ...results.events import ACTION, END, EventTable, Occurrence
 from ...results.solution import Solution
 from ...solvers.linear.sparse_lu import SingularMatrix
 from ...solvers.stepping import frame as ap
 from ...solvers.stepping.run import Rows, Run
 from .audit import BROKEN, LIMIT, audit, come_apart, failed
-from .channels import channels_of
+from .channels import channels_of, motion_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,7 @@ class March:
             about["events"], statistics["events"] = self.events.records, len(self.events.records)
         found = Marched(
             system, (t, q, v, lam, book), about, statistics, self.run.remember(), tuple(system.handles), tuple(system.instances), names, left_out,
-            self.run.error,
+            self.run.error, events=[] if self.events is None else list(zip(self.events.records, self.events.states, strict=False)),
         )  # fmt: skip
         found.wrong = self._wrong(found, str(about["status"]))
         return found
@@ -140,6 +141,8 @@ class Marched:
     #: what a user's function raised, if that is why the run ended
     cause: BaseException | None = None
     wrong: str = ""
+    #: ((time, name), (q, v before, q, v after)) of the events
+    events: Sequence[tuple[tuple[float, str], tuple[np.ndarray, ...]]] = ()
 
     def audited(self) -> dict[str, Any]:
         """What the elements that have always acted audit."""
@@ -150,9 +153,24 @@ class Marched:
         """Named channels, made when they are asked for."""
         t, *rows = self.rows
         channels = lambda: channels_of(self.handles, self.instances, self.multiplier_names, *rows) | self.audited()
-        found = Solution(t, channels, self.about, self.statistics, self.system)
+        found = Solution(t, channels, self.about, self.statistics, self.system, events=self._table)
         found.restart = self.memory
         return found
+
+    def motion(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> Solution:
+        """Other coordinates and rates as channels."""
+        return Solution(t, motion_of(self.handles, self.instances, q, v))
+
+    def _table(self) -> EventTable:
+        """The events with coordinates and rates by block."""
+        kinds = {e.name: ", ".join([ACTION] * (e.action is not None) + [END] * e.terminal) for e in self.system.events}
+
+        def named(q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+            parts = {h.name: slice(h.offset, h.offset + h.size) for h in self.handles}
+            return {n: q[p].tolist() for n, p in parts.items()} | {f"{n}.rate": v[p].tolist() for n, p in parts.items()}
+
+        found = (Occurrence(name, t, named(*x[:2]), named(*x[2:]), kinds.get(name, "")) for (t, name), x in self.events)
+        return EventTable(found, kinds)
 
 
 def new_run(

@@ -19,7 +19,7 @@ from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from ..callbacks import called
 from ..descriptor.poses import tree_states
-from ..run import Outcome, Restart, Run, Settings
+from ..run import Happened, Outcome, Restart, Run, Settings, among_steps
 from ..solution import solution_of
 from ..state import State
 from .from_model import DirectorAssembly, JointElements
@@ -104,8 +104,24 @@ class DirectorRun(Run):
         about = {n: x for n, x in found.about.items() if n not in ("model", "method", "status")}
         return Outcome(
             told.t, lambda: told.rows, status, found.wrong.removeprefix(f"simulate '{found.system.name}': "), lambda: found.statistics, None,
-            restart, told.channels, about, told.poses, lambda: found.solution, cause=found.cause,
+            restart, told.channels, about, told.poses, lambda: found.solution, cause=found.cause, events=_happened(found, told),
         )  # fmt: skip
+
+
+def _happened(found: Marched, told: JointLanguage) -> Happened | None:
+    """The events of a march in the model's words."""
+    if not found.events:
+        return None
+    times, names = zip(*(record for record, _ in found.events), strict=True)
+    (t, q, v, *_), before = found.rows, [x for _, x in found.events]
+
+    def states() -> tuple[np.ndarray, np.ndarray]:
+        tables = [(x, [s[k] for s in before], [s[k + 2] for s in before]) for k, x in enumerate((q, v))]
+        joined, first, last = among_steps(t, times, *tables)
+        rows = told.states(found.motion(*joined))
+        return rows[first], rows[last]
+
+    return Happened(times, names, states)
 
 
 class Acting:
@@ -317,14 +333,15 @@ class JointLanguage:
     @cached_property
     def rows(self) -> np.ndarray:
         """States (q, v, z) at all times."""
-        return self._rows(self.kept)
+        return self.states(self.kept)
 
     @cached_property
     def last(self) -> np.ndarray:
         """The state at the end of the run, whichever times were asked for."""
-        return self.rows[-1] if self._times is None else self._rows(self._raw())[-1]
+        return self.rows[-1] if self._times is None else self.states(self._raw())[-1]
 
-    def _rows(self, run: Solution) -> np.ndarray:
+    def states(self, run: Solution) -> np.ndarray:
+        """States (q, v, z) of a run of the engine, or of the motion alone."""
         model, reference = self.system.model, self.system.reference
         rows = np.zeros((len(run.t), 0))
         if model.bodies:

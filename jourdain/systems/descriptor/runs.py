@@ -3,7 +3,7 @@ Lagrangian; the time loop is native in all cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,10 @@ import numpy as np
 from ...errors import InputError
 from ...solvers import AUGMENTED_LAGRANGIAN
 from ...solvers.native_function import NativeFunction
-from ...solvers.ode.events import Event, Switch
+from ...solvers.ode.events import Event, EventRecord, Switch
 from ...solvers.ode.trajectory import Trajectory
 from ..ode_run import ModelJumps, OdeRun
-from ..run import Outcome, Run, Settings
+from ..run import Outcome, Run, Settings, among_steps
 from ..state import State, split_state
 from ..tree.alpha import AlphaMarch
 from ..tree.projected import NativeSystem
@@ -158,6 +158,13 @@ class DescriptorRun(OdeRun):
     def _at(self, trajectory: Trajectory, times: np.ndarray) -> np.ndarray:
         grid = np.union1d(trajectory.t, times)
         return self.dynamics.joint_rows(self.start, grid, trajectory.at(grid))[np.searchsorted(grid, times)]
+
+    def event_states(self, trajectory: Trajectory, records: Sequence[EventRecord]) -> tuple[np.ndarray, np.ndarray]:
+        """By continuation along all steps."""
+        states = (trajectory.x, [e.x_before for e in records], [e.x_after for e in records])
+        (t, x), before, after = among_steps(trajectory.t, [e.t for e in records], states)
+        rows = self.dynamics.joint_rows(self.start, t, x)
+        return rows[before], rows[after]
 
     def between(self, trajectory: Trajectory) -> Callable[[np.ndarray], np.ndarray] | None:
         """States of the model at any times."""

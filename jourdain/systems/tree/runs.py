@@ -12,7 +12,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...solvers import ADAPTIVE
-from ...solvers.ode.events import Event
+from ...solvers.native_function import NativeFunction
+from ...solvers.ode.events import Event, EventRecord
 from ...solvers.ode.integrate import again, integrate, ready
 from ...solvers.ode.trajectory import Trajectory
 from ..callbacks import ended
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .reduced import ReducedSystem
     from .system import TreeSystem
 
+#: Steps of a run in which nothing is integrated, where none are asked for.
+PRESCRIBED_STEPS = 200
 #: Integrations with different settings that one native system keeps ready.
 MOST_KEPT = 4
 
@@ -80,6 +83,34 @@ class ProjectedRun(OdeRun):
         if self.inputs.steady and trajectory.status != "failed":
             self.native.release()
         return found
+
+
+class PrescribedRun(ProjectedRun):
+    """Every coordinate follows from the drives, and there are no further states: one number that rests is integrated instead, so that events,
+    samples and memories act as in all runs."""
+
+    kind = "prescribed"
+
+    def first(self) -> np.ndarray:
+        """The number that rests."""
+        return np.zeros(1)
+
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """Equal steps, as long as asked for."""
+        from ...solvers.adapter import at_rest
+
+        native, control = self.native, self.control()
+        step = min(control["max_step"], control["step"] or (span[1] - span[0]) / PRESCRIBED_STEPS)
+        return by(
+            NativeFunction(at_rest.address, np.zeros(3, dtype=np.uintp)), span, first, "dopri5", events=[*self.acting_events(), *more],
+            samples=self.inputs.samples(span, native.u, self.model_state), **self.inputs.renewing(native),
+            **(control | {"step": step, "max_step": step} | changes),
+        )  # fmt: skip
+
+    def _check_method(self) -> None:
+        pass  # there is nothing to integrate
 
 
 class AlphaRun(AlphaMarch, ProjectedRun):
@@ -188,7 +219,10 @@ class IndependentRun(OdeRun):
         chosen = self.chosen if independent is None else {**self.chosen, "independent": independent}
         self.native = self.choose(self._from, chosen, self._u)
         if len(self.native.x0) == 0:
-            raise InputError(f"simulate '{self.system.model.name}': every coordinate follows from the drives; use system.kinematics(times)")
+            raise InputError(
+                f"simulate '{self.system.model.name}': every coordinate follows from the drives, there are none to choose as independent; use "
+                "reduction='projected', or system.kinematics(times)"
+            )
         self._first = list(self.native.independent)
         self._crossing.watch(self.native, self._from)
         self._watching = self._watch(self._from)
@@ -288,6 +322,12 @@ class IndependentRun(OdeRun):
         pieces = [(r.segments, c) for r, c in zip(self._runs, self._choices, strict=False) if r.segments is not None]
         t, x = self._steps
         return BetweenSteps(self.system, t, x, pieces) if pieces else None
+
+    def event_states(self, trajectory: Trajectory, records: Sequence[EventRecord]) -> tuple[np.ndarray, np.ndarray]:
+        """Full states are the output of the native side; passages through singular positions have all coordinates themselves."""
+        return super().event_states(
+            trajectory, [replace(e, x_before=e.y_before, x_after=e.y_after) if e.y_before.size else e for e in records]
+        )
 
     def _joined(self) -> Trajectory:
         """All runs as one trajectory of the full state; at the times asked for, if full states between steps are known."""

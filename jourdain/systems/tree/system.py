@@ -73,7 +73,7 @@ class TreeSystem(System):
             self._equations = Equations(model)
             #: "straight" (line) or "looped" code for the dynamics of the tree.
             self.form = choose_form(self._equations, form)
-        self._configuration = Configuration(self._equations.tree.coordinates)
+        self._configuration = Configuration(self._equations.tree.coordinates, [*self.model.joints.values()])
         self._parameters = model.parameter_set.values()
         self._functions: dict[Any, Function] = {}
         #: Memory of ended runs, for the next ones.
@@ -308,6 +308,10 @@ class TreeSystem(System):
             raise InputError(
                 f"simulate '{self.model.name}': contact '{next(iter(self.model.contacts))}' has a set-valued law; use method='moreau' with step="
             )
+        if not start.x.size and settings.method in self.methods:
+            from .runs import PrescribedRun
+
+            kind = PrescribedRun
         return make_run(kind, self, start, span, inputs, settings, rest)
 
     def drift(self, solution: Solution) -> tuple[float, float]:

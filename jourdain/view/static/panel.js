@@ -50,6 +50,8 @@ export class Panel {
     this.slider = make("input", { type: "range", min: 0, max: 1, step: "any", value: 0, className: "time" });
     this.slider.setAttribute("aria-label", "time");
     this.slider.oninput = () => player.seek(Number(this.slider.value));
+    this.marks = make("span", { className: "marks" });
+    this.line = make("span", { className: "line" }, this.slider, this.marks);
     this.clock = make("output", { className: "clock" });
     this.speed = make("select", { title: "speed" }, ...SPEEDS.map((s) => new Option(`${s}×`, s)));
     // a run of a fraction of a second is shown in slow motion, over some four seconds
@@ -62,7 +64,7 @@ export class Panel {
     this.live = make("span", { className: "live", textContent: "live", hidden: true });
     this.modeTools = this.makeModes();
     const steps = [button("back", "one step back (←)", () => player.step(-1)), button("forth", "one step on (→)", () => player.step(1))];
-    bar.append(steps[0], this.playButton, steps[1], this.slider, this.modeTools, this.clock, this.live, this.speed, this.loop);
+    bar.append(steps[0], this.playButton, steps[1], this.line, this.modeTools, this.clock, this.live, this.speed, this.loop);
     if (!player.moving && !this.app.data.live) bar.hidden = true;
   }
 
@@ -119,7 +121,8 @@ export class Panel {
     if (what !== "time") {
       this.playButton.innerHTML = svg(player.playing ? "pause" : "play");
       this.playButton.classList.toggle("playing", player.playing);
-      this.slider.hidden = vibrating;
+      this.line.hidden = vibrating;
+      this.markEvents();
       this.amplitudeLabel.hidden = !vibrating;
       this.modeSelect.value = String(player.mode);
       this.slider.min = player.start;
@@ -133,6 +136,17 @@ export class Panel {
     this.slider.style.setProperty("--filled", `${span > 0 ? 100 * (player.t - player.start) / span : 0}%`);
     const digits = span >= 100 ? 2 : span >= 1 ? 3 : 5;
     this.clock.innerHTML = `<b>${player.t.toFixed(digits)}</b> / ${format(player.end)} s`;
+  }
+
+  // Events of the run shown, a mark each; those of one instant share it.
+  markEvents() {
+    const { player } = this.app, span = player.end - player.start, at = new Map();
+    for (const { t, name } of player.run?.events ?? []) at.set(t, [...(at.get(t) ?? []), name]);
+    this.marks.replaceChildren(...[...at].filter(() => span > 0).map(([t, names]) => {
+      const mark = make("i", { title: `${[...new Set(names)].join(", ")} at ${format(t, 6)} s`, onclick: () => player.seek(t) });
+      mark.style.setProperty("--at", (t - player.start) / span);
+      return mark;
+    }));
   }
 
   extend() {

@@ -118,9 +118,19 @@ class Plot {
     for (const x of ticks(this.x0, this.x1, (right - left) / 70)) g.fillText(format(x), this.px(x), bottom + 6);
     g.save();
     g.beginPath(); g.rect(left, top - 2, right - left, bottom - top + 4); g.clip();
+    if (!this.spec.x) this.markEvents(g, ink, top, bottom);
     for (const curve of [...this.curves].reverse()) this.stroke(g, curve);
     g.restore();
     this.update();
+  }
+
+  markEvents(g, ink, top, bottom) {
+    g.strokeStyle = ink;
+    g.globalAlpha = 0.5;
+    g.setLineDash([2, 3]);
+    for (const { t } of this.curves[0]?.run.events ?? []) {
+      g.beginPath(); g.moveTo(this.px(t), top); g.lineTo(this.px(t), bottom); g.stroke();
+    }
   }
 
   stroke(g, curve) {

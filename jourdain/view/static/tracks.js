@@ -125,6 +125,7 @@ export class Run {
     this.links = pick(data.links);
     this.arrows = pick(data.arrows);
     this.amplitudes = pick(data.amplitudes);
+    this.events = data.events ?? [];
     this.channels = new Map(data.channels.map((c) => [c.name, { unit: c.unit, column: blocks[c.block][0] }]));
     this.i = 0;
     this.j = 0;

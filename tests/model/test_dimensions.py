@@ -1,0 +1,162 @@
+"""Quantities of the wrong dimension are refused wherever a unit may be written, in Python and in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import jourdain as jd
+from jourdain.errors import JourdainError
+from jourdain.io.model_file import loads_model
+
+
+def bench() -> tuple[jd.Model, Any, Any, Any]:
+    m = jd.Model("bench")
+    a, b = m.body("a", mass=1.0, inertia=(0.1,) * 3), m.body("b", mass=1.0, inertia=(0.1,) * 3)
+    return m, m.revolute("hinge", m.ground, a, axis="y"), m.prismatic("slide", m.ground, b, axis="x"), b
+
+
+#: A call, the argument that is varied, a right unit and wrong ones.
+CALLS: dict[str, tuple[Callable[[str], Any], str, tuple[str, ...]]] = {
+    "spring stiffness": (lambda x: _on(lambda m, h, s, b: m.spring("k", m.ground, b, stiffness=x, length=1.0)), "2 N/mm", ("200 N", "3 kg")),
+    "spring length": (lambda x: _on(lambda m, h, s, b: m.spring("k", m.ground, b, stiffness=1.0, length=x)), "3 cm", ("0.6 kg", "2 rad")),
+    "spring damping": (lambda x: _on(lambda m, h, s, b: m.spring("k", m.ground, b, 1.0, 1.0, damping=x)), "3 N s/m", ("0.6 N/m",)),
+    "spring preload": (lambda x: _on(lambda m, h, s, b: m.spring("k", m.ground, b, 1.0, 1.0, preload=x)), "3 kN", ("0.6 N m",)),
+    "damper": (lambda x: _on(lambda m, h, s, b: m.damper("d", m.ground, b, x)), "3 N s/m", ("3 N",)),
+    "rope": (lambda x: _on(lambda m, h, s, b: m.rope("r", m.ground, b, stiffness=x, length=1.0)), "3 kN/m", ("3 N",)),
+    "turning spring": (lambda x: _on(lambda m, h, s, b: m.joint_spring(h, stiffness=x)), "3 N m/rad", ("3 N/m", "3 N")),
+    "turning spring in degrees": (lambda x: _on(lambda m, h, s, b: m.joint_spring(h, stiffness=1.0, rest=x)), "30 deg", ("3 mm",)),
+    "sliding spring": (lambda x: _on(lambda m, h, s, b: m.joint_spring(s, stiffness=x)), "3 N/mm", ("3 N m/rad",)),
+    "sliding damping": (lambda x: _on(lambda m, h, s, b: m.joint_spring(s, 1.0, damping=x)), "3 N s/m", ("3 N m s",)),
+    "torque": (lambda x: _on(lambda m, h, s, b: m.force(h, x)), "3 N m", ("3 N",)),
+    "force": (lambda x: _on(lambda m, h, s, b: m.force(s, x)), "3 N", ("3 N m",)),
+    "friction": (lambda x: _on(lambda m, h, s, b: m.friction(h, coulomb=x)), "3 N m", ("3 N",)),
+    "friction speed": (lambda x: _on(lambda m, h, s, b: m.friction(s, 1.0, smoothing=x)), "1 mm/s", ("3 rpm",)),
+    "stop": (lambda x: _on(lambda m, h, s, b: m.stop(h, upper=x)), "90 deg", ("1 m",)),
+    "stop stiffness": (lambda x: _on(lambda m, h, s, b: m.stop(s, upper=1.0, stiffness=x)), "1 N/mm", ("1 N m/rad",)),
+    "load": (lambda x: _on(lambda m, h, s, b: m.load("f", b, force=(x, 0, 0))), "3 kN", ("3 N m",)),
+    "bushing": (lambda x: _on(lambda m, h, s, b: m.bushing("u", m.ground, b, (1, 1, 1, x, 1, 1))), "1 N m/rad", ("1 N/m",)),
+    "contact": (lambda x: _on(lambda m, h, s, b: m.ground_contact("c", b, stiffness=1e5, radius=x)), "3 cm", ("3 kg",)),
+    "drag": (lambda x: _on(lambda m, h, s, b: m.drag("c", b, 0.3, area=x)), "300 cm^2", ("3 m",)),
+    "motor": (lambda x: _on(lambda m, h, s, b: m.motor(h, 12.0, 0.1, resistance=x)), "3 ohm", ("3 V",)),
+    "rack": (lambda x: _on(lambda m, h, s, b: m.rack("r", h, s, radius=x)), "30 mm", ("3 kg",)),
+    "rod": (lambda x: _on(lambda m, h, s, b: m.rod("r", m.ground, b, length=x)), "30 mm", ("3 kg",)),
+    "joint damping": (lambda x: _on(lambda m, h, s, b: m.revolute("j", b, m.body("c", mass=1.0), axis="y", damping=x)), "1 N m s", ("1 kg",)),
+    "joint stiffness": (lambda x: _on(lambda m, h, s, b: m.prismatic("j", b, m.body("c", mass=1.0), axis="y", stiffness=x)), "1 N/m", ("1 N",)),
+    "rotor": (lambda x: _on(lambda m, h, s, b: m.revolute("j", b, m.body("c", mass=1.0), axis="y", rotor_inertia=x)), "1 g m^2", ("1 kg",)),
+    "rotor of a slide": (
+        lambda x: _on(lambda m, h, s, b: m.prismatic("j", b, m.body("c", mass=1.0), axis="y", rotor_inertia=x, gear_ratio="200 rad/m")),
+        "1 g m^2", ("1 kg",),
+    ),
+    "input": (lambda x: _on(lambda m, h, s, b: m.input("u", x, unit="N")), "3 kN", ("3 m",)),
+    "state": (lambda x: _on(lambda m, h, s, b: m.state("z", x, unit="m")), "3 mm", ("3 s",)),
+    "duration": (lambda x: _ran(t=x), "10 ms", ("5 kg",)),
+    "span": (lambda x: _ran(t=(0.0, x)), "10 ms", ("5 kg",)),
+    "step": (lambda x: _ran(t=0.01, step=x, method="rk4"), "1 ms", ("1 mm",)),
+    "largest step": (lambda x: _ran(t=0.01, max_step=x), "1 ms", ("1 mm",)),
+    "given input": (lambda x: _ran(t=0.01, inputs={"push": x}), "1 kN", ("1 mm",)),
+}  # fmt: skip
+
+
+def _on(call: Callable[..., Any]) -> Any:
+    return call(*bench())
+
+
+def _ran(**options: Any) -> Any:
+    m, _, slide, _ = bench()
+    m.force(slide, m.input("push", 0.0, unit="N"))
+    return m.compile().simulate({}, **options)
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_python(case: str) -> None:
+    call, right, wrong = CALLS[case]
+    call(right)
+    for x in wrong:
+        with pytest.raises(JourdainError, match="should be in '.*' or a like unit: .* is a unit of") as told:
+            call(x)
+        assert x in str(told.value)
+
+
+def test_a_duration_in_milliseconds_is_taken_as_such() -> None:
+    sol = _ran(t="10 ms", step="1 ms", method="rk4")
+    assert sol.t[-1] == 0.01 and len(sol.t) == 11
+
+
+HEAD = """format = "jourdain"
+version = 1
+name = "file"
+
+[bodies.a]
+mass = 1.0
+inertia = [0.1, 0.1, 0.1]
+{body}
+[joints.hinge]
+kind = "revolute"
+parent = "ground"
+child = "a"
+axis = "y"
+{joint}
+{rest}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "line", "message"),
+    [
+        ({"rest": '[loads.s]\nkind = "spring"\npoints = ["ground", "a"]\nlength = 1.0\nstiffness = "200 N"'}, 19, "spring 's': stiffness"),
+        ({"rest": '[loads.s]\nkind = "spring"\npoints = ["ground", "a"]\nlength = "0.6 kg"\nstiffness = 1.0'}, 18, "spring 's': length"),
+        ({"joint": 'damping = "3 kg"'}, 14, "joint 'hinge': damping"),
+        ({"joint": 'rotor_inertia = "3 kg"'}, 14, "joint 'hinge': rotor_inertia"),
+        ({"body": 'shapes = [{kind = "sphere", radius = "0.1 kg"}]'}, 8, "body 'a': sphere: radius"),
+        ({"body": '[[bodies.a.shapes]]\nkind = "sphere"\nradius = 0.1\ndensity = "7 m"'}, 11, "body 'a': sphere: density"),
+        ({"rest": '[initial]\n"hinge.angle" = "3 kg"'}, 16, "initial value of 'hinge.angle'"),
+        ({"rest": '[initial]\nhinge = "3 m"'}, 16, "initial value of 'hinge'"),
+        ({"rest": '[analyses.run]\nverb = "simulate"\nt = "5 kg"'}, 17, "analysis 'run': t"),
+        ({"rest": '[analyses.run]\nverb = "simulate"\nt = 1\ntimes = {from = 0, to = "3 m", count = 3}'}, 18, "analysis 'run': times"),
+    ],
+)
+def test_files_tell_the_line(parts: dict[str, str], line: int, message: str) -> None:
+    text = HEAD.format(**{"body": "", "joint": "", "rest": ""} | parts)
+    with pytest.raises(JourdainError) as told:
+        loads_model(text)
+    assert f"line {line}: {message}: quantity" in str(told.value)
+
+
+def test_several_errors_are_told_at_once_and_what_follows_from_them_is_not() -> None:
+    rest = """
+[bodies.b]
+mass = "2 m"
+
+[joints.slide]
+kind = "prismatic"
+parent = "a"
+child = "b"
+axis = [0, 0, 0]
+
+[loads.pull]
+kind = "joint_spring"
+joint = "slide"
+stiffness = 3.0
+
+[outputs]
+twice = "2 * nothing"
+"""
+    with pytest.raises(JourdainError) as told:
+        loads_model(HEAD.format(body="", joint='damping = "3 kg"', rest=rest))
+    lines = str(told.value).splitlines()
+    assert [line.split(": ")[1].split(" ")[0] for line in lines] == ["body", "joint", "joint", "output"]
+    assert "body 'b': mass" in lines[0] and "joint 'hinge': damping" in lines[1] and "joint 'slide'" in lines[2] and "'nothing'" in lines[3]
+    with pytest.raises(JourdainError) as told:
+        loads_model(HEAD.format(body='colr = "red"', joint="dampin = 3", rest="[loads.x]\nkind = 'magic'\n"))
+    assert len(str(told.value).splitlines()) == 3
+
+
+def test_what_is_right_is_read() -> None:
+    rest = (
+        '[initial]\nhinge = "3 deg"\n[analyses.run]\nverb = "simulate"\nt = "50 ms"\n[[bodies.a.shapes]]\nkind = "sphere"\nradius = "5 cm"'
+    )
+    m = loads_model(HEAD.format(body="", joint='damping = "3 N m s/rad"', rest=rest))
+    assert jd.run(m)["run"].t[-1] == 0.05 and len(m.bodies["a"].shapes) == 1

@@ -1,0 +1,86 @@
+"""Runs say early what is wrong with them: limits that do not act, steps far too long, stiffness."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+
+FORMULATIONS = ["recursive", "semi-recursive", "cartesian", "natural", "directors"]
+
+
+def swing(acts: bool = False) -> jd.Model:
+    m = jd.Model("swing")
+    hinge = m.revolute(
+        "hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01,) * 3), axis="y", limits=("-30 deg", "60 deg")
+    )
+    m.revolute("tail", hinge.child.body.at(0, 0, -0.5), m.body("end", mass=0.1, com=(0, 0, -0.1), inertia=(0.001,) * 3), axis="y")
+    if acts:
+        assert [load.kind for load in m.stops(stiffness=1e4)] == ["stop"]
+        assert m.stops() == []
+    return m
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_limits_that_do_not_act_are_told_and_act_when_asked(formulation: str) -> None:
+    options = {"step": 2e-3} if formulation == "directors" else {}
+    with pytest.warns(RuntimeWarning, match=r"'hinge.angle' leaves its limits -0.523599 … 1.0472 rad at t = .*m\.stops\(\)"):
+        free = swing().compile(formulation=formulation).simulate({"hinge": "50 deg"}, 1.0, **options)
+    assert free["hinge.angle"].min() < -0.8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        held = swing(acts=True).compile(formulation=formulation).simulate({"hinge": "50 deg"}, 1.0, **options)
+    # ½ k δ² is at most the energy of the fall
+    assert -0.5236 - np.sqrt(2 * 6.0 / 1e4) < held["hinge.angle"].min() < -0.5236
+
+
+def test_limits_that_are_kept_are_not_told() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        swing().compile().simulate({"hinge": "20 deg"}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "wrong"), [("rk4", 5.0, True), ("euler", 0.2, True), ("rk4", 0.02, False), ("velocity-verlet", 0.01, False)]
+)
+def test_fixed_steps_far_too_long_are_told_by_the_energy(method: str, step: float, wrong: bool) -> None:
+    m = jd.Model("pendulum")
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -0.5)), axis="y")
+    s = m.compile()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        sol = s.simulate({"hinge": 1.0}, 10.0, method, step=step)
+    assert (sol.metadata["status"] == "doubtful") == wrong
+    assert [str(w.message) for w in told if f"steps of {step:g} s are far too long" in str(w.message)] != [] or not wrong
+
+
+def stiff(damping: float) -> jd.System:
+    m = jd.Model("stiff")
+    slide = m.prismatic("slide", m.ground, m.body("mass", mass=1.0), axis="x")
+    m.joint_spring(slide, stiffness=1e6, damping=damping)
+    return m.compile()
+
+
+def test_stiffness_is_told_while_the_run_goes_on_and_once() -> None:
+    with pytest.warns(RuntimeWarning, match=r"steps have reached t = .* as short as the stability of 'dopri5' demands.*'radau'") as told:
+        slow = stiff(1e5).simulate({"slide": 1e-3}, 0.5)
+    assert len([w for w in told if "steps have reached" in str(w.message)]) == 1
+    said = int(str(told[0].message).split(" ")[0])
+    assert 2000 <= said < slow.statistics["steps"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fast = stiff(1e5).simulate({"slide": 1e-3}, 0.5, "radau")
+        stiff(0.0).simulate({"slide": 1e-3}, 0.05)
+    assert fast.statistics["steps"] < 0.05 * slow.statistics["steps"]
+    assert fast["slide.displacement"][-1] == pytest.approx(slow["slide.displacement"][-1], abs=1e-8)
+
+
+def test_a_run_of_millions_of_steps_is_told() -> None:
+    with (
+        pytest.warns(RuntimeWarning, match=r"at this pace it takes \d.*something moves or decays very fast"),
+        pytest.raises(jd.SimulationError),
+    ):
+        stiff(0.0).simulate({"slide": 1e-3}, 100.0, max_steps=110_000, outputs=3)
