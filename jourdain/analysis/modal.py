@@ -406,6 +406,8 @@ def campbell(
 ) -> RootLocus:
     """Eigenvalues about steady motions with given speeds (a Campbell diagram): velocities or inputs by name with as many values each.
 
+    An input is a speed where loads follow it, as those of a rotating frame follow its spin.
+
     For each speed the steady motion is found anew from the one before (further ``options`` are those of
     :func:`~jourdain.analysis.equilibrium.equilibrium` of the kind "dynamic"): what bends or stretches by the motion has done so.
     """
@@ -415,16 +417,18 @@ def campbell(
     lengths = {len(v) for v in columns.values()}
     if len(lengths) != 1:
         raise InputError(f"modal: speeds= has {', '.join(f'{len(v)} values of {n!r}' for n, v in columns.items())}; give as many of each")
-    names = system.velocity_names
-    for name in columns:
-        system.configuration.index(name, names, "velocity")
+    given = [name for name in columns if name in system.model.inputs]
+    system.check_inputs(given)
+    for name in columns.keys() - given:
+        system.configuration.index(name, [*system.velocity_names, *system.model.inputs], "velocity or input")
     rows: list[np.ndarray] = []
     place = state
     for k in range(lengths.pop()):
-        moving = {n: float(v[k]) for n, v in columns.items()}
-        start = _with_speeds(system, place, moving)
-        place = system.equilibrium(start, kind="dynamic", inputs=u, **options).state
-        found = system.linearise(place, inputs=[], outputs=[], u=u).eigenvalues
+        speed = {n: float(v[k]) for n, v in columns.items()}
+        acting = {**(u or {}), **{n: speed.pop(n) for n in given}}
+        start = _with_speeds(system, place, speed)
+        place = system.equilibrium(start, kind="dynamic", inputs=acting, **options).state
+        found = system.linearise(place, inputs=[], outputs=[], u=acting).eigenvalues
         rows.append(_matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
     first = next(iter(columns))
     return RootLocus(first, columns[first], np.array(rows))

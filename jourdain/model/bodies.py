@@ -14,6 +14,7 @@ from .values import rotation as parse_rotation
 from .values import value, vector
 
 if TYPE_CHECKING:
+    from .joints import Coordinate
     from .model import Model
 
 
@@ -99,6 +100,8 @@ class Body:
         self.contributions: list[Any] = []
         #: Those of its frames that are nodes of a structure.
         self.nodes: set[str] = set()
+        #: Amplitudes of its deformation; a rigid body has none.
+        self.modes: tuple[Coordinate, ...] = ()
 
     @property
     def is_ground(self) -> bool:

@@ -100,7 +100,7 @@ class FlexibleBody(PartBody):
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name, part)
-        self.modes: tuple[Coordinate, ...] = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
+        self.modes = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
         #: Names of the strain gauges' numbers.
         self.gauges: list[str] = []

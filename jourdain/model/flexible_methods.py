@@ -10,12 +10,12 @@ from ..errors import ModelError
 from ..symbolic.expr import mul
 from ..symbolic.vectors import Vector
 from .bodies import Body
-from .flexible import Elasticity, FlexibleBody, PartBody, flexible_body, reduced
 from .load_sorts import FrameLoad, Load
 from .values import colour_of, number, value
 
 if TYPE_CHECKING:
     from ..structures import ReducedStructure, Structure
+    from .flexible import PartBody
     from .model import Model
 
 
@@ -45,6 +45,8 @@ class FlexibleMethods:
             a pushed column buckles); the linear theory leaves it out.
         rigid: True leaves the modes out, with the same nodes and names.
         """
+        from .flexible import Elasticity, FlexibleBody, flexible_body, reduced
+
         self._unlocked(f"body '{name}'")
         self._new_name(name, "body", self.bodies)
         what = f"flexible body '{name}'"
@@ -74,6 +76,7 @@ class FlexibleMethods:
         Its mass and stiffness are those of the part, or neglected.
         """
         from ..structures.gauges import end_section
+        from .flexible import PartBody
 
         self._unlocked(f"patch '{name}'")
         self._new_name(name, "load", self.loads)

@@ -16,19 +16,18 @@ from .constraints import Closure, ConstraintMethods, Equation
 from .contacts import Contact, ContactMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
-from .flexible import FlexibleBody
 from .flexible_methods import FlexibleMethods
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, law_units, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
-from .topology import Topology, spanning_tree, tree_text
 from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, value, vector
 
 if TYPE_CHECKING:
     from ..systems.system import System
+    from .topology import Topology
 
 
 class Model(
@@ -130,7 +129,7 @@ class Model(
     def coordinates(self) -> list[Coordinate]:
         """The coordinates of all joints and the amplitudes of flexible bodies, each once."""
         found = {id(c): c for joint in self.joints.values() for c in joint.coordinates}
-        found |= {id(c): c for body in self.bodies.values() if isinstance(body, FlexibleBody) for c in body.modes}
+        found |= {id(c): c for body in self.bodies.values() for c in body.modes}
         return list(found.values())
 
     @property
@@ -262,6 +261,8 @@ class Model(
     @property
     def topology(self) -> Topology:
         """Tree and loops as they follow from the joints."""
+        from .topology import spanning_tree
+
         return spanning_tree(self)
 
     def check(self) -> None:
@@ -351,6 +352,8 @@ class Model(
         return describe(self)
 
     def __str__(self) -> str:
+        from .topology import tree_text
+
         return tree_text(self)
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,16 @@ import numpy as np
 from ..errors import InputError, ModelError, nearest
 from ..symbolic.expr import Expr, as_expr, symbol
 from ..symbolic.graph import evaluate, free_symbols
-from .units import unit as parse_unit
 from .values import number
+
+
+def _check_is_si(unit: str, name: str) -> None:
+    """Parameters are in SI units."""
+    from .units import unit as parse_unit  # loads with the first unit
+
+    if parse_unit(unit).factor != 1.0:
+        si = parse_unit(unit).si
+        raise ModelError(f"parameter '{name}': unit '{unit}' is not an SI unit; give the value as text ('5 {unit}') and unit='{si}'")
 
 
 @dataclass
@@ -53,9 +60,8 @@ class Parameters:
             raise ModelError(f"a parameter needs a name, got {name!r}")
         if name in self:
             raise ModelError(f"parameter '{name}' is declared twice; choose another name")
-        if unit and parse_unit(unit).factor != 1.0:
-            si = parse_unit(unit).si
-            raise ModelError(f"parameter '{name}': unit '{unit}' is not an SI unit; give the value as text ('5 {unit}') and unit='{si}'")
+        if unit:
+            _check_is_si(unit, name)
         v = number(value, f"parameter '{name}'", unit or None)
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
             raise ModelError(f"parameter '{name}': bounds {bounds!r} are not a pair; give (lower, upper), None for no bound")
@@ -112,6 +118,8 @@ class Parameters:
         """A hash of the numbers of structures, which no list of parameters tells; empty where there are none."""
         if not self._data:
             return ""
+        import hashlib  # loads a library of its own, which models of rigid bodies do without until they are compiled
+
         text = "\n".join(f"{p.name} {p.value!r}" for p in self if p.data)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

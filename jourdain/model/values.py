@@ -13,9 +13,15 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import ONE, Expr, as_expr, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
-from .units import DimensionError, quantity
 
 _LETTERS = {"x": 0, "y": 1, "z": 2}
+
+
+def _quantity(text: str, expects: str | None) -> float:
+    """A number with a unit in SI; units load with the first text."""
+    from .units import quantity
+
+    return quantity(text, expects)
 
 
 def value(given: Any, what: str, expects: str | None = None) -> Expr:
@@ -26,10 +32,12 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
     if given.__class__ is Expr:
         return given  # type: ignore[no-any-return]
     try:
-        return as_expr(quantity(given, expects) if isinstance(given, str) else given)
+        return as_expr(_quantity(given, expects) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
         if isinstance(given, (float, np.floating)):
             raise ModelError(f"{what}: {given} is not a finite number") from None
+        from .units import DimensionError
+
         if isinstance(error, DimensionError):
             raise ModelError(f"{what}: {error}") from None
         raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None

@@ -239,3 +239,21 @@ def test_saved_tables(tmp_path):
     table = np.loadtxt(tmp_path / "locus.csv", delimiter=",", skiprows=1)
     np.testing.assert_array_equal(table[:, 0], [1.0, 2.0])
     np.testing.assert_allclose(table[1, 1] + 1j * table[1, 2], locus.eigenvalues[1, 0])
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian"])
+def test_a_campbell_diagram_over_an_input(formulation: str) -> None:
+    """A mass on springs in a rotating frame, its spin an input: ω₀ ± Ω (Coriolis and centrifugal force in closed form)."""
+    m = jd.Model("rotating frame", gravity=(0, 0, 0))
+    carriage, mass = m.body("carriage", mass=0.0), m.body("mass", mass=2.0)
+    x, y = m.prismatic("x", m.ground, carriage, axis="x"), m.prismatic("y", carriage, mass, axis="y")
+    spin = m.input("spin", 0.0)
+    m.force(x, -50.0 * x.position + 2.0 * spin * (spin * x.position + 2.0 * y.velocity))
+    m.force(y, -50.0 * y.position + 2.0 * spin * (spin * y.position - 2.0 * x.velocity))
+    s, spins = m.compile(formulation=formulation), np.array([0.0, 1.0, 2.5, 4.0])
+    diagram = s.modal(speeds={"spin": spins})
+    found = np.sort(np.abs(diagram.eigenvalues.imag), axis=1)[:, ::2]
+    np.testing.assert_allclose(found, np.column_stack([5.0 - spins, 5.0 + spins]), atol=1e-6)
+    assert diagram.parameter == "spin"
+    with pytest.raises(jd.InputError, match="there is no velocity or input 'spinn'; did you mean spin"):
+        s.modal(speeds={"spinn": (0.0, 1.0)})

@@ -117,7 +117,7 @@ class ClosedSystem:
     def __init__(self, eq: Equations, independent: Sequence[str], rows: tuple[int, ...] | None = None) -> None:
         self.eq = eq
         self.form = form = closed_form(eq, independent, rows)
-        self.known = form.explicit() if form.complete else {}
+        self.known = form.explicit if form.complete else {}
         entries = eq.constraint_jacobian
         J = dict(zip(entries, form.apply(list(entries.values()), self.known), strict=True))
         order = [(s.rows, s.coordinates) for s in form.steps]
@@ -216,17 +216,14 @@ def closed_state_time_derivative_function(eq: Equations, independent: tuple[str,
 
 @builder
 def closed_full_state_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...] | None = None) -> SymbolicFunction:
-    """The whole state (q, v, z) from the independent one."""
-    system = closed_system(eq, independent, rows)
-    return system.function("closed_full_state", [vector_result("X", [*system.q, *system.v, *eq.z], "positions, velocities, user states")])
-
-
-@builder
-def closed_angles_function(eq: Equations, independent: tuple[str, ...], rows: tuple[int, ...] | None = None) -> SymbolicFunction:
-    """The solved angles (to follow them over whole turns) and the margins of all roots."""
+    """The whole state (q, v, z) from the independent one, the solved angles (to follow them over whole turns) and the margins of all roots."""
     system = closed_system(eq, independent, rows)
     angles = system.form.apply([angle for angle, _ in system.form.solved_angles], system.known)
-    return system.function("closed_angles", [vector_result("phi", angles), vector_result("margin", system.form.margins())])
+    results = [
+        vector_result("X", [*system.q, *system.v, *eq.z], "positions, velocities, user states"), vector_result("phi", angles),
+        vector_result("margin", system.form.margins),
+    ]  # fmt: skip
+    return system.function("closed_full_state", results)
 
 
 # --- some loops in closed form, the others by Newton ---------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 
 from ...errors import InputError
@@ -325,6 +326,7 @@ class ClosedForm:
         """Inputs beside the independent coordinates: signs of the roots and references of the angles."""
         return (*self.branches, *self.references)
 
+    @cached_property
     def explicit(self) -> dict[Expr, Expr]:
         """Every solved quantity as an expression of the independent coordinates, time, parameters and choices."""
         known: dict[Expr, Expr] = {}
@@ -336,17 +338,19 @@ class ClosedForm:
     def apply(self, expressions: Sequence[Expr], known: Mapping[Expr, Expr] | None = None) -> list[Expr]:
         """Expressions of all coordinates written in the independent ones."""
         self._demand()
-        return substitute(self.rewriter.rewrite(expressions), self.explicit() if known is None else known)
+        return substitute(self.rewriter.rewrite(expressions), self.explicit if known is None else known)
 
+    @cached_property
     def margins(self) -> list[Expr]:
         """Distance from a dead point of every step with a root (1 far, 0 at it)."""
-        known = self.explicit()
-        return substitute([s.margin for s in self.steps if s.margin is not None], known)
+        return substitute([s.margin for s in self.steps if s.margin is not None], self.explicit)
 
+    @cached_property
     def branch_signs(self) -> list[Expr]:
         """Expressions of *all* coordinates whose signs are the branches in an assembled position."""
         return substitute([s.branch_sign for s in self.steps if s.branch_sign is not None], self._measured)
 
+    @cached_property
     def angles(self) -> list[Expr]:
         """The solved angles as sums of all coordinates."""
         return [self._measured[angle] for angle, _ in self.solved_angles]

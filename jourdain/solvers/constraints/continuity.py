@@ -51,6 +51,7 @@ class Watched(Record):
     drift: Compiled
     place: Integers  # of each velocity in q, −1 in quaternions
     unit: Floats  # of each velocity
+    scale: Floats  # 1/unit
     row_unit: Floats
     J: Floats
     g: Floats
@@ -138,7 +139,7 @@ def _tangent(s: Any) -> int:
 @jit
 def _goes_on(s: Any, X: Any, tau: float) -> bool:
     """Whether all velocities go on as in the step before the anchor, and positions with them."""
-    plan, before, earlier, unit, place = s.elimination.plan, s.state, s.earlier, s.unit, s.place
+    plan, before, earlier, scale, place = s.elimination.plan, s.state, s.earlier, s.scale, s.place
     if s.anchor.known == 0:
         return False
     nq, ratio = plan.nq, tau / (s.anchor.t - s.anchor.earlier_t)
@@ -149,14 +150,14 @@ def _goes_on(s: Any, X: Any, tau: float) -> bool:
         for i in range(columns.size):
             j = columns[i]
             v, w, p = before[nq + j], X[nq + j], place[j]
-            fastest = max(fastest, max(abs(v), abs(w)) / unit[j])
+            fastest = max(fastest, max(abs(v), abs(w)) * scale[j])
             speed = abs(w - v - ratio * (v - earlier[j]))
             if speed > LEAST:
-                off = max(off, speed / unit[j])
+                off = max(off, speed * scale[j])
             if p >= 0:
                 way = abs(X[p] - before[p] - 0.5 * tau * (v + w))
                 if way > LEAST:
-                    off = max(off, abs(way / tau) / unit[j])
+                    off = max(off, abs(way / tau) * scale[j])
         if off > JUMP * fastest:
             return False
     return True
@@ -383,7 +384,7 @@ def make_watched(plan: Plan, units: np.ndarray, near: float, place: np.ndarray, 
     """What is watched, without a state yet; ``units`` are those of the velocities and of the rows."""
     n, m = plan.nv, plan.m
     return Watched(
-        elimination=elimination(plan), velocity=velocity, drift=drift, place=place, unit=units[:n], row_unit=units[n:], J=np.zeros(m * n),
+        elimination=elimination(plan), velocity=velocity, drift=drift, place=place, unit=units[:n], scale=1.0 / units[:n], row_unit=units[n:], J=np.zeros(m * n),
         g=np.zeros(m), anchor=Anchor(near=near), clock=np.zeros(1), state=np.zeros(plan.nq + n + plan.nz), earlier=np.zeros(n),
         column=np.zeros(n, dtype=np.int64),
     )  # fmt: skip

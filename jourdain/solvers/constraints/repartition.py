@@ -296,7 +296,7 @@ def remap(args: int) -> int:
 
 
 class Following(Record):
-    """Arguments of :func:`follow`: the function that gives angles and margins, where angles go, and the least margin."""
+    """Arguments of :func:`follow`: the function that gives angles and margins (0: they are there), where angles go, and the least margin."""
 
     t: Address
     x: Address
@@ -313,8 +313,10 @@ class Following(Record):
 def follow(args: int) -> int:
     """After each step make the solved angles the references of the next one; NEAR_DEAD_POINT when a root is about to vanish."""
     a = Following.at(args)
-    a.args[0], a.args[1] = a.t, a.x
-    status = call(a.function, a.args)
+    status = 0
+    if a.function != 0:
+        a.args[0], a.args[1] = a.t, a.x
+        status = call(a.function, a.args)
     for i in range(a.angles.size):
         if np.isfinite(a.angles[i]):
             a.references[i] = a.angles[i]

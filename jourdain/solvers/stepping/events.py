@@ -105,11 +105,13 @@ def _leave_zero(frame: Frame, clock: Clock, count: Count) -> Any:
     if open_ == 0:
         return ap.OK, since
     _guards(frame, False, low)
+    tiny = _tiny(frame, clock)
     for k in range(36, 0, -4):
         if _step_to(frame, clock, count, h * 0.5**k) != ap.OK:  # too short for the present pivots: a longer one tells as much
             continue
         for e in range(len(frame.events)):
-            if side[e] == 0.0 and start[e] == 0.0 and abs(final[e]) > 4.0 * abs(low[e]):
+            told = clock.h >= tiny or frame.events[e].of_rates == 0  # rates of a shorter step are rounding
+            if told and side[e] == 0.0 and start[e] == 0.0 and abs(final[e]) > 4.0 * abs(low[e]):
                 side[e], since = 1.0 if final[e] > 0.0 else -1.0, clock.h
                 open_ -= 1
         if open_ == 0:

@@ -84,13 +84,15 @@ class Place(Record):
 
 
 class Event(Record):
-    """A guard and its coordinates, or the multiplier that is watched (−1: it does not exist now), and the direction that counts."""
+    """A guard and its coordinates, or the multiplier that is watched (−1: it does not exist now), the direction that counts, and whether the
+    guard speaks of rates."""
 
     guard: Address
     size: int
     gather: int
     multiplier: int
     direction: int
+    of_rates: int
 
 
 class Vectors(Rows):

@@ -20,6 +20,7 @@ from ...native.function import Function, compile_function
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import LOGICAL, Expr, as_expr
 from ...symbolic.function import Argument, Result, SymbolicFunction
+from ...symbolic.graph import free_symbols
 from ..callbacks import named
 from .march import give, prepared
 from .massless import balanced
@@ -69,6 +70,15 @@ class AssembledEvent:
         if value.op in LOGICAL:
             raise ModelError(f"event '{self.name}': its guard {value} is a condition; give an expression that crosses zero")
         return s, value
+
+    @property
+    def of_rates(self) -> bool:
+        """Whether the guard speaks of rates."""
+        if isinstance(self.guard, str):
+            return False
+        s, value = self.expression()
+        rates = {e.id for b in self.blocks for e in getattr(s.velocity, b)}
+        return any(e.id in rates for e in free_symbols([value]))
 
     def function(self) -> Function:
         """The compiled guard, of (t, coordinates, rates)."""
@@ -155,7 +165,8 @@ class EventRun:
         gather = [[h.offset + i for h in e.blocks.values() for i in range(h.size)] for e in self.events]
         self._gather = np.array([i for part in gather for i in part] or [0], np.int64)
         self._sizes, self._starts = [len(g) for g in gather], np.cumsum([0, *map(len, gather)])
-        self._table = ap.Event.table([(0,) * 5] * len(self.events))
+        self._of_rates = [e.of_rates for e in self.events]
+        self._table = ap.Event.table([(0,) * 6] * len(self.events))
         self._x = np.zeros(1 + 2 * max(self._sizes, default=0))
         self.run.guards = self._guards = ap.Guards(len(self.events))
         self._work = np.zeros(max([1, *(f.signature.workspace for f in self.functions if f is not None)]))
@@ -178,7 +189,7 @@ class EventRun:
         for k, (e, f) in enumerate(zip(self.events, self.functions, strict=True)):
             place = names.get(e.guard, -1) if isinstance(e.guard, str) else -1
             address = 0 if f is None or k in self.suspended else f.address
-            self._table.array[k] = (address, self._sizes[k], self._starts[k], place, e.direction)
+            self._table.array[k] = (address, self._sizes[k], self._starts[k], place, e.direction, self._of_rates[k])
         for n in names:
             if n not in self.multiplier_names:
                 self.multiplier_names.append(n)

@@ -15,7 +15,7 @@ from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Switch
 from ...symbolic.expr import Expr
 from ..state import State, split_state
-from .closure import best_closed_form, branches, full_names, independent_columns, names_of, references, vanishing_root
+from .closure import best_closed_form, choices, full_names, independent_columns, names_of, read, values_at
 from .independent import Choice, IndependentSystem, dead_point
 from .reduced import Layout, ReducedSystem
 from .redundancy import redundant_rows
@@ -37,35 +37,51 @@ class Branches:
         if native.u.size == 0:
             native.u = np.zeros(1)
         self.least_margin = np.array([LEAST_MARGIN])
-        self.margins = np.ones(max(1, len(form.branches)))
+        self.angles, self.margins = np.zeros(max(1, len(form.references))), np.ones(max(1, len(form.branches)))
 
     def _read(self, state: State) -> np.ndarray:
-        s, p = self.native.system, self.native._parameters
-        return np.concatenate([branches(s, self.form, state, p), references(s, self.form, state, p)])
+        return choices(self.form, values_at(self.native.system, state, self.native._parameters))
 
     def moved(self, t: float, X: np.ndarray) -> None:
         """Takes those of another closed position."""
-        choices = self._read(split_state(self.native.system, X, t))
-        if len(choices):
-            self.native.u[len(self.native.u) - len(choices) :] = choices
+        found = self._read(split_state(self.native.system, X, t))
+        if len(found):
+            self.native.u[len(self.native.u) - len(found) :] = found
 
-    def following(self) -> NativeFunction | None:
-        """After each step the solved angles become the references of the next one, so that they run on over whole turns."""
+    @property
+    def full_state(self) -> Function:
+        """The full state with the solved angles and the margins."""
+        return self.native._function("closed_full_state", **self.key)
+
+    def expansion(self) -> NativeFunction:
+        """The full state; angles and margins are not kept."""
+        return self.native.wrap(self.full_state, np.zeros_like(self.angles), np.zeros_like(self.margins))
+
+    def expansion_of_steps(self) -> NativeFunction:
+        """The full state, angles and margins for :meth:`followed`."""
+        return self.native.wrap(self.full_state, self.angles, self.margins)
+
+    def following(self, states: int) -> NativeFunction | None:
+        """The solved angles of a state become the references of the next one, so that they run on over whole turns."""
+        f, X = self.full_state, np.zeros(states)
+        memory = (self.native.u, X, self.angles, self.margins, *self.native._memory(f))
+        return self._follow(f.address, np.array([0, 0, *map(address, memory)], dtype=np.int64), memory, f)
+
+    def followed(self) -> NativeFunction | None:
+        """The same where :meth:`expansion_of_steps` has been called for the state."""
+        return self._follow(0, np.zeros(2, dtype=np.int64))
+
+    def _follow(self, function: int, pointers: np.ndarray, *keep: object) -> NativeFunction | None:
         from ...solvers.constraints.repartition import Following, follow
 
+        angles, roots, u = len(self.form.references), len(self.form.branches), self.native.u
         if not self.form.choices:
             return None
-        native = self.native
-        f = native._function("closed_angles", **self.key)
-        k, work = native._memory(f)
-        angles, roots = len(self.form.references), len(self.form.branches)
-        phi = np.zeros(max(1, angles))
-        pointers = np.array([0, 0, *map(address, (native.u, phi, self.margins, k, work))], dtype=np.int64)
         args = Following(
-            function=f.address, args=pointers, angles=phi[:angles], references=native.u[native.u.size - angles :], margins=self.margins[:roots],
+            function=function, args=pointers, angles=self.angles[:angles], references=u[u.size - angles :], margins=self.margins[:roots],
             least=self.least_margin,
         )  # fmt: skip
-        return NativeFunction.of(follow.address, args, k, work, phi, self.margins, f, native.u)
+        return NativeFunction.of(follow.address, args, self.angles, self.margins, u, *keep)
 
     def margin(self) -> float:
         """Distance of the nearest dead point when last looked at: 1 far, 0 at it."""
@@ -104,10 +120,10 @@ class ClosedFormSystem(IndependentSystem):
         self._index = np.array([*index, *(nq + j for j in form.independent), *range(nq + nv, self.n)], dtype=int)
         self.positions = len(index)
         self.rhs = self.wrap(self._function("closed_state_derivative", **self._key))
-        self.full = self.wrap(self._function("closed_full_state", **self._key))
+        self.full, self.full_of_steps = self.branches.expansion(), self.branches.expansion_of_steps()
         self.x0 = self.restrict(start.x)
-        self._following = self.branches.following()
-        self.switch = None if self._following is None else Switch(self._following, self._following)
+        self._following, followed = self.branches.following(self.n), self.branches.followed()
+        self.switch = None if followed is None else Switch(followed, followed)
         if form.steps and all(step.branch is not None for step in form.steps):
             self.margins_tell = self.branches.margins[: len(form.branches)]
         gap = np.abs(self.expand(start.t, self.x0)[:nq] - start.q).max()
@@ -194,8 +210,8 @@ class MixedSystem(ReducedSystem):
 
         part = np.zeros(len(self.layout.q) + len(self.layout.v) + self.system.nz)
         self._part, self.jacobian_in_place = self.full, None
-        self.full = self._of_expansion(self.wrap(self._function("closed_full_state", **self._key)), self.full, part)
-        self._following = self.branches.following()
+        self.full = self._of_expansion(self.branches.expansion(), self.full, part)
+        self._following = self.branches.following(self.n)
         if self._following is not None and self.switch is not None:
             judge, follow = self.switch.decide, self._following
             both = DecideAndFollow(
@@ -220,9 +236,9 @@ class MixedSystem(ReducedSystem):
 
     def _position(self) -> np.ndarray:
         """All positions of the last closed place."""
-        f = self._function("closed_full_state", **self._key)
+        f = self.branches.full_state
         x = np.concatenate([self.record.memory.q, np.zeros(len(self.layout.v) + self.system.nz)])
-        return np.array(f(np.array([self.start.t]), x, self.u[: f.inputs["u"]]))[: self.system.nq]
+        return np.array(f(np.array([self.start.t]), x, self.u[: f.inputs["u"]])[0])[: self.system.nq]
 
     def dead_point(self, t: float, x: np.ndarray) -> str:
         """Why the motion cannot go on."""
@@ -251,16 +267,17 @@ def closed_native(
     if not eq.rows:
         raise InputError(f"simulate '{system.model.name}': it has no loops or constraints; use reduction='projected'")
     if independent is None:
-        names, form, _ = best_closed_form(system, start)
+        names, form, reading = best_closed_form(system, start)
     else:
         independent_columns(system, start, independent)
         names = full_names(system, independent)
         form = closed_form(eq, names)
+        reading = read(system, form, start)
     if not form.complete and not form.steps:
         raise InputError(f"simulate '{system.model.name}': no closed form of the loops: {form.reason}; use reduction='reduced'")
-    if vanishing_root(system, form, start):
+    if reading.vanishing:
         raise InputError(
-            f"simulate '{system.model.name}': the root that closes '{vanishing_root(system, form, start)}' vanishes in this position, so that "
+            f"simulate '{system.model.name}': the root that closes '{reading.vanishing}' vanishes in this position, so that "
             "velocities cannot be found from it; use reduction='reduced', or start elsewhere"
         )
     kind = ClosedFormSystem if form.complete else MixedSystem

@@ -67,20 +67,21 @@ def closure_report(system: TreeSystem, independent: Sequence[str] | None = None,
         return ClosureReport(system.model.name, system.coordinate_names, "none", "no loops", redundant=list(eq.idle_rows))
     state = closed_state(system) if state is None else state
     if independent is None:
-        names, form, margin = best_closed_form(system, state)
+        names, form, reading = best_closed_form(system, state)
     else:
         names = full_names(system, independent)
         form = closed_form(eq, names)
-        margin = sweep_margin(system, form, state) if form.steps else 0.0
+        reading = read(system, form, state)
+    margin = reading.least
     rates = [n.removesuffix("_rate") for n in system.velocity_names]
-    signs = iter(branches(system, form, state))
+    signs = iter(reading.choices)
     steps = [
         ([eq.rows[i].name for i in s.rows], [rates[j] for j in s.coordinates], s.kind, int(next(signs)) if s.branch is not None else 0)
         for s in form.steps
     ]
     redundant = redundant_names(system, state)
-    if vanishing_root(system, form, state):
-        reason = f"the roots of {vanishing_root(system, form, state)} vanish in this position"
+    if reading.vanishing:
+        reason = f"the roots of {reading.vanishing} vanish in this position"
         return ClosureReport(system.model.name, names, "Newton", reason, [], redundant, margin)
     if not form.complete:
         method = "closed form and Newton" if steps else "Newton"
@@ -160,26 +161,27 @@ def weights(system: TreeSystem, state: State) -> np.ndarray:
     return np.sqrt(np.where(diagonal > 1e-8 * top, diagonal, top if top > 0 else 1.0))  # type: ignore[no-any-return]
 
 
-def best_closed_form(system: TreeSystem, state: State) -> tuple[list[str], ClosedForm, float]:
+def best_closed_form(system: TreeSystem, state: State) -> tuple[list[str], ClosedForm, Reading]:
     """The independent coordinates whose closed form stays farthest from dead points; where none solves all loops, one that solves most."""
     eq = system.equations_of_motion
-    tangent = null_space(jacobian(system, state.q, state.t)) * weights(system, state)[:, None]
-    free = tangent.shape[1]
-    must = partition(jacobian(system, state.q, state.t) / weights(system, state), preferred=turning(system)).dependent
-    held = [j for j in turning(system) if j not in must]
-    others = [j for j in range(system.nv) if j not in turning(system)]
+    J, weight, known = jacobian(system, state.q, state.t), weights(system, state), values_at(system, state)
+    tangent = null_space(J) * weight[:, None]
+    free, quaternions = tangent.shape[1], turning(system)
+    must = partition(J / weight, preferred=quaternions).dependent
+    held = [j for j in quaternions if j not in must]
+    others = [j for j in range(system.nv) if j not in quaternions]
     sets = ([*held, *c] for c in combinations(others, max(0, free - len(held))))
     scored = sorted(((_least_singular(tangent[c]), sorted(c)) for c in islice(sets, TRIES)), reverse=True)
-    best: tuple[tuple[float, ...], list[str], ClosedForm, float] | None = None
+    best: tuple[tuple[float, ...], list[str], ClosedForm, Reading] | None = None
     for quality, columns in scored:
         if quality < 1e-3 * scored[0][0]:
             break
         names = names_of(system, columns)
         form = closed_form(eq, names)
-        margin = sweep_margin(system, form, state) if form.steps else 0.0
-        score = _score(form, margin, quality) if not vanishing_root(system, form, state) else (-1.0, quality)
+        reading = read(system, form, state, known)
+        score = _score(form, reading.least, quality) if not reading.vanishing else (-1.0, quality)
         if best is None or score > best[0]:
-            best = score, names, form, margin
+            best = score, names, form, reading
     if best is None:
         raise InputError(f"'{system.model.name}': no choice of independent coordinates was found in this position")
     return best[1:]
@@ -209,47 +211,53 @@ def values_at(system: TreeSystem, state: State, parameters: np.ndarray | None = 
     return known | dict(zip(eq.u, system.input_values(), strict=True)) | dict(zip(eq.z, state.z, strict=True))
 
 
-def branches(system: TreeSystem, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
-    """Signs of the roots of a closed form in an assembled state."""
-    signs = evaluate(form.branch_signs(), values_at(system, state, parameters))
-    return np.array([1.0 if float(s) >= 0.0 else -1.0 for s in signs])
+def choices(form: ClosedForm, known: dict) -> np.ndarray:
+    """Signs of the roots of a closed form in an assembled state, and the solved angles there."""
+    found = np.array([float(x) for x in evaluate([*form.branch_signs, *form.angles], known)])
+    signs = len(form.branches)
+    found[:signs] = np.where(found[:signs] >= 0.0, 1.0, -1.0)
+    return found
 
 
-def references(system: TreeSystem, form: ClosedForm, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
-    """The solved angles in an assembled state."""
-    return np.array([float(a) for a in evaluate(form.angles(), values_at(system, state, parameters))])
+@dataclass(frozen=True)
+class Reading:
+    """A closed form in an assembled state: its choices, and its margins from dead points there and over a sweep (1 far, 0 at one)."""
+
+    choices: np.ndarray
+    #: of every root in the state
+    here: list[float]
+    #: smallest of all while independent angles turn fully and displacements go to zero and to twice their value
+    least: float
+    #: the constraint whose root vanishes in the state (in over-constrained linkages everywhere); "" where none does
+    vanishing: str
 
 
-def vanishing_root(system: TreeSystem, form: ClosedForm, state: State) -> str:
-    """The constraint whose root vanishes in an assembled state (in over-constrained linkages everywhere); "" where none does."""
-    steps = [step for step in form.steps if step.branch is not None]
-    known = values_at(system, state) | dict(zip(form.branches, branches(system, form, state), strict=True))
-    known |= dict(zip(form.references, references(system, form, state), strict=True))
-    margins = [float(m) for m in evaluate(form.margins(), known)]
+def read(system: TreeSystem, form: ClosedForm, state: State, known: dict | None = None) -> Reading:
+    """A closed form in an assembled state; ``known`` are the values of its symbols, where they were found before."""
+    known = values_at(system, state) if known is None else known
+    found = choices(form, known)
+    if not form.margins:
+        return Reading(found, [], 1.0 if form.steps else 0.0, "")
+    along = known | dict(zip(form.choices, found, strict=True)) | _sweep(system, form, known)
+    margins = [np.nan_to_num(np.atleast_1d(m), nan=-1.0) for m in evaluate(form.margins, along)]
+    here, least = [float(m[0]) for m in margins], float(min(m.min() for m in margins))
+    roots = [step for step in form.steps if step.branch is not None]
     rows = system.equations_of_motion.rows
-    return next((rows[s.rows[0]].name for s, m in zip(steps, margins, strict=True) if not m >= DOUBLE_ROOT), "")
+    vanishing = next((rows[s.rows[0]].name for s, m in zip(roots, here, strict=True) if not m >= DOUBLE_ROOT), "")
+    return Reading(found, here, least, vanishing)
 
 
-def sweep_margin(system: TreeSystem, form: ClosedForm, state: State) -> float:
-    """Smallest margin of the roots while independent angles turn fully and displacements go to zero and to twice their value."""
-    margins = form.margins()
-    if not margins:
-        return 1.0
-    known = values_at(system, state)
+def _sweep(system: TreeSystem, form: ClosedForm, known: dict) -> dict:
+    """Values of the independent coordinates over a sweep that begins in the state."""
     owners = [c for c in system.configuration.coordinates for _ in c.v]
-    s = np.linspace(0.0, 1.0, SWEEP)
+    s, found = np.linspace(0.0, 1.0, SWEEP), {}
     for k, j in enumerate(form.independent):
         q, turns = owners[j].q[0], 2 * k + 1
-        if owners[j].is_quaternion:
-            continue
-        if owners[j].unit == "rad":
-            known[q] = known[q] + 2.0 * np.pi * turns * s
-        else:
-            known[q] = known[q] + (abs(known[q]) or 1.0) * np.sin(2.0 * np.pi * turns * s)
-    known |= dict(zip(form.branches, branches(system, form, state), strict=True))
-    known |= dict(zip(form.references, references(system, form, state), strict=True))
-    found = [np.nan_to_num(np.asarray(m), nan=-1.0) for m in evaluate(margins, known)]
-    return float(min(np.min(m) for m in found))
+        if owners[j].unit == "rad" and not owners[j].is_quaternion:
+            found[q] = known[q] + 2.0 * np.pi * turns * s
+        elif not owners[j].is_quaternion:
+            found[q] = known[q] + (abs(known[q]) or 1.0) * np.sin(2.0 * np.pi * turns * s)
+    return found
 
 
 # --- reduced functions ---------------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ class Watch:
         from ...solvers.constraints.continuity import DecideAndWatch, Expansion, WatchedOutput, decide_and_watch, watched_output
         from ...solvers.ode.frame import Arguments
 
-        switch, full, record = native.switch, native.full, self._record
+        switch, full, record = native.switch, native.full_of_steps or native.full, self._record
         if native.jacobian_in_place is not None:
             record.here = native.jacobian_in_place
         if native.margins_tell is not None:

@@ -39,6 +39,8 @@ class IndependentSystem(NativeSystem):
     #: the independent state at the start, and the native full state of an independent one
     x0: np.ndarray
     full: NativeFunction
+    #: the same for the ends of steps, where it finds more that is judged there
+    full_of_steps: NativeFunction | None = None
     switch: Switch | None
     #: how many entries of x are positions, the independent coordinates by name, and how often they were changed
     positions: int

@@ -130,16 +130,17 @@ class NativeSystem:
         loaded = any(e is not ZERO for e in self.system.equations_of_motion.generalised_forces)
         return tree.native(forces=self.wrap(self._function("applied_forces")) if loaded else None)
 
-    def wrap(self, f: Function) -> NativeFunction:
-        """A function f(t, x) or f(t, x, u) with one result as the solvers call it: t, x, result."""
-        k, work = self._memory(f)
+    def wrap(self, f: Function, *more: np.ndarray) -> NativeFunction:
+        """A function f(t, x) or f(t, x, u) as the solvers call it: t, x, result; further results go into arrays of their own."""
+        rest = (*more, *self._memory(f))
+        places = list(map(address, rest))
         if "u" not in f.inputs:
-            return NativeFunction(f.address, np.array([0, 0, 0, address(k), address(work)], dtype=np.uintp), (k, work, f))
+            return NativeFunction(f.address, np.array([0, 0, 0, *places], dtype=np.uintp), (rest, f))
         from ...solvers.adapter import with_inputs
 
-        inner = np.array([0, 0, self.u.ctypes.data, 0, k.ctypes.data, work.ctypes.data], dtype=np.uintp)
-        args = np.array([0, 0, 0, f.address, inner.ctypes.data], dtype=np.uintp)
-        return NativeFunction(with_inputs.address, args, (k, work, inner, self.u, f))
+        inner = np.array([0, 0, address(self.u), 0, *places], dtype=np.uintp)
+        args = np.array([0, 0, 0, f.address, address(inner)], dtype=np.uintp)
+        return NativeFunction(with_inputs.address, args, (rest, inner, self.u, f))
 
     def of_state(self, f: Function) -> NativeFunction:
         """A function of the full state f(t, x, u) or f(t, x, u, a) as one of the run's state, without unknowns."""
