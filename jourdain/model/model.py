@@ -13,10 +13,12 @@ from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
+from .control import ControlMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .flexible import FlexibleBody
 from .flexible_methods import FlexibleMethods
+from .instruments import InstrumentMethods
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     from ..systems.system import System
 
 
-class Model(LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods):
+class Model(
+    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, EventMethods, EnvironmentMethods, FlexibleMethods, InstrumentMethods,
+    ControlMethods,
+):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.
 
     >>> m = Model("pendulum", gravity=(0, 0, -9.81))

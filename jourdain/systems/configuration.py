@@ -82,8 +82,9 @@ class Configuration:
         if name in names:
             return names.index(name)
         candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
-        if len(candidates) == 1:
-            return candidates[0]
+        own = [i for i in candidates if "." not in names[i][len(name) + 1 :]] if len(candidates) > 1 else candidates
+        if len(own) == 1:  # of joints 'arm' and 'arm.rotor' the name 'arm' is the first one's
+            return own[0]
         near = [names[i] for i in candidates] or nearest(name, names, 3) or names[:6]
         raise InputError(f"there is no {what} '{name}'; did you mean {', '.join(near)}?")
 

@@ -240,9 +240,13 @@ def state_rates(eq: Equations) -> list[Expr]:
 def descriptor_function(eq: Equations) -> SymbolicFunction:
     """Terms of the constrained equations M v̇ = f + Jᵀλ, J v̇ = g, with q̇ and ż: what a constrained solver needs."""
     M = symmetric_mass_matrix(eq) if eq.rows else effective_mass_matrix(eq)
+    if eq.rows or not any(e.deps & KINDS["acceleration"] for e in eq.state_rates):
+        rates = eq.explicit_state_rates
+    else:
+        rates = with_accelerations(eq, eq.state_rates, tree_accelerations(eq, eq.joint_forces, loads=True))
     results = [
         matrix_result("M", M, eq.tree.nv), vector_result("f", explicit_forces(eq)), jacobian_result(eq),
-        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.state_rates]),
+        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *rates]),
     ]  # fmt: skip
     return assemble(eq, "descriptor", "t x u", results)
 
