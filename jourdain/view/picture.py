@@ -42,7 +42,7 @@ def save_picture(
     if kind is None:
         raise InputError(f"picture '{target.name}': write .png or .jpg")
     with _photographer(scene, camera, size, theme) as photograph:
-        target.write_bytes(photograph(_start(scene) if t is None else t, kind))
+        target.write_bytes(photograph(_start(scene) if t is None else float(t), kind))
     return target
 
 
