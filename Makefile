@@ -51,6 +51,7 @@ validate: $(VENV)/.full
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m slow --durations=15 $(PYTEST_ARGS) || test $$? -eq 5
 	$(PY) -m benchmarks.validate
 	$(PY) -m benchmarks.impacts
+	$(PY) -m benchmarks.flexible_arms
 	$(PY) -m benchmarks.education
 	$(PY) -m benchmarks.energy_consistent
 

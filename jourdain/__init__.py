@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .io.analyses import run
     from .io.model_file import dumps_model, load_model, loads_model
     from .io.model_operations import ModelDocument
+    from .model.shapers import InputShaper, input_shaper
     from .model.shapes import (
         box,
         capsule,
@@ -101,6 +102,8 @@ _LATER = {
     "union": "model.shapes",
     "difference": "model.shapes",
     "intersection": "model.shapes",
+    "InputShaper": "model.shapers",
+    "input_shaper": "model.shapers",
     "load_model": "io.model_file",
     "loads_model": "io.model_file",
     "dumps_model": "io.model_file",
@@ -162,7 +165,9 @@ __all__ = [
     "Expr",
     "floor",
     "Frame",
+    "input_shaper",
     "InputError",
+    "InputShaper",
     "intersection",
     "Joint",
     "JourdainError",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..systems.system import System
+    from .feedback import Regulator
+    from .modal import RootLocus
 
 #: Order of independent positions, velocities, user states and inputs in the columns of a change.
 ORDER = ("q", "v", "z", "u")
@@ -78,6 +80,18 @@ class LinearSystem:
         s = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
         eye = np.eye(len(self.A))
         return np.array([self.C @ np.linalg.solve(k * eye - self.A, self.B) + self.D for k in s])
+
+    def root_locus(self, input: str, output: str, gains: Any) -> RootLocus:
+        """Eigenvalues over the gain k of the loop u = −k y; see :func:`jourdain.analysis.feedback.gain_locus`."""
+        from .feedback import gain_locus
+
+        return gain_locus(self, input, output, gains)
+
+    def lqr(self, Q: Any, R: Any, period: float | None = None) -> Regulator:
+        """The regulator of least quadratic cost; see :func:`jourdain.analysis.feedback.lqr`."""
+        from .feedback import lqr
+
+        return lqr(self, Q, R, period)
 
     def to_control(self) -> Any:
         """The same as a StateSpace of the package python-control."""

@@ -397,7 +397,7 @@ def root_locus(
             if rebalance:
                 state = system.equilibrium(state, inputs=inputs, **options)
             found = system.linearise(state, inputs=[], outputs=[], u=inputs).eigenvalues
-            rows.append(_matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
+            rows.append(matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
     return RootLocus(parameter, grid, np.array(rows))
 
 
@@ -429,7 +429,7 @@ def campbell(
         start = _with_speeds(system, place, speed)
         place = system.equilibrium(start, kind="dynamic", inputs=acting, **options).state
         found = system.linearise(place, inputs=[], outputs=[], u=acting).eigenvalues
-        rows.append(_matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
+        rows.append(matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
     first = next(iter(columns))
     return RootLocus(first, columns[first], np.array(rows))
 
@@ -445,7 +445,7 @@ def _with_speeds(system: System, state: Any, speeds: Mapping[str, float]) -> Any
     return system.state(positions, speeds)
 
 
-def _matched(before: np.ndarray, found: np.ndarray) -> np.ndarray:
+def matched(before: np.ndarray, found: np.ndarray) -> np.ndarray:
     """Eigenvalues in the order of those before, nearest to nearest."""
     from scipy.optimize import linear_sum_assignment
 

@@ -14,8 +14,7 @@ from ..model.topology import tree_text
 from ..symbolic.expr import brief
 from ..symbolic.graph import operations
 from .equations import Equations
-from .functions.registry import DEEP, OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT, average_depth
-from .tree.articulated_body import shares_coordinates
+from .functions.registry import DEEP, OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT, average_depth, flexible_in_series, is_deep
 from .tree.newton_euler import inverse_dynamics
 
 #: Trees with more links than this are not derived to count operations.
@@ -101,10 +100,14 @@ def operation_count(eq: Equations) -> tuple[int, bool]:
 def _acceleration_sentence(eq: Equations) -> str:
     if eq.tree.nv == 0:
         return "Accelerations: none, because no coordinate is free."
-    if any(isinstance(body, FlexibleBody) for body in eq.model.bodies.values()):
-        return "Accelerations: factored mass matrix, because amplitudes of flexible bodies move all that is fastened to their nodes."
-    if shares_coordinates(eq.tree):
-        return "Accelerations: factored mass matrix, because one coordinate moves several links (screws, gears)."
+    if eq.tree.flexible:
+        series, deep = flexible_in_series(eq), is_deep(eq)
+        return (
+            f"Accelerations: {'articulated bodies with the modes of a body as a block' if deep else 'factored mass matrix'}, because of flexible bodies "
+            f"{series} {'are' if series > 1 else 'is'} in series; from two on articulated bodies need fewer operations."
+        )
+    if eq.tree.couplings:
+        return "Accelerations: factored mass matrix, because rods with mass couple links across the tree."
     depth = average_depth(eq)
     if depth < DEEP:
         return (

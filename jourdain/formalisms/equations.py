@@ -235,6 +235,17 @@ class Equations:
         return self.resolve([s.rate for s in self.model.states.values() if s.rate is not None])
 
     @cached_property
+    def explicit_state_rates(self) -> list[Expr]:
+        """ż where accelerations are not known before it: a rate that reads them is refused."""
+        for name, rate in zip(self.model.states, self.state_rates, strict=True):
+            if rate.deps & KINDS["acceleration"]:
+                raise ModelError(
+                    f"state '{name}': its rate reads accelerations, which are found after it unless the system is a tree in recursive or "
+                    "semi-recursive form; filter a velocity instead, as m.derivative(name, sensor.velocity[0], frequency) does"
+                )
+        return self.state_rates
+
+    @cached_property
     def memory_updates(self) -> list[Expr]:
         """What the memories become when a step is accepted."""
         missing = [m.name for m in self.model.memories.values() if m.update is None]

@@ -1,7 +1,7 @@
 """Ready models by field, written with the public interface alone: each function returns a fresh, uncompiled model."""
 
 from .course import course_slider_crank
-from .flexible_arms import cooperating_arms, flexible_arm, flexible_scara, ist_link
+from .flexible_arms import cooperating_arms, flexible_arm, flexible_scara, ist_link, spin_up_beam
 from .four_link import four_link_axle
 from .human import human
 from .mechanisms import (  # fmt: skip
@@ -28,5 +28,5 @@ from .suspensions import double_wishbone_suspension, five_link_suspension, mcphe
 __all__ = [
     "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
     "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "human", "ist_link", "n_four_bar", "pendulum", "quarter_car", "rolling_disk",
-    "rssr", "slider_crank", "spring_pendulum", "stiff_governor",
+    "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

@@ -1,12 +1,15 @@
-"""Arms whose links bend: the single link of Martins, Sá da Costa and Ayala Botto, planar arms, a SCARA, two arms that hold one load."""
+"""Arms whose links bend: the single link of Martins, Sá da Costa and Ayala Botto, planar arms, a SCARA, two arms that hold one load, a beam spun up."""
 
 from __future__ import annotations
 
+from math import pi
 from typing import Any
 
 from ..model.model import Model
 from ..structures.ritz import ritz_beam
 from ..structures.sections import Material, Section, rectangle
+from ..symbolic.expr import where
+from ..symbolic.functions import cos
 
 #: Spring steel and the section of the single link (1 mm in the plane of motion, 20 mm high).
 SPRING_STEEL = Material(209e9, 0.3, 7850.0)
@@ -60,22 +63,49 @@ def flexible_arm(
 
 
 def flexible_scara(order: int = 2, functions: int = 2, payload: Any = 0.5) -> Model:
-    """A SCARA whose two links bend and twist: joints "shoulder", "elbow" about z, "lift" along z, with weight."""
+    """A SCARA whose two links bend and twist: joints "shoulder", "elbow" about z, "lift" along z, with weight.
+
+    Inputs "torque1", "torque2" (N m), "force" (N); ``payload`` (kg) is the parameter "payload", the mass of quill and load.
+    """
     m = Model("flexible SCARA", gravity=(0.0, 0.0, -9.81))
-    section, steel = rectangle(0.02, 0.04), Material(7.0e10, 0.33, 2700.0)
+    section, aluminium = rectangle(0.02, 0.04), Material(7.0e10, 0.33, 2700.0)
     place: Any = m.ground
     for i, name in enumerate(("shoulder", "elbow"), 1):
         hub = m.body(f"hub{i}", mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
         joint = m.revolute(name, place, hub, damping=0.05)
         m.torque(joint, m.input(f"torque{i}"), name=f"motor{i}")
-        part = ritz_beam(0.4, section, steel, bending=(functions, functions), torsion=1, order=order, damping=0.01, name=f"link{i}")
+        part = ritz_beam(0.4, section, aluminium, bending=(functions, functions), torsion=1, order=order, damping=0.01, name=f"link{i}")
         link = m.flexible_body(f"link{i}", part)
         m.fixed(f"clamp{i}", hub, link.node("start"))
         place = link.node("end")
-    quill = m.body("quill", mass=payload, inertia=(1e-3, 1e-3, 2e-4), com=(0, 0, -0.1))
+    quill = m.body("quill", mass=m.parameter("payload", payload, unit="kg"), inertia=(1e-3, 1e-3, 2e-4), com=(0, 0, -0.1))
     lift = m.prismatic("lift", place, quill, axis="z", damping=5.0)
     m.force(lift, m.input("force"), name="drive")
     m.sensor("tip", quill.at(0, 0, -0.2))
+    return m
+
+
+def spin_up_beam(order: int = 2, functions: int = 6, shear: int = 0, speed: float = 6.0, time: float = 15.0, **options: Any) -> Model:
+    """The spin-up beam of Kane, Ryan and Banerjee: 10 m on a hub without radius that turns ever faster up to ``speed`` (rad/s) within ``time`` (s).
+
+    ψ = (Ω/T)(t²/2 + (T/2π)²(cos 2πt/T − 1)), then Ω(t − T/2); EA = 2.8e7 N, EI = 1.4e4 N m², κGA = 1e7 N, 1.2 kg/m.  Outputs, seen from the hub, are
+    "axial", "transverse" (m): the tip's displacement.
+    """
+    m = Model("spin-up beam", gravity=(0.0, 0.0, 0.0))
+    material = Material(7e10, 0.3, 3000.0)
+    section = Section(4e-4, 2e-7, 2e-7, 4e-7, shear_y=1e7 / (material.G * 4e-4), half_y=0.04, half_z=0.04)
+    hub = m.body("hub", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    given = {"functions": "polynomials", **options}
+    beam = m.flexible_body(
+        "beam", ritz_beam(10.0, section, material, bending=(functions, 0), shear=(shear, 0), order=order, name="beam", **given)
+    )
+    joint = m.revolute("joint", m.ground, hub)
+    m.fixed("clamp", hub, beam.node("start"))
+    up = lambda t: speed / time * (t**2 / 2 + (time / (2 * pi)) ** 2 * (cos(2 * pi / time * t) - 1))
+    m.drive(joint, lambda t: where(t < time, up(t), speed * (t - time / 2)))
+    tip = m.sensor("tip", beam.node("end"), relative_to=hub)
+    m.output("axial", tip.x - 10.0, unit="m")
+    m.output("transverse", tip.y, unit="m")
     return m
 
 
@@ -100,4 +130,4 @@ def cooperating_arms(order: int = 2, functions: int = 2, distance: float = 0.6) 
     return m
 
 
-__all__ = ["cooperating_arms", "flexible_arm", "flexible_scara", "ist_link"]
+__all__ = ["cooperating_arms", "flexible_arm", "flexible_scara", "ist_link", "spin_up_beam"]

@@ -14,9 +14,11 @@ from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contacts import Contact, ContactMethods
+from .control import ControlMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .flexible_methods import FlexibleMethods
+from .instruments import InstrumentMethods
 from .joints import Coordinate, Drive, Joint, Motion, joint_motions, law_units, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 
 
 class Model(
-    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, EnvironmentMethods, FlexibleMethods
+    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, EnvironmentMethods, FlexibleMethods,
+    InstrumentMethods, ControlMethods,
 ):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .field import MassField
     from .files import read, read_reduced
     from .floating import FloatingBody
+    from .patches import Authority, Patch, piezo_authority, with_patches
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
     from .ritz import ritz_beam
@@ -28,6 +29,7 @@ _LATER = {
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
         "beams": "beam framework",
         "ritz": "ritz_beam",
+        "patches": "Authority Patch piezo_authority with_patches",
         "trusses": "truss truss_box lattice_rod",
         "solids": "solid block sheet",
         "files": "read read_reduced",
@@ -50,10 +52,12 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ALUMINIUM",
+    "Authority",
     "FloatingBody",
     "Interface",
     "MassField",
     "Material",
+    "Patch",
     "Point",
     "Pose",
     "ReducedStructure",
@@ -66,6 +70,7 @@ __all__ = [
     "frame_of",
     "framework",
     "lattice_rod",
+    "piezo_authority",
     "read",
     "read_reduced",
     "rectangle",
@@ -74,4 +79,5 @@ __all__ = [
     "solid",
     "truss",
     "truss_box",
+    "with_patches",
 ]

@@ -84,8 +84,9 @@ class Configuration:
         if name in names:
             return names.index(name)
         candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
-        if len(candidates) == 1:
-            return candidates[0]
+        own = [i for i in candidates if "." not in names[i][len(name) + 1 :]] if len(candidates) > 1 else candidates
+        if len(own) == 1:  # of joints 'arm' and 'arm.rotor' the name 'arm' is the first one's
+            return own[0]
         if reason := self.why_absent(name):
             raise InputError(reason)
         known = [*names, *self.velocity_names] if names is self.position_names else names

@@ -16,6 +16,7 @@ from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
 from .callbacks import CallbackError, called, named
+from .readings import Reading
 from .state import State
 
 if TYPE_CHECKING:
@@ -30,9 +31,12 @@ StateOf = Callable[[float, np.ndarray], State]
 
 @dataclass(frozen=True)
 class Controller:
-    """A discrete-time controller: every ``period`` seconds ``law(state)`` gives the input's new value, held in between."""
+    """A discrete-time controller: every ``period`` seconds ``law(state)`` gives the input's new value, held in between.
 
-    law: Callable[[State], float]
+    The law may also be an expression of the model: of coordinates, sensors, gauges, encoders, accelerations, inputs and time.
+    """
+
+    law: Callable[[State], float] | Expr
     period: float
 
 
@@ -50,6 +54,8 @@ class Inputs:
         #: Expressions of time by the symbols of their inputs; they become part of the equations.
         self.signals: dict[Expr, Expr] = {}
         self.controllers: dict[str, Controller] = {}
+        #: Laws of controllers that are expressions.
+        self._readings: dict[str, Reading] = {}
         #: Callbacks of the model with the places of their inputs.
         self.callbacks = [(c, [list(model.inputs).index(n) for n in c.inputs]) for c in model.callbacks.values()]
         #: As the user wrote them.
@@ -89,6 +95,8 @@ class Inputs:
             if isinstance(item, Controller):
                 if not item.period > 0:
                     raise InputError(f"controller of '{name}': the period {item.period} s must be positive")
+                if isinstance(item.law, Expr):
+                    self._readings[name] = Reading(self.system, item.law, f"controller of '{name}'")
                 self.controllers[name] = item
             elif isinstance(item, tuple):
                 self.signals[model.inputs[name].symbol] = as_expr(table(*item, name=name)(model.time))
@@ -130,12 +138,25 @@ class Inputs:
 
     def sampled(self, name: str, state: State) -> float:
         """The new value of a controlled input at a state; it is kept in the history."""
+        law = self.controllers[name].law
         with named(f"controller of '{name}'", state.t):
-            value = float(self.controllers[name].law(state))
+            value = self._readings[name](state, self._before(state)) if isinstance(law, Expr) else float(law(state))
         if not np.isfinite(value):
             raise CallbackError(f"controller of '{name}' gave {value} at t = {state.t:g} s; it must give a finite number")
         self.history.append((state.t, {name: value}))
         return value
+
+    def _before(self, state: State) -> np.ndarray:
+        """The inputs just before controllers act at the instant of a state, memories and unknowns as it holds them."""
+        timed = self.signals or self.callbacks
+        u = self.at(np.array([state.t]), state.x[None])[0] if timed else self.initial.copy()
+        for i, name in enumerate(self.system.model.inputs):
+            if name in self.controllers:
+                earlier = (given[name] for since, given in reversed(self.history) if name in given and since < state.t)
+                u[i] = next(earlier, self.initial[i])
+            else:
+                u[i] = state.memory.get(name, u[i])
+        return u
 
     def sampling_instants(self, name: str, span: tuple[float, float]) -> np.ndarray:
         """When a controller acts within a span: whole periods from the beginning of the first run on."""

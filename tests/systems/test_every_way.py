@@ -67,6 +67,7 @@ def four_bar(event: str = "", called: bool = False) -> jd.Model:
     m.revolute("closing", coupler.at(0.5, 0, 0), rocker.at(0.4, 0, 0), axis="-y")
     motor = m.callback("motor", lambda angle: -2.0 * angle, [hinge.position]) if called else m.input("motor", 0.5)
     m.force(hinge, motor)
+    m.sensor("coupler", coupler.at(0.25, 0, 0))
     if event == "terminal":
         m.event("limit", hinge.position - 0.9, terminal=True)
     elif event == "acceleration":
@@ -116,6 +117,13 @@ def with_inputs(given: Callable[[], Any]) -> Callable[..., Solution]:
     return lambda s, **run: s.simulate(start(s), 0.3, inputs={"motor": given()}, **run)
 
 
+def by_expression(s: jd.System, **run: Any) -> Solution:
+    """A sampled law of a velocity and of what an accelerometer reads."""
+    hinge, coupler = s.model.joints["crank"], s.model.sensors["coupler"]
+    law = -0.3 * hinge.velocity + 0.02 * coupler.acceleration[2]
+    return s.simulate(start(s), 0.3, inputs={"motor": jd.Controller(law, 0.05)}, **run)
+
+
 def with_options(**options: Any) -> Callable[..., Solution]:
     return lambda s, **run: s.simulate(start(s), 0.3, **{**run, **options})
 
@@ -144,6 +152,7 @@ CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
     "signal": (with_inputs(lambda: lambda t: 2.0 * jd.sin(20.0 * t)), "", False),
     "table": (with_inputs(lambda: ([0.0, 0.1, 0.3], [0.0, 2.0, 1.0])), "", False),
     "controller": (with_inputs(lambda: jd.Controller(lambda x: -0.3 * x["crank.angle_rate"], 0.05)), "", False),
+    "controller by an expression": (by_expression, "", False),
     "callback": (plain, "", True),
     "terminal event": (plain, "terminal", False),
     "acceleration event": (plain, "acceleration", False),
@@ -172,7 +181,7 @@ CASES: dict[str, tuple[Callable[..., Solution], str, bool]] = {
 #: What a way cannot do and refuses.
 REFUSED = {
     "callback": ("recursive generalized-alpha", "cartesian generalized-alpha", "augmented-lagrangian", "directors joints"),
-    "signal": ("augmented-lagrangian",), "table": ("augmented-lagrangian",), "controller": ("augmented-lagrangian",),
+    "signal": ("augmented-lagrangian",), "table": ("augmented-lagrangian",), **dict.fromkeys(("controller", "controller by an expression"), ("augmented-lagrangian",)),
     "terminal event": ("augmented-lagrangian",), "recorded event": ("augmented-lagrangian",),
     **dict.fromkeys(("jump", "small jump of a rate", "no jump of a rate"), ("augmented-lagrangian",)),
     "acceleration event": ("augmented-lagrangian", "directors"),

@@ -172,7 +172,7 @@ class Descriptor:
         eq = self.equations
         results = [
             matrix_result("M", self._dense_mass(), len(self.x)), vector_result("f", self.force), jacobian_result(eq), self._right(alpha, beta),
-            vector_result("rates", [*eq.position_rates, *eq.state_rates]),
+            vector_result("rates", [*eq.position_rates, *eq.explicit_state_rates]),
         ]  # fmt: skip
         return assemble(eq, "descriptor", "t x u", results)
 
@@ -190,7 +190,7 @@ class Descriptor:
             M = [[self.mass.get((i, j), ZERO) for j in own] for i in own]
             for i, row in zip(own, solve_dense(M, [[self.force[i]] for i in own]), strict=True):
                 a[i] = row[0]
-        return [*eq.position_rates, *a, *eq.state_rates]
+        return [*eq.position_rates, *a, *eq.explicit_state_rates]
 
     def _state_derivative(self) -> SymbolicFunction:
         return assemble(self.equations, "state_derivative", "t x", [vector_result("xdot", self._state_rates())], optional="u")

@@ -97,7 +97,7 @@ def reduced_terms_function(eq: Equations) -> SymbolicFunction:
     """M, f = Q − c, g (of J v̇ = g) and q̇, ż: what remains to be known once J has been factored."""
     results = [
         matrix_result("M", symmetric_mass_matrix(eq), eq.tree.nv), vector_result("f", explicit_forces(eq)),
-        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.state_rates]),
+        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.explicit_state_rates]),
     ]  # fmt: skip
     return assemble(eq, "reduced_terms", "t x u", results)
 
@@ -148,7 +148,7 @@ class ClosedSystem:
         """ẋ of the independent state."""
         M = [self.apply(row) for row in symmetric_mass_matrix(self.eq)]
         a = _accelerations(self.space, M, self.apply(explicit_forces(self.eq)), self.drift())
-        return [*self.position_rates, *a, *self.apply(self.eq.state_rates)]
+        return [*self.position_rates, *a, *self.apply(self.eq.explicit_state_rates)]
 
     def drift(self) -> list[Expr]:
         """a₀ of v̇ = Z v̇_u + a₀."""
@@ -304,7 +304,7 @@ def mixed_terms_function(eq: Equations, independent: tuple[str, ...], rows: tupl
                 rest[i] = sub(rest[i], entry * a)
     results = [
         matrix_result("M", system.space.reduce(M), len(system.form.independent)), vector_result("f", system.space.project(rest)),
-        vector_result("g", system.accelerations()), vector_result("rates", [*system.position_rates, *system.apply(eq.state_rates)]),
+        vector_result("g", system.accelerations()), vector_result("rates", [*system.position_rates, *system.apply(eq.explicit_state_rates)]),
     ]  # fmt: skip
     return system.function("mixed_terms", results)
 

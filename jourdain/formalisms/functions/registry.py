@@ -13,8 +13,7 @@ from ...symbolic.vectors import Vector
 from ..equations import Equations
 from ..loops.elimination import solve_dense
 from ..tree.acceleration_loads import added_mass, effective_mass_matrix, explicit_forces, symmetric_mass_matrix, with_accelerations
-from ..tree.articulated_body import accelerations as articulated_accelerations
-from ..tree.articulated_body import shares_coordinates
+from ..tree.articulated_blocks import accelerations as articulated_accelerations
 from ..tree.composite_body import mass_matrix
 from ..tree.kinematics import GROUND
 from ..tree.mass_factor import accelerations_by_factor
@@ -152,9 +151,21 @@ def tree_accelerations(eq: Equations, forces: Sequence[Expr], loads: bool) -> li
     if loads and added_mass(eq):
         return [row[0] for row in solve_dense(effective_mass_matrix(eq), [[e] for e in explicit_forces(eq)])]
     wrenches = eq.wrenches if loads else None
-    if shares_coordinates(eq.tree) or eq.tree.coupled or average_depth(eq) < DEEP:
-        return accelerations_by_factor(eq.tree, forces, wrenches)
-    return articulated_accelerations(eq.tree, forces, wrenches)
+    solve = articulated_accelerations if is_deep(eq) else accelerations_by_factor
+    return solve(eq.tree, forces, wrenches)
+
+
+def is_deep(eq: Equations) -> bool:
+    """Whether articulated bodies need fewer operations than the factored mass matrix; rods with mass they do not know at all."""
+    if eq.tree.couplings:
+        return False
+    return flexible_in_series(eq) > 1 if eq.tree.flexible else average_depth(eq) >= DEEP
+
+
+def flexible_in_series(eq: Equations) -> int:
+    """The largest number of flexible bodies on the way from a link to the ground."""
+    bent = {link.index for link in eq.tree.flexible.values()}
+    return max((len(bent.intersection(eq.tree.ancestors(i))) for i in bent), default=0)
 
 
 def choose_form(eq: Equations, wanted: str) -> str:
@@ -242,9 +253,13 @@ def state_rates(eq: Equations) -> list[Expr]:
 def descriptor_function(eq: Equations) -> SymbolicFunction:
     """Terms of the constrained equations M v̇ = f + Jᵀλ, J v̇ = g, with q̇ and ż: what a constrained solver needs."""
     M = symmetric_mass_matrix(eq) if eq.rows else effective_mass_matrix(eq)
+    if eq.rows or not any(e.deps & KINDS["acceleration"] for e in eq.state_rates):
+        rates = eq.explicit_state_rates
+    else:
+        rates = with_accelerations(eq, eq.state_rates, tree_accelerations(eq, eq.joint_forces, loads=True))
     results = [
         matrix_result("M", M, eq.tree.nv), vector_result("f", explicit_forces(eq)), jacobian_result(eq),
-        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *eq.state_rates]),
+        vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *rates]),
     ]  # fmt: skip
     return assemble(eq, "descriptor", "t x u", results)
 

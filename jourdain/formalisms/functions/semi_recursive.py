@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import InputError
 from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import ZERO, Expr, add, neg, sub
+from ...symbolic.expr import KINDS, ZERO, Expr, add, neg, sub
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import substitute
 from ...symbolic.vectors import scalar_product
@@ -37,6 +37,13 @@ def _terms(s: SemiRecursive) -> tuple[list[list[Expr]], list[Expr]]:
     return M, f
 
 
+def _state_rates(s: SemiRecursive, M: list[list[Expr]], f: list[Expr]) -> list[Expr]:
+    """ż of the user's states; accelerations that it reads are known before in an open chain only."""
+    if s.rows or not any(e.deps & KINDS["acceleration"] for e in s.state_rates):
+        return s.explicit_state_rates
+    return with_accelerations(s, s.state_rates, SparseFactor(M).solve(f))
+
+
 @builder
 def semi_recursive_mass_matrix_function(eq: Equations, reference: str = "origin") -> SymbolicFunction:
     """Mz(z) (32)."""
@@ -51,7 +58,7 @@ def semi_recursive_descriptor_function(eq: Equations, reference: str = "origin")
     M, f = _terms(s)
     results = [
         matrix_result("M", M, s.tree.nv), vector_result("f", f), jacobian_result(s),
-        vector_result("g", [neg(e) for e in s.constraint_accelerations]), vector_result("rates", [*s.position_rates, *s.state_rates]),
+        vector_result("g", [neg(e) for e in s.constraint_accelerations]), vector_result("rates", [*s.position_rates, *_state_rates(s, M, f)]),
     ]  # fmt: skip
     return assemble(s, "semi_recursive_descriptor", "t x u", results)
 
@@ -63,7 +70,7 @@ def semi_recursive_reduced_terms_function(eq: Equations, reference: str = "origi
     M, f = _terms(s)
     results = [
         matrix_result("M", M, s.tree.nv), vector_result("f", f), vector_result("g", [neg(e) for e in s.constraint_accelerations]),
-        vector_result("rates", [*s.position_rates, *s.state_rates]),
+        vector_result("rates", [*s.position_rates, *_state_rates(s, M, f)]),
     ]  # fmt: skip
     return assemble(s, "semi_recursive_reduced_terms", "t x u", results)
 

@@ -75,14 +75,14 @@ def eliminate(freedom: Freedom, body: Articulated, forces: Sequence[Expr], rotor
         Ua, Uw, D, bias_force = Ua * r, Uw * r, mul(mul(r, r), D), mul(r, bias_force)
     inverse = div(ONE, add(D, rotor.get(freedom.index, ZERO)))
     u = sub(forces[freedom.index], bias_force)
-    body.A, body.B, body.C = _reduced(body, Ua, Uw, Ua * inverse, Uw * inverse)
+    body.A, body.B, body.C = reduced(body, Ua, Uw, Ua * inverse, Uw * inverse)
     scaled = mul(u, inverse)
     body.force = body.force + Ua * scaled
     body.moment = body.moment + Uw * scaled
     return Ua, Uw, inverse, u
 
 
-def _reduced(body: Articulated, Ua: Vector, Uw: Vector, ga: Vector, gw: Vector) -> tuple[Inertia, Matrix, Inertia]:
+def reduced(body: Articulated, Ua: Vector, Uw: Vector, ga: Vector, gw: Vector) -> tuple[Inertia, Matrix, Inertia]:
     """A − U_a U_aᵀ/D, B − U_a U_ωᵀ/D, C − U_ω U_ωᵀ/D."""
 
     def outer(I: Inertia, U: Vector, g: Vector) -> Inertia:

@@ -202,7 +202,7 @@ class DirectorAssembly(ModelCoordinates):
         self.system.add(element, name, {b: self.handles[h] for b, h in element.attached.items()}, constants)
 
     def _state_rates(self) -> None:
-        for z, name, rate in zip(self.eq.z, self.model.states, self.eq.state_rates, strict=True):
+        for z, name, rate in zip(self.eq.z, self.model.states, self.eq.explicit_state_rates, strict=True):
             self._attach(of_model.ModelState(self.layout, z, self._law(rate)), f"state {name}")
 
     # -- loads ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jourdain as jd
-from jourdain.formalisms.tree.articulated_body import accelerations, shares_coordinates
+from jourdain.formalisms.tree.articulated_blocks import accelerations
 from jourdain.formalisms.tree.composite_body import mass_matrix
 from jourdain.formalisms.tree.kinematics import GROUND, Kinematics, centre_of_mass
 from jourdain.formalisms.tree.mass_factor import accelerations_by_factor
@@ -74,8 +74,7 @@ def test_accelerations_by_articulated_bodies_and_by_factor_agree(model, seed):
     known |= dict(zip(tau, forces, strict=True))
     expected = ReferenceTree(model).forward_dynamics(q, v, forces, T)
     assert error(vector_of(accelerations_by_factor(tree, tau), known), expected, 1.0) < 1e-11
-    if not shares_coordinates(tree):
-        assert error(vector_of(accelerations(tree, tau), known), expected, 1.0) < 1e-11
+    assert error(vector_of(accelerations(tree, tau), known), expected, 1.0) < 1e-11
 
 
 @settings(max_examples=30)
@@ -140,8 +139,7 @@ def test_external_wrenches(model, seed):
     assert error(vector_of(inverse_dynamics(tree, external), known), expected) < 1e-12
     tau = force_symbols(tree)
     known |= dict(zip(tau, expected, strict=True))
-    solve = accelerations_by_factor if shares_coordinates(tree) else accelerations
-    assert error(vector_of(solve(tree, tau, external), known), a, 1.0) < 1e-11
+    assert error(vector_of(accelerations(tree, tau, external), known), a, 1.0) < 1e-11
 
 
 def test_rotor_of_a_following_joint_turns_with_its_ratio(rng):

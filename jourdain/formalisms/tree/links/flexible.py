@@ -77,8 +77,8 @@ class ModeFreedom(Freedom):
         raise self._of_rigid_bodies()
 
     def articulated(self, A: Inertia, B: Matrix, C: Inertia, force: Vector, moment: Vector) -> tuple[Vector, Vector, Expr, Expr]:
-        """Of rigid bodies only."""
-        raise self._of_rigid_bodies()
+        """Nothing: the amplitudes are a block of their own."""
+        return NULL, NULL, ZERO, ZERO
 
     def reading(self, P: Vector, E: Matrix) -> Vector:
         """Of rigid bodies only."""
