@@ -172,12 +172,15 @@ class AssembledSystem:
         self._changed()
 
     def mesh(
-        self, element: Solid, name: str, places: Any, cells: Any, *, velocities: Any = 0.0, fixed: Any = (), at: Any = None, **numbers: Any
-    ) -> list[Handle]:
+        self, element: Solid, name: str, places: Any, cells: Any, *, velocities: Any = 0.0, fixed: Any = (), at: Any = None,
+        attach: Sequence[tuple[Handle, Any]] = (), coupling: str = "null space", **numbers: Any,
+    ) -> list[Any]:  # fmt: skip
         """Adds nodes ("name.0" …) at ``places`` (m) before deformation and solids ("name[0]" …) between those that each of ``cells`` lists.
 
         ``velocities`` (m/s) of the nodes, numbers of ``fixed`` nodes, places ``at`` which nodes start if they are deformed; ``numbers`` are
-        density (kg/m³), gravity (m/s²) and constants of the law, for all or one row each.  The blocks of the nodes are returned.
+        density (kg/m³), gravity (m/s²), in the plane thickness (m), and constants of the law, for all or one row each.  ``attach`` fixes nodes
+        to bodies: pairs of a body's coordinates and numbers of nodes.  By ``coupling`` "null space" such nodes have no coordinates, by
+        "constraints" they have, and three rows each.  The blocks of the nodes are returned (of nodes on bodies their places there).
 
         >>> from jourdain.elements import Solid, hexahedron, lame
         >>> cube = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
@@ -187,9 +190,9 @@ class AssembledSystem:
         >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
         True
         """
-        from .solids import add_mesh
+        from .meshes import Mesh
 
-        return add_mesh(self, element, name, places, cells, velocities, fixed, at, **numbers)
+        return Mesh(self, element, name, places, cells).add(velocities, fixed, at, attach, coupling, numbers)
 
     def copy(self) -> AssembledSystem:
         """A system with the same coordinates, elements and events, to which others can be added."""
