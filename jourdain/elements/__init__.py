@@ -23,6 +23,7 @@ _LATER = {
         "clearance": "SphericalClearance Cavity RevoluteClearance hertz sphere blob",
         "solid": "Solid",
         "fastening": "NodeOnBody",
+        "beam": "Beam BeamNode section_of",
         "point_laws": "PointLaw SAINT_VENANT_KIRCHHOFF NEO_HOOKE MOONEY_RIVLIN ogden lame",
         "interpolation": "Interpolation hexahedron quadrilateral tetrahedron",
         "servo": "CoordinateServo OutputServo point_to_point ramp_cruise_ramp",

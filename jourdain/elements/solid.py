@@ -18,10 +18,10 @@ import numpy as np
 from ..errors import InputError, ModelError
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, mul, sub
 from ..symbolic.vectors import NULL, Vector
-from .element import Composite, Element, Reduction, Symbols, Term
+from .element import Composite, Symbols, Term
 from .interpolation import Interpolation
 from .point_laws import COMPONENTS, SAINT_VENANT_KIRCHHOFF, PointLaw
-from .stepping import ElementStep
+from .vectors import VectorElement
 
 #: Constants of the viscosities: moduli (Pa s) of a dashpot beside the law, or moduli (Pa) and relaxation time (s) of a Maxwell branch.
 VISCOSITIES: dict[str, dict[str, int]] = {
@@ -31,7 +31,7 @@ VISCOSITIES: dict[str, dict[str, int]] = {
 }
 
 
-class Solid(Element):
+class Solid(VectorElement):
     """A finite element of a solid with places of its nodes as coordinates, for any interpolation and any law of a point.
 
     ``enhanced`` adds strains of its own to those of linear bricks and quadrilaterals, which then lock neither in bending nor near
@@ -57,8 +57,10 @@ class Solid(Element):
             raise ModelError(f"{self.name}: {law.name} in plane stress has no energy of its own; take plane strain or hexahedra")
         self.interpolation, self.law, self.enhanced, self.viscosity, self.plane = interpolation, law, enhanced, viscosity, plane
         self.on = tuple(on) if any(b >= 0 for b in on) else ()
-        d, g, v = interpolation.dimension, interpolation.points, self.vectors
+        self.dimension, self.bodies = interpolation.dimension, max(self.on, default=-1) + 1
+        d, g = self.dimension, interpolation.points
         self.blocks = {f"body{b}": d * (d + 1) for b in range(self.bodies)} | {f"node{k}": d for k in self.free_nodes}
+        v = self.vectors
         self.constants = {"gradients": 3 * v * g, "volumes": g, "masses": v * v, "gravity": d}
         self.constants |= {"enhancement": 6 * g * self.modes} if enhanced else {}
         self.constants |= {**VISCOSITIES[viscosity], **law.constants}
@@ -69,31 +71,20 @@ class Solid(Element):
     # -- sizes ----------------------------------------------------------------------------------------------------------
 
     @property
-    def bodies(self) -> int:
-        """Number of bodies that carry nodes."""
-        return max(self.on, default=-1) + 1
-
-    @property
     def free_nodes(self) -> list[int]:
         """Nodes with coordinates of their own."""
         return [k for k in range(self.interpolation.nodes) if not self.on or self.on[k] < 0]
 
     @property
-    def vectors(self) -> int:
-        """Vectors that the coordinates are: origins and directors of bodies, then free nodes."""
-        return self.bodies * (self.interpolation.dimension + 1) + len(self.free_nodes)
-
-    @property
-    def moving(self) -> np.ndarray:
-        """1 for vectors that shift with the element as a whole, 0 for directors."""
-        d = self.interpolation.dimension
-        return np.array([1.0, *[0.0] * d] * self.bodies + [1.0] * len(self.free_nodes))
+    def viscous(self) -> str:
+        """The name of its viscosity, if it has one."""
+        return "" if self.viscosity == "none" else self.viscosity
 
     @property
     def modes(self) -> int:
         """Number of enhanced strains."""
         bubbles = self.interpolation.bubbles
-        return 0 if bubbles is None or not self.enhanced else int(bubbles.shape[1] * self.interpolation.dimension)
+        return 0 if bubbles is None or not self.enhanced else int(bubbles.shape[1] * self.dimension)
 
     # -- numbers ---------------------------------------------------------------------------------------------------------
 
@@ -102,7 +93,7 @@ class Solid(Element):
 
         ``density`` (kg/m³), ``gravity`` (m/s²), ``thickness`` (m, in the plane), those of the law and of the viscosity.
         """
-        given, d = np.asarray(places, float), self.interpolation.dimension
+        given, d = np.asarray(places, float), self.dimension
         if given.ndim != 3 or given.shape[1:] != (self.interpolation.nodes, d):
             raise ModelError(f"{self.name}: places of shape {given.shape} are not (elements, {self.interpolation.nodes}, {d})")
         needed = {**VISCOSITIES[self.viscosity], **self.law.constants}
@@ -171,12 +162,18 @@ class Solid(Element):
 
     def deformation(self, q: np.ndarray, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
         """F (points × 3 × 3) at coordinates of one element."""
-        d, g = self.interpolation.dimension, self.interpolation.points
+        d, g = self.dimension, self.interpolation.points
         x = np.zeros((self.vectors, 3))
         x[:, :d] = np.reshape(q, (-1, d))
         F = np.einsum("ki,gkj->gij", x, np.reshape(numbers["gradients"], (g, -1, 3)))
         F[:, 2, 2] += 3 - d
         return F
+
+    def astray(self, q: np.ndarray, numbers: Mapping[str, np.ndarray]) -> str:
+        """Whether a point is inside out or flat."""
+        if np.linalg.det(self.deformation(q, numbers)).min() > 0.0:
+            return ""
+        return "turns inside out: are loads too large for the material? take a finer mesh there, a law that resists (neo-Hooke), or a smaller step"
 
     def initial_history(self, q: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """The viscous branch starts relaxed: A = E; enhanced strains are found by the engine."""
@@ -193,8 +190,8 @@ class Solid(Element):
             )
 
     def _vectors(self, names: Any) -> list[Vector]:
-        read = names.vector if self.interpolation.dimension == 3 else names.pair
-        d = self.interpolation.dimension
+        read = names.vector if self.dimension == 3 else names.pair
+        d = self.dimension
         return [read(b, k) for b, size in self.blocks.items() for k in range(size // d)]
 
     def _mass(self, s: Symbols) -> list[list[Expr]]:
@@ -203,7 +200,7 @@ class Solid(Element):
 
     def mass(self, s: Symbols) -> dict[tuple[str, int, str, int], Expr]:
         """∫ ρ Nₐ N_b in every direction."""
-        d = self.interpolation.dimension
+        d = self.dimension
         place = [(b, d * k) for b, size in self.blocks.items() for k in range(size // d)]
         rows = self._mass(s)
         return {
@@ -214,7 +211,7 @@ class Solid(Element):
     def potential(self, s: Symbols) -> Sequence[Term]:
         """∫ W(E) and the weight."""
         self._plain()
-        d, v, x = self.interpolation.dimension, self.vectors, self._vectors(s)
+        d, v, x = self.dimension, self.vectors, self._vectors(s)
         volumes = s.volumes if isinstance(s.volumes, tuple) else (s.volumes,)
         terms: list[Term] = []
         for g, volume in enumerate(volumes):
@@ -251,23 +248,6 @@ class Solid(Element):
         return linear, angular
 
 
-class SolidStep(ElementStep):
-    """What the engine's tables need of a solid: nothing is derived, all entries are there."""
-
-    uses_excess, uses_rate = True, False
-
-    def __init__(self, element: Solid, evaluation: str, reduced: Mapping[str, Reduction], projected: bool) -> None:
-        self.element, self.evaluation, self.reduced, self.projected = element, evaluation, dict(reduced), projected
-        self.row_names, self.holonomic, self.rolling, self.servo, self.internal = [], [], [], [], None
-        self.packing = self._pack()
-
-    @property
-    def tangent_entries(self) -> dict[tuple[int, int], Expr]:  # type: ignore[override]
-        """All places."""
-        n = len(self.unknowns)
-        return dict.fromkeys(((i, j) for i in range(n) for j in range(n)), ONE)
-
-
 def _sum(parts: Any) -> Expr:
     total = ZERO
     for e in parts:
@@ -281,4 +261,4 @@ def _component(F: Sequence[Sequence[Expr]], j: int, k: int) -> Expr:
     return mul(HALF, sub(product, ONE)) if j == k else product
 
 
-__all__ = ["VISCOSITIES", "Solid", "SolidStep"]
+__all__ = ["VISCOSITIES", "Solid"]

@@ -6,7 +6,7 @@ A = ∂(F S)/∂F (9 × 9), K_{ai,bj} = ∫ G_{aJ} A_{iJjL} G_{bL} with the grad
 
 Strains may be enhanced by modes of the element's own, Ê = E + M α with ∫ MᵀS̄ = 0, which is solved within the element: then
 ∫ S̄ : ΔÊ = ∫ S̄ : ΔE, and the energy stays exact.  Vectors are the nodes' places, or origin and directors of bodies that carry nodes; the null
-spaces of such bodies are applied at the end (:mod:`.solid_bodies`).  In the plane vectors have two components, and F₃₃ = 1.
+spaces of such bodies are applied at the end (:mod:`.vectors`).  In the plane vectors have two components, and F₃₃ = 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Integers, Record
 from . import frame as ap
 from .frame import SCALARS
-from .solid_bodies import compressed, reduced_matrix, reduced_residual
+from .vectors import balance, compressed, inertial, reduced_matrix, reduced_residual
 
 #: Viscosities: none, a dashpot beside the law, a Maxwell branch.
 ELASTIC, KELVIN_VOIGT, STANDARD = range(3)
@@ -347,16 +347,7 @@ def _evaluated(
     volumes, mass = constants[n * g :], constants[n * g + g :]
     weights = constants[n * g + g + a * a :]
     theta = x[3] if medium.evaluation == ap.END else 0.5
-    if tangent:
-        for c in range(n * n):
-            K[c] = 0.0
-    for b in range(a):
-        for i in range(3):
-            r[3 * b + i] = -kappa * weights[3 * b + i]
-            for c in range(a):
-                r[3 * b + i] += mass[b * a + c] * excess[3 * c + i]
-                if tangent:
-                    K[(3 * b + i) * n + 3 * c + i] = mass[b * a + c]
+    balance(a, kappa, mass, weights, excess, r, K, tangent)
     discrete = medium.evaluation == ap.DISCRETE
     material, geometric = 1.0 if discrete else theta, 0.5 if discrete else theta
     if m > 0:
@@ -444,31 +435,6 @@ def solid_tangent(address: int) -> int:
 
 
 @hot
-def _inertial(medium: Medium, q1: Any, v: Any, constants: Any, y: Any) -> None:
-    """Kinetic energy, energy of the weight and momenta."""
-    a, n, g = medium.vectors, 3 * medium.vectors, medium.points
-    mass, weights = constants[n * g + g :], constants[n * g + g + a * a :]
-    carried = medium.bodies.size * (medium.dimension + 1)
-    for b in range(a):
-        p0, p1, p2 = 0.0, 0.0, 0.0
-        for c in range(a):
-            m = mass[b * a + c]
-            p0 += m * v[3 * c]
-            p1 += m * v[3 * c + 1]
-            p2 += m * v[3 * c + 2]
-        q, u = q1[3 * b :], v[3 * b :]
-        y[0] += 0.5 * (p0 * u[0] + p1 * u[1] + p2 * u[2])
-        y[1] -= weights[3 * b] * q[0] + weights[3 * b + 1] * q[1] + weights[3 * b + 2] * q[2]
-        if b >= carried or b % (medium.dimension + 1) == 0:  # directors do not shift
-            y[5] += p0
-            y[6] += p1
-            y[7] += p2
-        y[8] += q[1] * p2 - q[2] * p1
-        y[9] += q[2] * p0 - q[0] * p2
-        y[10] += q[0] * p1 - q[1] * p0
-
-
-@hot
 def _dissipated(medium: Medium, h: float, c: Any, z: Any, z_end: Any, volume: float, w: Any, y: Any) -> None:
     """Energy of the branch and what the step dissipates; the branch's strain at the end goes into the history."""
     X, S = w[TANGENT:], w[TANGENT + 6 :]
@@ -508,7 +474,8 @@ def _audited(medium: Medium, x: Any, y: Any, z_end: Any, constants: Any, w: Any)
             e0[i], e1[i], e2[i] = q0[i], q1[i], excess[i]
     for k in range(ap.AUDIT_SIZE):
         y[k] = 0.0
-    _inertial(medium, e1, e2, constants, y)
+    mass, weights = constants[v * g + g :], constants[v * g + g + medium.vectors * medium.vectors :]
+    inertial(medium.vectors, medium.bodies.size * (medium.dimension + 1), medium.dimension, mass, weights, e1, e2, y)
     if m > 0:
         _enhanced(medium, e0, e1, z, x[0], 1.0, constants, w)
         for i in range(m):

@@ -83,9 +83,9 @@ class Jets:
     """
 
     def __init__(self, equations: Equations, order: int) -> None:
-        if equations.solids:
+        if equations.native:
             raise InputError(
-                f"time derivatives of equations are not known for solids ('{equations.solids[0].members[0].name}'); take servo='direct', or beams"
+                f"time derivatives of equations are not known for solids and beams ('{equations.native[0].members[0].name}'); take servo='direct'"
             )
         self.equations, self.order = equations, order
         self.nq, self.m = equations.nq, len(equations.row_names)

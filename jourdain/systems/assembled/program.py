@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...elements.element import Element, Reduction, symbols_of
-from ...elements.solid import Solid
 from ...elements.stepping import ElementStep
+from ...elements.vectors import VectorElement
 from ...errors import ModelError
 from ...native import engine
 from ...native.function import Function, compile_function
@@ -97,10 +97,10 @@ def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reductio
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
     with engine.lock:
         found = _KERNELS.get(key)
-        if found is None and isinstance(element, Solid):
-            from .solids import solid_kernels
+        if found is None and isinstance(element, VectorElement):
+            from .at_rest import vector_kernels
 
-            found = _KERNELS[key] = solid_kernels(element, evaluation, reduced, projected)
+            found = _KERNELS[key] = vector_kernels(element, evaluation, reduced, projected)
         elif found is None:
             step = ElementStep(element, evaluation, reduced, projected)
             made, patterns = [step.residual(), step.tangent(), step.audit()], [(), tuple(step.tangent_entries), ()]

@@ -48,11 +48,8 @@ def failure(name: str, run: Run, program: Program) -> str:
             f"simulate '{name}': the equations of a step do not determine {program.describe(unknown)} at t = {run.clock.t:.9g} s, "
             f"even with a step of {run.clock.h:.3g} s (singular matrix); give it mass or stiffness there, or remove constraints that coincide"
         )
-    if turned := _inside_out(run, program):
-        return (
-            f"simulate '{name}': element '{turned}' turns inside out at t = {run.clock.t:.9g} s, even with a step of {run.clock.h:.3g} s; are loads "
-            "too large for the material? take a finer mesh there, a law that resists (neo-Hooke), or a smaller step"
-        )
+    if wrong := _astray(run, program):
+        return f"simulate '{name}': at t = {run.clock.t:.9g} s, even with a step of {run.clock.h:.3g} s, {wrong}"
     if run.count.refused:
         return (
             f"simulate '{name}': a step of {run.clock.h:.3g} s at t = {run.clock.t:.9g} s is refused, because "
@@ -67,11 +64,11 @@ def failure(name: str, run: Run, program: Program) -> str:
     )
 
 
-def _inside_out(run: Run, program: Program) -> str:
-    """A solid that is inside out where the run has failed."""
-    from .solids import inverted
+def _astray(run: Run, program: Program) -> str:
+    """A solid or beam that has gone wrong where the run has failed."""
+    from .at_rest import astray
 
-    return inverted(program.instances, np.asarray(run.vec.q1)) if np.isfinite(run.vec.q1).all() else ""
+    return astray(program.instances, np.asarray(run.vec.q1)) if np.isfinite(run.vec.q1).all() else ""
 
 
 def _condition(K: Any) -> float:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ...elements.element import Reduction
 from ...elements.point_laws import PointLaw
 from ...elements.schemes import EVALUATIONS
-from ...elements.solid import VISCOSITIES, Solid, SolidStep
-from ...errors import InputError
+from ...elements.solid import VISCOSITIES, Solid
+from ...elements.vectors import VectorStep
 from ...native.function import Function, compile_function
-from ...solvers.stepping import frame as ap
 from ...solvers.stepping import principal
 from ...solvers.stepping import solid as native
 from .program import Instance, Kernels, prepared
@@ -79,86 +78,19 @@ class SolidKernels(Kernels):
         e = self.step.element
         assert isinstance(e, Solid)
         if e.enhanced:
-            for z, settled in zip(found, SolidsAtRest(instances).enhanced(q), strict=True):
-                z[: e.modes] = settled
+            from .at_rest import AtRest
+
+            for z, settled in zip(found, AtRest(instances).history(q), strict=True):
+                z[: e.modes] = settled[: e.modes]
         return found
-
-
-class SolidsAtRest:
-    """Solids of one type at an instant: mass, elastic forces and stiffness by the native loops."""
-
-    def __init__(self, members: Sequence[Instance]) -> None:
-        element = members[0].element
-        assert isinstance(element, Solid)
-        self.members, self.element = members, element
-        key = (element.key, "at rest")
-        if key not in _AT_REST:
-            _AT_REST[key] = solid_kernels(element, "end", {}, at_rest=True)
-        self.kernels = _AT_REST[key]
-        self._constants = self.kernels.constants(0, [i.numbers for i in members])
-        self.index = np.array([[h.offset + i for b in element.blocks for h in (m.blocks[b],) for i in range(h.size)] for m in members])
-        v, d, first = element.vectors, element.interpolation.dimension, element.constants["gradients"] + element.constants["volumes"]
-        scalar = np.array([i.numbers[first : first + v * v].reshape(v, v) for i in members])
-        self.masses = np.einsum("eab,ij->eaibj", scalar, np.eye(d)).reshape(len(members), v * d, v * d)
-
-    def forces(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """∇V (elements × coordinates) and its derivative (elements × coordinates × coordinates)."""
-        n = self.element.size
-        r, K = np.zeros((len(self.members), n)), np.zeros((len(self.members), n, n))
-        for k, given in enumerate(self._calls(q)):
-            x, constants, w = given
-            self._call(native.solid_tangent, x, r[k], K[k], constants, w)
-        return r, K - self.masses
-
-    def enhanced(self, q: np.ndarray) -> list[np.ndarray]:
-        """Enhanced strains of the elements in equilibrium."""
-        y, z, found = np.zeros(ap.AUDIT_SIZE), np.zeros(sum(self.element.history.values())), []
-        for x, constants, w in self._calls(q):
-            self._call(native.solid_history, x, y, z, constants, w)
-            found.append(z[: self.element.modes].copy())
-        return found
-
-    def _calls(self, q: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Packed input, constants and work for each element."""
-        n, k = self.element.size, sum(self.element.history.values())
-        x, w = np.zeros(ap.SCALARS + 4 * n + k), np.zeros(self.kernels.workspace)
-        x[:4] = 1.0, 0.0, 1.0, 1.0
-        for here, constants in zip(q[self.index], self._constants, strict=True):
-            x[ap.SCALARS : ap.SCALARS + 2 * n] = np.tile(here, 2)
-            yield x, constants, w
-
-    def _call(self, kernel: Any, *arrays: np.ndarray) -> None:
-        medium = self.kernels.medium
-        assert medium is not None
-        places = dict(zip(("x", "y", "third", "fourth", "fifth"), (a.ctypes.data for a in arrays), strict=True))
-        kernel.call(native.Call(**places, medium=medium.address).address)
-
-
-_AT_REST: dict[Any, SolidKernels] = {}
-
-
-def inverted(instances: Sequence[Instance], q: np.ndarray) -> str:
-    """The name of a solid with a point that is inside out or flat, if there is one."""
-    for i in instances:
-        if isinstance(i.element, Solid):
-            here = np.concatenate([q[h.offset : h.offset + h.size] for h in (i.blocks[b] for b in i.element.blocks)])
-            gradients = i.numbers[: i.element.constants["gradients"]]
-            if not np.linalg.det(i.element.deformation(here, {"gradients": gradients})).min() > 0.0:
-                return i.name
-    return ""
 
 
 def solid_kernels(
     element: Solid, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False, at_rest: bool = False
 ) -> SolidKernels:
     """The engine's functions of a type of solid for an evaluation of forces: residual, tangent, audit; ``at_rest`` without viscosity."""
-    what = f"{element.name} ({element.law.name})"
-    if evaluation == "start":
-        raise InputError(f"{what}: the method 'variational' does not know solids; take 'energy-momentum' or 'midpoint'")
-    if element.viscosity != "none" and evaluation != "discrete" and not at_rest:
-        raise InputError(f"{what}: viscosity '{element.viscosity}' is balanced by the method 'energy-momentum' alone; take it")
     v, g, m = element.vectors, element.interpolation.points, element.modes
-    law, step = compiled_law(element.law, evaluation == "discrete"), SolidStep(element, evaluation, reduced, projected)
+    law, step = compiled_law(element.law, evaluation == "discrete"), VectorStep(element, evaluation, reduced, projected)
     viscosity_at = native.geometry_size(v, g) + 6 * g * m
     first = viscosity_at + len(VISCOSITIES[element.viscosity])
     stress_at, tangent_at, energy_at = first + np.cumsum([0, *(max(1, f.signature.constants) for f in law.functions)])[:3]

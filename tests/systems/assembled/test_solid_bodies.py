@@ -214,7 +214,7 @@ def test_thick_walled_sphere() -> None:
     radius = 1.0 + cube[:, 0]
     s = AssembledSystem("sphere")
     s.mesh(Solid(hexahedron(20), NEO_HOOKE), "sphere", directions * radius[:, None], cells, density=1.0, lame=la, shear=mu)
-    at, P = s.equations.solids[0], np.zeros((3 * len(cube), len(cube)))
+    at, P = s.equations.native[0], np.zeros((3 * len(cube), len(cube)))
     for k, e in enumerate(directions):
         P[3 * k : 3 * k + 3, k] = e
     w, inner = stretch * (radius == 1.0) + (radius + 0.4 / radius**2) * (radius > 1.0), radius == 1.0
@@ -239,7 +239,7 @@ def tip_deflection(solid: Solid, nu: float, cells: tuple[int, int, int] = (10, 1
     X, table, sets = mesh((10.0, 0.5, 0.25), cells, "hex20" if solid.interpolation.nodes == 20 else "hex8")
     s = AssembledSystem("cantilever")
     s.mesh(solid, "bar", X, table, density=1.0, **lame(1e4, nu))
-    at = s.equations.solids[0]
+    at = s.equations.native[0]
     _, K = at.forces(s.q0)
     n = 3 * len(X)
     full, load = np.zeros((n, n)), np.zeros(n)
@@ -345,7 +345,7 @@ def crushed(at: float = 1.0, speed: float = 0.0) -> AssembledSystem:
 
 
 def test_an_element_inside_out_is_named_with_the_time() -> None:
-    with pytest.raises(SimulationError, match=r"element 'bar\[1\]' turns inside out at t = 0\.00"):
+    with pytest.raises(SimulationError, match=r"at t = 0\.00\d+ s, .* element 'bar\[1\]' turns inside out"):
         crushed(speed=200.0).simulate(0.1, 0.001)
-    with pytest.raises(SimulationError, match=r"element 'bar\[1\]' turns inside out at t = 0 s"):
+    with pytest.raises(SimulationError, match=r"at t = 0 s, .* element 'bar\[1\]' turns inside out"):
         crushed(at=-0.5).simulate(0.1, 0.001)

@@ -1,4 +1,5 @@
-"""Unknowns of elements whose vectors belong to bodies: components in the plane, and null spaces q̇ = P ν of bodies by directors.
+"""Elements whose coordinates are vectors: inertia, and unknowns of vectors that belong to bodies: components in the plane, and null spaces
+q̇ = P ν of bodies by directors.
 
 Vectors come body by body (origin, then directors) and then node by node, always with three components.  The turn of a body acts on its directors
 as ḋ = ω × d, so that rows are Σ dₖ × rₖ with the directors where forces act, and columns those of e × dₖ with the directors at the end.
@@ -19,6 +20,44 @@ def _turned(axis: int, d: Any, r: Any) -> float:
     if axis == 1:
         return d[2] * r[0] - d[0] * r[2]
     return d[0] * r[1] - d[1] * r[0]
+
+
+@hot
+def inertial(vectors: int, carried: int, dimension: int, mass: Any, weights: Any, q1: Any, v: Any, y: Any) -> None:
+    """Kinetic energy, energy of the weight and momenta; the first ``carried`` vectors belong to bodies, whose directors do not shift."""
+    for b in range(vectors):
+        p0, p1, p2 = 0.0, 0.0, 0.0
+        for c in range(vectors):
+            m = mass[b * vectors + c]
+            p0 += m * v[3 * c]
+            p1 += m * v[3 * c + 1]
+            p2 += m * v[3 * c + 2]
+        q, u = q1[3 * b :], v[3 * b :]
+        y[0] += 0.5 * (p0 * u[0] + p1 * u[1] + p2 * u[2])
+        y[1] -= weights[3 * b] * q[0] + weights[3 * b + 1] * q[1] + weights[3 * b + 2] * q[2]
+        if b >= carried or b % (dimension + 1) == 0:
+            y[5] += p0
+            y[6] += p1
+            y[7] += p2
+        y[8] += q[1] * p2 - q[2] * p1
+        y[9] += q[2] * p0 - q[0] * p2
+        y[10] += q[0] * p1 - q[1] * p0
+
+
+@hot
+def balance(vectors: int, kappa: float, mass: Any, weights: Any, excess: Any, r: Any, K: Any, tangent: bool) -> None:
+    """M (q₁ − q₀ − w) − κ weight and its derivative, with which the sums of an element begin."""
+    n = 3 * vectors
+    if tangent:
+        for c in range(n * n):
+            K[c] = 0.0
+    for b in range(vectors):
+        for i in range(3):
+            r[3 * b + i] = -kappa * weights[3 * b + i]
+            for c in range(vectors):
+                r[3 * b + i] += mass[b * vectors + c] * excess[3 * c + i]
+                if tangent:
+                    K[(3 * b + i) * n + 3 * c + i] = mass[b * vectors + c]
 
 
 @jit
