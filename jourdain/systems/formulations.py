@@ -13,7 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..model.flexible import refuse_flexible
+from ..model.flexible import FlexibleBody, refuse_flexible
 from .system import System
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FORMULATIONS: dict[str, str] = {
 }
 
 
-#: Those of rigid bodies only.
+#: Those of rigid bodies only (directors know solids of large deformation in a model that is not compiled yet).
 RIGID = ("natural", "directors")
 
 
@@ -46,6 +46,10 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
             return model.reference
         _check_options(formulation, TreeSystem, options)
         return TreeSystem(model, **options)
+    if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
+        from .assembled.hybrid import HybridSystem
+
+        return HybridSystem(model, **options)
     if formulation in RIGID:
         others = ", ".join(f for f in FORMULATIONS if f not in RIGID)
         refuse_flexible(model.model if isinstance(model, System) else model, f"formulation '{formulation}'", f"use {others}, or rigid=True")
