@@ -195,7 +195,7 @@ class AssembledSystem:
         return Mesh(self, element, name, places, cells).add(velocities, fixed, at, attach, coupling, numbers)
 
     def beam(
-        self, name: str, places: Any, *, stiffness: Any, inertia: Any, rotations: Any = None, up: Any = (0.0, 0.0, 1.0), order: int = 1,
+        self, name: str, places: Any, *, stiffness: Any, inertia: Any, rotations: Any = None, up: Any = (0.0, 0.0, 1.0), order: int = 2,
         gravity: Any = 0.0, start: Handle | str | None = None, end: Handle | str | None = None, at: Any = None, velocities: Any = 0.0,
         omegas: Any = 0.0, **viscosity: Any,
     ) -> list[Handle]:  # fmt: skip
@@ -203,7 +203,7 @@ class AssembledSystem:
 
         Directors (columns of ``rotations``) have the first along the beam; without them the third is towards ``up``.  ``stiffness`` (6 × 6, of N, Vy,
         Vz, T, My, Mz) and ``inertia`` (4 × 4, for a length) are those of a section (:func:`jourdain.elements.section_of`).  ``order`` 1 … 3 is that
-        of the elements.  ``start`` and ``end`` are free, "clamped", or a body that holds the section there.  The beam may start elsewhere,
+        of the elements, of 2 … 4 nodes.  ``start`` and ``end`` are free, "clamped", or a body that holds the section there.  The beam may start elsewhere,
         ``at`` (places, rotations), with ``velocities`` and ``omegas`` of its nodes.  Viscosity: ``damping`` (6 × 6) of a dashpot, or ``branch`` (6 × 6)
         and ``relaxation`` (s) of a standard solid.  The blocks of the nodes are returned.
 

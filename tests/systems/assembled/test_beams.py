@@ -286,7 +286,7 @@ def mixed(way: str) -> AssembledSystem:
     s.add(pair, "hinge", {"b": hub}, pair.place((0, 0, 0), (0, 0, 1.0), b=q))
     line = np.linspace((0.2, 0.0, 0.1), (1.2, 0.0, 0.0), 9)
     options: dict[str, Any] = section_of(rectangle(0.05, 0.02), Material(2e8, 0.3, 500.0))
-    options |= {"gravity": (0, 0, -9.81), "velocities": np.cross((0, 0, 2.0), line), "omegas": (0, 0, 2.0)}
+    options |= {"order": 1, "gravity": (0, 0, -9.81), "velocities": np.cross((0, 0, 2.0), line), "omegas": (0, 0, 2.0)}
     if way == "shared":
         s.beam("b", line, start=hub, end=weight, **options)
     else:
@@ -327,23 +327,23 @@ def test_refusals() -> None:
     s, line = AssembledSystem("bad"), np.linspace((0, 0, 0), (1.0, 0, 0), 4)
     section = random_section()
     with pytest.raises(ModelError, match=r"places of shape \(4, 3\) are not \(1 \+ a multiple of 2, 3\)"):
-        s.beam("b", line, order=2, **section)
+        s.beam("b", line, **section)
     with pytest.raises(ModelError, match="order 4 is none of 1, 2 and 3"):
         s.beam("b", line, order=4, **section)
     with pytest.raises(ModelError, match=r"up = \[1, 0, 0\] is along the beam at node 0"):
-        s.beam("b", line, up=(1, 0, 0), **section)
+        s.beam("b", line, order=1, up=(1, 0, 0), **section)
     with pytest.raises(ModelError, match="stiffness is not positive"):
-        s.beam("b", line, stiffness=(1, 1, 1, 1, 1, -1.0), inertia=section["inertia"])
+        s.beam("b", line, order=1, stiffness=(1, 1, 1, 1, 1, -1.0), inertia=section["inertia"])
     with pytest.raises(ModelError, match="stiffness must be a symmetric matrix"):
-        s.beam("b", line, stiffness=np.arange(36.0).reshape(6, 6), inertia=section["inertia"])
+        s.beam("b", line, order=1, stiffness=np.arange(36.0).reshape(6, 6), inertia=section["inertia"])
     with pytest.raises(ModelError, match="inertia must be 4 × 4 numbers"):
-        s.beam("b", line, stiffness=section["stiffness"], inertia=(1.0, 2.0))
+        s.beam("b", line, order=1, stiffness=section["stiffness"], inertia=(1.0, 2.0))
     with pytest.raises(ModelError, match=r"viscous constants \['relaxation'\] are given"):
-        s.beam("b", line, relaxation=1.0, **section)
+        s.beam("b", line, order=1, relaxation=1.0, **section)
     with pytest.raises(ModelError, match="its end 'glued' is neither a body nor 'clamped'"):
-        s.beam("b", line, end="glued", **section)
+        s.beam("b", line, order=1, end="glued", **section)
     s = AssembledSystem("damped")
-    s.beam("b", line, damping=np.ones(6), **section)
+    s.beam("b", line, order=1, damping=np.ones(6), **section)
     with pytest.raises(InputError, match="viscosity 'kelvin-voigt' is balanced by the method 'energy-momentum' alone"):
         s.simulate(0.1, 0.01, "midpoint")
     with pytest.raises(InputError, match="'variational' does not know solids and beams"):
