@@ -108,12 +108,35 @@ def bicycle_error() -> float:
     return worst
 
 
+def elastica_error(load: float = 10.0) -> float:
+    """The end of a clamped beam under a dead load P L²/EI by director elements of four nodes, against elliptic integrals (Bisshopp & Drucker 1945)."""
+    from scipy.optimize import brentq
+    from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
+
+    from jourdain.elements import Directors, PointForce
+    from jourdain.systems.assembled.system import AssembledSystem
+
+    def first(m: float) -> float:
+        return float(np.arcsin(1.0 / np.sqrt(2.0 * m)))
+
+    m = brentq(lambda m: ellipk(m) - ellipkinc(first(m), m) - np.sqrt(load), 0.5 + 1e-12, 1.0 - 1e-12, xtol=1e-15)
+    exact = np.array([np.sqrt(2.0 * (2.0 * m - 1.0) / load), -(1.0 - 2.0 / np.sqrt(load) * (ellipe(m) - ellipeinc(first(m), m)))])
+    s = AssembledSystem("elastica")
+    line = np.linspace((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 49)
+    nodes = s.beam("beam", line, stiffness=(1e8, 1e8, 1e8, 1.0, 1.0, 1.0), inertia=(1.0, 0.0, 1e-4, 1e-4), order=3, start="clamped")
+    s.add(PointForce(Directors()), "load", {"a": nodes[-1]}, {"point": (0.0, 0.0, 0.0), "force": (0.0, 0.0, -load)})
+    found = s.equilibrium("bodies", first=0.05).q[nodes[-1].offset :][[0, 2]]
+    return float(np.abs(found - exact).max() / np.abs(exact).max())
+
+
 def algebraic() -> dict[str, float]:
     """Errors of the problems that need no integration."""
     return {
         "B12 RSSR four-bar, branch +": kinematics_error("plus", 0.66),
         "B12 RSSR four-bar, branch −": kinematics_error("minus", -1.95),
         "B14 bicycle, eigenvalues at 0 … 10 m/s": bicycle_error(),
+        "elastica, P L²/EI = 1, 16 beam elements of 4 nodes": elastica_error(1.0),
+        "elastica, P L²/EI = 10, 16 beam elements of 4 nodes": elastica_error(10.0),
     }
 
 

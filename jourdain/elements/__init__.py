@@ -21,8 +21,11 @@ _LATER = {
         "dissipation": "Viscous Viscoelastic Plastic PointDashpot Rayleigh",
         "rolling": "RollingSphere BallOnPlate RollingDisk PlanarWheel KnifeEdge",
         "clearance": "SphericalClearance Cavity RevoluteClearance hertz sphere blob",
-        "solid": "PointLaw SAINT_VENANT_KIRCHHOFF Solid lame",
-        "interpolation": "Interpolation hexahedron tetrahedron",
+        "solid": "Solid",
+        "fastening": "NodeOnBody",
+        "beam": "Beam BeamNode section_of",
+        "point_laws": "PointLaw SAINT_VENANT_KIRCHHOFF NEO_HOOKE MOONEY_RIVLIN ogden lame",
+        "interpolation": "Interpolation hexahedron quadrilateral tetrahedron",
         "servo": "CoordinateServo OutputServo point_to_point ramp_cruise_ramp",
         "servo_projection": "Projected",
     }.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..symbolic.expr import mul
 from ..symbolic.vectors import Vector
-from .bodies import Body
+from .bodies import Body, Frame
 from .load_sorts import FrameLoad, Load
 from .values import colour_of, number, value
 
@@ -33,7 +34,8 @@ class FlexibleMethods:
 
     def flexible_body(
         self, name: str, part: Structure | ReducedStructure, frame: str | None = None, modes: int | None = None, damping: Any = None,
-        rigid: bool = False, stiffening: bool = False, colour: str | None = None, color: str | None = None, **options: Any,
+        rigid: bool = False, stiffening: bool = False, colour: str | None = None, color: str | None = None,
+        attach: Mapping[str, Body | Frame] | None = None, **options: Any,
     ) -> PartBody:  # fmt: skip
         """A body that bends by the modes of a structure (see :mod:`jourdain.structures`), its points the structure's nodes.
 
@@ -44,6 +46,9 @@ class FlexibleMethods:
         stiffening: True adds what axial and other stresses of inertia and of forces at nodes do to the stiffness (a rotating blade grows stiffer,
             a pushed column buckles); the linear theory leaves it out.
         rigid: True leaves the modes out, with the same nodes and names.
+        attach: interfaces (or nodes) of the structure by name and the bodies or frames that hold them, as by ``m.fixed``.
+
+        The formulation "directors" makes nonlinear elements of a solid that is held by rigid bodies alone, for deformations of any size.
         """
         from .flexible import Elasticity, FlexibleBody, flexible_body, reduced
 
@@ -59,6 +64,8 @@ class FlexibleMethods:
             self.loads = dict(sorted(self.loads.items(), key=lambda item: not item[1].of_body))  # as when they are read from a file
             for c in body.modes:  # loops are closed by the joints, with the body undeformed where that is possible
                 self.initial |= {c.names[0]: 0.0, c.velocity_names[0]: 0.0}
+        for point, holder in (attach or {}).items():
+            _model(self).fixed(f"{name}.{point}", holder, body.node(point))
         return body
 
     def piezo_patch(

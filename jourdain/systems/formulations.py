@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..model.contacts import refuse_contacts
-from ..model.flexible import refuse_flexible
+from ..model.flexible import FlexibleBody, refuse_flexible
 from .system import System
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ FORMULATIONS: dict[str, str] = {
 }
 
 
-#: Those of rigid bodies only.
+#: Those of rigid bodies only (directors know solids of large deformation in a model that is not compiled yet).
 RIGID = ("natural", "directors")
 
 
@@ -50,6 +50,10 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
     refuse_contacts(
         model.model if isinstance(model, System) else model, f"formulation '{formulation}'", "use 'recursive' with method='moreau'"
     )
+    if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
+        from .assembled.hybrid import HybridSystem
+
+        return HybridSystem(model, **options)
     if formulation in RIGID:
         others = ", ".join(f for f in FORMULATIONS if f not in RIGID)
         refuse_flexible(model.model if isinstance(model, System) else model, f"formulation '{formulation}'", f"use {others}, or rigid=True")

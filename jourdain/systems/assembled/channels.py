@@ -46,7 +46,7 @@ def motion_of(handles: Sequence[Handle], instances: Sequence[Instance], q: np.nd
 
 def _motion(h: Handle, kind: str, q: np.ndarray, v: np.ndarray) -> dict[str, Channel]:
     """Channels of a block of coordinates: those of a frame for directors, the numbers themselves otherwise."""
-    if kind == "DirectorBody" or (h.size == 12 and h.fixed):
+    if kind in ("DirectorBody", "BeamNode") or (h.size == 12 and h.fixed):
         directors, rates = q[:, 3:].reshape(-1, 3, 3), v[:, 3:].reshape(-1, 3, 3)
         return {
             f"{h.name}.position": Channel(q[:, :3], "m", "origin"), f"{h.name}.rotation": Channel(directors.swapaxes(1, 2).copy(), "", "directors as columns"),

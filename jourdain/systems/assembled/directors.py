@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..inputs import Inputs
     from ..run import Run, Settings
     from ..tree.system import TreeSystem
+    from .parts import SolidPart
 
 
 #: For how many sets of inputs the elements are kept.
@@ -55,13 +56,15 @@ class DirectorSystem(DescriptorSystem):
         self.reduction = self.options["reduction"] = reduction
         #: Assembled systems of ended runs by what is written into their elements.
         self._idle: dict[Any, list[DirectorAssembly]] = {}
+        #: Parts of large deformation that the bodies carry.
+        self.parts: Sequence[SolidPart] = ()
 
     def assembled(
         self, state: Any = None, inputs: Mapping[str, float] | None = None, elements: JointElements | None = None
     ) -> AssembledSystem:
         """The assembled system at a state (by default zero, loops closed), to look at its elements, its report and its schemes."""
         start = self.assemble({}) if state is None else self.state(state)
-        return DirectorAssembly(self.own, start, inputs, elements=elements).system
+        return DirectorAssembly(self.own, start, inputs, elements=elements, parts=self.parts).system
 
     def elements_at(
         self, start: State, inputs: Inputs, elements: JointElements | None = None, stepped: Sequence[str] = ()
@@ -78,7 +81,7 @@ class DirectorSystem(DescriptorSystem):
                 return built
             except IndexError:
                 pass
-        return DirectorAssembly(self.own, start, {**inputs.given, **held}, changing, elements=elements)
+        return DirectorAssembly(self.own, start, {**inputs.given, **held}, changing, elements=elements, parts=self.parts)
 
     def keep(self, built: DirectorAssembly, inputs: Inputs, elements: JointElements | None = None) -> None:
         """Lets another run use the elements of an ended one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from ..state import State
 from .model_coordinates import JointElements, ModelCoordinates
 from .program import Handle
 
+if TYPE_CHECKING:
+    from .parts import SolidPart
+
 PAIRS: dict[str, type[Pair]] = {
     "ball": Spherical, "spherical": Spherical, "revolute": Revolute, "prismatic": Prismatic, "cylindrical": Cylindrical, "planar": Planar,
     "universal": Universal, "fixed": Rigid, "body": Rigid,
@@ -54,10 +57,13 @@ class DirectorAssembly(ModelCoordinates):
 
     def __init__(
         self, own: DescriptorDynamics, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
-        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
+        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None, parts: Sequence[SolidPart] = (),
     ) -> None:  # fmt: skip
         super().__init__(own, state, inputs, held, frozen, outputs, elements)
         self._bodies()
+        self._parts = parts
+        for part in parts:
+            part.add(self.system, self.handles, self.numbers)
         for joint in self.model.joints.values():
             self._joint(joint)
         self._constraints()
@@ -67,6 +73,15 @@ class DirectorAssembly(ModelCoordinates):
         self._joint_elements()
         self._state_rates()
         self._servo()
+
+    def move_to(self, state: State) -> None:
+        """Gives the assembled system another state to start from, its parts undeformed; elements and code stay."""
+        super().move_to(state)
+        if self._parts:
+            q, v = self.system.q0, self.system.v0
+            for part in self._parts:
+                part.move(self.system, self.handles, self.numbers, q, v)
+            self.system.set_state(q, v)
 
     # -- bodies and joints ----------------------------------------------------------------------------------------
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import bmat, coo_matrix, csc_matrix, csr_matrix, identity
 
 from ...elements.instant import at_instant
 from ...elements.stepping import ElementStep
+from ...elements.vectors import VectorElement
 from ...symbolic.graph import evaluate
 from .massless import accelerations as massless_accelerations
 from .massless import undetermined
 from .program import Handle, Instance, first_order_handles, initial_history, keys_of
+
+if TYPE_CHECKING:
+    from .at_rest import AtRest
 
 #: Length (s) of the step by which forces at an instant are evaluated, and of one about it for those that span a step (dampers, rolling).
 MOMENT, CENTRED = 1e-7, 1e-5
@@ -49,6 +53,9 @@ class Equations:
         keys = keys_of(instances)
         for k, instance in enumerate(instances):
             groups.setdefault(keys[id(instance.element)], []).append(k)
+        vectors = [groups.pop(key) for key in [k for k, m in groups.items() if isinstance(instances[m[0]].element, VectorElement)]]
+        #: Solids and beams, which have no rows and are evaluated natively.
+        self.native = _at_rest([[instances[i] for i in m] for m in vectors])
         self.groups = [(at_instant(instances[m[0]].element), [instances[i] for i in m]) for m in groups.values()]
         self.row_names = [(i.name, row) for step, members in self.groups for i in members for row in step.row_names]
         self.owner = np.array([h.number for h in handles for _ in range(h.size)], int)
@@ -101,6 +108,9 @@ class Equations:
             at += len(entries)
             values.append(np.column_stack(out[at : at + m]).ravel() if m else np.zeros(0))
             rates.append(np.column_stack(out[at + m :]).ravel() if m else np.zeros(0))
+        for part in self.native:
+            np.add.at(force, part.index, part.forces(q)[0])
+            _append(mass, *native_entries(part.masses, part.index))
         shape = (first, self.nq)
         return Instant(
             _sparse(mass, (self.nq, self.nq)), _sparse(rows, shape), _sparse(acting, shape), np.concatenate(values),
@@ -145,6 +155,8 @@ class Equations:
             for part, entries in zip(parts, step.stiffness_and_damping, strict=True):
                 for (i, j), x in zip(entries, evaluate(list(entries.values()), known), strict=True):
                     _append(part, np.broadcast_to(x, (count,)), index[:, i], index[:, j])
+        for group in self.native:
+            _append(parts[0], *native_entries(group.forces(q)[1], group.index))
         shape = (self.nq, self.nq)
         return _sparse(parts[0], shape), _sparse(parts[1], shape)
 
@@ -166,6 +178,20 @@ class Equations:
         if massless.size:
             a = massless_accelerations(self, massless, q, v, a, t, history)
         return a, x[f.size :]
+
+
+def _at_rest(groups: list[list[Instance]]) -> list[AtRest]:
+    if not groups:
+        return []
+    from .at_rest import AtRest
+
+    return [AtRest(members) for members in groups]
+
+
+def native_entries(blocks: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries, rows and columns of the matrices of elements."""
+    rows = np.broadcast_to(index[:, :, None], blocks.shape)
+    return blocks.ravel(), rows.ravel(), np.swapaxes(rows, 1, 2).ravel()
 
 
 def constants_of(step: ElementStep, members: Sequence[Instance]) -> dict[Any, np.ndarray]:

@@ -19,7 +19,7 @@ from scipy.sparse import coo_matrix
 
 from ...elements.element import Element
 from ...elements.stepping import ElementStep
-from ...errors import SolverError
+from ...errors import InputError, SolverError
 from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ...symbolic.graph import evaluate, substitute
@@ -83,6 +83,10 @@ class Jets:
     """
 
     def __init__(self, equations: Equations, order: int) -> None:
+        if equations.native:
+            raise InputError(
+                f"time derivatives of equations are not known for solids and beams ('{equations.native[0].members[0].name}'); take servo='direct'"
+            )
         self.equations, self.order = equations, order
         self.nq, self.m = equations.nq, len(equations.row_names)
         self.size = (order + 3) * self.nq + (order + 1) * self.m

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...elements.element import Element, Reduction, symbols_of
-from ...elements.solid import Solid
 from ...elements.stepping import ElementStep
+from ...elements.vectors import VectorElement
 from ...errors import ModelError
 from ...native import engine
 from ...native.function import Function, compile_function
@@ -67,6 +67,10 @@ class Kernels:
         """Constants of a function, one row for each instance."""
         return prepared(self.functions[which], numbers)
 
+    def initial_history(self, instances: Sequence[Instance], q: np.ndarray) -> list[np.ndarray]:
+        """Internal variables at the start of a run, of each instance."""
+        return [initial_history(i, q) for i in instances]
+
 
 def keys_of(instances: Sequence[Instance]) -> dict[int, Any]:
     """Keys of element types by the identity of their objects, of which a mesh has few."""
@@ -93,10 +97,10 @@ def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reductio
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
     with engine.lock:
         found = _KERNELS.get(key)
-        if found is None and isinstance(element, Solid):
-            from .solids import solid_kernels
+        if found is None and isinstance(element, VectorElement):
+            from .at_rest import vector_kernels
 
-            found = _KERNELS[key] = solid_kernels(element, evaluation)
+            found = _KERNELS[key] = vector_kernels(element, evaluation, reduced, projected)
         elif found is None:
             step = ElementStep(element, evaluation, reduced, projected)
             made, patterns = [step.residual(), step.tangent(), step.audit()], [(), tuple(step.tangent_entries), ()]
@@ -326,7 +330,7 @@ class Program:
         """Internal variables of all instances at the start, in the order of the groups."""
         if not self.group_table.array["k"].any():
             return np.zeros(0)
-        return _joined([initial_history(self.instances[i], q) for group in self.groups for i in group.members], float)
+        return _joined([z for g in self.groups for z in g.kernels.initial_history([self.instances[i] for i in g.members], q)], float)
 
 
 def initial_history(instance: Instance, q: np.ndarray) -> np.ndarray:

@@ -48,6 +48,8 @@ def failure(name: str, run: Run, program: Program) -> str:
             f"simulate '{name}': the equations of a step do not determine {program.describe(unknown)} at t = {run.clock.t:.9g} s, "
             f"even with a step of {run.clock.h:.3g} s (singular matrix); give it mass or stiffness there, or remove constraints that coincide"
         )
+    if wrong := _astray(run, program):
+        return f"simulate '{name}': at t = {run.clock.t:.9g} s, even with a step of {run.clock.h:.3g} s, {wrong}"
     if run.count.refused:
         return (
             f"simulate '{name}': a step of {run.clock.h:.3g} s at t = {run.clock.t:.9g} s is refused, because "
@@ -60,6 +62,13 @@ def failure(name: str, run: Run, program: Program) -> str:
         f"simulate '{name}': Newton's method does not converge at t = {run.clock.t:.9g} s, even with a step of {run.clock.h:.3g} s; "
         f"the worst equation belongs to '{program.unknown_names[k]}' (residual {run.r[k]:.3g}); try a smaller step or look at the laws there"
     )
+
+
+def _astray(run: Run, program: Program) -> str:
+    """A solid or beam that has gone wrong where the run has failed."""
+    from .at_rest import astray
+
+    return astray(program.instances, np.asarray(run.vec.q1)) if np.isfinite(run.vec.q1).all() else ""
 
 
 def _condition(K: Any) -> float:

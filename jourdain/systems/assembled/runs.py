@@ -328,7 +328,7 @@ class JointLanguage:
     @cached_property
     def kept(self) -> Solution:
         """The engine's run at the times asked for."""
-        return self._raw() if self._times is None else _resampled(self._raw(), list(self.system.model.bodies), self.t)
+        return self._raw() if self._times is None else resampled(self._raw(), list(self.system.model.bodies), self.t)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -383,7 +383,7 @@ def _kept_times(t: np.ndarray, status: str, times: np.ndarray) -> np.ndarray:
     return np.clip(times[times <= t[-1] + 1e-9], t[0], t[-1])
 
 
-def _resampled(raw: Solution, bodies: Sequence[str], times: np.ndarray) -> Solution:
+def resampled(raw: Solution, bodies: Sequence[str], times: np.ndarray) -> Solution:
     """A run at other times: poses by cubics through positions and rates between events, made rotations again."""
     found = raw.resample(times)
     channels: dict[str, Channel] = {}
@@ -418,4 +418,4 @@ def _between_events(t: np.ndarray, x: np.ndarray, rate: np.ndarray, times: np.nd
     return values, rates
 
 
-__all__ = ["DirectorRun", "translated"]
+__all__ = ["DirectorRun", "resampled", "translated"]

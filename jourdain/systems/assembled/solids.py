@@ -2,111 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
+from ...elements.element import Reduction
+from ...elements.point_laws import PointLaw
 from ...elements.schemes import EVALUATIONS
-from ...elements.solid import Solid, SolidStep
-from ...errors import InputError, ModelError
+from ...elements.solid import VISCOSITIES, Solid
+from ...elements.vectors import VectorStep
 from ...native.function import Function, compile_function
+from ...solvers.stepping import principal
 from ...solvers.stepping import solid as native
-from .program import Handle, Kernels, prepared
+from .program import Instance, Kernels, prepared
 
-if TYPE_CHECKING:
-    from .system import AssembledSystem
+
+@dataclass(frozen=True)
+class CompiledLaw:
+    """Functions of a point (stress, stress and tangent, energy): their addresses, what prepares their constants, the work they need."""
+
+    addresses: tuple[int, ...]
+    functions: tuple[Function, ...]
+    workspace: int
+    linear: bool = False
+    medium: principal.Principal | None = None
+
+    def constants(self, numbers: np.ndarray) -> list[np.ndarray]:
+        """Prepared constants of each of the functions, one row for each row of numbers; mostly there is one material for all."""
+        law, of = np.unique(numbers, axis=0, return_inverse=True)
+        return [prepared(f, list(law))[of.ravel()] for f in self.functions]
+
+
+def compiled_law(law: PointLaw, discrete: bool) -> CompiledLaw:
+    """The law of a point, compiled; of principal stretches only the function of their squares is."""
+    if not law.principal:
+        functions = tuple(compile_function(f) for f in law.functions(discrete))
+        return CompiledLaw(tuple(f.address for f in functions), functions, max(f.signature.workspace for f in functions), law.linear)
+    f = compile_function(law.principal_function())
+    medium = principal.Principal(function=f.address, discrete=int(discrete))
+    kernels = (principal.principal_stress, principal.principal_tangent, principal.principal_energy)
+    return CompiledLaw(tuple(k.address for k in kernels), (f, f, f), principal.LAW + f.signature.workspace, False, medium)
 
 
 @dataclass(frozen=True)
 class SolidKernels(Kernels):
-    """The native loops of a type of solid, with the compiled laws of its points: stress, stress and tangent, energy."""
+    """The native loops of a type of solid, with the compiled law of its points."""
 
-    laws: tuple[Function, ...] = ()
+    law: CompiledLaw = field(kw_only=True)
     shared: ClassVar[bool] = True
 
     @property
     def workspace(self) -> int:
         """Numbers that a call needs for itself."""
-        return native.LAW + max(f.signature.workspace for f in self.laws)
+        assert isinstance(self.medium, native.Medium)
+        return int(self.medium.law_at) + self.law.workspace
 
     def constants(self, which: int, numbers: Sequence[np.ndarray]) -> np.ndarray:
-        """Gradients, volumes, mass and weights of nodes, then what the laws prepare: the same for every loop."""
+        """Gradients, volumes, mass and weights of vectors, enhanced strains, viscosity, then what the laws prepare: the same for every loop."""
         e, given = self.step.element, np.array(numbers)
         assert isinstance(e, Solid)
         part = dict(zip(e.constants, np.split(given, np.cumsum(list(e.constants.values()))[:-1], axis=1), strict=True))
-        N, count = e.interpolation.values, len(given)
-        mass = np.einsum("eg,ga,gb->eab", part["density"] * part["volumes"], N, N)
-        weights = mass.sum(axis=2)[:, :, None] * part["gravity"][:, None]
-        law, of = np.unique(np.column_stack([part[n] for n in e.law.constants]) if e.law.constants else np.zeros((count, 1)), axis=0,
-                            return_inverse=True)  # fmt: skip
-        laws = [prepared(f, list(law))[of.ravel()] for f in self.laws]  # mostly one material for all
-        return np.column_stack([part["gradients"], part["volumes"], mass.reshape(count, -1), weights.reshape(count, -1), *laws])
+        count, v, d = len(given), e.vectors, e.interpolation.dimension
+        weights = np.zeros((count, v, 3))
+        weights[:, :, :d] = (part["masses"].reshape(count, v, v) @ e.moving)[:, :, None] * part["gravity"][:, None]
+        own = [part[n] for n in ("enhancement", *VISCOSITIES[e.viscosity]) if n in part]
+        law = np.column_stack([part[n] for n in e.law.constants]) if e.law.constants else np.zeros((count, 1))
+        laws = self.law.constants(law)
+        return np.column_stack([part["gradients"], part["volumes"], part["masses"], weights.reshape(count, -1), *own, *laws])
+
+    def initial_history(self, instances: Sequence[Instance], q: np.ndarray) -> list[np.ndarray]:
+        """Internal variables at the start: viscous branches relaxed, enhanced strains in equilibrium."""
+        found = super().initial_history(instances, q)
+        e = self.step.element
+        assert isinstance(e, Solid)
+        if e.enhanced:
+            from .at_rest import AtRest
+
+            for z, settled in zip(found, AtRest(instances).history(q), strict=True):
+                z[: e.modes] = settled[: e.modes]
+        return found
 
 
-def add_mesh(
-    system: AssembledSystem, element: Solid, name: str, places: Any, cells: Any, velocities: Any = 0.0, fixed: Any = (), at: Any = None,
-    **numbers: Any,
-) -> list[Handle]:  # fmt: skip
-    """What :meth:`.AssembledSystem.mesh` does."""
-    what = f"system '{system.name}', mesh '{name}'"
-    if not isinstance(element, Solid):
-        raise ModelError(f"{what}: {element!r} is no solid; give an instance such as Solid(hexahedron())")
-    X = np.asarray(places, float)
-    if X.ndim != 2 or X.shape[1] != 3 or not np.isfinite(X).all():
-        raise ModelError(f"{what}: places of shape {X.shape} are not finite numbers (nodes, 3)")
-    nodes, held = _numbers(cells, len(X), f"{what}: cells"), np.zeros(len(X), bool)
-    if nodes.ndim != 2 or nodes.shape[1] != element.interpolation.nodes:
-        raise ModelError(f"{what}: cells of shape {nodes.shape} are not (cells, {element.interpolation.nodes})")
-    held[_numbers(fixed, len(X), f"{what}: fixed")] = True
-    lonely = np.setdiff1d(np.arange(len(X)), nodes)
-    if lonely.size and not held[lonely].all():
-        raise ModelError(f"{what}: node {lonely[~held[lonely]][0]} is in no cell, so that it has no mass; leave it out, or fix it")
-    given = element.numbers(X[nodes], **numbers)
-    x, v = (_rows(part, X.shape, f"{what}: {word}") for part, word in ((X if at is None else at, "at"), (velocities, "velocities")))
-    v[held] = 0.0
-    names, cell_names = [f"{name}.{k}" for k in range(len(X))], [f"{name}[{k}]" for k in range(len(nodes))]
-    system.check_new(names, cell_names)
-    handles, blocks = system.add_blocks(names, x, v, held, "m"), list(element.blocks)
-    system.add_instances(element, cell_names, [dict(zip(blocks, [handles[i] for i in c], strict=True)) for c in nodes.tolist()], given)
-    return handles
-
-
-def _numbers(given: Any, count: int, what: str) -> np.ndarray:
-    """Numbers of nodes."""
-    found = np.asarray(given)
-    if found.size == 0:
-        return found.astype(np.int64)
-    if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= count:
-        raise ModelError(f"{what} name nodes {found.min()} … {found.max()}; there are 0 … {count - 1}")
-    return found
-
-
-def _rows(given: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """A row for each node, copied."""
-    try:
-        found = np.array(np.broadcast_to(np.asarray(given, float), shape))
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} of shape {np.shape(given)} are not numbers {shape}") from None
-    if not np.isfinite(found).all():
-        raise ModelError(f"{what} hold a number that is not finite")
-    return found
-
-
-def solid_kernels(element: Solid, evaluation: str) -> SolidKernels:
-    """The engine's functions of a type of solid for an evaluation of forces: residual, tangent, audit."""
-    if evaluation == "start":
-        raise InputError(
-            f"{element.name} ({element.law.name}): the method 'variational' does not know solids; take 'energy-momentum' or 'midpoint'"
-        )
-    a, g = element.interpolation.nodes, element.interpolation.points
-    laws = tuple(compile_function(f) for f in element.law.functions(evaluation == "discrete"))
-    first, sizes = native.geometry_size(a, g), [max(1, f.signature.constants) for f in laws]
+def solid_kernels(
+    element: Solid, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False, at_rest: bool = False
+) -> SolidKernels:
+    """The engine's functions of a type of solid for an evaluation of forces: residual, tangent, audit; ``at_rest`` without viscosity."""
+    v, g, m = element.vectors, element.interpolation.points, element.modes
+    law, step = compiled_law(element.law, evaluation == "discrete"), VectorStep(element, evaluation, reduced, projected)
+    viscosity_at = native.geometry_size(v, g) + 6 * g * m
+    first = viscosity_at + len(VISCOSITIES[element.viscosity])
+    stress_at, tangent_at, energy_at = first + np.cumsum([0, *(max(1, f.signature.constants) for f in law.functions)])[:3]
+    left_at = native.AREA
+    expanded_at = left_at + 6 * m * v
+    matrix_at = expanded_at + 15 * v
+    bodies = np.array([f"body{b}" in reduced for b in range(element.bodies)], np.int64)
     medium = native.Medium(
-        nodes=a, points=g, evaluation=EVALUATIONS.index(evaluation), stress=laws[0].address, tangent=laws[1].address, energy=laws[2].address,
-        stress_at=first, tangent_at=first + sizes[0], energy_at=first + sizes[0] + sizes[1],
+        vectors=v, dimension=element.interpolation.dimension, points=g, evaluation=EVALUATIONS.index(evaluation), modes=m,
+        viscosity=0 if at_rest else list(VISCOSITIES).index(element.viscosity), linear=int(law.linear), bodies=bodies, projected=int(projected), unknowns=len(step.unknowns),
+        stress=law.addresses[0], tangent=law.addresses[1], energy=law.addresses[2], principal=0 if law.medium is None else law.medium.address,
+        enhancement_at=native.geometry_size(v, g), viscosity_at=viscosity_at, stress_at=int(stress_at), tangent_at=int(tangent_at),
+        energy_at=int(energy_at), left_at=left_at, right_at=left_at + 3 * m * v, expanded_at=expanded_at, matrix_at=matrix_at,
+        law_at=matrix_at + 18 * v * v,
     )  # fmt: skip
-    step = SolidStep(element, evaluation)
-    functions = (native.solid_residual, native.solid_tangent, native.solid_audit)
-    return SolidKernels(step, functions, ((), tuple(step.tangent_entries), ()), medium, laws)
+    audit = native.solid_history if element.history else native.solid_audit
+    functions = (native.solid_residual, native.solid_tangent, audit)
+    return SolidKernels(step, functions, ((), tuple(step.tangent_entries), ()), medium, law=law)

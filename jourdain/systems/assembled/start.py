@@ -122,6 +122,8 @@ class Start:
                 index, known = e.local_coordinates(step, members), constants_of(step, members)
                 for (b, i, _, _), m in zip(step.masses, evaluate(list(step.masses.values()), known), strict=True):
                     np.add.at(mass, index[:, step.index[b, i]], np.abs(m))
+        for part in e.native:
+            np.add.at(mass, part.index, np.abs(part.masses).sum(axis=2))
         return e.free & ~e.first & (mass == 0.0)
 
     # -- evaluation ---------------------------------------------------------------------------------------------------

@@ -172,12 +172,15 @@ class AssembledSystem:
         self._changed()
 
     def mesh(
-        self, element: Solid, name: str, places: Any, cells: Any, *, velocities: Any = 0.0, fixed: Any = (), at: Any = None, **numbers: Any
-    ) -> list[Handle]:
+        self, element: Solid, name: str, places: Any, cells: Any, *, velocities: Any = 0.0, fixed: Any = (), at: Any = None,
+        attach: Sequence[tuple[Handle, Any]] = (), coupling: str = "null space", **numbers: Any,
+    ) -> list[Any]:  # fmt: skip
         """Adds nodes ("name.0" …) at ``places`` (m) before deformation and solids ("name[0]" …) between those that each of ``cells`` lists.
 
         ``velocities`` (m/s) of the nodes, numbers of ``fixed`` nodes, places ``at`` which nodes start if they are deformed; ``numbers`` are
-        density (kg/m³), gravity (m/s²) and constants of the law, for all or one row each.  The blocks of the nodes are returned.
+        density (kg/m³), gravity (m/s²), in the plane thickness (m), and constants of the law, for all or one row each.  ``attach`` fixes nodes
+        to bodies: pairs of a body's coordinates and numbers of nodes.  By ``coupling`` "null space" such nodes have no coordinates, by
+        "constraints" they have, and three rows each.  The blocks of the nodes are returned (of nodes on bodies their places there).
 
         >>> from jourdain.elements import Solid, hexahedron, lame
         >>> cube = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
@@ -187,9 +190,36 @@ class AssembledSystem:
         >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
         True
         """
-        from .solids import add_mesh
+        from .meshes import Mesh
 
-        return add_mesh(self, element, name, places, cells, velocities, fixed, at, **numbers)
+        return Mesh(self, element, name, places, cells).add(velocities, fixed, at, attach, coupling, numbers)
+
+    def beam(
+        self, name: str, places: Any, *, stiffness: Any, inertia: Any, rotations: Any = None, up: Any = (0.0, 0.0, 1.0), order: int = 2,
+        gravity: Any = 0.0, start: Handle | str | None = None, end: Handle | str | None = None, at: Any = None, velocities: Any = 0.0,
+        omegas: Any = 0.0, **viscosity: Any,
+    ) -> list[Handle]:  # fmt: skip
+        """Adds a geometrically exact beam with nodes ("name.0" …) at ``places`` (m) before deformation; see :mod:`jourdain.elements.beam`.
+
+        Directors (columns of ``rotations``) have the first along the beam; without them the third is towards ``up``.  ``stiffness`` (6 × 6, of N, Vy,
+        Vz, T, My, Mz) and ``inertia`` (4 × 4, for a length) are those of a section (:func:`jourdain.elements.section_of`).  ``order`` 1 … 3 is that
+        of the elements, of 2 … 4 nodes.  ``start`` and ``end`` are free, "clamped", or a body that holds the section there.  The beam may start elsewhere,
+        ``at`` (places, rotations), with ``velocities`` and ``omegas`` of its nodes.  Viscosity: ``damping`` (6 × 6) of a dashpot, or ``branch`` (6 × 6)
+        and ``relaxation`` (s) of a standard solid.  The blocks of the nodes are returned.
+
+        >>> from jourdain.elements import section_of
+        >>> from jourdain.structures import Material, rectangle
+        >>> s, line = AssembledSystem("ruler"), np.linspace((0, 0, 0), (1, 0, 0), 9)
+        >>> nodes = s.beam("ruler", line, **section_of(rectangle(0.05, 0.005), Material(1e8, 0.3, 1000.0)), start="clamped", gravity=(0, 0, -9.81))
+        >>> sol = s.simulate(0.5, 0.01, reduction="bodies")
+        >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
+        True
+        """
+        from .beams import BeamLine
+
+        line = BeamLine(self, name, places, rotations, up, order)
+        ends = {k: x for k, x in ((0, start), (len(line.X) - 1, end)) if x is not None}
+        return line.add(stiffness, inertia, gravity, ends, at, velocities, omegas, viscosity)
 
     def copy(self) -> AssembledSystem:
         """A system with the same coordinates, elements and events, to which others can be added."""

@@ -1,0 +1,61 @@
+"""Elements whose coordinates are vectors and whose equations native loops know: solids, beams.
+
+What they declare in symbols is what tests compare; the engine's tables need their sizes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..symbolic.expr import ONE, Expr
+from .element import Element, Reduction
+from .stepping import ElementStep
+
+
+class VectorElement(Element):
+    """Base: ``dimension`` components a vector; the first blocks are ``bodies`` of an origin and directors each, the others are points."""
+
+    dimension = 3
+    bodies = 0
+
+    @property
+    def vectors(self) -> int:
+        """Number of vectors that the coordinates are."""
+        return self.size // self.dimension
+
+    @property
+    def moving(self) -> np.ndarray:
+        """1 for vectors that shift with the element as a whole, 0 for directors."""
+        d, carried = self.dimension, self.bodies * (self.dimension + 1)
+        return np.array([1.0, *[0.0] * d] * self.bodies + [1.0] * (self.vectors - carried))
+
+    @property
+    def viscous(self) -> str:
+        """The name of its viscosity, if it has one."""
+        return ""
+
+    def astray(self, q: np.ndarray, numbers: Mapping[str, np.ndarray]) -> str:
+        """What is wrong with an element at some coordinates: why a run cannot go on; nothing if all is well."""
+        return ""
+
+
+class VectorStep(ElementStep):
+    """What the engine's tables need: nothing is derived, all entries are there."""
+
+    uses_excess, uses_rate = True, False
+
+    def __init__(self, element: VectorElement, evaluation: str, reduced: Mapping[str, Reduction], projected: bool) -> None:
+        self.element, self.evaluation, self.reduced, self.projected = element, evaluation, dict(reduced), projected
+        self.row_names, self.holonomic, self.rolling, self.servo, self.internal = [], [], [], [], None
+        self.packing = self._pack()
+
+    @property
+    def tangent_entries(self) -> dict[tuple[int, int], Expr]:  # type: ignore[override]
+        """All places."""
+        n = len(self.unknowns)
+        return dict.fromkeys(((i, j) for i in range(n) for j in range(n)), ONE)
+
+
+__all__ = ["VectorElement", "VectorStep"]

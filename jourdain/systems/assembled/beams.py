@@ -1,0 +1,127 @@
+"""Beams by directors in an assembled system: nodes as blocks of twelve coordinates, or on bodies, and the elements between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...elements.beam import VISCOSITIES, Beam, BeamNode, lagrange, section_matrix
+from ...errors import ModelError
+from .program import Handle
+
+if TYPE_CHECKING:
+    from .system import AssembledSystem
+
+
+class BeamLine:
+    """What :meth:`.AssembledSystem.beam` does."""
+
+    def __init__(self, system: AssembledSystem, name: str, places: Any, rotations: Any, up: Any, order: int) -> None:
+        self.system, self.name, self._what = system, name, f"system '{system.name}', beam '{name}'"
+        self.X = np.asarray(places, float)
+        if order not in (1, 2, 3):
+            raise ModelError(f"{self._what}: order {order!r} is none of 1, 2 and 3 (elements of 2, 3 and 4 nodes)")
+        if self.X.ndim != 2 or self.X.shape[1] != 3 or not np.isfinite(self.X).all() or len(self.X) < 2 or (len(self.X) - 1) % order:
+            raise ModelError(f"{self._what}: places of shape {self.X.shape} are not (1 + a multiple of {order}, 3) finite numbers")
+        self.order = order
+        self.R = self._frames(up) if rotations is None else np.asarray(rotations, float)
+        if self.R.shape != (len(self.X), 3, 3):
+            raise ModelError(f"{self._what}: rotations of shape {self.R.shape} are not ({len(self.X)}, 3, 3)")
+
+    def _frames(self, up: Any) -> np.ndarray:
+        """Directors (columns) along the interpolated line, the third as near to ``up`` as may be."""
+        tangents = np.zeros_like(self.X)
+        _, slopes = lagrange(self.order + 1, np.linspace(-1.0, 1.0, self.order + 1))
+        for first in range(0, len(self.X) - 1, self.order):
+            part = slice(first, first + self.order + 1)
+            found = slopes @ self.X[part]
+            tangents[part] += found / np.linalg.norm(found, axis=1)[:, None]
+        d1 = tangents / np.linalg.norm(tangents, axis=1)[:, None]
+        d2 = np.cross(np.broadcast_to(np.asarray(up, float), d1.shape), d1)
+        size = np.linalg.norm(d2, axis=1)
+        if not size.min() > 1e-6:
+            raise ModelError(
+                f"{self._what}: up = {np.asarray(up).tolist()} is along the beam at node {int(size.argmin())}; give another direction"
+            )
+        d2 /= size[:, None]
+        return np.stack([d1, d2, np.cross(d1, d2)], axis=2)
+
+    def add(
+        self, stiffness: Any, inertia: Any, gravity: Any, ends: Mapping[int, Handle | str], at: Any, velocities: Any, omegas: Any,
+        viscosity: Mapping[str, Any],
+    ) -> list[Handle]:  # fmt: skip
+        """Blocks of the nodes (those of bodies at the ends) and elements."""
+        kind, own = self._viscosity(viscosity)
+        own["stiffness"] = section_matrix(stiffness, f"{self._what}: stiffness").ravel()
+        own["gravity"] = np.broadcast_to(np.asarray(gravity, float), (3,))
+        mass, element = self._inertia(inertia), Beam(self.order + 1, kind)
+        names, firsts = [f"{self.name}.{k}" for k in range(len(self.X))], range(0, len(self.X) - 1, self.order)
+        cells = [f"{self.name}.e{k}" for k in range(len(firsts))]
+        self.system.check_new([n for k, n in enumerate(names) if k not in ends], cells)
+        sections = np.concatenate([self.X[:, None], self.R.swapaxes(1, 2)], axis=1)
+        parts = [slice(first, first + self.order + 1) for first in firsts]
+        for part in parts:  # all checks before anything is added
+            element.numbers(sections[part], np.tile(np.eye(4), (self.order + 1, 1, 1)), mass)
+        handles, carried = self._nodes(names, ends, at, velocities, omegas)
+        rows = [{**element.numbers(sections[part], carried[part], mass), **own} for part in parts]
+        constants = {n: np.array([np.atleast_1d(row[n]) for row in rows]) for n in element.constants}
+        self.system.add_instances(element, cells, [{f"node{i}": h for i, h in enumerate(handles[part])} for part in parts], constants)
+        return handles
+
+    def _nodes(self, names: list[str], ends: Mapping[int, Any], at: Any, velocities: Any, omegas: Any) -> tuple[list[Handle], np.ndarray]:
+        """Blocks of nodes, and origins and directors of sections from those of the blocks; a clamped one is fixed, a body's is the body's."""
+        x, R = (self.X, self.R) if at is None else (np.asarray(part, float) for part in at)
+        v, w = (np.broadcast_to(np.asarray(part, float), self.X.shape) for part in (velocities, omegas))
+        handles: list[Handle] = []
+        carried = np.tile(np.eye(4), (len(names), 1, 1))
+        for k, name in enumerate(names):
+            d, end = R[k].T, ends.get(k)
+            if isinstance(end, Handle):
+                if end.size != 12:
+                    raise ModelError(
+                        f"{self._what}: '{end.name}' has {end.size} coordinates; a section is held by a body by directors (12)"
+                    )
+                body = self.system.q0[end.offset : end.offset + 12].reshape(4, 3)
+                carried[k, :, 1:] = np.vstack([x[k] - body[0], d]) @ np.linalg.inv(body[1:])
+                carried[k, 1:, 0] = 0.0
+                handles.append(end)
+            elif end in (None, "clamped"):
+                held = end is not None
+                rates = None if held else np.concatenate([v[k], np.cross(w[k], d).ravel()])
+                handles.append(self.system.coordinates(name, 12, np.concatenate([x[k], d.ravel()]), rates, fixed=held))
+                if not held:
+                    self.system.add(BeamNode(), f"{name}.section", {"body": handles[-1]})
+            else:
+                raise ModelError(f"{self._what}: its end {end!r} is neither a body nor 'clamped'")
+        return handles, carried
+
+    def _viscosity(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        kind = next((k for k, sizes in VISCOSITIES.items() if set(sizes) == set(given)), None)
+        if kind is None:
+            raise ModelError(
+                f"{self._what}: viscous constants {sorted(given)} are given; there is 'damping' alone, or 'branch' with 'relaxation'"
+            )
+        own = {n: section_matrix(x, f"{self._what}: {n}").ravel() if n != "relaxation" else float(x) for n, x in given.items()}
+        if not own.get("relaxation", 1.0) > 0.0:
+            raise ModelError(f"{self._what}: relaxation time {own['relaxation']:g} s must be positive")
+        return kind, own
+
+    def _inertia(self, given: Any) -> np.ndarray:
+        found = np.asarray(given, float)
+        found = np.diag(found) if found.shape == (4,) else found
+        least = -1e-12 * np.abs(found).max(initial=0.0)
+        if (
+            found.shape != (4, 4)
+            or not np.isfinite(found).all()
+            or np.abs(found - found.T).max() > -least
+            or np.linalg.eigvalsh(found).min() < least
+        ):
+            raise ModelError(
+                f"{self._what}: inertia must be 4 × 4 numbers ∫ρ (1, X)(1, X)ᵀ dA, symmetric and not negative, or their diagonal"
+            )
+        return found
+
+
+__all__ = ["BeamLine"]

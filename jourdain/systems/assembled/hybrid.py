@@ -1,0 +1,112 @@
+"""A model of rigid bodies and solids of large deformation in the energy-consistent engine (Uhlar, ch. 6: BHEMC and RHEMC by ``reduction``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InputError
+from ...results.channel import Channel
+from ...results.solution import Solution
+from ..tree.system import TreeSystem
+from .directors import DirectorSystem
+from .parts import separated
+from .runs import resampled
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...model.model import Model
+    from ..system import System
+
+#: What asks for the equations of the whole model, or for its motion in joint coordinates.
+REFUSED = [
+    "accelerations",
+    "multipliers",
+    "reactions",
+    "inverse_dynamics",
+    "mass_matrix",
+    "bias",
+    "forward_dynamics",
+    "tree_accelerations",
+    "energy",
+    "equations",
+    "function",
+    "symbolic",
+    "dof",
+    "redundant",
+    "dependent",
+    "indeterminate",
+    "stepper",
+    "sweep",
+    "mobility",
+    "equilibrium",
+    "equilibria",
+    "inverse_dynamics_along",
+    "static_forces",
+    "recover",
+    "linearise",
+    "symbolic_linearisation",
+    "modal",
+    "frequency_response",
+    "root_locus",
+    "track",
+    "drift",
+    "evaluation",
+    "time_per_evaluation",
+]
+
+
+class HybridSystem(DirectorSystem):
+    """Rigid bodies by directors and nonlinear solids whose interface nodes they carry.
+
+    States are the joint coordinates of the rigid bodies, and parts start undeformed; nodes are channels of the solution ("blade.17").  The
+    equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.  By ``coupling`` "null space"
+    nodes on bodies have no coordinates, by "constraints" they have, with a row for each.
+    """
+
+    def __init__(self, model: Model, coupling: str = "null space", **options: Any) -> None:
+        rigid, parts = separated(model, coupling)
+        super().__init__(TreeSystem(rigid), **options)
+        self.parts, self._whole, self._given = parts, model, {"coupling": coupling, **options}
+
+    def copy(self, parameters: np.ndarray | None = None) -> System:
+        """The same with workspaces of its own."""
+        made = HybridSystem(self._whole, **self._given)
+        if parameters is not None:
+            made.set_parameters(**dict(zip(self.parameters, parameters, strict=False)))
+        return made
+
+    def simulate(self, x0: Any, t: Any, method: str | None = None, **options: Any) -> Solution:  # type: ignore[override]
+        """Simulates in time; see :func:`jourdain.analysis.simulate.simulate`.  Channels are those of the engine, and joint coordinates."""
+        if isinstance(x0, Solution) and (x0.restart is None or x0.restart.method != (method or self.method)):
+            remedy = "start from a state" if x0.restart is None else f"it goes on by the method '{x0.restart.method}' with which it ended"
+            raise InputError(f"simulate '{self.model.name}': this solution does not tell how its parts are deformed; {remedy}")
+        found = super().simulate(x0, t, method, **options)
+
+        def channels() -> Mapping[str, Channel]:
+            raw = found.assembled
+            if len(raw.t) != len(found.t) or (raw.t != found.t).any():
+                raw = resampled(raw, list(self.model.bodies), found.t)
+            names = [n for n in (*self.coordinate_names, *self.velocity_names, *self.model.inputs) if n in found and n not in raw]
+            return {n: raw.channel(n) for n in raw.names} | {n: found.channel(n) for n in names}
+
+        made = Solution(found.t, channels, found.metadata, found.statistics, self, frame_provider=found.frame_provider)
+        made.raw, made.restart = found.raw, found.restart
+        return made
+
+
+def _refused(name: str) -> Any:
+    def verb(self: HybridSystem, *arguments: Any, **options: Any) -> Any:
+        raise InputError(
+            f"model '{self.model.name}': '{name}' is not known of a model with parts of large deformation ('{self.parts[0].name}'); "
+            "system.assembled() has equilibrium, modal and report, the formulation 'recursive' small deformations"
+        )
+
+    return verb
+
+
+for _name in REFUSED:
+    setattr(HybridSystem, _name, _refused(_name))
+
+__all__ = ["HybridSystem"]
