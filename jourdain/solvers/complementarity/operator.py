@@ -27,6 +27,13 @@ def rows_of(problem: Any) -> int:
     return problem.row[problem.blocks]
 
 
+@hot
+def copy(a: Any, size: int, b: Any) -> None:
+    """The first numbers of a into b."""
+    for k in range(size):
+        b[k] = a[k]
+
+
 # -- the operator ---------------------------------------------------------------------------------------------------------
 
 
@@ -215,11 +222,11 @@ def prepare(problem: Any) -> None:
             at.mean = diagonal_entry(problem, i, r, r)
             at.normal = (1.0 + PROXIMAL) * at.mean
             at.over = 1.0 / at.normal if at.normal > 0.0 else 0.0
-    mean_of_rigid_blocks(problem)
+    _scale_rigid_blocks(problem)
 
 
 @jit
-def mean_of_rigid_blocks(problem: Any) -> None:
+def _scale_rigid_blocks(problem: Any) -> None:
     """Blocks that no impulse moves take the largest mean of the others, so that their residual has a scale."""
     largest = 0.0
     for i in range(problem.blocks):
