@@ -23,7 +23,7 @@ from .matrix import fill_matrix, list_incidents
 from .operator import rows_of
 from .problem import BILATERAL, UNILATERAL, linear_room
 
-SOLVED, RAY, LIMIT, WRONG = range(4)
+SOLVED, RAY, LIMIT, WRONG, NO_ROOM = range(5)
 #: Block exchanges that may fail to make the wrong signs fewer before single ones begin, and sets that are tried beyond one for each unknown.
 CHANCES, SETS = 8, 50
 #: Pivots below this part of the largest entry of their column are zero; numbers that agree so far tie.
@@ -315,12 +315,17 @@ def _defect(s: Any) -> float:
 
 @jit
 def solve_linear(s: Any) -> int:
-    """Principal pivoting from the guess, and Lemke's method where that does not end well; w of z is computed anew and checked."""
+    """Principal pivoting from the guess, and Lemke's method where that does not end well; w of z is computed anew and checked.
+
+    NO_ROOM: Lemke's method would be next, and there is no tableau for it.
+    """
     told = principal_pivoting(s)
     used = s.iterations
     if told == SOLVED:
         _finish(s)
     if told != SOLVED or _defect(s) > GOOD:
+        if s.size * (2 * s.size + 2) > s.tableau.size:
+            return NO_ROOM
         told = lemke(s)
         s.iterations += used
         if told == SOLVED and _defect(s) > GOOD:
@@ -377,7 +382,7 @@ class Complementary(NamedTuple):
 
 def _real(name: str, given: Any) -> np.ndarray:
     try:
-        return np.array(given, float, order="C")
+        return np.ascontiguousarray(given, float)
     except (TypeError, ValueError):
         raise InputError(f"complementarity: {name} is not an array of real numbers") from None
 
@@ -397,7 +402,7 @@ def complementarity(A: Any, q: Any, start: Any = None) -> Complementary:
     for name, given in (("A", matrix), ("q", right)):
         if not np.isfinite(given).all():
             raise InputError(f"complementarity: {name}{[int(k) for k in np.argwhere(~np.isfinite(given))[0]]} is not a finite number")
-    problem = linear_room(n)
+    problem = linear_room(n, tableau=False)  # memory that most problems do without costs more than they do
     problem.A, problem.q, problem.symmetric = matrix.ravel(), right, int(np.array_equal(matrix, matrix.T))
     if start is None:
         problem.z[:] = right < 0.0
@@ -407,6 +412,9 @@ def complementarity(A: Any, q: Any, start: Any = None) -> Complementary:
             raise InputError(f"complementarity: start of shape {guess.shape} for {n} unknowns")
         problem.z[:] = guess
     told = solve_linear(problem) if n else SOLVED
+    if told == NO_ROOM:
+        problem.tableau = np.zeros(n * (2 * n + 2))
+        told = solve_linear(problem)
     if told != SOLVED:
         raise SolverError(f"complementarity: {_REASONS[told].format(problem.iterations)}")
     return Complementary(problem.z, problem.w, int(problem.iterations))
