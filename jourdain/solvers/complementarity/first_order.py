@@ -79,7 +79,8 @@ def first_order(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     if not (found > tolerance + rounding and math.isfinite(found)):
         return 0, found, worst
     over = 1.0 / (SAFETY * largest_curvature(problem, y, u))
-    theta, done, least = 1.0, 0, math.inf
+    theta, done, least = 1.0, 0, found
+    copy(p, m, best)
     for r in range(m):
         y[r], s[r] = p[r], 0.0
     while found > tolerance + rounding and done < limit and math.isfinite(found):
@@ -103,7 +104,7 @@ def first_order(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             if found < least:
                 least = found
                 copy(p, m, best)
-    if found > least:
+    if not found <= least:
         copy(best, m, p)
         found, worst, rounding = residual(problem, p)
     return done, found, worst
