@@ -93,8 +93,8 @@ def test_degenerate_problems_do_not_cycle() -> None:
             assert np.abs(np.minimum(found.z, found.w)).max() < 1e-12
 
 
-def test_the_cycling_example_of_murty() -> None:
-    """Complementary pivots by least ratio alone cycle on this P-matrix (Murty 1988, example 2.12 in spirit)."""
+def test_a_cyclic_p_matrix() -> None:
+    """All principal minors positive, the symmetric part singular; by symmetry of the problem every pivot is a tie."""
     A = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]])
     q = -np.ones(3)
     np.testing.assert_allclose(jd.complementarity(A, q).z, 1.0 / 3.0, atol=1e-14)
