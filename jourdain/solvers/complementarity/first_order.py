@@ -13,7 +13,7 @@ from typing import Any
 
 from ...native.kernel import hot, jit
 from .laws import find_openings, project_cone, project_row, residual, round_impulse
-from .operator import local_of, response, rows_of, velocities
+from .operator import copy, local_of, response, rows_of, velocities
 from .problem import CONTACT
 
 #: Iterations after which s is renewed, and between looks at the residual.
@@ -79,7 +79,8 @@ def first_order(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     if not (found > tolerance + rounding and math.isfinite(found)):
         return 0, found, worst
     over = 1.0 / (SAFETY * largest_curvature(problem, y, u))
-    theta, done, least = 1.0, 0, math.inf
+    theta, done, least = 1.0, 0, found
+    copy(p, m, best)
     for r in range(m):
         y[r], s[r] = p[r], 0.0
     while found > tolerance + rounding and done < limit and math.isfinite(found):
@@ -87,8 +88,7 @@ def first_order(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         if done % RENEW == 0 and not problem.relaxed:
             find_openings(problem, u, s)
         uphill = 0.0
-        for r in range(m):
-            before[r] = p[r]
+        copy(p, m, before)
         for i in range(problem.blocks):
             uphill += _step(problem, i, y, u, s[i], over, p)
         done += 1
@@ -103,10 +103,8 @@ def first_order(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             found, worst, rounding = residual(problem, p)
             if found < least:
                 least = found
-                for r in range(m):
-                    best[r] = p[r]
-    if found > least:
-        for r in range(m):
-            p[r] = best[r]
+                copy(p, m, best)
+    if not found <= least:
+        copy(best, m, p)
         found, worst, rounding = residual(problem, p)
     return done, found, worst

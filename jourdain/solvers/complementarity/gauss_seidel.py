@@ -19,7 +19,7 @@ from typing import Any
 from ...native.kernel import hot, jit
 from .laws import project_cone, project_row, residual, round_impulse
 from .one_contact import coulomb
-from .operator import local_of, row_velocity, rows_of, set_contact, set_impulse
+from .operator import copy, local_of, row_velocity, rows_of, set_contact, set_impulse
 from .problem import BODIES, CONTACT
 
 #: Sweeps between looks at the residual while changes of velocity are above the tolerance.
@@ -92,12 +92,6 @@ def sweep(problem: Any, p: Any) -> float:
 
 
 @hot
-def _copy(a: Any, size: int, b: Any) -> None:
-    for k in range(size):
-        b[k] = a[k]
-
-
-@hot
 def _clear(a: Any, size: int) -> None:
     for k in range(size):
         a[k] = 0.0
@@ -138,8 +132,8 @@ def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     found, worst, rounding = residual(problem, p)
     done, look, last = 0, LOOK, 0.0
     while found > tolerance + rounding and done < limit and math.isfinite(found):
-        _copy(p, m, before)
-        _copy(bodies.v, moving, bodies.before)
+        copy(p, m, before)
+        copy(bodies.v, moving, bodies.before)
         change = sweep(problem, p)
         done += 1
         if change <= tolerance + rounding or done >= look or done == limit:

@@ -7,8 +7,9 @@ With a = λ p − u (λ the mean diagonal of the block) a block's equations F(p,
     one row:     λ p − P(a) = 0.
 
 Linearised, A dp + B du = −F with du = (W + C) dp.  Blocks whose impulse does not depend on u (open contacts, dry friction at its bound) take
-it at once; the others are solved together by LU factors, of a band where blocks can be put in such an order, dense otherwise.  Redundant contacts make W singular: their equations are solved in proximal form,
-(W + ε λ) dp, which does not move the solution, and leaves combinations of impulses that have no effect as they are.
+it at once; the others are solved together by LU factors, of a band where blocks can be put in such an order, dense otherwise.  Redundant
+contacts make W singular: their equations are solved in proximal form, (W + ε λ) dp, which does not move the solution, and leaves
+combinations of impulses that have no effect as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..linear.dense import lu_factor, lu_solve
 from .gauss_seidel import sweep
 from .laws import find_openings, residual, round_impulse
 from .matrix import fill_matrix, half_width, number_blocks, order_of
-from .operator import local_of, response, rows_of, velocities
+from .operator import copy, local_of, response, rows_of, velocities
 from .problem import BILATERAL, CONTACT, UNILATERAL, WORK
 
 #: ε of the proximal form.
@@ -223,8 +224,7 @@ def _search(problem: Any, p: Any, u: Any, d: Any, du: Any, trial: Any) -> bool:
         for r in range(m):
             moved[r], there[r] = p[r] + length * d[r], u[r] + length * du[r]
         if _merit(problem, moved, there, out) <= (1.0 - DECREASE * length) * start:
-            for r in range(m):
-                p[r] = moved[r]
+            copy(moved, m, p)
             return True
         length *= 0.5
     return False
@@ -246,8 +246,7 @@ def newton(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     while done < limit and found > tolerance + rounding and math.isfinite(found):
         if found < least:
             least = found
-            for r in range(m):
-                best[r] = p[r]
+            copy(p, m, best)
         if not (_direction(problem, p, problem.u, d, du, SOFT) and _search(problem, p, problem.u, d, du, trial)):
             velocities(problem, p, problem.u)
             for _ in range(rescue):
@@ -256,8 +255,7 @@ def newton(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         done += 1
         found, worst, rounding = residual(problem, p)
     if not found <= least:
-        for r in range(m):
-            p[r] = best[r]
+        copy(best, m, p)
         found, worst, rounding = residual(problem, p)
     return done, found, worst
 
@@ -284,13 +282,11 @@ def through_relaxed(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         done += steps
         velocities(problem, p, problem.u)
         find_openings(problem, problem.u, s)
-        for r in range(m):
-            trial[r] = p[r]
+        copy(p, m, trial)
         steps, found, _ = newton(problem, trial, tolerance, TRIAL)
         done += steps
         if found <= tolerance + residual(problem, trial)[2] or not math.isfinite(found):
             break
-    for r in range(m):
-        p[r] = trial[r]
+    copy(trial, m, p)
     found, worst, _ = residual(problem, p)
     return done, found, worst

@@ -27,6 +27,13 @@ def rows_of(problem: Any) -> int:
     return problem.row[problem.blocks]
 
 
+@hot
+def copy(a: Any, size: int, b: Any) -> None:
+    """The first numbers of a into b."""
+    for k in range(size):
+        b[k] = a[k]
+
+
 # -- the operator ---------------------------------------------------------------------------------------------------------
 
 
@@ -135,7 +142,7 @@ def velocities(problem: Any, p: Any, u: Any) -> None:
 
 
 @jit
-def diagonal_entry(problem: Any, i: int, r: int, c: int) -> float:
+def _diagonal_entry(problem: Any, i: int, r: int, c: int) -> float:
     """W + C at rows r and c of block i."""
     total = problem.compliance[r] if r == c else 0.0
     if problem.form == BODIES:
@@ -189,9 +196,9 @@ def _prepare_contact(problem: Any, i: int) -> None:
     at, r, mu1, mu2 = local_of(problem, i), problem.row[i], problem.coefficient[i, 0], problem.coefficient[i, 1]
     mu = max(mu1, mu2)
     s1, s2 = (mu1 / mu, mu2 / mu) if mu > 0.0 else (1.0, 1.0)
-    n, g1, g2 = diagonal_entry(problem, i, r, r), s1 * diagonal_entry(problem, i, r, r + 1), s2 * diagonal_entry(problem, i, r, r + 2)
-    a, b = s1 * s1 * diagonal_entry(problem, i, r + 1, r + 1), s1 * s2 * diagonal_entry(problem, i, r + 1, r + 2)
-    c = s2 * s2 * diagonal_entry(problem, i, r + 2, r + 2)
+    n, g1, g2 = _diagonal_entry(problem, i, r, r), s1 * _diagonal_entry(problem, i, r, r + 1), s2 * _diagonal_entry(problem, i, r, r + 2)
+    a, b = s1 * s1 * _diagonal_entry(problem, i, r + 1, r + 1), s1 * s2 * _diagonal_entry(problem, i, r + 1, r + 2)
+    c = s2 * s2 * _diagonal_entry(problem, i, r + 2, r + 2)
     at.mean = (n + a + c) / 3.0
     more = PROXIMAL * at.mean
     n, a, c = n + more, a + more, c + more
@@ -212,14 +219,14 @@ def prepare(problem: Any) -> None:
             _prepare_contact(problem, i)
         else:
             at, r = local_of(problem, i), problem.row[i]
-            at.mean = diagonal_entry(problem, i, r, r)
+            at.mean = _diagonal_entry(problem, i, r, r)
             at.normal = (1.0 + PROXIMAL) * at.mean
             at.over = 1.0 / at.normal if at.normal > 0.0 else 0.0
-    mean_of_rigid_blocks(problem)
+    _scale_rigid_blocks(problem)
 
 
 @jit
-def mean_of_rigid_blocks(problem: Any) -> None:
+def _scale_rigid_blocks(problem: Any) -> None:
     """Blocks that no impulse moves take the largest mean of the others, so that their residual has a scale."""
     largest = 0.0
     for i in range(problem.blocks):

@@ -1,7 +1,7 @@
 """Linear complementarity problems w = A z + q, 0 ≤ w ⟂ z ≥ 0, by pivots (Cottle, Pang & Stone 1992, chapter 4).
 
 Principal pivoting guesses which z are positive, solves for them, and exchanges those that are wrong: all at once while that makes them fewer,
-otherwise the last one alone (Júdice & Pires 1994; Murty 1974), which ends for every P-matrix.  It starts from any guess: from the set of a
+otherwise the last one alone (Júdice & Pires 1994; Murty 1974), which for P-matrices comes to an end.  It starts from any guess: from the set of a
 similar problem it takes one factorisation.  Where it does not serve, Lemke's method follows with the lexicographic rule against cycles: it
 finds a solution or shows by a ray that there is none for copositive-plus A, positive semi-definite ones among them.
 
@@ -23,13 +23,15 @@ from .matrix import fill_matrix, list_incidents
 from .operator import rows_of
 from .problem import BILATERAL, UNILATERAL, linear_room
 
-SOLVED, RAY, LIMIT, WRONG = range(4)
-#: Block exchanges that may fail to make the wrong signs fewer before single ones begin.
-CHANCES = 8
+SOLVED, RAY, LIMIT, WRONG, NO_ROOM = range(5)
+#: Block exchanges that may fail to make the wrong signs fewer before single ones begin, and sets that are tried beyond one for each unknown.
+CHANCES, SETS = 8, 50
 #: Pivots below this part of the largest entry of their column are zero; numbers that agree so far tie.
 SMALLEST, TIE = 1e-11, 1e-12
 #: Signs that are wrong by less than this part of the numbers they come from are rounding.
 ROUNDING = 1e-13
+#: Defects above the first call for other pivots, those above the second are refused.
+GOOD, BAD = 1e-10, 1e-7
 
 
 @jit
@@ -125,7 +127,7 @@ def principal_pivoting(s: Any) -> int:
         s.taken[i] = 1 if s.equation[i] or s.z[i] > 0.0 else 0
     fewest, chances = n + 1, CHANCES
     s.iterations = 0
-    while s.iterations < s.limit:
+    while s.iterations < min(s.limit, n + SETS):
         s.iterations += 1
         if not _solve_set(s):
             return WRONG
@@ -313,15 +315,20 @@ def _defect(s: Any) -> float:
 
 @jit
 def solve_linear(s: Any) -> int:
-    """Principal pivoting from the guess, and Lemke's method where that does not end well; w of z is computed anew and checked."""
+    """Principal pivoting from the guess, and Lemke's method where that does not end well; w of z is computed anew and checked.
+
+    NO_ROOM: Lemke's method would be next, and there is no tableau for it.
+    """
     told = principal_pivoting(s)
     used = s.iterations
     if told == SOLVED:
         _finish(s)
-    if told != SOLVED or _defect(s) > 1e-9:
+    if told != SOLVED or _defect(s) > GOOD:
+        if s.size * (2 * s.size + 2) > s.tableau.size:
+            return NO_ROOM
         told = lemke(s)
         s.iterations += used
-        if told == SOLVED and _defect(s) > 1e-10:
+        if told == SOLVED and _defect(s) > GOOD:
             kept = s.tableau
             for i in range(s.size):  # pivots have gathered rounding: the set anew
                 kept[i] = s.z[i]
@@ -329,7 +336,7 @@ def solve_linear(s: Any) -> int:
                 for i in range(s.size):
                     s.z[i] = kept[i]
             _finish(s)
-    return WRONG if told == SOLVED and not _defect(s) <= 1e-7 else told
+    return WRONG if told == SOLVED and not _defect(s) <= BAD else told
 
 
 @jit
@@ -373,6 +380,13 @@ class Complementary(NamedTuple):
     iterations: int
 
 
+def _real(name: str, given: Any) -> np.ndarray:
+    try:
+        return np.ascontiguousarray(given, float)
+    except (TypeError, ValueError):
+        raise InputError(f"complementarity: {name} is not an array of real numbers") from None
+
+
 def complementarity(A: Any, q: Any, start: Any = None) -> Complementary:
     """Solves the linear complementarity problem w = A z + q, 0 ≤ w ⟂ z ≥ 0 (Cottle, Pang & Stone 1992) by principal pivots or Lemke's method.
 
@@ -381,23 +395,26 @@ def complementarity(A: Any, q: Any, start: Any = None) -> Complementary:
     >>> complementarity([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0]).z.round(12)
     array([1.33333333, 2.33333333])
     """
-    matrix, right = np.array(A, float, order="C"), np.array(q, float)
+    matrix, right = _real("A", A), _real("q", q)
     n = right.size
     if right.ndim != 1 or matrix.shape != (n, n):
         raise InputError(f"complementarity: A of shape {matrix.shape} and q of shape {right.shape} do not make w = A z + q")
     for name, given in (("A", matrix), ("q", right)):
         if not np.isfinite(given).all():
             raise InputError(f"complementarity: {name}{[int(k) for k in np.argwhere(~np.isfinite(given))[0]]} is not a finite number")
-    problem = linear_room(n)
+    problem = linear_room(n, tableau=False)  # memory that most problems do without costs more than they do
     problem.A, problem.q, problem.symmetric = matrix.ravel(), right, int(np.array_equal(matrix, matrix.T))
     if start is None:
         problem.z[:] = right < 0.0
     else:
-        guess = np.asarray(start, float)
+        guess = _real("start", start)
         if guess.shape != (n,):
             raise InputError(f"complementarity: start of shape {guess.shape} for {n} unknowns")
         problem.z[:] = guess
     told = solve_linear(problem) if n else SOLVED
+    if told == NO_ROOM:
+        problem.tableau = np.zeros(n * (2 * n + 2))
+        told = solve_linear(problem)
     if told != SOLVED:
         raise SolverError(f"complementarity: {_REASONS[told].format(problem.iterations)}")
     return Complementary(problem.z, problem.w, int(problem.iterations))

@@ -90,13 +90,13 @@ class LinearProblem(Record):
     pivots: Integers
 
 
-def linear_room(n: int) -> LinearProblem:
-    """Room for a linear problem of n unknowns."""
+def linear_room(n: int, tableau: bool = True) -> LinearProblem:
+    """Room for a linear problem of n unknowns, with that for Lemke's method or without."""
     q, z, w, right = np.zeros((4, n))
     equation, basis, taken, members, pivots = np.zeros((5, n), np.int64)
     return LinearProblem(
-        size=n, A=np.zeros(n * n), q=q, z=z, w=w, equation=equation, limit=50 * n + 50, factors=np.zeros(n * n), right=right,
-        tableau=np.zeros(n * (2 * n + 2)), basis=basis, taken=taken, members=members, pivots=pivots,
+        size=n, A=np.empty(n * n), q=q, z=z, w=w, equation=equation, limit=50 * n + 50, factors=np.empty(n * n), right=right,
+        tableau=np.zeros(n * (2 * n + 2) if tableau else 0), basis=basis, taken=taken, members=members, pivots=pivots,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from .first_order import first_order
 from .gauss_seidel import gauss_seidel
 from .laws import project, residual
 from .newton import newton, newton_has_room, through_relaxed
-from .operator import rows_of
+from .operator import copy, rows_of
 from .pivoting import pivoting
 from .problem import LAWS, Problem
 
@@ -21,12 +21,6 @@ from .problem import LAWS, Problem
 SWEEPS, SERIES = 8, 256
 #: Most steps of Newton's method in a trial; the series after which it goes through relaxed problems, and how many of them.
 STEPS, RELAX, PROBLEMS = 16, 64, 60
-
-
-@jit
-def _copy(m: int, a: Any, b: Any) -> None:
-    for r in range(m):
-        b[r] = a[r]
 
 
 @jit
@@ -42,16 +36,16 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     done, least, worst = pivoting(problem, p, tolerance, 20 * m)
     rounding = residual(problem, p)[2]
     found, spent, series, small = least, 0, SWEEPS, least > tolerance + rounding and newton_has_room(problem)
-    _copy(m, p, best)
-    _copy(m, p, swept)
+    copy(p, m, best)
+    copy(p, m, swept)
     while least > tolerance + rounding and spent < limit and math.isfinite(found):
         steps, found, worst = gauss_seidel(problem, swept, tolerance, min(series, limit - spent))
         spent += max(steps, 1)
         if found < least:
             least = found
-            _copy(m, swept, best)
+            copy(swept, m, best)
         if least > tolerance + rounding and math.isfinite(found):
-            _copy(m, swept, p)
+            copy(swept, m, p)
             if small and series == RELAX:
                 steps, found, worst = through_relaxed(problem, p, tolerance, PROBLEMS)
             elif small:
@@ -63,16 +57,16 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             done += steps
             if found < least:
                 least = found
-                _copy(m, p, best)
+                copy(p, m, best)
                 if not small:
-                    _copy(m, p, swept)
+                    copy(p, m, swept)
             rounding = residual(problem, best)[2]
         series = min(2 * series, SERIES)
-    _copy(m, best, p)
+    copy(best, m, p)
     project(problem, p)
     found, worst, rounding = residual(problem, p)
     if found > max(least, tolerance + rounding):
-        _copy(m, best, p)
+        copy(best, m, p)
         found, worst, rounding = residual(problem, p)
     return done + spent, found, worst
 

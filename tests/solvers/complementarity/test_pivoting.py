@@ -93,8 +93,8 @@ def test_degenerate_problems_do_not_cycle() -> None:
             assert np.abs(np.minimum(found.z, found.w)).max() < 1e-12
 
 
-def test_the_cycling_example_of_murty() -> None:
-    """Complementary pivots by least ratio alone cycle on this P-matrix (Murty 1988, example 2.12 in spirit)."""
+def test_a_cyclic_p_matrix() -> None:
+    """All principal minors positive, the symmetric part singular; by symmetry of the problem every pivot is a tie."""
     A = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]])
     q = -np.ones(3)
     np.testing.assert_allclose(jd.complementarity(A, q).z, 1.0 / 3.0, atol=1e-14)
@@ -113,10 +113,23 @@ def test_painleve_matrices_end_with_words() -> None:
     assert lemke(s) == RAY
 
 
+@given(st.integers(0, 10**6), st.integers(1, 40))
+def test_any_matrix_ends_with_a_solution_or_words(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    A, q = rng.normal(size=(n, n)), rng.normal(size=n)
+    try:
+        found = jd.complementarity(A, q)
+    except jd.SolverError as error:
+        assert "no solution" in str(error)
+        return
+    assert np.abs(np.minimum(found.z, found.w)).max() < 1e-7 * max(1.0, np.abs(A).max() * found.z.max())
+    np.testing.assert_allclose(found.w, A @ found.z + q, atol=1e-11 * max(1.0, np.abs(found.z).max()))
+
+
 @pytest.mark.parametrize("A, q, start, words", [
     (np.eye(3), np.zeros(2), None, r"shape \(3, 3\)"), (np.eye(2), np.zeros((2, 1)), None, r"shape \(2, 1\)"),
     (np.diag([1.0, np.nan]), np.zeros(2), None, r"A\[1, 1\]"), (np.eye(2), [0.0, np.inf], None, r"q\[1\]"),
-    (np.eye(2), np.zeros(2), np.zeros(3), "start"),
+    (np.eye(2), np.zeros(2), np.zeros(3), "start"), ([["a"]], [0.0], None, "A is not an array of real"), (np.eye(1), [1j], None, "q is not"),
 ])  # fmt: skip
 def test_wrong_input_is_named(A: object, q: object, start: object, words: str) -> None:
     with pytest.raises(jd.InputError, match=words):
