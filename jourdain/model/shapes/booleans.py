@@ -337,7 +337,7 @@ def _by_mesh(operation: str, parts: tuple[Shape, ...], n: int) -> Mesh:
 
 def _statement(label: str, parts: tuple[Shape, ...], n: int) -> str:
     """Say how inexact a combination by mesh is, or return an empty text where all faces are plane."""
-    curved = [part for part in parts if not _has_plane_faces(part)]
+    curved = [part for part in parts if not has_plane_faces(part)]
     if curved:
         volumes = [(part.volume, polyhedron_properties(*_triangles(_manifold(part, n))).mass) for part in curved]
         error = max(abs(triangulated / exact - 1) for exact, triangulated in volumes)
@@ -350,11 +350,12 @@ def _statement(label: str, parts: tuple[Shape, ...], n: int) -> str:
     return f"{label}: mass properties are not exact, because those of a part are not"
 
 
-def _has_plane_faces(shape: Shape) -> bool:
+def has_plane_faces(shape: Shape) -> bool:
+    """Tell whether triangles are the shape itself."""
     if isinstance(shape, Union):
-        return all(_has_plane_faces(part) for part in shape.parts)
+        return all(has_plane_faces(part) for part in shape.parts)
     if isinstance(shape, Difference):
-        return _has_plane_faces(shape.base) and _has_plane_faces(shape.tool)
+        return has_plane_faces(shape.base) and has_plane_faces(shape.tool)
     return isinstance(shape, (Box, Prism, Mesh))
 
 

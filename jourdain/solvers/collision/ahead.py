@@ -52,7 +52,7 @@ def collide_ahead(scene: Any, poses: Any, velocities: Any, step: float, margin: 
 @jit
 def advance(poses: Any, velocities: Any, t: float, out: Any) -> None:
     """Poses after a time: p + v t and exp(ω t) R (Rodrigues)."""
-    for b in range(velocities.shape[0]):
+    for b in range(out.shape[0]):
         x, y, z = vector(velocities, b, 0)
         angle = sqrt(x * x + y * y + z * z)
         c, s = cos(angle * t), sin(angle * t)

@@ -18,7 +18,8 @@ from .vectors import across, cross, dot, length, minus, plus, unit, vector
 
 #: Within this part of the size a face's normal is preferred to others.
 TIE = 1e-10
-NEWTON, DIFFERENCE = 8, 1e-5
+#: Steps about an edge and free ones, shortenings of a step, and the angle over which slopes are compared (rad).
+NEWTON, ASCENTS, HALVINGS, DIFFERENCE = 8, 30, 4, 1e-5
 
 
 @jit
@@ -82,8 +83,8 @@ def _along_edges(scene: Any, a: int, b: int, pb: Any, n: Any, s: float, size: fl
 @jit
 def _newton(scene: Any, a: int, b: int, pb: Any, n: Any, s: float, size: float) -> Any:
     """Newton's steps on the unit sphere: with w(n) the difference of the supporting points, the slope is its part across n, and the
-    second derivative that of w across n minus s."""
-    for _ in range(NEWTON):
+    second derivative that of w across n minus s.  Where that does not lead upwards, a step along the slope, shortened until it does."""
+    for _ in range(ASCENTS):
         s0, w = separation(scene, a, b, pb, n)
         u = across(n)
         v = cross(n, u)
@@ -96,16 +97,20 @@ def _newton(scene: Any, a: int, b: int, pb: Any, n: Any, s: float, size: float) 
         h00, h11 = dot(du, u) / DIFFERENCE - s0, dot(dv, v) / DIFFERENCE - s0
         h01 = 0.5 * (dot(du, v) + dot(dv, u)) / DIFFERENCE
         determinant = h00 * h11 - h01 * h01
-        if not (determinant > 0.0 and h00 < 0.0):
+        x, y = g0 / (abs(h00) + abs(h01) + size), g1 / (abs(h11) + abs(h01) + size)
+        if determinant > 0.0 and h00 < 0.0:
+            x, y = -(h11 * g0 - h01 * g1) / determinant, -(h00 * g1 - h01 * g0) / determinant
+        shorten = min(1.0, 0.2 / sqrt(x * x + y * y + 1e-300))
+        better = False
+        for _k in range(HALVINGS):
+            trial = unit(plus(plus(n, shorten * x, u), shorten * y, v))
+            t, _w = separation(scene, a, b, pb, trial)
+            if t > s:
+                n, s, better = trial, t, True
+                break
+            shorten *= 0.5
+        if not better:
             break
-        x, y = -(h11 * g0 - h01 * g1) / determinant, -(h00 * g1 - h01 * g0) / determinant
-        if x * x + y * y > 0.04:
-            break
-        trial = unit(plus(plus(n, x, u), y, v))
-        t, _w = separation(scene, a, b, pb, trial)
-        if not t > s:
-            break
-        n, s = trial, t
     return n, s
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...model.shapes.base import Shape
+from ...model.shapes.booleans import Difference, has_plane_faces
 from ...model.shapes.meshes import polyhedron_properties
 from ...model.shapes.tessellation import extrude
 from .hulls import Convex, convex_hull
@@ -17,6 +19,10 @@ from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYH
 from .surfaces import Surface, height_field, surface
 
 _ORIGIN, _IDENTITY = np.zeros(3), np.eye(3)
+_NOT_KNOWN = (
+    "{}: contacts of this shape are not known; give the body a shape for contacts that has no holes, "
+    "or jd.mesh(shape.tessellate(48)), whose flat triangles stand for the surface"
+)
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,9 @@ class Piece:
 
 def pieces(number: int, shape: Any) -> list[Piece]:
     """What a shape of a model, or a pair (kind, sizes), is made of."""
-    if hasattr(shape, "primitive"):
-        return list(_drawn(shape.primitive(), shape))
+    if isinstance(shape, Shape):
+        _check_holes(shape)
+        return list(_drawn(shape.primitive()))
     try:
         kind, sizes = shape
     except (TypeError, ValueError):
@@ -56,20 +63,25 @@ def pieces(number: int, shape: Any) -> list[Piece]:
     return [made]
 
 
-def _drawn(drawing: dict[str, Any], shape: Any) -> Iterator[Piece]:
+def _check_holes(shape: Shape) -> None:
+    """Raises where something is cut out that has curved faces, since only its triangles are known."""
+    for part in getattr(shape, "parts", ()):
+        _check_holes(part)
+    if isinstance(shape, Difference) and not has_plane_faces(shape):
+        raise InputError(_NOT_KNOWN.format(shape.kind))
+
+
+def _drawn(drawing: dict[str, Any]) -> Iterator[Piece]:
     """Pieces of a drawing of a shape, with their poses."""
     kind, pose = drawing["kind"], (drawing["position"], drawing["rotation"])
     if kind == "group":
         for part in drawing["parts"]:
-            for piece in _drawn(part, shape):
+            for piece in _drawn(part):
                 yield piece.placed(*pose)
         return
     names = _DIMENSIONS.get(kind)
     if names is None:
-        raise InputError(
-            f"{kind}: contacts of this shape are not known; give the body a shape for contacts that has no holes, "
-            "or jd.mesh(shape.tessellate(48)), whose flat triangles stand for the surface"
-        )
+        raise InputError(_NOT_KNOWN.format(kind))
     sizes = [drawing[name] for name in names]
     yield _MAKERS[kind](*(sizes[0] if kind == "box" else sizes)).placed(*pose)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,35 +39,38 @@ def convex_hull(points: np.ndarray) -> Convex:
     kept = np.unique(found.simplices)
     vertices = points[kept]
     place = {int(old): new for new, old in enumerate(kept)}
-    size = float(np.abs(vertices).max())
-    groups: list[tuple[np.ndarray, set[int]]] = []
-    for equation, simplex in zip(found.equations, found.simplices, strict=True):
-        plane = np.append(equation[:3], -equation[3])
-        for other, corners in groups:
-            if np.abs(plane[:3] - other[:3]).max() < FLAT and abs(plane[3] - other[3]) < FLAT * size:
-                corners.update(place[int(k)] for k in simplex)
-                break
-        else:
-            groups.append((plane, {place[int(k)] for k in simplex}))
-    ordered = [(plane, _around(vertices, plane[:3], sorted(corners))) for plane, corners in groups]
-    return Convex(vertices, np.array([_refined(vertices, p, c) for p, c in ordered]), tuple(c for _, c in ordered))
+    faces = []
+    for facets in _flat(found, float(np.abs(vertices).max())):
+        corners = sorted({place[int(k)] for k in found.simplices[facets].ravel()})
+        faces.append(_around(vertices, found.equations[facets[0], :3], corners))
+    return Convex(vertices, np.array([_plane(vertices, corners) for corners in faces]), tuple(faces))
+
+
+def _flat(hull: Any, size: float) -> list[np.ndarray]:
+    """Facets that lie in one plane with neighbours, together."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(hull.simplices)
+    f, g = np.repeat(np.arange(n), 3), hull.neighbors.ravel()
+    off = np.abs(hull.equations[f] - hull.equations[g]) / [1.0, 1.0, 1.0, size]
+    same = off.max(axis=1) < FLAT
+    _, label = connected_components(coo_array((np.ones(same.sum()), (f[same], g[same])), shape=(n, n)), directed=False)
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
 
 def _around(vertices: np.ndarray, normal: np.ndarray, corners: list[int]) -> tuple[int, ...]:
-    """Corners of a face in order about its normal, without those inside its edges."""
-    points = vertices[corners]
-    u = points[np.argmax(np.linalg.norm(points - points[0], axis=1))] - points[0]
-    u = u / np.linalg.norm(u)
-    v = np.cross(normal, u)
-    middle = points.mean(axis=0)
-    angle = np.arctan2((points - middle) @ v, (points - middle) @ u)
-    ring = [corners[k] for k in np.argsort(angle, kind="stable")]
-    return tuple(ring)
+    """Corners of a face in order about its normal."""
+    points = vertices[corners] - vertices[corners].mean(axis=0)
+    u = points[0] / np.linalg.norm(points[0])
+    angle = np.arctan2(points @ np.cross(normal, u), points @ u)
+    return tuple(corners[k] for k in np.argsort(angle, kind="stable"))
 
 
-def _refined(vertices: np.ndarray, plane: np.ndarray, corners: tuple[int, ...]) -> np.ndarray:
+def _plane(vertices: np.ndarray, corners: tuple[int, ...]) -> np.ndarray:
     """The plane through the corners to rounding: normal by Newell's sum, distance of the outermost corner."""
     points = vertices[list(corners)]
     normal = np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0)
     normal /= np.linalg.norm(normal)
-    return np.append(normal if normal @ plane[:3] > 0 else plane[:3], (points @ normal).max())
+    return np.append(normal, (points @ normal).max())

@@ -16,10 +16,10 @@ from .directions import polished
 from .epa import epa
 from .gjk import APART, FAR, gjk, witness
 from .nearest import nearest
-from .patches import FIELD, finish, gather
+from .patches import FIELD, finish, gather, lay
 from .records import TORUS, World, between, emit
 from .supports import CIRCLE, RIM, face, rounding, support
-from .vectors import axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
+from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
 
 #: Distances below this part of the size are not divided by.
 TOUCHING = 1e-6
@@ -64,20 +64,18 @@ def on_plane(address: int) -> int:
     low = plus(support(scene, b, pb, n), -r, m)
     if dot(low, m) > near:
         return 0
-    corners = face(scene, b, pb, n, rows)
-    for k in range(corners):
-        h = dot(vector(rows, k, 0), m) - r
+    u = across(n)
+    v = cross(n, u)
+    for k in range(face(scene, b, pb, n, rows)):
+        q = vector(rows, k, 0)
+        h = dot(q, m) - r
         least = min(least, h)
-        if h <= near and count < scene.patch.shape[0]:
-            scene.patch[count, 0], scene.patch[count, 1], count = float(k), h, count + 1
+        if h <= near:
+            lay(scene.patch, count, dot(q, u), dot(q, v), 0.0, dot(q, n), 1 + int(rows[k, 3]))
+            count += 1
+    finish(scene, pb, n, count)
     if least > dot(low, m) + REACHED * scene.solids[b].size:
         emit(scene, plus(low, -dot(low, m), m), low, n, 0, 0.0, curvature(scene, b, pb, low, n))
-    step = (count + 15) // 16  # of a face with very many corners not all are taken
-    for c in range(count):
-        k = int(scene.patch[c, 0])
-        if c % max(step, 1) == 0:
-            q = plus(vector(rows, k, 0), -r, m)
-            emit(scene, plus(q, -dot(q, m), m), q, n, 1 + int(rows[k, 3]), 0.0, curvature(scene, b, pb, q, n))
     return 0
 
 
@@ -105,14 +103,9 @@ def _between_lines(scene: Any, p: Any, s: float, t: float, feature: int) -> floa
     u, w = axis(scene.world, scene.a, 2), axis(scene.world, scene.b, 2)
     ca, cb = times(s, u), plus(p, t, w)
     v = minus(ca, cb)
-    d = length(v)
-    n = (
-        unit(v)
-        if d > 1e-12 * (a.size + b.size)
-        else unit(cross(u, w))
-        if length(cross(u, w)) > 1e-9
-        else unit((u[1] - u[2], u[2] - u[0], u[0] - u[1]))
-    )
+    d, n = length(v), unit(v)
+    if d < 1e-12 * (a.size + b.size):  # axes that cross
+        n = unit(cross(u, w)) if length(cross(u, w)) > 1e-9 else across(u)
     if feature >= 0 and d - a.x - b.x <= scene.near:
         qa, qb = plus(ca, -a.x, n), plus(cb, b.x, n)
         ka = curvature(scene, scene.a, (0.0, 0.0, 0.0), qa, (-n[0], -n[1], -n[2]))

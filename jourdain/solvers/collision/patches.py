@@ -73,6 +73,12 @@ def _height(rows: Any, count: int, area: float, x: float, y: float) -> float:
     return rows[0, 6] + t * (rows[1, 6] - rows[0, 6])  # type: ignore[no-any-return]
 
 
+@hot
+def lay(patch: Any, k: int, x: float, y: float, ha: float, hb: float, code: int) -> None:
+    """Point k of a patch: where it is along u and v, where a and b are along n, and the numbers of its features."""
+    patch[k, 0], patch[k, 1], patch[k, 2], patch[k, 3], patch[k, 4] = x, y, ha, hb, float(code)
+
+
 @jit
 def _add(patch: Any, count: int, x: float, y: float, ha: float, hb: float, code_a: int, code_b: int, size: float) -> int:
     """Adds a point of the patch unless it is there already."""
@@ -82,8 +88,7 @@ def _add(patch: Any, count: int, x: float, y: float, ha: float, hb: float, code_
             return count
     if count >= patch.shape[0]:
         return count
-    patch[count, 0], patch[count, 1], patch[count, 2], patch[count, 3] = x, y, ha, hb
-    patch[count, 4] = float((code_a << FIELD) | code_b)
+    lay(patch, count, x, y, ha, hb, (code_a << FIELD) | code_b)
     return count + 1
 
 
@@ -140,7 +145,7 @@ def gather(scene: Any, a: int, b: int, pb: Any, n: Any, near: float, size: float
 
 
 @jit
-def choose(scene: Any, count: int) -> int:
+def _choose(scene: Any, count: int) -> int:
     """Marks the deepest point and then always the point farthest from all marked ones, as many as a patch may have."""
     patch, taken, best = scene.patch, scene.taken, 0
     for k in range(count):
@@ -170,7 +175,7 @@ def finish(scene: Any, pb: Any, n: Any, count: int) -> None:
     ra, rb = rounding(scene, a), rounding(scene, b)
     u = across(n)
     v = cross(n, u)
-    choose(scene, count)
+    _choose(scene, count)
     for k in range(count):
         if scene.taken[k] == 1:
             q = plus(plus((0.0, 0.0, 0.0), patch[k, 0], u), patch[k, 1], v)
@@ -179,4 +184,4 @@ def finish(scene: Any, pb: Any, n: Any, count: int) -> None:
             emit(scene, qa, qb, n, int(patch[k, 4]) | (scene.triangle << (2 * FIELD)), ka, curvature(scene, b, pb, qb, n))
 
 
-__all__ = ["choose", "finish", "gather"]
+__all__ = ["EDGE", "FIELD", "finish", "gather", "lay"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ...native.record import Table
 from .ahead import collide_ahead, time_of_impact
+from .broad import allowed
 from .geometry import Piece, pieces
 from .records import KINDS, NAMED, PLANE, Contact, Solid, World
 from .rows import Rows
@@ -90,21 +92,23 @@ class Scene:
         solids = self.native.solids.array
         on = {k: set(solids["body"][solids["kind"] == k].tolist()) for k in sorted(set(self.kinds.tolist()))}
         kernels = np.zeros(KINDS * KINDS, np.int64)
-        for first in on:
-            for second in on:
-                if first <= second and len(on[first] | on[second]) > 1 and (first, second) != (PLANE, PLANE):
-                    if (first, second) in SORTS:
-                        kernels[first * KINDS + second] = SORTS[first, second].address
-                    else:
-                        self._refuse(first, second)
+        for first, second in itertools.combinations_with_replacement(on, 2):
+            if len(on[first] | on[second]) > 1 and (first, second) != (PLANE, PLANE):
+                if (first, second) in SORTS:
+                    kernels[first * KINDS + second] = SORTS[first, second].address
+                else:
+                    self._refuse(first, second)
         self.native.kernels = kernels
         self.native.search = search.address
 
     def _refuse(self, first: int, second: int) -> None:
-        raise InputError(
-            f"a {NAMES[first]} and a {NAMES[second]} of different bodies cannot touch each other: no contact is known for them; "
-            "make one of them of convex parts (box, convex mesh, union of these), or keep them apart by group= and against="
-        )
+        """Raises where two shapes of kinds for which no contact is known may touch."""
+        for i, j in itertools.product(np.flatnonzero(self.kinds == first).tolist(), np.flatnonzero(self.kinds == second).tolist()):
+            if allowed(self.native, i, j):
+                raise InputError(
+                    f"shapes {self.source[i]} and {self.source[j]}: no contact is known for a {NAMES[first]} and a {NAMES[second]} of different "
+                    "bodies; make one of them of convex parts (box, convex mesh, union of these), or keep them apart by exclude= or group= and against="
+                )
 
     def contacts(self, poses: Any, margin: float = 0.01) -> np.ndarray:
         """Contacts with a gap up to ``margin`` (m) as a structured array: shape_a, shape_b, body_a, body_b, feature, point_a, point_b, normal, gap,

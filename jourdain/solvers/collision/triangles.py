@@ -18,7 +18,7 @@ from .curvature import curvature
 from .directions import separation
 from .meetings import REACHED, convex_direction, settle
 from .nearest import on_triangle
-from .patches import EDGE, FIELD, choose, finish, gather
+from .patches import EDGE, FIELD, finish, gather, lay
 from .records import SPHERE, WORDS, World, between, emit
 from .supports import rounding, support
 from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, unit, vector
@@ -287,6 +287,12 @@ def on_surface(address: int) -> int:
     return 0
 
 
+@hot
+def _vertex(scene: Any, hull: Any, pb: Any, k: int) -> Any:
+    """Vertex k of the surface."""
+    return plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + k, 0)))
+
+
 @kernel
 def surface_on_plane(address: int) -> int:
     """A half-space and a surface: vertices that stick out, the lowest and those farthest from each other."""
@@ -295,38 +301,21 @@ def surface_on_plane(address: int) -> int:
     n = (-m[0], -m[1], -m[2])
     u = across(n)
     v = cross(n, u)
-    hull, patch, count, skip = scene.hulls[scene.solids[scene.b].hull], scene.patch, 0, 1
-    found = 0
+    hull, room = scene.hulls[scene.solids[scene.b].hull], scene.patch.shape[0] - 1
+    lowest, low, found = -1, scene.near, 0
     for k in range(hull.vertices):
-        if scene.outstanding[hull.first_vertex + k] == 1:
-            h = dot(plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + k, 0))), m)
-            found += 1 if h <= scene.near else 0
-    skip = 1 + found // patch.shape[0]
-    lowest, low, seen = -1, 1e300, 0
+        h = dot(_vertex(scene, hull, pb, k), m)
+        if h <= scene.near and scene.outstanding[hull.first_vertex + k] == 1:
+            found += 1
+            if h <= low:
+                low, lowest = h, k
+    every, seen, count = 1 + found // room, 0, 0  # where there is no room for all, every second, third …
     for k in range(hull.vertices):
-        if scene.outstanding[hull.first_vertex + k] == 1:
-            q = plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + k, 0)))
-            h = dot(q, m)
-            if h <= scene.near:
-                if h < low:
-                    low, lowest = h, k
-                seen += 1
-                if seen % skip == 0 and count < patch.shape[0] - 1:
-                    patch[count, 0], patch[count, 1], patch[count, 2], patch[count, 3], patch[count, 4] = (
-                        dot(q, u),
-                        dot(q, v),
-                        0.0,
-                        -h,
-                        1.0 + k,
-                    )
-                    count += 1
-    if lowest >= 0 and skip > 1:
-        q = plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + lowest, 0)))
-        patch[count, 0], patch[count, 1], patch[count, 2], patch[count, 3], patch[count, 4] = dot(q, u), dot(q, v), 0.0, -low, 1.0 + lowest
-        count += 1
-    choose(scene, count)
-    for k in range(count):
-        if scene.taken[k] == 1:
-            q = plus(plus((0.0, 0.0, 0.0), patch[k, 0], u), patch[k, 1], v)
-            emit(scene, q, plus(q, patch[k, 3], n), n, int(patch[k, 4]), 0.0, 0.0)
+        q = _vertex(scene, hull, pb, k)
+        if dot(q, m) <= scene.near and scene.outstanding[hull.first_vertex + k] == 1:
+            seen += 1
+            if k == lowest or seen % every == 0:
+                lay(scene.patch, count, dot(q, u), dot(q, v), 0.0, dot(q, n), 1 + k)
+                count += 1
+    finish(scene, pb, n, count)
     return 0

@@ -89,6 +89,19 @@ def test_gap_is_the_largest_separation_over_all_directions(first: str, second: s
         assert -best.fun <= gap + size
 
 
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_aligned_shapes_deep_in_each_other(first: str, second: str) -> None:
+    """Axes along axes, middles on a lattice and on each other: no direction separates better than the one found."""
+    rng = np.random.default_rng(3)
+    quarter = [np.eye(3), np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0.0]]), np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0.0]])]
+    scene = two(first, second)
+    for _ in range(50):
+        x = np.array([pose(quarter[rng.integers(3)], (0, 0, 0)), pose(quarter[rng.integers(3)], rng.integers(-1, 2, 3) * 0.1)])
+        gap = scene.contacts(x, 0.0)["gap"].min(initial=1.0)
+        tried = np.vstack([rng.normal(size=(60, 3)), np.eye(3), -np.eye(3)])
+        assert max(separation(first, x[0], second, x[1], d) for d in tried) <= gap + 1e-13
+
+
 @pytest.mark.parametrize(("first", "second"), EVERY)
 def test_points_normals_and_gaps_fit_together(first: str, second: str) -> None:
     rng = np.random.default_rng(4)

@@ -125,6 +125,7 @@ def test_shapes_of_models_are_taken_with_their_places() -> None:
         (lambda: Scene([Placed(-2, ("sphere", (1.0,)))]), "no body -2"),
         (lambda: Scene([Placed(0, ("sphere", (1.0,)), rotation=2 * E)]), "not a rotation"),
         (lambda: Scene([Placed(0, ("sphere", (1.0,)))], exclude=[(0, 3)]), "no body 3"),
+        (lambda: Scene([Placed(0, jd.box(1, 1, 1) - jd.cylinder(0.2, 1.0))]), "contacts of this shape are not known"),
         (lambda: Scene([Placed(0, jd.tube(0.2, 0.1, 1.0))]), "tube: contacts of this shape are not known"),
         (lambda: Scene([Placed(0, ("polyhedron", ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)],)))]), "lie in a plane"),
         (lambda: Scene([Placed(1, ("sphere", (1.0,)))]).contacts([pose(E, (0, 0, 0))]), "1 rows of 12 numbers for 2 bodies"),
@@ -182,3 +183,11 @@ def test_a_body_may_be_anywhere() -> None:
         far[:, 9:] += [1e6, -2e6, 5e5]
         here, there = (scene.contacts(poses, 0.5)["gap"].min(initial=1.0) for poses in (x, far))
         assert here == pytest.approx(there, abs=2e-9)
+
+
+def test_a_frame_with_a_square_hole_lets_a_ball_through() -> None:
+    frame = jd.box(1.0, 1.0, 0.2) - jd.box(0.4, 0.4, 0.2)
+    scene = Scene([Placed(-1, frame), Placed(0, jd.sphere(0.15))])
+    assert len(scene.contacts([pose(E, (0, 0, 0.1))], 0.04)) == 0
+    assert scene.contacts([pose(E, (0.1, 0, 0.0))], 0.01)["gap"] == pytest.approx([-0.05], abs=1e-14)
+    assert scene.contacts([pose(E, (0.35, 0, 0.25))], 0.01)["gap"] == pytest.approx([0.0], abs=1e-14)

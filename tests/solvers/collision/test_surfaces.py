@@ -144,8 +144,11 @@ def test_a_convex_mesh_is_a_polyhedron() -> None:
 
 def test_surfaces_against_each_other_are_refused() -> None:
     mesh = ("mesh", together(cube(1, 1, 1), cube(1, 1, 1, (3, 0, 0))))
-    with pytest.raises(InputError, match="a mesh and a mesh of different bodies"):
+    with pytest.raises(InputError, match="shapes 0 and 1: no contact is known for a mesh and a mesh"):
         Scene([Placed(0, mesh), Placed(1, mesh)])
+    x = [pose(E, (0, 0, 0)), pose(E, (0, 0, 0.5))]
+    assert len(Scene([Placed(0, mesh), Placed(1, mesh)], exclude=[(0, 1)]).contacts(x)) == 0
+    assert len(Scene([Placed(0, mesh, against=2), Placed(1, mesh, against=2)]).contacts(x)) == 0
 
 
 def test_a_wheel_on_triangles_is_a_wheel_on_a_plane() -> None:
