@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ..errors import InputError
 from ..structures.dofs import Array
@@ -258,6 +259,18 @@ def touch(run: AdaptiveRun, pair: Pair, t: float, q: Array, v: Array, steps: int
     return end, q, v
 
 
+def meeting(run: AdaptiveRun, active: NDArray[np.int64], q: Array, v: Array, h: float) -> tuple[float, Array, Array]:
+    """When within a step the gap closes, and the coordinates then."""
+    s, square, sigma = run.s[active], run.square[active], run.sigma[active]
+
+    def moved(tau: float) -> tuple[Array, Array]:
+        flow = free_motion(square, sigma, tau)
+        return flow[0] * q + flow[1] * v, flow[2] * q + flow[3] * v
+
+    late = 0.0 if s @ q >= 0 else float(brentq(lambda tau: s @ moved(tau)[0], 0.0, h, xtol=1e-15))
+    return late, *moved(late)
+
+
 def rest(
     run: AdaptiveRun, t: float, until: float, q: Array, v: Array, relative: float | None, absolute: float | None, watch: bool
 ) -> tuple[float, Array, Array]:
@@ -290,7 +303,10 @@ def rest(
             else:
                 flow = free_motion(run.square[active], run.sigma[active], length)
                 x, y = flow[0] * x + flow[1] * y, flow[2] * x + flow[3] * y
-            now = end if flown == steps else t + flown * h
+            now = end
+            if flown < steps:
+                late, x, y = meeting(run, active, x, y, h)
+                now = t + flown * h + late
             run.phases.append(Phase("free", t, now, active, q[active].copy(), v[active].copy(), h, flown, clock.perf_counter() - begun))
             q, v = np.zeros(len(q)), np.zeros(len(v))
             q[active], v[active] = x, y
