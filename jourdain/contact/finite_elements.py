@@ -29,6 +29,8 @@ ELEMENTS_IN_CONTACT, BEYOND = 5, 1.5
 #: Step as a share of the largest stable one, and fewest steps of a contact.
 SHARE, STEPS = 0.9, 1000
 MOST_ROWS = 20_000
+#: Largest yielding of a grid under its node, as a share of Hertz's, that can be taken out again.
+MOST_YIELDING = 0.8
 #: Nodes on penalties may part for a moment: shorter times apart, as a share of a rigid impact, do not count.
 CHATTER = 0.05
 
@@ -96,7 +98,16 @@ def march(
     K = sp.csr_array(sp.block_diag(blocks, format="csr"))
     inverse = 1 / np.concatenate(masses)
     pair_a, pair_b = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64) + split
-    touched = stiffness if len(gap) > 1 else np.array([pair.law.largest_slope(1 / pair.mobility, pair.speed)])
+    yielding, touched = 0.0, stiffness
+    if len(gap) == 1:
+        yielding = sum(e.yielding for e in bodies if e is not None)
+        slope = pair.law.largest_slope(1 / pair.mobility, pair.speed)
+        if yielding * slope > MOST_YIELDING:
+            raise InputError(
+                f"'{pair.a.name}' and '{pair.b.name}': their elements are so small that they yield by {yielding:.2g} m/N under a force at one node, "
+                f"Hertz's contact by {1 / slope:.2g}; give a larger size=, or take contact='penalty'"
+            )
+        touched = np.array([slope / (1 - yielding * slope)])
     springs = sp.coo_array((np.tile(touched, 4) * np.repeat([1, 1, -1, -1], len(touched)),
                             (np.concatenate([pair_a, pair_b, pair_a, pair_b]), np.concatenate([pair_a, pair_b, pair_b, pair_a]))), shape=K.shape)  # fmt: skip
     omega = highest_frequency(sp.csr_array(K + springs), inverse)
@@ -116,7 +127,7 @@ def march(
     before = v.copy()
     done, kept, impulse, number, touching = march_elements(
         K.indptr.astype(np.int64), K.indices.astype(np.int64), K.data, inverse, x, v, np.zeros(len(x)), viscosity, pair_a, pair_b, gap, stiffness,
-        float(exponent), h, most, calm, stride, trace, rows,
+        float(exponent), yielding, h, most, calm, stride, trace, rows,
     )  # fmt: skip
     trace = trace[:kept]
 

@@ -275,14 +275,25 @@ def march_waves(
 # -- finite elements -------------------------------------------------------------------------------------------------
 
 
+@hot
+def indentation(stiffness: float, exponent: float, yielding: float, depth: float) -> float:
+    """δ of F = K δⁿ where the grid gives way by c F under the node, which Hertz's δ holds already: δ − c K δⁿ = depth, by Newton's method."""
+    x = depth
+    if yielding > 0.0:
+        for _ in range(8):
+            force = stiffness * power(x, exponent)
+            x -= (x - yielding * force - depth) / (1.0 - yielding * exponent * force / x)
+    return x
+
+
 @jit
 def march_elements(
     start: Any, column: Any, entry: Any, inverse_mass: Any, x: Any, v: Any, work: Any, viscosity: float, pair_a: Any, pair_b: Any, gap: Any,
-    stiffness: Any, exponent: float, h: float, steps: int, quiet: int, stride: int, trace: Any, contacts: Any,
+    stiffness: Any, exponent: float, yielding: float, h: float, steps: int, quiet: int, stride: int, trace: Any, contacts: Any,
 ) -> tuple[int, int, float, int, bool]:  # fmt: skip
     """Central differences M ẍ = −K (x + η ẋ) + contact forces; the degrees of freedom pair_a run into pair_b.
 
-    Rows of `trace` are t, F, x_a and x_b of the first pair.  Velocities are half a step behind at the start and at the end.
+    `yielding` is the static compliance of the grids under a point (m/N).  Rows of `trace` are t, F, x_a and x_b of the first pair.  Velocities are half a step behind at the start and at the end.
     Returns steps done, rows kept, impulse, number of contacts, and whether the bodies still touch.
     """
     n, pairs = x.size, gap.size
@@ -298,7 +309,7 @@ def march_elements(
             deep = x[pair_a[j]] - x[pair_b[j]] - gap[j]
             depth = max(depth, deep)
             if deep > 0.0:
-                force += stiffness[j] * power(deep, exponent)
+                force += stiffness[j] * power(indentation(stiffness[j], exponent, yielding, deep), exponent)
         if k > 1:
             was, were = touching, number
             number, touching = booked(contacts, number, touching, force, t - h, t, depth_old, depth)
@@ -324,7 +335,7 @@ def march_elements(
         for j in range(pairs):
             deep = x[pair_a[j]] - x[pair_b[j]] - gap[j]
             if deep > 0.0:
-                f = stiffness[j] * power(deep, exponent) * h
+                f = stiffness[j] * power(indentation(stiffness[j], exponent, yielding, deep), exponent) * h
                 v[pair_a[j]] -= f * inverse_mass[pair_a[j]]
                 v[pair_b[j]] += f * inverse_mass[pair_b[j]]
         total += force * h
