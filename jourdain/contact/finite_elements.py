@@ -98,25 +98,11 @@ def march(
     K = sp.csr_array(sp.block_diag(blocks, format="csr"))
     inverse = 1 / np.concatenate(masses)
     pair_a, pair_b = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64) + split
-    yielding, touched = 0.0, stiffness
-    if len(gap) == 1:
-        yielding = sum(e.yielding for e in bodies if e is not None)
-        slope = pair.law.largest_slope(1 / pair.mobility, pair.speed)
-        if yielding * slope > MOST_YIELDING:
-            raise InputError(
-                f"'{pair.a.name}' and '{pair.b.name}': their elements are so small that they yield by {yielding:.2g} m/N under a force at one node, "
-                f"Hertz's contact by {1 / slope:.2g}; give a larger size=, or take contact='penalty'"
-            )
-        touched = np.array([slope / (1 - yielding * slope)])
-    springs = sp.coo_array((np.tile(touched, 4) * np.repeat([1, 1, -1, -1], len(touched)),
-                            (np.concatenate([pair_a, pair_b, pair_a, pair_b]), np.concatenate([pair_a, pair_b, pair_b, pair_a]))), shape=K.shape)  # fmt: skip
-    omega = highest_frequency(sp.csr_array(K + springs), inverse)
     viscosity = max(pair.a.viscosity, pair.b.viscosity)
     if viscosity and (pair.a.viscosity != pair.b.viscosity) and None not in bodies:
         raise InputError(f"viscosity: {pair.a.viscosity:g} and {pair.b.viscosity:g} s; finite elements take one for both bodies")
-    xi = 0.5 * viscosity * omega
-    landing = float((touched * (inverse[pair_a] + inverse[pair_b])).max())  # nodes that land must not leave faster than they came
-    h = SHARE * min(2 / omega * (sqrt(1 + xi * xi) - xi), sqrt(2 / landing), pair.rigid_duration / STEPS)
+    yielding, tangent = (0.0, stiffness) if len(gap) > 1 else point_contact(pair, bodies)
+    h = stable_step(pair, K, inverse, (pair_a, pair_b), tangent, viscosity)
     apart = max(pair.a.period, pair.b.period) if quiet is None else quiet
     longest = until if until is not None else 20 * (pair.rigid_duration + apart)
     most, calm = ceil(longest / h), max(ceil(apart / h), 2)
@@ -142,6 +128,31 @@ def march(
     found = contacts_of(rows, number, CHATTER * pair.rigid_duration)
     finished = not touching and done < most
     return Impact(trace[:, 0], trace[:, 1], trace[:, 2] - trace[:, 3], found, impulse, energy, finished, done, a, b)
+
+
+def point_contact(pair: Pair, bodies: list[Elastic | None]) -> tuple[float, Array]:
+    """How far the grids yield under a force at the nodes that touch (m/N), and the largest stiffness (1,) between these."""
+    yielding = sum(e.yielding for e in bodies if e is not None)
+    slope = pair.law.largest_slope(1 / pair.mobility, pair.speed)
+    if yielding * slope > MOST_YIELDING:
+        raise InputError(
+            f"'{pair.a.name}' and '{pair.b.name}': their elements are so small that they yield by {yielding:.2g} m/N under a force at one node, "
+            f"Hertz's contact by {1 / slope:.2g}; give a larger size=, or take contact='penalty'"
+        )
+    return yielding, np.array([slope / (1 - yielding * slope)])
+
+
+def stable_step(
+    pair: Pair, K: sp.csr_array, inverse: Array, touching: tuple[NDArray[np.int64], NDArray[np.int64]], tangent: Array, viscosity: float
+) -> float:
+    """A step that is stable for all elements and contacts, resolves the contact, and lets no node that lands leave faster than it came."""
+    a, b = touching
+    places = np.concatenate([a, b, a, b]), np.concatenate([a, b, b, a])
+    springs = sp.coo_array((np.concatenate([tangent, tangent, -tangent, -tangent]), places), shape=K.shape)
+    omega = highest_frequency(sp.csr_array(K + springs), inverse)
+    xi = 0.5 * viscosity * omega
+    landing = float((tangent * (inverse[a] + inverse[b])).max())
+    return SHARE * min(2 / omega * (sqrt(1 + xi * xi) - xi), sqrt(2 / landing), pair.rigid_duration / STEPS)
 
 
 def vibration(e: Elastic, x: Array, v: Array, h: float) -> float:
