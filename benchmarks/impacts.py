@@ -42,12 +42,14 @@ class Row:
 
 
 def measured(what: str, published: str, body: object, speed: float = 0.3, **options: object) -> tuple[Row, jd.contact.Restitution]:
-    """e of the ball on a body, and the shortest time of three."""
+    """e of the ball on a body, and the shortest time of up to five."""
     spent = np.inf
-    for _ in range(3):
+    for k in range(5):
         begun = time.perf_counter()
         e = jd.restitution(BALL, body, speed, **options)
         spent = min(spent, time.perf_counter() - begun)
+        if spent > (0.5 if k else 10.0):
+            break
     more = ", ".join(f"{k} {v}" for k, v in options.items() if k != "model")
     model = str(options.get("model", "modes"))
     return Row(what, f"{model}{', ' + more if more else ''}", published, f"{e.value:.4f}", spent), e
@@ -58,6 +60,7 @@ def rows() -> Iterator[Row]:
     for modes in (50, 100, 200, 400):
         yield measured("rod, e at 0.3 m/s", "0.625", ROD, model="modes", modes=modes)[0]
     yield measured("rod, e at 0.3 m/s", "0.625", ROD, model="finite elements", contact="penalty", quiet=2e-5)[0]
+    yield measured("rod, e at 0.3 m/s", "0.625", ROD, model="finite elements", size=0.005, quiet=2e-5)[0]
     for size in (0.01, 0.005, 0.0025):
         yield measured("plate, e at 0.3 m/s", "0.967", PLATE, model="finite elements", size=size)[0]
     yield measured("plate, e at 0.3 m/s", "0.967", PLATE, model="modes")[0]
@@ -90,11 +93,15 @@ def rows() -> Iterator[Row]:
     )
 
 
+def told(seconds: float) -> str:
+    return "–" if not seconds else f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+
+
 def markdown() -> str:
     lines = ["| quantity | model | published | found | time |", "|---|---|---|---|---|"]
     for r in rows():
         print(r, flush=True)
-        lines.append(f"| {r.what} | {r.model} | {r.published} | {r.found} | {f'{1e3 * r.seconds:.3g} ms' if r.seconds else '–'} |")
+        lines.append(f"| {r.what} | {r.model} | {r.published} | {r.found} | {told(r.seconds)} |")
     return "\n".join(lines)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time as clock
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil, inf, log
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ..errors import InputError
 from ..structures.dofs import Array
@@ -258,20 +259,38 @@ def touch(run: AdaptiveRun, pair: Pair, t: float, q: Array, v: Array, steps: int
     return end, q, v
 
 
+def meeting(run: AdaptiveRun, active: NDArray[np.int64], q: Array, v: Array, h: float) -> tuple[float, Array, Array]:
+    """When within a step the gap closes, and the coordinates then."""
+    s = run.s[active]
+    late = 0.0 if s @ q >= 0 else float(brentq(lambda tau: s @ moved(run, active, q, v, tau)[0], 0.0, h, xtol=1e-15))
+    return late, *moved(run, active, q, v, late)
+
+
+def moved(run: AdaptiveRun, active: NDArray[np.int64], q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    """Free coordinates after a time."""
+    flow = free_motion(run.square[active], run.sigma[active], t)
+    return flow[0] * q + flow[1] * v, flow[2] * q + flow[3] * v
+
+
+def leaving(run: AdaptiveRun, q: Array, v: Array, relative: float | None, absolute: float | None) -> tuple[NDArray[np.int64], Array]:
+    """Modes that move, and after which time each may be dropped (infinity: never)."""
+    elastic = np.setdiff1d(np.arange(len(q)), run.rigid)
+    moving = elastic[(q[elastic] != 0) | (v[elastic] != 0)]
+    mu = decay(run.square[moving], run.sigma[moving])
+    with np.errstate(divide="ignore"):
+        if absolute is not None:
+            size = np.abs(run.s[moving]) * amplitude(q[moving], v[moving], run.square[moving], run.sigma[moving])
+            return moving, np.where(size <= absolute, 0.0, np.log(np.maximum(size, 1e-300) / absolute) / mu)
+        if relative is not None:
+            return moving, np.log(len(elastic) / relative) / mu
+    return moving, np.full(len(moving), inf)
+
+
 def rest(
     run: AdaptiveRun, t: float, until: float, q: Array, v: Array, relative: float | None, absolute: float | None, watch: bool
 ) -> tuple[float, Array, Array]:
     """From the end of a contact to the next one, or to the end of the run, dropping modes on the way."""
-    elastic = np.setdiff1d(np.arange(len(q)), run.rigid)
-    moving = elastic[(q[elastic] != 0) | (v[elastic] != 0)]
-    mu = decay(run.square[moving], run.sigma[moving])
-    leave = np.full(len(moving), inf)
-    with np.errstate(divide="ignore"):
-        if absolute is not None:
-            size = np.abs(run.s[moving]) * amplitude(q[moving], v[moving], run.square[moving], run.sigma[moving])
-            leave = np.where(size <= absolute, 0.0, np.log(np.maximum(size, 1e-300) / absolute) / mu)
-        elif relative is not None:
-            leave = log(max(len(elastic), 1) / relative) / mu if len(moving) else leave
+    moving, leave = leaving(run, q, v, relative, absolute)
     run.deletions.update({int(i): t + float(x) for i, x in zip(moving, leave, strict=True) if np.isfinite(x)})
     start = t
     for cut in np.unique(np.append(leave[start + leave < until], until - start)):
@@ -283,14 +302,14 @@ def rest(
         if length > 0:
             steps = max(ceil(length * fastest * SAMPLES / (2 * np.pi)), 1)
             h = length / steps
-            x, y = q[active].copy(), v[active].copy()
-            flown = steps
+            x, y, flown, now = q[active].copy(), v[active].copy(), steps, end
             if watch:
                 flown = fly_modes(x, y, run.s[active], free_motion(run.square[active], run.sigma[active], h), steps)
             else:
-                flow = free_motion(run.square[active], run.sigma[active], length)
-                x, y = flow[0] * x + flow[1] * y, flow[2] * x + flow[3] * y
-            now = end if flown == steps else t + flown * h
+                x, y = moved(run, active, x, y, length)
+            if flown < steps:
+                late, x, y = meeting(run, active, x, y, h)
+                now = t + flown * h + late
             run.phases.append(Phase("free", t, now, active, q[active].copy(), v[active].copy(), h, flown, clock.perf_counter() - begun))
             q, v = np.zeros(len(q)), np.zeros(len(v))
             q[active], v[active] = x, y

@@ -270,12 +270,13 @@ class Cylinder(FastBody):
 
 def revolved(body: Rod | Cylinder, size: float) -> Elastic:
     """Equal elements of about a size."""
-    from .elastic import revolved_solid
+    from .elastic import point_compliance, revolved_solid
     from .meshes import cylinder_section
 
     r = np.linspace(0.0, body.radius, max(round(body.radius / size), 2) + 1)
     z = np.linspace(0.0, body.length, max(round(body.length / size), 2) + 1)
-    return revolved_solid(body.name, *cylinder_section(body.radius, body.length, r, z), body.material, body.mass)
+    found = revolved_solid(body.name, *cylinder_section(body.radius, body.length, r, z), body.material, body.mass)
+    return replace(found, yielding=point_compliance((r[1], z[1]), body.material))
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..native.disk_cache import read_cache, write_cache
 from ..structures.dofs import Array
 from ..symbolic import Expr
@@ -55,10 +55,14 @@ class Settings:
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise InputError(f"restitution: model '{self.model}' is unknown; there are {', '.join(MODELS)}")
-        for name, default in (f for f in Settings.__dict__.items() if f[0] in Settings.__dataclass_fields__ and f[0] != "model"):
-            if getattr(self, name) != default and name not in self.USED[self.model]:
+        given = [f.name for f in fields(self) if f.name != "model" and getattr(self, f.name) != f.default]
+        for name in given:
+            if name not in self.USED[self.model]:
                 users = " or ".join(f"'{m}'" for m in MODELS if name in self.USED[m])
                 raise InputError(f"restitution: {name} = {getattr(self, name)!r} is not for model='{self.model}', but for {users}")
+        for name, other in (("size", "hertz"), ("penalty", "penalty")):
+            if name in given and self.contact != other:
+                raise InputError(f"restitution: {name} = {getattr(self, name)!r} is for contact='{other}', not '{self.contact}'")
         for name in ("modes", "cutoff", "size", "penalty", "steps", "until", "quiet"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -204,6 +208,10 @@ def computed(pair: Pair, s: Settings, history: bool = True) -> Restitution:
         found = impact_by_modes(pair, bodies, s.steps, s.until, history)
     else:
         found = impact_by_elements(pair, s.until, s.contact, s.size, s.penalty, s.quiet)
+    if not found.finished and s.until is None:
+        raise SolverError(
+            f"restitution: '{pair.a.name}' and '{pair.b.name}' did not part for good within {found.time[-1]:.3g} s; give until= to take the contacts up to then"
+        )
     return Restitution(pair, s, found)
 
 

@@ -40,6 +40,7 @@ class Elastic:
     rigid: Array
     places: Array
     along: NDArray[np.int64]
+    yielding: float = 0.0  #: how far the grid gives way (m/N) under a force at the node alone, beside what the body does as a whole
 
     @cached_property
     def mobility(self) -> float:
@@ -132,6 +133,33 @@ def revolved_solid(name: str, nodes: Array, cells: NDArray[np.int64], material: 
     mu = assemble(len(nodes), cells, mass / volume.sum() * np.einsum("eg,gi,gj->eij", volume, N, N, optimize=True))
     axis = 2 * np.flatnonzero(nodes[:, 0] < 1e-12 * nodes[:, 0].max())  # u_r = 0 on the axis
     return held(name, sp.csr_array(K), mu, nodes, axis, along=1, struck=0)
+
+
+def point_compliance(size: tuple[float, float], material: Material, cells: int = 16) -> float:
+    """How far (m/N) the node of a half-space of equal rings of size (r, z) gives way to a force on it; it grows as 1/size.
+
+    The grid around the node is solved with Boussinesq's displacements on its outer sides.
+    """
+    from .meshes import cylinder_section
+
+    r, z = size[0] * np.arange(cells + 1.0), size[1] * np.arange(cells + 1.0)
+    nodes, table = cylinder_section(r[-1], z[-1], r, z)
+    e = revolved_solid("half-space", nodes, table, material, 1.0)
+    outer = (nodes[:, 0] > r[-1] * (1 - 1e-9)) | (nodes[:, 1] > z[-1] * (1 - 1e-9))
+    x, y = nodes[outer].T
+    R, nu = np.hypot(x, y), material.nu
+    known = np.zeros(e.K.shape[0])
+    known[e.along[outer]] = (y**2 / R**3 + 2 * (1 - nu) / R) / (4 * pi * material.G)
+    off_axis = outer & (nodes[:, 0] > 0)
+    radial = e.along[off_axis] - 1  # u_r and u_z of a node follow each other
+    x, y = nodes[off_axis].T
+    R = np.hypot(x, y)
+    known[radial] = (x * y / R**3 - (1 - 2 * nu) * x / (R * (R + y))) / (4 * pi * material.G)
+    free = np.setdiff1d(np.arange(len(known)), np.concatenate([e.along[outer], radial]))
+    load = np.zeros(len(known))
+    load[e.struck] = 1.0
+    answer = sla.spsolve(sp.csc_matrix(e.K[free][:, free]), (load - e.K @ known)[free])
+    return float(answer[np.searchsorted(free, e.struck)])
 
 
 def held(

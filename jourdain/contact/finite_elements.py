@@ -29,6 +29,8 @@ ELEMENTS_IN_CONTACT, BEYOND = 5, 1.5
 #: Step as a share of the largest stable one, and fewest steps of a contact.
 SHARE, STEPS = 0.9, 1000
 MOST_ROWS = 20_000
+#: Largest yielding of a grid under its node, as a share of Hertz's, that can be taken out again.
+MOST_YIELDING = 0.8
 #: Nodes on penalties may part for a moment: shorter times apart, as a share of a rigid impact, do not count.
 CHATTER = 0.05
 
@@ -64,6 +66,9 @@ def impact_by_elements(pair: Pair, until: float | None, contact: str, size: floa
     """Integrates both bodies until they stayed apart for a period of the slowest mode (or `quiet` seconds)."""
     if contact not in CONTACTS:
         raise InputError(f"contact = '{contact}' is unknown; there are {', '.join(CONTACTS)}")
+    for body in (pair.a, pair.b):
+        if isinstance(body, Rod) and body.other_end != "free":
+            raise InputError("rod: other_end = 'fixed' is not for finite elements; take model='waves'")
     if contact == "hertz":
         if pair.law.damping:
             raise InputError(f"law: damping = {pair.law.damping:g} N s/m is not taken by finite elements; take model='modes'")
@@ -71,8 +76,6 @@ def impact_by_elements(pair: Pair, until: float | None, contact: str, size: floa
         gap, stiffness, exponent = np.zeros(1), np.array([pair.law.stiffness]), pair.law.exponent
         pairs = np.array([[0 if e is None else e.struck for e in bodies]])
     else:
-        if not penalty > 0:
-            raise InputError(f"penalty = {penalty:g} must be positive; 1 is about as stiff as the elements")
         bodies, pairs, gap, stiffness = resolved_pair(pair, penalty)
         exponent = 1.0
     return march(pair, bodies, pairs, gap, stiffness, exponent, until, quiet)
@@ -95,53 +98,61 @@ def march(
     K = sp.csr_array(sp.block_diag(blocks, format="csr"))
     inverse = 1 / np.concatenate(masses)
     pair_a, pair_b = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64) + split
-    touched = (
-        stiffness if exponent == 1 else np.array([1.5 * pair.law.stiffness * sqrt(pair.law.rigid_impact(1 / pair.mobility, pair.speed)[0])])
-    )
-    springs = sp.coo_array((np.tile(touched, 4) * np.repeat([1, 1, -1, -1], len(touched)),
-                            (np.concatenate([pair_a, pair_b, pair_a, pair_b]), np.concatenate([pair_a, pair_b, pair_b, pair_a]))), shape=K.shape)  # fmt: skip
-    omega = highest_frequency(sp.csr_array(K + springs), inverse)
     viscosity = max(pair.a.viscosity, pair.b.viscosity)
     if viscosity and (pair.a.viscosity != pair.b.viscosity) and None not in bodies:
         raise InputError(f"viscosity: {pair.a.viscosity:g} and {pair.b.viscosity:g} s; finite elements take one for both bodies")
-    xi = 0.5 * viscosity * omega
-    landing = float((touched * (inverse[pair_a] + inverse[pair_b])).max())  # nodes that land must not leave faster than they came
-    h = SHARE * min(2 / omega * (sqrt(1 + xi * xi) - xi), sqrt(2 / landing), pair.rigid_duration / STEPS)
+    yielding, tangent = (0.0, stiffness) if len(gap) > 1 else point_contact(pair, bodies)
+    h = stable_step(pair, K, inverse, (pair_a, pair_b), tangent, viscosity)
     apart = max(pair.a.period, pair.b.period) if quiet is None else quiet
     longest = until if until is not None else 20 * (pair.rigid_duration + apart)
     most, calm = ceil(longest / h), max(ceil(apart / h), 2)
     stride = max(1, int((6 * pair.rigid_duration + 2 * apart) / h / MOST_ROWS))
     trace, rows = np.zeros((min(most // stride + 2, 4 * MOST_ROWS), 4)), np.zeros((MOST_CONTACTS, 3))
     x, v = np.zeros(len(inverse)), np.zeros(len(inverse))
-    v[:split] = pair.speed if bodies[0] is None else bodies[0].rigid[:, 0] * pair.speed
+    v[np.zeros(1, dtype=np.int64) if bodies[0] is None else bodies[0].along[bodies[0].along >= 0]] = pair.speed
     before = v.copy()
     done, kept, impulse, number, touching = march_elements(
         K.indptr.astype(np.int64), K.indices.astype(np.int64), K.data, inverse, x, v, np.zeros(len(x)), viscosity, pair_a, pair_b, gap, stiffness,
-        float(exponent), h, most, calm, stride, trace, rows,
+        float(exponent), yielding, h, most, calm, stride, trace, rows,
     )  # fmt: skip
     trace = trace[:kept]
 
-    def motion(e: Elastic | None, body: FastBody, column: int, part: slice) -> Motion:
+    def motion(e: Elastic | None, column: int, part: slice) -> Motion:
         if e is None:
             return RigidMotion(trace[:, 0], trace[:, column], float(before[part][0]), float(v[part][0]))
         return NodalMotion(trace[:, 0], trace[:, column], (x[part], v[part]), e)
 
-    a, b = motion(bodies[0], pair.a, 2, slice(0, split)), motion(bodies[1], pair.b, 3, slice(split, None))
-    energy = sum(
-        vibration(e, x[part], v[part], h) for e, part in zip(bodies, (slice(0, split), slice(split, None)), strict=True) if e is not None
-    )
-    return Impact(
-        trace[:, 0],
-        trace[:, 1],
-        trace[:, 2] - trace[:, 3],
-        contacts_of(rows, number, CHATTER * pair.rigid_duration),
-        impulse,
-        energy,
-        not touching and done < most,
-        done,
-        a,
-        b,
-    )
+    parts = slice(0, split), slice(split, None)
+    a, b = motion(bodies[0], 2, parts[0]), motion(bodies[1], 3, parts[1])
+    energy = sum(vibration(e, x[part], v[part], h) for e, part in zip(bodies, parts, strict=True) if e is not None)
+    found = contacts_of(rows, number, CHATTER * pair.rigid_duration)
+    finished = not touching and done < most
+    return Impact(trace[:, 0], trace[:, 1], trace[:, 2] - trace[:, 3], found, impulse, energy, finished, done, a, b)
+
+
+def point_contact(pair: Pair, bodies: list[Elastic | None]) -> tuple[float, Array]:
+    """How far the grids yield under a force at the nodes that touch (m/N), and the largest stiffness (1,) between these."""
+    yielding = sum(e.yielding for e in bodies if e is not None)
+    slope = pair.law.largest_slope(1 / pair.mobility, pair.speed)
+    if yielding * slope > MOST_YIELDING:
+        raise InputError(
+            f"'{pair.a.name}' and '{pair.b.name}': their elements are so small that they yield by {yielding:.2g} m/N under a force at one node, "
+            f"Hertz's contact by {1 / slope:.2g}; give a larger size=, or take contact='penalty'"
+        )
+    return yielding, np.array([slope / (1 - yielding * slope)])
+
+
+def stable_step(
+    pair: Pair, K: sp.csr_array, inverse: Array, touching: tuple[NDArray[np.int64], NDArray[np.int64]], tangent: Array, viscosity: float
+) -> float:
+    """A step that is stable for all elements and contacts, resolves the contact, and lets no node that lands leave faster than it came."""
+    a, b = touching
+    places = np.concatenate([a, b, a, b]), np.concatenate([a, b, b, a])
+    springs = sp.coo_array((np.concatenate([tangent, tangent, -tangent, -tangent]), places), shape=K.shape)
+    omega = highest_frequency(sp.csr_array(K + springs), inverse)
+    xi = 0.5 * viscosity * omega
+    landing = float((tangent * (inverse[a] + inverse[b])).max())
+    return SHARE * min(2 / omega * (sqrt(1 + xi * xi) - xi), sqrt(2 / landing), pair.rigid_duration / STEPS)
 
 
 def vibration(e: Elastic, x: Array, v: Array, h: float) -> float:

@@ -48,6 +48,10 @@ class NormalForce:
         depth = ((n + 1) * mass * speed**2 / (2 * self.stiffness)) ** (1 / (n + 1))
         return depth, 2 * sqrt(pi) * gamma(1 + 1 / (n + 1)) / gamma(0.5 + 1 / (n + 1)) * depth / speed
 
+    def largest_slope(self, mass: float, speed: float) -> float:
+        """dF/dδ (N/m) at the largest indentation of a rigid impact."""
+        return self.exponent * self.stiffness * self.rigid_impact(mass, speed)[0] ** (self.exponent - 1)
+
 
 def regularised_friction(v: Any, normal: Any, mu: float, speed: float) -> Any:
     """F_t = −μ sign(v) (1 − e^{−|v|/v*}) F_N (eq. 9), of numbers, arrays or symbols.

@@ -43,7 +43,7 @@ def kick(law: Any, depth: float, rate: float, compliance: float, h: float) -> fl
 def booked(
     contacts: Any, number: int, touching: bool, force: float, t_old: float, t: float, depth_old: float, depth: float
 ) -> tuple[int, bool]:
-    """Begin and end of contacts, on straight lines between steps: through δ where the force follows δ, else through the force."""
+    """Begin and end of contacts, where δ crosses zero on a straight line between steps; where damping ends a contact before, at the step."""
     if force > 0.0 and not touching:
         if number < contacts.shape[0]:
             share = 1.0
@@ -66,21 +66,9 @@ def booked(
 
 @jit
 def march_modes(
-    q: Any,
-    v: Any,
-    s: Any,
-    flow: Any,
-    law: Any,
-    t0: float,
-    h: float,
-    steps: int,
-    quiet: int,
-    stride: int,
-    trace: Any,
-    kept_q: Any,
-    kept_v: Any,
+    q: Any, v: Any, s: Any, flow: Any, law: Any, t0: float, h: float, steps: int, quiet: int, stride: int, trace: Any, kept_q: Any, kept_v: Any,
     contacts: Any,
-) -> tuple[int, int, int, bool]:
+) -> tuple[int, int, int, bool]:  # fmt: skip
     """Coordinates q̈ᵢ + 2ξωq̇ᵢ + ω²qᵢ = −sᵢ F with δ = Σ sᵢ qᵢ: exact free motion between kicks of the force (Strang's splitting).
 
     `flow` has the rows of the exact motion (q, v) → (f₀ q + f₁ v, f₂ q + f₃ v) in a step h.  The march ends after `quiet` steps without
@@ -214,8 +202,8 @@ def wave_force(law: Any, a: Any, b: Any, depth: float, free: float) -> float:
 
 @jit
 def march_waves(
-    law: Any, a: Any, b: Any, speed: float, h: float, steps: int, quiet: int, h1_a: Any, h1_b: Any, trace: Any, contacts: Any
-) -> tuple[int, float, float, float, int, bool]:
+    law: Any, a: Any, b: Any, speed: float, h: float, steps: int, quiet: int, h1_a: Any, h1_b: Any, trace: Any, contacts: Any,
+) -> tuple[int, float, float, float, int, bool]:  # fmt: skip
     """Delay equations of d'Alembert's waves (56)–(59) by the classical Runge–Kutta method.
 
     A body is (mass, 0, 0, 0) or (0, 1/Z, round trip in steps, reflection) with h′(t) = r h′(t − T) + F/Z and the surface velocity
@@ -287,31 +275,25 @@ def march_waves(
 # -- finite elements -------------------------------------------------------------------------------------------------
 
 
+@hot
+def indentation(stiffness: float, exponent: float, yielding: float, depth: float) -> float:
+    """δ of F = K δⁿ where the grid gives way by c F under the node, which Hertz's δ holds already: δ − c K δⁿ = depth, by Newton's method."""
+    x = depth
+    if yielding > 0.0:
+        for _ in range(8):
+            force = stiffness * power(x, exponent)
+            x -= (x - yielding * force - depth) / (1.0 - yielding * exponent * force / x)
+    return x
+
+
 @jit
 def march_elements(
-    start: Any,
-    column: Any,
-    entry: Any,
-    inverse_mass: Any,
-    x: Any,
-    v: Any,
-    work: Any,
-    viscosity: float,
-    pair_a: Any,
-    pair_b: Any,
-    gap: Any,
-    stiffness: Any,
-    exponent: float,
-    h: float,
-    steps: int,
-    quiet: int,
-    stride: int,
-    trace: Any,
-    contacts: Any,
-) -> tuple[int, int, float, int, bool]:
+    start: Any, column: Any, entry: Any, inverse_mass: Any, x: Any, v: Any, work: Any, viscosity: float, pair_a: Any, pair_b: Any, gap: Any,
+    stiffness: Any, exponent: float, yielding: float, h: float, steps: int, quiet: int, stride: int, trace: Any, contacts: Any,
+) -> tuple[int, int, float, int, bool]:  # fmt: skip
     """Central differences M ẍ = −K (x + η ẋ) + contact forces; the degrees of freedom pair_a run into pair_b.
 
-    Rows of `trace` are t, F, x_a and x_b of the first pair.  Velocities are half a step behind at the start and at the end.
+    `yielding` is the static compliance of the grids under a point (m/N).  Rows of `trace` are t, F, x_a and x_b of the first pair.  Velocities are half a step behind at the start and at the end.
     Returns steps done, rows kept, impulse, number of contacts, and whether the bodies still touch.
     """
     n, pairs = x.size, gap.size
@@ -327,7 +309,7 @@ def march_elements(
             deep = x[pair_a[j]] - x[pair_b[j]] - gap[j]
             depth = max(depth, deep)
             if deep > 0.0:
-                force += stiffness[j] * power(deep, exponent)
+                force += stiffness[j] * power(indentation(stiffness[j], exponent, yielding, deep), exponent)
         if k > 1:
             was, were = touching, number
             number, touching = booked(contacts, number, touching, force, t - h, t, depth_old, depth)
@@ -353,7 +335,7 @@ def march_elements(
         for j in range(pairs):
             deep = x[pair_a[j]] - x[pair_b[j]] - gap[j]
             if deep > 0.0:
-                f = stiffness[j] * power(deep, exponent) * h
+                f = stiffness[j] * power(indentation(stiffness[j], exponent, yielding, deep), exponent) * h
                 v[pair_a[j]] -= f * inverse_mass[pair_a[j]]
                 v[pair_b[j]] += f * inverse_mass[pair_b[j]]
         total += force * h

@@ -113,8 +113,7 @@ def impact_by_waves(pair: Pair, steps: int, until: float | None) -> Impact:
                 f"rod: viscosity = {body.viscosity:g} s, but d'Alembert's waves are not damped; take model='modes', or viscosity=0 for the impact"
             )
     trips = [body.round_trip for body in (pair.a, pair.b) if isinstance(body, Rod)]
-    depth = pair.law.rigid_impact(1 / pair.mobility, pair.speed)[0]
-    slope = pair.law.exponent * pair.law.stiffness * depth ** (pair.law.exponent - 1)
+    slope = pair.law.largest_slope(1 / pair.mobility, pair.speed)
     yielding = sum(1 / body.impedance for body in (pair.a, pair.b) if isinstance(body, Rod))
     h = min([pair.rigid_duration / steps, *(trip / LEAST_STEPS for trip in trips), *([1 / (slope * yielding)] if trips else [])])
     quiet = max([2, *(ceil(trip / h) + 2 for trip in trips)])

@@ -49,6 +49,9 @@ ALUMINIUM = {"E": 70.5e9, "density": 2710.0}
         (lambda: jd.restitution(BALL, ROD, 0.3, "waves").history.b.strain(1.5, 0.0), ["1.5", "length 1"]),
         (lambda: jd.restitution(BALL, ROD, 0.3, "waves").history.a.strain(0.0, 0.0), ["rigid"]),
         (lambda: jd.restitution(BALL, ROD, 0.3, "waves", until=1e-4).history.b.velocity(0.0, 1.0), ["until"]),
+        (lambda: jd.restitution(BALL, ROD, 0.3, "finite elements", penalty=2.0), ["penalty = 2.0", "contact='penalty'"]),
+        (lambda: jd.restitution(BALL, ROD, 0.3, "finite elements", contact="penalty", size=0.01), ["size = 0.01", "'hertz'"]),
+        (lambda: jd.restitution(BALL, C.rod(1.0, 0.01, other_end="fixed", **ALUMINIUM), 0.3, "finite elements"), ["fixed", "'waves'"]),
         (lambda: C.NormalForce(-1.0), ["stiffness = -1"]),
         (lambda: C.NormalForce(1e9, 0.5), ["exponent = 0.5"]),
         (lambda: C.curvature_factor(1.5), ["A/B = 1.5"]),
@@ -78,6 +81,17 @@ def test_refusals(call, words: list[str]) -> None:
     assert "\n" not in text
     for word in words:
         assert word in text, f"{word!r} is not in: {text}"
+
+
+def test_bodies_that_do_not_part() -> None:
+    """A heavy ball on a short fixed rod is still there when the run must end: told, unless the user says until when."""
+    heavy, wall = C.ball(0.1, E=210e9, density=7780.0), C.rod(0.1, 0.01, **ALUMINIUM, other_end="fixed")
+    law = C.NormalForce(1e12, 1.0)
+    with pytest.raises(jd.SolverError, match=r"'ball' and 'rod' did not part.*until="):
+        jd.restitution(heavy, wall, 0.05, "waves", law=law)
+    early = jd.restitution(heavy, wall, 0.05, "waves", law=law, until=2e-4)
+    assert not early.history.finished
+    assert "longer until=" in str(early)
 
 
 def test_names_of_the_room() -> None:

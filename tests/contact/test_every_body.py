@@ -72,6 +72,14 @@ def test_who_comes_and_who_waits_is_the_same(model: str) -> None:
         assert_allclose(other.history.a.velocity(x, t), 0.2 - one.history.b.velocity(x, t), atol=1e-7)
 
 
+@pytest.mark.parametrize("model", ["modes", "hertz"])
+def test_a_structure_that_strikes(model: str) -> None:
+    """Its whole body comes along the blow, whatever its axes are."""
+    part = BODIES["structure"]()
+    one, other = jd.restitution(BALL, part, 0.2, **MODELS[model]), jd.restitution(part, BALL, 0.2, **MODELS[model])
+    assert_allclose(other.impulse, one.impulse, rtol=1e-7)
+
+
 @pytest.mark.parametrize("body", ["rod", "beam", "plate", "cylinder", "structure"])
 def test_viscosity_takes_energy(body: str) -> None:
     """Less is left in vibration than the rigid motion lost; elements and modes take about the same."""

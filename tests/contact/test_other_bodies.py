@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import jourdain as jd
-from jourdain.contact.elastic import revolved_solid
+from jourdain.contact.elastic import point_compliance, revolved_solid
 from jourdain.contact.meshes import cylinder_section, sphere_section
 
 C = jd.contact
@@ -112,6 +112,25 @@ def test_T16_rod_of_rings_against_waves() -> None:
     e = jd.restitution(BALL, rod, 0.3, "finite elements", contact="penalty", quiet=1e-5)
     assert abs(e.impulse / waves.impulse - 1) < 0.02
     assert_allclose(e.duration, waves.duration, rtol=0.04)
+
+
+def test_T16_a_grid_of_rings_does_not_yield_twice() -> None:
+    """With Hertz's law at a node, the yielding of the grid under the node is taken out: elements of any size give one impulse."""
+    rod = C.rod(0.55, 0.01, E=70.5e9, density=2710.0)
+    coarse, fine = (jd.restitution(BALL, rod, 0.3, "finite elements", size=h, quiet=1e-5) for h in (0.005, 0.0025))
+    assert_allclose(fine.impulse, coarse.impulse, rtol=2e-4)
+    assert_allclose(fine.largest_force, coarse.largest_force, rtol=1e-3)
+    assert_allclose(fine.impulse, jd.restitution(BALL, rod, 0.3, "waves").impulse, rtol=0.01)
+    with pytest.raises(jd.InputError, match="'rod'.*larger size="):
+        jd.restitution(BALL, rod, 0.3, "finite elements", size=0.001)
+
+
+def test_point_compliance() -> None:
+    """It goes as 1/size and does not depend on how much of the half-space is solved."""
+    material = jd.structures.Material(7e10, 0.33, 2700.0)
+    one = point_compliance((0.004, 0.004), material)
+    assert_allclose(point_compliance((0.002, 0.002), material), 2 * one, rtol=1e-10)
+    assert_allclose(point_compliance((0.004, 0.004), material, cells=32), one, rtol=1e-4)
 
 
 # -- grids -----------------------------------------------------------------------------------------------------------
