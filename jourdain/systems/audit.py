@@ -185,7 +185,7 @@ def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
 def conservative(system: Compiled) -> bool:
     """Whether no law, drive, input or event takes or gives energy."""
     eq, model = system.equations_of_motion, system.model
-    if eq.tree.prescribed or model.inputs or model.events or model.callbacks or model.states:
+    if eq.tree.prescribed or model.inputs or model.events or model.callbacks or model.states or model.contacts:
         return False
     if any(r.nonholonomic or r.expression.deps & KINDS["time"] for r in eq.rows):
         return False
