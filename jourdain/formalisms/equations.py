@@ -64,7 +64,6 @@ class Equations:
         self.u = tuple(i.symbol for i in model.inputs.values())
         self.z = tuple(s.symbol for s in model.states.values())
         self.p = model.parameter_set.symbols
-        self._readings: dict[Expr, Expr] = {}
 
     # -- configuration --------------------------------------------------------------------------------------------
 
@@ -85,10 +84,17 @@ class Equations:
 
     def resolve(self, expressions: Sequence[Expr]) -> list[Expr]:
         """Expressions with sensors, link lengths, prescribed and cut coordinates replaced by what they stand for."""
+        self._sense_late()
         return substitute(expressions, self.readings)
 
+    def _sense_late(self) -> None:
+        """Adds what sensors are asked for the first time after compilation."""
+        for reading, (sensor, quantity, index) in self.model._readings.items():
+            if reading not in self.readings:
+                self.readings[reading] = self._sense(sensor, quantity)[index]
+
     @cached_property
-    def readings(self) -> Mapping[Expr, Expr]:
+    def readings(self) -> dict[Expr, Expr]:
         """What each reading stands for, and each unknown."""
         return {**self._measured, **self._eliminated(self._measured)}
 

@@ -119,3 +119,16 @@ def test_a_locus_over_the_gain_of_a_loop_is_that_of_the_model_with_the_gain_buil
 def test_wrong_questions_are_told(call, told: str) -> None:
     with pytest.raises(jd.InputError, match=told):
         call(cart_pole().compile().linearise())
+
+
+def test_sensors_are_read_after_compilation_whatever_was_asked_before() -> None:
+    """A reading asked for the first time after the equations were derived was unknown to linearise and controllers."""
+    m = cart_pole()
+    tip = m.sensor("tip of the pole", m.bodies["pole"].at(0, 0, 0.6))
+    s = m.compile()
+    s.simulate({}, t=0.01)
+    found = s.linearise(outputs={"x": tip.position[0], "a": tip.acceleration[0]})
+    np.testing.assert_allclose(found.C[0], [1.0, 0.6, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(found.C[1], found.A[2] + 0.6 * found.A[3], atol=1e-12)
+    sol = s.simulate({"hinge": 0.1}, t=0.05, inputs={"push": jd.Controller(-5.0 * tip.velocity[0], 0.01)})
+    assert np.isfinite(sol["push"]).all() and np.abs(sol["push"]).max() > 0

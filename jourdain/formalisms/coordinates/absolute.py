@@ -293,7 +293,7 @@ class AbsoluteEquations(Equations):
         return list(self.v)
 
     @cached_property
-    def readings(self) -> Mapping[Expr, Expr]:
+    def readings(self) -> dict[Expr, Expr]:
         """What each reading stands for: prescribed motions, angular velocities of joint quaternions, lengths, sensors."""
         known = dict(self._measured)
         for c in self.mixed.coordinates:

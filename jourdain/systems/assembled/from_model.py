@@ -258,9 +258,6 @@ class DirectorAssembly(ModelCoordinates):
         if idle:
             raise ModelError(f"model '{self.model.name}': no load uses the input '{idle[0]}' of a servo constraint; give it to a force")
         resolved = self.eq.resolve(list(self._outputs.values()))
-        # sensors may be read for the first time after compilation
-        late = {e: self.model._readings[e] for e in free_symbols(resolved) if e in self.model._readings}
-        resolved = substitute(resolved, {e: self.eq._sense(sensor, quantity)[i] for e, (sensor, quantity, i) in late.items()})
         outputs = {n: self.numeric(e) for n, e in zip(self._outputs, resolved, strict=True)}
         self._attach(ModelServo(self.layout, outputs, self._forces), "servo")
 
