@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...model.shapes.base import Shape
 from ...model.shapes.booleans import Difference, has_plane_faces
-from ...model.shapes.meshes import polyhedron_properties
+from ...model.shapes.meshes import MissingPackageError, polyhedron_properties
 from ...model.shapes.tessellation import extrude
 from .hulls import Convex, convex_hull
 from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYHEDRON, SPHERE, TORUS
@@ -64,11 +65,14 @@ def pieces(number: int, shape: Any) -> list[Piece]:
 
 
 def _check_holes(shape: Shape) -> None:
-    """Raises where something is cut out that has curved faces, since only its triangles are known."""
+    """Raises where something is cut out that has curved faces, since only its triangles are known, or where its triangles cannot be had."""
     for part in getattr(shape, "parts", ()):
         _check_holes(part)
-    if isinstance(shape, Difference) and not has_plane_faces(shape):
-        raise InputError(_NOT_KNOWN.format(shape.kind))
+    if isinstance(shape, Difference):
+        if not has_plane_faces(shape):
+            raise InputError(_NOT_KNOWN.format(shape.kind))
+        if find_spec("manifold3d") is None:  # drawings leave the faces of base and tool over the hole then
+            raise MissingPackageError("manifold3d", "finding contacts of a shape with a hole")
 
 
 def _drawn(drawing: dict[str, Any]) -> Iterator[Piece]:

@@ -185,9 +185,13 @@ def test_a_body_may_be_anywhere() -> None:
         assert here == pytest.approx(there, abs=2e-9)
 
 
-def test_a_frame_with_a_square_hole_lets_a_ball_through() -> None:
+def test_a_frame_with_a_square_hole_lets_a_ball_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("manifold3d")
     frame = jd.box(1.0, 1.0, 0.2) - jd.box(0.4, 0.4, 0.2)
     scene = Scene([Placed(-1, frame), Placed(0, jd.sphere(0.15))])
     assert len(scene.contacts([pose(E, (0, 0, 0.1))], 0.04)) == 0
     assert scene.contacts([pose(E, (0.1, 0, 0.0))], 0.01)["gap"] == pytest.approx([-0.05], abs=1e-14)
     assert scene.contacts([pose(E, (0.35, 0, 0.25))], 0.01)["gap"] == pytest.approx([0.0], abs=1e-14)
+    monkeypatch.setattr("jourdain.solvers.collision.geometry.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="needs the package manifold3d"):
+        Scene([Placed(-1, frame)])
