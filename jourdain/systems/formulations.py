@@ -51,9 +51,9 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
         model.model if isinstance(model, System) else model, f"formulation '{formulation}'", "use 'recursive' with method='moreau'"
     )
     if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
-        from .assembled.hybrid import HybridSystem
+        from .assembled.hybrid import hybrid
 
-        return HybridSystem(model, **options)
+        return hybrid(model, **options)
     if formulation in RIGID:
         others = ", ".join(f for f in FORMULATIONS if f not in RIGID)
         refuse_flexible(model.model if isinstance(model, System) else model, f"formulation '{formulation}'", f"use {others}, or rigid=True")

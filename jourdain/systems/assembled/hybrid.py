@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
@@ -18,64 +18,31 @@ if TYPE_CHECKING:
 
     from ...model.model import Model
     from ..system import System
+    from .parts import SolidPart
 
 #: What asks for the equations of the whole model, or for its motion in joint coordinates.
-REFUSED = [
-    "accelerations",
-    "multipliers",
-    "reactions",
-    "inverse_dynamics",
-    "mass_matrix",
-    "bias",
-    "forward_dynamics",
-    "tree_accelerations",
-    "energy",
-    "equations",
-    "function",
-    "symbolic",
-    "dof",
-    "redundant",
-    "dependent",
-    "indeterminate",
-    "stepper",
-    "sweep",
-    "mobility",
-    "equilibrium",
-    "equilibria",
-    "inverse_dynamics_along",
-    "static_forces",
-    "recover",
-    "linearise",
-    "symbolic_linearisation",
-    "modal",
-    "frequency_response",
-    "root_locus",
-    "track",
-    "drift",
-    "evaluation",
-    "time_per_evaluation",
-]
+REFUSED = (
+    "accelerations", "multipliers", "reactions", "inverse_dynamics", "mass_matrix", "bias", "forward_dynamics", "tree_accelerations",
+    "energy", "equations", "function", "symbolic", "dof", "redundant", "dependent", "indeterminate", "stepper", "sweep", "mobility",
+    "equilibrium", "equilibria", "inverse_dynamics_along", "static_forces", "recover", "linearise", "symbolic_linearisation", "modal",
+    "frequency_response", "root_locus", "track", "drift", "evaluation", "time_per_evaluation",
+)  # fmt: skip
 
 
 class HybridSystem(DirectorSystem):
     """Rigid bodies by directors and nonlinear solids whose interface nodes they carry.
 
     States are the joint coordinates of the rigid bodies, and parts start undeformed; nodes are channels of the solution ("blade.17").  The
-    equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.  By ``coupling`` "null space"
-    nodes on bodies have no coordinates, by "constraints" they have, with a row for each.
+    equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.
     """
 
-    def __init__(self, model: Model, coupling: str = "null space", **options: Any) -> None:
-        rigid, parts = separated(model, coupling)
-        super().__init__(TreeSystem(rigid), **options)
-        self.parts, self._whole, self._given = parts, model, {"coupling": coupling, **options}
+    def __init__(self, reference: TreeSystem, parts: Sequence[SolidPart], **options: Any) -> None:
+        super().__init__(reference, **options)
+        self.parts = parts
 
     def copy(self, parameters: np.ndarray | None = None) -> System:
-        """The same with workspaces of its own."""
-        made = HybridSystem(self._whole, **self._given)
-        if parameters is not None:
-            made.set_parameters(**dict(zip(self.parameters, parameters, strict=False)))
-        return made
+        """The same with parameters and workspaces of its own, for another thread or other values."""
+        return HybridSystem(self.reference.copy(parameters), self.parts, **self.options)
 
     def simulate(self, x0: Any, t: Any, method: str | None = None, **options: Any) -> Solution:  # type: ignore[override]
         """Simulates in time; see :func:`jourdain.analysis.simulate.simulate`.  Channels are those of the engine, and joint coordinates."""
@@ -96,6 +63,15 @@ class HybridSystem(DirectorSystem):
         return made
 
 
+def hybrid(model: Model, coupling: str = "null space", **options: Any) -> HybridSystem:
+    """A model with solids that rigid bodies hold; by ``coupling`` "null space" nodes on bodies have no coordinates, by "constraints" they have,
+    with a row for each."""
+    rigid, parts = separated(model, coupling)
+    made = HybridSystem(TreeSystem(rigid), parts, **options)
+    model._locked = True  # its bodies are those of the compiled system
+    return made
+
+
 def _refused(name: str) -> Any:
     def verb(self: HybridSystem, *arguments: Any, **options: Any) -> Any:
         raise InputError(
@@ -109,4 +85,4 @@ def _refused(name: str) -> Any:
 for _name in REFUSED:
     setattr(HybridSystem, _name, _refused(_name))
 
-__all__ = ["HybridSystem"]
+__all__ = ["HybridSystem", "hybrid"]

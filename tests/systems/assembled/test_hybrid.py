@@ -134,6 +134,13 @@ def test_a_run_goes_on_where_another_ended() -> None:
         system.simulate(half, t=(0.2, 0.4), step=0.02, method="midpoint")
 
 
+def test_a_copy_moves_alike() -> None:
+    system = one_blade(0.4).compile(formulation="directors", reduction="bodies")
+    assert system.copy().simulate({}, t=0.1, step=0.01)["mast.angle"] == pytest.approx(
+        system.simulate({}, t=0.1, step=0.01)["mast.angle"], abs=1e-13
+    )
+
+
 def flexible(part: Any, kind: str = "fixed", **options: Any) -> jd.Model:
     m = jd.Model("bad")
     hub = m.body("hub", mass=1.0, inertia=(1.0, 1.0, 1.0))
@@ -180,7 +187,10 @@ def test_refusals_name_the_body_and_the_remedy() -> None:
     seen.sensor("eye", seen.bodies["part"].node(8))  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="flexible body 'part': 'eye' refers to it"):
         seen.compile(formulation="directors")
-    system = flexible(bar()).compile(formulation="directors")
+    compiled = flexible(bar())
+    system = compiled.compile(formulation="directors")
+    with pytest.raises(jd.ModelError, match="is compiled"):
+        compiled.body("late", mass=1.0, inertia=(1.0, 1.0, 1.0))
     for verb in ("equilibrium", "modal", "linearise", "accelerations", "reactions"):
         with pytest.raises(InputError, match=f"'{verb}' is not known of a model with parts of large deformation"):
             getattr(system, verb)()
