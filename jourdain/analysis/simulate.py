@@ -73,7 +73,7 @@ def _settings(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
-    for name in TIMES:
+    for name in TIMES if options else ():
         if isinstance(options.get(name), str):
             options = {**options, name: seconds(options[name], f"simulate '{system.model.name}': {name}")}
     if isinstance(method, (int, float)):

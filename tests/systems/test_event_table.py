@@ -11,8 +11,11 @@ import pytest
 import jourdain as jd
 from jourdain.elements.rigid import DirectorBody
 from jourdain.results.events import EventTable
+from jourdain.solvers.ode.events import EventRecord
+from jourdain.solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
 from jourdain.systems.assembled.events import Moment
 from jourdain.systems.assembled.system import AssembledSystem
+from jourdain.systems.tree.crossing import until_time
 from tests.systems.test_every_way import WAYS, Way, compiled, start
 
 EVENTS = {"terminal": "end of the run", "recorded": "", "jump": "jump", "memory set": "jump"}
@@ -55,6 +58,15 @@ def test_the_table_is_that_of_the_default(way: Way, event: str, times: bool) -> 
         assert last.after["top"] - last.before["top"] == pytest.approx(0.1, abs=0.02)
     else:
         assert last.before == last.after
+
+
+def test_events_of_a_piece_that_is_done_again_are_told_once() -> None:
+    """A run that comes near a singular position is cut a little earlier, and goes on from there in other coordinates."""
+    x = np.zeros((3, 2))
+    events = tuple(EventRecord(t, "pass", 0, x[0], x[0], x[0], x[0]) for t in (0.5, 1.5))
+    run = Trajectory(np.arange(3.0), x, x, "finished", "", Statistics(steps=2, events=2), events, Checkpoint("dopri5", 2.0, x[0]))
+    cut = until_time(run, 1.0)
+    assert [e.t for e in cut.events] == [0.5] and cut.stats.events == 1
 
 
 def bouncing(terminal: bool = False) -> jd.System:

@@ -409,7 +409,9 @@ def until_time(run: Trajectory, t: float) -> Trajectory:
     if segments is not None:
         kept = segments.start < t
         segments = Segments(*(getattr(segments, n)[kept] for n in ("start", "end", "centre", "h", "coefficients"))) if kept.any() else None
-    return replace(run, t=run.t[rows], x=run.x[rows], y=run.y[rows], segments=segments)
+    events = tuple(e for e in run.events if e.t <= t)
+    stats = replace(run.stats, events=run.stats.events - len(run.events) + len(events))
+    return replace(run, t=run.t[rows], x=run.x[rows], y=run.y[rows], stats=stats, events=events, segments=segments)
 
 
 def _status(message: str) -> int | None:
