@@ -261,7 +261,7 @@ class Cylinder(FastBody):
         return 0.0, 0.0
 
     @cached_property
-    def period(self) -> float:  # type: ignore[override]
+    def period(self) -> float:
         return 2 * math.pi / float(self.modal(count=2).omega[0])
 
     def _elastic(self, size: float | None) -> Elastic:
@@ -300,7 +300,7 @@ class Disc(FastBody):
         return 1 / self.radius, 0.0
 
     @cached_property
-    def period(self) -> float:  # type: ignore[override]
+    def period(self) -> float:
         omega, _ = self.elastic(self.radius / 10).modes(1, CUTOFF)
         return 2 * math.pi / float(omega[0])
 
@@ -344,7 +344,7 @@ class Beam(FastBody):
         return 1 / self.radius, 0.0
 
     @cached_property
-    def effective_mass(self) -> float:  # type: ignore[override]
+    def effective_mass(self) -> float:
         return 1 / self.elastic().mobility
 
     def _elastic(self, size: float | None) -> Elastic:
@@ -411,11 +411,11 @@ class ElasticBody(FastBody):
         return a, b
 
     @cached_property
-    def effective_mass(self) -> float:  # type: ignore[override]
+    def effective_mass(self) -> float:
         return 1 / self.elastic().mobility
 
     @cached_property
-    def period(self) -> float:  # type: ignore[override]
+    def period(self) -> float:
         return 2 * math.pi / float(self.part.frequencies(1)[0])
 
     def _elastic(self, size: float | None) -> Elastic:
