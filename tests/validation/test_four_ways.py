@@ -47,7 +47,7 @@ def motion() -> Any:
 def test_independent_coordinates(motion: Any, formulation: str) -> None:
     """One independent coordinate, the loop closed by Newton or in closed form."""
     system = four_bar().compile()
-    other = system.simulate(start(system), 2.0, formulation=formulation, **OPTIONS)
+    other = system.simulate(start(system), 2.0, reduction=formulation, **OPTIONS)
     for name in ("crank", "coupler", "rocker"):
         assert other[f"{name}.angle"] == pytest.approx(motion[f"{name}.angle"], abs=2e-9)
         assert other[f"{name}.angle_rate"] == pytest.approx(motion[f"{name}.angle_rate"], abs=2e-8)

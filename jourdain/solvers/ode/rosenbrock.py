@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from jourdain.native.kernel import jit, kernel
-from jourdain.solvers.linear.dense import lu_factor, lu_solve
+from jourdain.solvers.linear.shifted import leading, shifted_factor, shifted_solve
 from jourdain.solvers.ode.frame import (
     NOT_FINITE,
     SINGULAR,
@@ -62,7 +62,7 @@ DENSE = (
 def _stages(frame: Frame, clock: Clock, count: Count, h: float) -> int:
     """Solve the six stages; the new point goes to x, the stages u_i follow the two matrices in `work`."""
     n = count.n
-    lu, pivots = frame.work[n * n :], frame.ints[4:]
+    matrix, lu, pivots, m = frame.work, frame.work[n * n :], frame.ints[4:], frame.ints[4 + n]
     u = frame.work[2 * n * n :]
     dfdt = u[n * STAGES :]
     x, x_old, f = frame.x, frame.x_old, frame.f
@@ -88,7 +88,7 @@ def _stages(frame: Frame, clock: Clock, count: Count, h: float) -> int:
             for j in range(s):
                 stage[i] += C[s][j] / h * u[j * n + i]
             stage[i] += h * TIME_DERIVATIVE[s] * dfdt[i]
-        lu_solve(lu, n, pivots, stage)
+        shifted_solve(matrix, n, m, 1.0 / (GAMMA * h), lu, pivots, stage)
     for i in range(n):
         x[i] += u[5 * n + i]
     return 0
@@ -98,13 +98,8 @@ def _stages(frame: Frame, clock: Clock, count: Count, h: float) -> int:
 def _matrix(frame: Frame, count: Count, h: float) -> int:
     """Factorise I/(gamma h) - J."""
     n = count.n
-    matrix, lu = frame.work, frame.work[n * n :]
-    for i in range(n * n):
-        lu[i] = -matrix[i]
-    for i in range(n):
-        lu[i * n + i] += 1.0 / (GAMMA * h)
     count.n_lu += 1
-    return lu_factor(lu, n, frame.ints[4:])
+    return shifted_factor(frame.work, n, frame.ints[4 + n], 1.0 / (GAMMA * h), frame.work[n * n :], frame.ints[4:])
 
 
 @jit
@@ -114,6 +109,7 @@ def _derivatives(frame: Frame, clock: Clock, count: Count) -> int:
     first = 2 * n * n + n * STAGES
     count.n_jac += 1
     status = jacobian(frame, clock, count, frame.jac, frame.jac_args, frame.work[: n * n])
+    frame.ints[4 + n] = leading(frame.work, n)
     if status == 0 and frame.dfdt != 0:
         status = jacobian(frame, clock, count, frame.dfdt, frame.dfdt_args, frame.work[first : first + n])
     return status
@@ -197,7 +193,7 @@ def method(name: str = "rosenbrock") -> Method:
         dense=dense.address,
         constants=np.array([3.0]),
         work=lambda n: 2 * n * n + (STAGES + 1) * n,
-        integer_work=lambda n: n,
+        integer_work=lambda n: n + 1,
         degree=3,
         needs_jacobian=True,
         needs_time_derivative=True,

@@ -58,7 +58,7 @@ def press_start(s: Any, speed: float = 4.0) -> Any:
 def test_states_between_steps(formulation: str, method: str) -> None:
     """The interpolant is as good as the steps, loops are closed to rounding, and all channels can be read from it."""
     s = four_bar()
-    options: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11, "formulation": formulation}
+    options: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11, "reduction": formulation}
     if formulation == "reduced":
         options["repartition"] = 7
     sol = s.simulate(spinning(), 1.0, method, **options)
@@ -169,7 +169,7 @@ def test_implicit_methods_close_loops_by_newton(method: str, repartition: bool |
 @pytest.mark.parametrize("formulation", ["projected", "reduced", "closed"])
 def test_python_laws_read_the_full_state(formulation: str) -> None:
     s, traced = press(True), press()
-    options: dict[str, Any] = {"rtol": 1e-8, "times": np.linspace(0, 0.5, 6), "formulation": formulation}
+    options: dict[str, Any] = {"rtol": 1e-8, "times": np.linspace(0, 0.5, 6), "reduction": formulation}
     found, expected = s.simulate(press_start(s), 0.5, **options), traced.simulate(press_start(traced), 0.5, **options)
     assert found["slide.displacement"] == pytest.approx(expected["slide.displacement"], abs=1e-9)
 

@@ -334,7 +334,7 @@ def test_closed_form_serves_implicit_methods(method: str) -> None:
 @pytest.mark.parametrize("formulation", ["reduced", "closed"])
 def test_parameters_of_one_run(formulation: str) -> None:
     s, other = four_bar(), mechanisms.four_bar(density=2.5, gravity=4.0).compile()
-    options: dict[str, Any] = {"formulation": formulation, "outputs": 5, **TIGHT}
+    options: dict[str, Any] = {"reduction": formulation, "outputs": 5, **TIGHT}
     sol = s.simulate(spinning(), 0.5, "dop853", parameters=other.parameter_vector, **options)
     start = other.state().with_values(q=spinning().q, v=spinning().v)
     np.testing.assert_allclose(table(s, sol), table(s, other.simulate(start, 0.5, "dop853", **options)), atol=1e-10)

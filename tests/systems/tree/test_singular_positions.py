@@ -67,7 +67,7 @@ def test_a_chain_of_two_passes_ten_singular_positions(loops: str, tolerance: flo
     s, x = chain(2)
     options: dict[str, Any] = {"method": "dop853" if tolerance < 1e-9 else "dopri5", "rtol": tolerance, "atol": 0.1 * tolerance}
     run = s.model.compile(formulation="semi-recursive") if loops == "partition" else s
-    kind = {} if loops == "partition" else {"formulation": loops}
+    kind = {} if loops == "partition" else {"reduction": loops}
     sol = run.simulate(x, 10.0, outputs=11, max_steps=5000, **kind, **options)
     assert sol["A0.angle"][-1] == pytest.approx(-THETA, abs=error)
     assert np.ptp(sol["energy.total"]) < error * 35.835
@@ -89,7 +89,7 @@ def test_multipliers_pass_singular_positions(loops: str, n: int) -> None:
 def test_a_chain_of_seven_with_all_defaults() -> None:
     s, x = chain(7)
     expected = table(s, s.simulate(x, 10.0, outputs=21))
-    for system, options in ((s, {"formulation": "reduced"}), (s.model.compile(formulation="semi-recursive"), {})):
+    for system, options in ((s, {"reduction": "reduced"}), (s.model.compile(formulation="semi-recursive"), {})):
         np.testing.assert_allclose(table(s, system.simulate(x, 10.0, outputs=21, **options)), expected, atol=1e-4)
 
 
