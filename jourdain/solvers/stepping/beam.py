@@ -27,6 +27,9 @@ class BeamMedium(Record):
     bodies: Integers
     projected: int
     unknowns: int
+    inputs: int
+    numbers: int
+    work: int
 
 
 # Work: vectors of a point at the start, at the end, where forces act; strains at the ends, resultants, their derivative; then areas by size.
@@ -108,7 +111,7 @@ def _branch(h: float, tau: float, z: float, e0: float, e1: float) -> tuple[float
 
 
 @hot
-def _resultants(medium: BeamMedium, h: float, z: Any, C: Any, V: Any, w: Any) -> None:
+def _resultants(medium: BeamMedium, h: float, z: Any, first: int, C: Any, V: Any, w: Any) -> None:
     """Mean resultants (or those where the scheme evaluates) and their derivative by the strains at the end."""
     S, D, e0, e1, x = w[RESULTANT:], w[SLOPE:], w[STRAINS:], w[STRAINS + 6 :], w[CHANGE:]
     discrete = medium.evaluation == ap.DISCRETE
@@ -125,7 +128,7 @@ def _resultants(medium: BeamMedium, h: float, z: Any, C: Any, V: Any, w: Any) ->
     elif medium.viscosity == STANDARD:
         slope = 0.5 / (1.0 + 0.5 * h / V[36])
         for i in range(6):
-            _, x[i] = _branch(h, V[36], z[i], e0[i], e1[i])
+            _, x[i] = _branch(h, V[36], z[first + i], e0[i], e1[i])
     if medium.viscosity != ELASTIC:
         _added(V, x, 1.0, S)
     for i in range(36):
@@ -185,7 +188,7 @@ def _balanced(medium: BeamMedium, x: Any, out: Any, entries: Any, constants: Any
     for p in range(g):
         shapes, scale = constants[7 * v * p :], kappa * lengths[p]
         _point(medium, q0, q1, shapes, naturals[6 * p :], theta, w)
-        _resultants(medium, h, z[6 * p :], C, V, w)
+        _resultants(medium, h, z, 6 * p, C, V, w)
         _operator(w[ACTING:], shapes, v, B)
         S, D = w[RESULTANT:], w[SLOPE:]
         for k in range(6):
@@ -221,7 +224,9 @@ def beam_residual(address: int) -> int:
     given = Call.at(address)
     medium = BeamMedium.at(given.medium)
     r = doubles(given.y, medium.unknowns)
-    _balanced(medium, doubles(given.x, 1), r, r, doubles(given.third, 1), doubles(given.fourth, 1), False)
+    _balanced(
+        medium, doubles(given.x, medium.inputs), r, r, doubles(given.third, medium.numbers), doubles(given.fourth, medium.work), False
+    )
     return 0
 
 
@@ -230,8 +235,8 @@ def beam_tangent(address: int) -> int:
     """The residual and its derivative by the unknowns."""
     given = Call.at(address)
     medium = BeamMedium.at(given.medium)
-    r, K = doubles(given.y, medium.unknowns), doubles(given.third, 1)
-    _balanced(medium, doubles(given.x, 1), r, K, doubles(given.fourth, 1), doubles(given.fifth, 1), True)
+    r, K = doubles(given.y, medium.unknowns), doubles(given.third, medium.unknowns * medium.unknowns)
+    _balanced(medium, doubles(given.x, medium.inputs), r, K, doubles(given.fourth, medium.numbers), doubles(given.fifth, medium.work), True)
     return 0
 
 
@@ -281,8 +286,9 @@ def _audited(medium: BeamMedium, x: Any, y: Any, z_end: Any, constants: Any, w: 
 def beam_audit(address: int) -> int:
     """Energies and momenta of an element without history."""
     given = Call.at(address)
-    x, y, constants, w = doubles(given.x, 1), doubles(given.y, ap.AUDIT_SIZE), doubles(given.third, 1), doubles(given.fourth, 1)
-    _audited(BeamMedium.at(given.medium), x, y, y, constants, w)
+    medium = BeamMedium.at(given.medium)
+    x, y = doubles(given.x, medium.inputs), doubles(given.y, ap.AUDIT_SIZE)
+    _audited(medium, x, y, y, doubles(given.third, medium.numbers), doubles(given.fourth, medium.work))
     return 0
 
 
@@ -290,6 +296,7 @@ def beam_audit(address: int) -> int:
 def beam_history(address: int) -> int:
     """Energies and momenta of an element with history, and the history at the end of the step."""
     given = Call.at(address)
-    x, y, z_end = doubles(given.x, 1), doubles(given.y, ap.AUDIT_SIZE), doubles(given.third, 1)
-    _audited(BeamMedium.at(given.medium), x, y, z_end, doubles(given.fourth, 1), doubles(given.fifth, 1))
+    medium = BeamMedium.at(given.medium)
+    x, y, z_end = doubles(given.x, medium.inputs), doubles(given.y, ap.AUDIT_SIZE), doubles(given.third, medium.inputs)
+    _audited(medium, x, y, z_end, doubles(given.fourth, medium.numbers), doubles(given.fifth, medium.work))
     return 0

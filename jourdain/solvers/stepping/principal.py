@@ -186,7 +186,7 @@ def principal_stress(address: int) -> int:
     """Stress from the strains at both ends."""
     given = Call.at(address)
     S = doubles(given.S, 6)
-    _law(Principal.at(given.medium), doubles(given.x, 12), doubles(given.third, 1), doubles(given.fourth, 1), S, S, False)
+    _law(Principal.at(given.medium), doubles(given.x, 12), doubles(given.third, 1), doubles(given.fourth, LAW + 1), S, S, False)
     return 0
 
 
@@ -195,7 +195,7 @@ def principal_tangent(address: int) -> int:
     """Stress and its derivative by the strain at the end."""
     given = Call.at(address)
     S, D = doubles(given.S, 6), doubles(given.third, 36)
-    _law(Principal.at(given.medium), doubles(given.x, 12), doubles(given.fourth, 1), doubles(given.fifth, 1), S, D, True)
+    _law(Principal.at(given.medium), doubles(given.x, 12), doubles(given.fourth, 1), doubles(given.fifth, LAW + 1), S, D, True)
     return 0
 
 
@@ -203,7 +203,7 @@ def principal_tangent(address: int) -> int:
 def principal_energy(address: int) -> int:
     """Energy at the end."""
     given = Call.at(address)
-    w, S = doubles(given.fourth, 1), doubles(given.S, 1)
+    w, S = doubles(given.fourth, LAW + 1), doubles(given.S, 1)
     _at(Principal.at(given.medium).function, doubles(given.x, 12)[6:], doubles(given.third, 1), w)
     S[0] = w[RESULTS]
     return 0

@@ -40,6 +40,9 @@ class Medium(Record):
     bodies: Integers  # 1 where a body's null space is taken, 0 where it is not
     projected: int
     unknowns: int
+    inputs: int
+    numbers: int
+    work: int
     stress: Address
     tangent: Address
     energy: Address
@@ -121,23 +124,23 @@ def _isotropic(lame: float, shear: float, X: Any, S: Any) -> None:
 
 
 @hot
-def _branch(h: float, c: Any, z: Any, w: Any, k: int) -> tuple[float, float]:
+def _branch(h: float, c: Any, z: float, w: Any, k: int) -> tuple[float, float]:
     """A₁ of Ȧ = (E − A)/τ by the mid-point rule, and the mean of E − A, of one component."""
     rate = 0.5 * h / c[2]
     E0, E1 = w[STRAINS + k], w[STRAINS + 6 + k]
-    A1 = ((1.0 - rate) * z[k] + rate * (E0 + E1)) / (1.0 + rate)
-    return A1, 0.5 * (E0 - z[k] + E1 - A1)
+    A1 = ((1.0 - rate) * z + rate * (E0 + E1)) / (1.0 + rate)
+    return A1, 0.5 * (E0 - z + E1 - A1)
 
 
 @hot
-def _viscous(medium: Medium, h: float, c: Any, z: Any, w: Any, tangent: bool) -> None:
+def _viscous(medium: Medium, h: float, c: Any, z: Any, first: int, w: Any, tangent: bool) -> None:
     """Adds what viscosity gives to S and ∂S/∂E₁."""
     X, S, D = w[TANGENT:], w[STRESS:], w[SLOPE:]
     slope = 1.0 / h
     for k in range(6):
         X[k] = (w[STRAINS + 6 + k] - w[STRAINS + k]) / h
         if medium.viscosity == STANDARD:
-            _, X[k] = _branch(h, c, z, w, k)
+            _, X[k] = _branch(h, c, z[first + k], w, k)
             slope = 0.5 / (1.0 + 0.5 * h / c[2])
     _isotropic(c[0], c[1], X, S)
     if tangent:
@@ -184,7 +187,7 @@ def _stressed(medium: Medium, q0: Any, q1: Any, z: Any, h: float, theta: float, 
     else:
         _law(medium, medium.stress, constants[medium.stress_at :], w, False)
     if medium.viscosity != ELASTIC:
-        _viscous(medium, h, constants[medium.viscosity_at :], z[medium.modes + 6 * p :], w, tangent)
+        _viscous(medium, h, constants[medium.viscosity_at :], z, medium.modes + 6 * p, w, tangent)
 
 
 @hot
@@ -420,7 +423,9 @@ def solid_residual(address: int) -> int:
     given = Call.at(address)
     medium = Medium.at(given.medium)
     r = doubles(given.y, medium.unknowns)
-    _balanced(medium, doubles(given.x, 1), r, r, doubles(given.third, 1), doubles(given.fourth, 1), False)
+    _balanced(
+        medium, doubles(given.x, medium.inputs), r, r, doubles(given.third, medium.numbers), doubles(given.fourth, medium.work), False
+    )
     return 0
 
 
@@ -429,13 +434,13 @@ def solid_tangent(address: int) -> int:
     """The residual and its derivative by the places at the end."""
     given = Call.at(address)
     medium = Medium.at(given.medium)
-    r, K = doubles(given.y, medium.unknowns), doubles(given.third, 1)
-    _balanced(medium, doubles(given.x, 1), r, K, doubles(given.fourth, 1), doubles(given.fifth, 1), True)
+    r, K = doubles(given.y, medium.unknowns), doubles(given.third, medium.unknowns * medium.unknowns)
+    _balanced(medium, doubles(given.x, medium.inputs), r, K, doubles(given.fourth, medium.numbers), doubles(given.fifth, medium.work), True)
     return 0
 
 
 @hot
-def _dissipated(medium: Medium, h: float, c: Any, z: Any, z_end: Any, volume: float, w: Any, y: Any) -> None:
+def _dissipated(medium: Medium, h: float, c: Any, z: Any, z_end: Any, first: int, volume: float, w: Any, y: Any) -> None:
     """Energy of the branch and what the step dissipates; the branch's strain at the end goes into the history."""
     X, S = w[TANGENT:], w[TANGENT + 6 :]
     E0, E1 = w[STRAINS:], w[STRAINS + 6 :]
@@ -449,11 +454,11 @@ def _dissipated(medium: Medium, h: float, c: Any, z: Any, z_end: Any, volume: fl
             y[3] += volume * S[k] * (E1[k] - E0[k])
     else:
         for k in range(6):
-            z_end[k], X[k] = _branch(h, c, z, w, k)
+            z_end[first + k], X[k] = _branch(h, c, z[first + k], w, k)
         _isotropic(c[0], c[1], X, S)
         for k in range(6):
-            y[3] += volume * S[k] * (z_end[k] - z[k])
-            X[k], S[k] = E1[k] - z_end[k], 0.0
+            y[3] += volume * S[k] * (z_end[first + k] - z[first + k])
+            X[k], S[k] = E1[k] - z_end[first + k], 0.0
         _isotropic(c[0], c[1], X, S)
         for k in range(6):
             y[2] += 0.5 * volume * S[k] * X[k]
@@ -485,8 +490,7 @@ def _audited(medium: Medium, x: Any, y: Any, z_end: Any, constants: Any, w: Any)
         volume = constants[v * g + p]
         _point(medium, e0, e1, z, constants, p, 1.0, w)
         if medium.viscosity != ELASTIC:
-            of = m + 6 * p
-            _dissipated(medium, x[0], constants[medium.viscosity_at :], z[of:], z_end[of:], volume, w, y)
+            _dissipated(medium, x[0], constants[medium.viscosity_at :], z, z_end, m + 6 * p, volume, w, y)
         args[0], args[1], args[2], args[3] = at(w[STRAINS:]), at(w[STRESS:]), at(constants[medium.energy_at :]), at(w[medium.law_at :])
         args[5] = medium.principal
         call(medium.energy, args)
@@ -500,8 +504,9 @@ def _audited(medium: Medium, x: Any, y: Any, z_end: Any, constants: Any, w: Any)
 def solid_audit(address: int) -> int:
     """Energies and momenta of an element without history."""
     given = Call.at(address)
-    x, y, constants, w = doubles(given.x, 1), doubles(given.y, ap.AUDIT_SIZE), doubles(given.third, 1), doubles(given.fourth, 1)
-    _audited(Medium.at(given.medium), x, y, y, constants, w)
+    medium = Medium.at(given.medium)
+    x, y = doubles(given.x, medium.inputs), doubles(given.y, ap.AUDIT_SIZE)
+    _audited(medium, x, y, y, doubles(given.third, medium.numbers), doubles(given.fourth, medium.work))
     return 0
 
 
@@ -509,6 +514,7 @@ def solid_audit(address: int) -> int:
 def solid_history(address: int) -> int:
     """Energies and momenta of an element with history, and the history at the end of the step."""
     given = Call.at(address)
-    x, y, z_end = doubles(given.x, 1), doubles(given.y, ap.AUDIT_SIZE), doubles(given.third, 1)
-    _audited(Medium.at(given.medium), x, y, z_end, doubles(given.fourth, 1), doubles(given.fifth, 1))
+    medium = Medium.at(given.medium)
+    x, y, z_end = doubles(given.x, medium.inputs), doubles(given.y, ap.AUDIT_SIZE), doubles(given.third, medium.inputs)
+    _audited(medium, x, y, z_end, doubles(given.fourth, medium.numbers), doubles(given.fifth, medium.work))
     return 0

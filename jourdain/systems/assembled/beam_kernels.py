@@ -13,6 +13,7 @@ from ...elements.element import Reduction
 from ...elements.schemes import EVALUATIONS
 from ...elements.vectors import VectorStep
 from ...solvers.stepping import beam as native
+from ...solvers.stepping import frame as ap
 from .program import Kernels
 
 
@@ -48,6 +49,8 @@ def beam_kernels(element: Beam, evaluation: str, reduced: Mapping[str, Reduction
     medium = native.BeamMedium(
         vectors=element.vectors, points=element.points, evaluation=EVALUATIONS.index(evaluation), projected=int(projected),
         viscosity=0 if at_rest else list(VISCOSITIES).index(element.viscosity), unknowns=len(step.unknowns),
+        inputs=ap.SCALARS + 4 * element.size + sum(element.history.values()), work=native.workspace(element.vectors),
+        numbers=sum(native.sizes(element.vectors, element.points)),
         bodies=np.array([b in reduced for b in element.blocks], np.int64),
     )  # fmt: skip
     functions = (native.beam_residual, native.beam_tangent, native.beam_history if element.history else native.beam_audit)

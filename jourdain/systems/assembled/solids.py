@@ -14,6 +14,7 @@ from ...elements.schemes import EVALUATIONS
 from ...elements.solid import VISCOSITIES, Solid
 from ...elements.vectors import VectorStep
 from ...native.function import Function, compile_function
+from ...solvers.stepping import frame as ap
 from ...solvers.stepping import principal
 from ...solvers.stepping import solid as native
 from .program import Instance, Kernels, prepared
@@ -101,6 +102,8 @@ def solid_kernels(
     medium = native.Medium(
         vectors=v, dimension=element.interpolation.dimension, points=g, evaluation=EVALUATIONS.index(evaluation), modes=m,
         viscosity=0 if at_rest else list(VISCOSITIES).index(element.viscosity), linear=int(law.linear), bodies=bodies, projected=int(projected), unknowns=len(step.unknowns),
+        inputs=ap.SCALARS + 4 * element.size + sum(element.history.values()), work=matrix_at + 18 * v * v + law.workspace,
+        numbers=int(energy_at) + max(1, law.functions[2].signature.constants),
         stress=law.addresses[0], tangent=law.addresses[1], energy=law.addresses[2], principal=0 if law.medium is None else law.medium.address,
         enhancement_at=native.geometry_size(v, g), viscosity_at=viscosity_at, stress_at=int(stress_at), tangent_at=int(tangent_at),
         energy_at=int(energy_at), left_at=left_at, right_at=left_at + 3 * m * v, expanded_at=expanded_at, matrix_at=matrix_at,
