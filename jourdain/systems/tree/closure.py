@@ -221,12 +221,10 @@ def choices(form: ClosedForm, known: dict) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Reading:
-    """A closed form in an assembled state: its choices, and its margins from dead points there and over a sweep (1 far, 0 at one)."""
+    """A closed form in an assembled state: its choices, and how far its roots are from dead points (1 far, 0 at one)."""
 
     choices: np.ndarray
-    #: of every root in the state
-    here: list[float]
-    #: smallest of all while independent angles turn fully and displacements go to zero and to twice their value
+    #: smallest margin while independent angles turn fully and displacements go to zero and to twice their value
     least: float
     #: the constraint whose root vanishes in the state (in over-constrained linkages everywhere); "" where none does
     vanishing: str
@@ -237,14 +235,13 @@ def read(system: TreeSystem, form: ClosedForm, state: State, known: dict | None 
     known = values_at(system, state) if known is None else known
     found = choices(form, known)
     if not form.margins:
-        return Reading(found, [], 1.0 if form.steps else 0.0, "")
+        return Reading(found, 1.0 if form.steps else 0.0, "")
     along = known | dict(zip(form.choices, found, strict=True)) | _sweep(system, form, known)
     margins = [np.nan_to_num(np.atleast_1d(m), nan=-1.0) for m in evaluate(form.margins, along)]
-    here, least = [float(m[0]) for m in margins], float(min(m.min() for m in margins))
     roots = [step for step in form.steps if step.branch is not None]
     rows = system.equations_of_motion.rows
-    vanishing = next((rows[s.rows[0]].name for s, m in zip(roots, here, strict=True) if not m >= DOUBLE_ROOT), "")
-    return Reading(found, here, least, vanishing)
+    vanishing = next((rows[s.rows[0]].name for s, m in zip(roots, margins, strict=True) if not m[0] >= DOUBLE_ROOT), "")
+    return Reading(found, float(min(m.min() for m in margins)), vanishing)
 
 
 def _sweep(system: TreeSystem, form: ClosedForm, known: dict) -> dict:
