@@ -13,7 +13,7 @@ import numpy as np
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
 from ..complementarity.problem import BlockSparse
-from ..linear.dense import cholesky_solve
+from ..linear.dense import cholesky, cholesky_solve
 
 #: No part: that side of a contact is the ground, or moves the part of the other side.
 NOBODY = -1
@@ -29,6 +29,17 @@ class Parts(Record):
     masses: Integers
     M: Floats
     stride: int  # velocities of the largest part
+
+
+class Closures(Record):
+    """Constraints J_c v = … of the first ``rows`` rows, all within one part: J_c, Z = M⁻¹J_cᵀ and the factors of S = J_c Z."""
+
+    rows: int
+    part: int
+    J: Floats
+    Z: Floats
+    S: Floats
+    right: Floats
 
 
 class ContactSet(Record):
@@ -104,8 +115,42 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
 
 
 @jit
-def respond(s: Any, parts: Any) -> None:
-    """Y = M⁻¹Jᵀ for all contacts; M holds its Cholesky factors."""
+def prepare_closures(closures: Any, parts: Any) -> int:
+    """Z and the factors of S from J_c; M holds its Cholesky factors.  Not 0 where constraints depend on each other."""
+    m, c = closures.rows, closures.part
+    if m == 0:
+        return 0
+    n = parts.first[c + 1] - parts.first[c]
+    for i in range(m * n):
+        closures.Z[i] = closures.J[i]
+    for i in range(m):
+        cholesky_solve(parts.M[parts.masses[c] :], n, closures.Z[i * n :])
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(n):
+                total += closures.J[j * n + k] * closures.Z[i * n + k]
+            closures.S[i * m + j] = closures.S[j * m + i] = total
+    return cholesky(closures.S, m)  # type: ignore[no-any-return]
+
+
+@jit
+def _close(closures: Any, n: int, y: Any) -> None:
+    """Takes from velocities of the closed part what its constraints do not allow, in the metric of M."""
+    m = closures.rows
+    for i in range(m):
+        total = 0.0
+        for k in range(n):
+            total += closures.J[i * n + k] * y[k]
+        closures.right[i] = total
+    cholesky_solve(closures.S, m, closures.right)
+    for i in range(m):
+        for k in range(n):
+            y[k] -= closures.Z[i * n + k] * closures.right[i]
+
+
+@jit
+def respond(s: Any, parts: Any, closures: Any) -> None:
+    """Y = M⁻¹Jᵀ for all contacts, along the constraints; M holds its Cholesky factors."""
     for k in range(s.count):
         for side in (0, 1):
             c = s.part[2 * k + side]
@@ -117,6 +162,8 @@ def respond(s: Any, parts: Any) -> None:
                 for i in range(n):
                     s.Y[at + i] = s.J[at + i]
                 cholesky_solve(parts.M[parts.masses[c] :], n, s.Y[at:])
+                if closures.rows > 0 and closures.part == c:
+                    _close(closures, n, s.Y[at:])
 
 
 @jit

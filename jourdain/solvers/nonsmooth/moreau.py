@@ -26,7 +26,7 @@ from ..complementarity.solve import solve
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
-from .contact_set import ContactSet, Parts, contact_velocity, form_delassus, keep, push, recall, remember, respond
+from .contact_set import Closures, ContactSet, Parts, contact_velocity, form_delassus, keep, push, recall, remember, respond
 
 #: What a step returns where more contacts are found than there is room for.
 NO_ROOM = -77
@@ -70,6 +70,7 @@ class Moreau(Record):
     turns: Integers  # first position and first velocity of each quaternion
     contacts: ContactSet
     parts: Parts
+    closures: Closures
     friction: Floats  # by law
     restitution: Floats
     problem: Problem
@@ -222,7 +223,7 @@ def step(address: int) -> int:
         return RHS_FAILED
     v_old, v = x_old[nq:], x[nq:]
     _select(m, h, v_old, free)
-    respond(m.contacts, m.parts)
+    respond(m.contacts, m.parts, m.closures)
     if form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
         clock.t_bad, count.bad_status = clock.t, NO_ROOM
         return RHS_FAILED

@@ -6,18 +6,20 @@ import math
 from typing import Any
 
 from ...native.call import address as at
-from ...native.call import call, doubles
+from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record, Table
 from ...solvers.collision.records import Contact, World
 from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
-from ...solvers.nonsmooth.contact_set import NOBODY, ContactSet, Parts
+from ...solvers.nonsmooth.contact_set import NOBODY, Closures, ContactSet, Parts, prepare_closures
 from ...solvers.nonsmooth.moreau import NO_ROOM
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
 
 #: What is returned where a part of the velocities feels no inertia.
 NO_INERTIA = -78
+#: What is returned where constraints depend on each other.
+DEPENDENT = -79
 
 
 class TreeContacts(Record):
@@ -48,6 +50,11 @@ class TreeContacts(Record):
     law_of: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
+    #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
+    descriptor: Hook
+    constraint_jacobian: Floats
+    holding: Integers
+    closures: Closures
     contacts: ContactSet
     wrench: Floats
 
@@ -124,6 +131,24 @@ def _part_masses(c: Any) -> int:
         if cholesky(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:
             return NO_INERTIA
     return 0
+
+
+@jit
+def _closures(c: Any) -> int:
+    """The constraints at the state, as far as they are independent."""
+    closures, parts = c.closures, c.parts
+    if closures.rows == 0:
+        return 0
+    c.descriptor.args[0], c.descriptor.args[1] = c.t, c.x
+    status = call(c.descriptor.function, c.descriptor.args)
+    first, nv = parts.first[closures.part], parts.part_of.size
+    n = parts.first[closures.part + 1] - first
+    for i in range(closures.rows):
+        for k in range(n):
+            closures.J[i * n + k] = c.constraint_jacobian[c.holding[i] * nv + parts.member[first + k]]
+    if status == 0 and prepare_closures(closures, parts) != 0:
+        return DEPENDENT
+    return status  # type: ignore[no-any-return]
 
 
 @jit
@@ -229,6 +254,8 @@ def contact_rows(address: int) -> int:
     if found < 0:
         return NO_ROOM
     status = _part_masses(c)
+    if status == 0:
+        status = _closures(c)
     if status != 0:
         return status
     for i in range(found):
@@ -241,4 +268,4 @@ def contact_rows(address: int) -> int:
     return 0
 
 
-__all__ = ["NO_INERTIA", "TreeContacts", "contact_rows", "doubles"]
+__all__ = ["DEPENDENT", "NO_INERTIA", "TreeContacts", "contact_rows"]

@@ -19,7 +19,7 @@ from ...solvers.collision import Placed, Scene
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
-from ...solvers.nonsmooth.contact_set import Parts, make_contact_set
+from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from .contact_rows import TreeContacts as NativeRows
@@ -29,6 +29,7 @@ from .looped import LoopedTree, _step
 
 if TYPE_CHECKING:
     from ...model.model import Model
+    from .projected import NativeSystem
     from .system import TreeSystem
 
 #: Gaps up to this part of the smallest shape's size are looked at even where nothing moves.
@@ -106,8 +107,6 @@ class TreeContacts:
         told = None
         if bending is not None:
             told = f"body '{bending}' bends; contacts take rigid bodies: m.flexible_body(…, rigid=True)"
-        elif self.system.equations_of_motion.rows:
-            told = f"'{self.system.equations_of_motion.rows[0].name}' closes a loop; contacts take trees"
         elif self._heavy_rods():
             told = "rods with mass couple bodies; give their mass to the bodies"
         if told is not None:
@@ -169,6 +168,8 @@ class TreeContacts:
             mine = [int(link["v"]) + j for j in range(int(link["velocities"]))] if link["v"] >= 0 else []
             for v in (*mine[1:], *([int(inner)] if inner >= 0 and mine else [])):
                 group[root(v)] = root(mine[0])
+        for _, v in self.system.equations_of_motion.constraint_jacobian:  # constraints couple all that they move
+            group[root(v)] = root(self._closed)
         roots = [root(i) for i in range(nv)]
         number = {r: i for i, r in enumerate(dict.fromkeys(roots))}
         members: list[list[int]] = [[] for _ in number]
@@ -215,7 +216,7 @@ class TreeContacts:
         blocks = moreau.make_blocks(room)
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
-            turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts,
+            turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             friction=friction, restitution=restitution, problem=moreau.make_problem(room, 3, blocks), depths=moreau.make_problem(room, 1, blocks, min(room, PIVOTS)),
             p=np.zeros(3 * room), r=np.zeros(room), before=np.zeros(room), slack=rows.slack, tolerance=self._control[0], limit=self._control[1], books=self.books,
             worst=moreau.Worst(),
@@ -251,8 +252,29 @@ class TreeContacts:
             body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
-            wrench=np.zeros(6),
+            wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
+
+    @property
+    def _closed(self) -> int:
+        """A velocity of the part that constraints close."""
+        return min((v for _, v in self.system.equations_of_motion.constraint_jacobian), default=0)
+
+    def close(self, native: NativeSystem) -> None:
+        """Takes the constraints of a run over; redundant rows are left out as its right-hand side leaves them out."""
+        count = len(self.system.equations_of_motion.rows)
+        if not count:
+            return
+        found = native.compiled(native._function("descriptor"), 2, self._keep)
+        holding = np.array([i for i in range(count) if i not in native._redundant], np.int64)
+        m, part = len(holding), int(self.parts.part_of[self._closed])
+        n = int(self.parts.first[part + 1] - self.parts.first[part])
+        closures = self.rows.closures
+        closures.rows, closures.part = m, part
+        closures.J, closures.Z, closures.S, closures.right = np.zeros(m * n), np.zeros(m * n), np.zeros(m * m), np.zeros(m)
+        self._keep.append(found)
+        self.rows.descriptor = Hook(function=found.function, args=found.args)
+        self.rows.constraint_jacobian, self.rows.holding = found.J, holding
 
     def _reaches(self) -> np.ndarray:
         """How far each shape reaches from the origin of its body."""

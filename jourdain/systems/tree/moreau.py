@@ -114,6 +114,7 @@ class MoreauRun(ProjectedRun):
 
     def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
         native, control = self.native, self.control() | changes
+        self.contacts.close(native)
         for word in ("rtol", "atol", "max_step", "steps"):
             control.pop(word)
         if control["t_eval"] is not None:
