@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..formalisms.functions.registry import BUILDERS
 from ..formalisms.functions.tree import reaction_names
 from ..model import Model
+from ..model.contacts import refuse_contacts
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
 from ..symbolic.printers.program import Language, is_parameters, operation_counts, straight_line, words
@@ -119,6 +120,7 @@ def export_source(model: Model | System, language: str, functions: Sequence[str]
     if language not in LANGUAGES:
         raise InputError(f"export: the language '{language}' is unknown; choose one of {', '.join(LANGUAGES)}")
     system = model if isinstance(model, System) else model.compile()
+    refuse_contacts(system.model, "exported source", "export the model without m.contact(…)")
     symbolic = [exported_function(system, name) for name in functions or default_functions(system)]
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

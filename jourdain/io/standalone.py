@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import InputError
+from ..model.contacts import refuse_contacts
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import print_function
 from ..symbolic.printers.program import is_parameters, wrap_list
@@ -327,6 +328,7 @@ def standalone_c(system: System, start: State, t: float, step: float) -> str:
     """The text of the program; see :func:`jourdain.io.export.export_standalone`."""
     if not (t > 0 and step > 0):
         raise InputError(f"standalone program: duration {t:g} s and step {step:g} s must be positive")
+    refuse_contacts(system.model, "a standalone program", "export the model without m.contact(…)")
     if system.model.events:
         raise InputError(
             f"standalone program of '{system.model.name}': events ({', '.join(system.model.events)}) are located by "

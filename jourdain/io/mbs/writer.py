@@ -225,7 +225,7 @@ class _Writer:
             "load": [n for n, load in m.loads.items() if n not in known and not load.of_body],
             "sensor": [n for n in m.sensors if n not in known],
             "input": [n for n in m.outer_inputs if n not in read], "memory": list(m.memories), "unknown": list(m.unknowns),
-            "state": list(m.states), "output": list(m.outputs), "event": list(m.events),
+            "state": list(m.states), "output": list(m.outputs), "event": list(m.events), "contact": list(m.contacts),
         }  # fmt: skip
         self.lost += [f"the {kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in parts.items() if names]
         bending = [load.name.removesuffix(".elasticity") for load in m.loads.values() if load.of_body]

@@ -77,7 +77,6 @@ class Moreau(Record):
     depths: Problem
     p: Floats
     r: Floats
-    before: Floats  # u_N⁻
     slack: float
     tolerance: float
     limit: int
@@ -117,7 +116,6 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
         problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
         problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = m.friction[s.law[kept]]
         problem.law[kept], problem.row[kept] = 0, w
-        m.before[kept] = before
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept

@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...formalisms.tree.tree import Tree
 from ...model.bodies import Body
 from ...model.contact_laws import check_coefficient
-from ...model.contacts import BodyShape, Contact, apart
+from ...model.contacts import BodyShape, apart
 from ...model.flexible import FlexibleBody
 from ...native.record import Table
 from ...solvers.collision import Placed, Scene
@@ -218,7 +218,7 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             friction=friction, restitution=restitution, problem=moreau.make_problem(room, 3, blocks), depths=moreau.make_problem(room, 1, blocks, min(room, PIVOTS)),
-            p=np.zeros(3 * room), r=np.zeros(room), before=np.zeros(room), slack=rows.slack, tolerance=self._control[0], limit=self._control[1], books=self.books,
+            p=np.zeros(3 * room), r=np.zeros(room), slack=rows.slack, tolerance=self._control[0], limit=self._control[1], books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
 
@@ -309,4 +309,4 @@ class TreeContacts:
         return NativeFunction.of(moreau.step.address, self.record, self)
 
 
-__all__ = ["Contact", "Pairs", "TreeContacts", "pairs_of"]
+__all__ = ["Pairs", "TreeContacts", "pairs_of"]

@@ -390,6 +390,16 @@ def test_refusals_of_systems(ask: Any, told: str) -> None:
     assert told in str(error.value)
 
 
+def test_programs_and_other_formats_refuse_or_say_so(tmp_path: Path) -> None:
+    from jourdain.io.export import export_source, export_standalone
+
+    s = ball_on_floor(rigid())
+    with pytest.raises(InputError, match="a standalone program knows no contacts"):
+        export_standalone(s, tmp_path / "ball.c")
+    with pytest.raises(InputError, match="exported source knows no contacts"):
+        export_source(s, "c", folder=tmp_path)
+
+
 @pytest.mark.parametrize("formulation", ["semi-recursive", "cartesian", "natural", "directors"])
 def test_other_formulations_refuse(formulation: str) -> None:
     m = ball_on_floor(rigid()).model
