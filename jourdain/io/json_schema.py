@@ -52,6 +52,7 @@ _TYPES: dict[str, Any] = {
     "text": {"type": "string", "minLength": 1},
     "file": {"type": "string", "minLength": 1},
     "texts": _array({"type": "string"}),
+    "pairs": _array(_array({"type": "string"})),
     "bool": {"type": "boolean"},
     "integer": {"type": "integer"},
     "quantity": _VALUE,

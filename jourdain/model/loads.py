@@ -188,7 +188,7 @@ class LoadMethods:
 
         ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.
         """
-        acting = {load.joint.name for load in self.loads.values() if isinstance(load, JointForce) and load.kind == "stop"}
+        acting = {joint.name for load in self.loads.values() if load.kind == "stop" for joint in load.joints}
         given = {} if stiffness is None else {"stiffness": stiffness}
         free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
         return [self.stop(j, damping=damping, **given) for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]

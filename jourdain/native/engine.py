@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
+import struct
 import sys
 import threading
 from functools import cache
@@ -29,7 +31,7 @@ def _llvm() -> Any:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         library = _math_library()
-        for name in LIBRARY_ONE + LIBRARY_TWO:
+        for name in LIBRARY_ONE + LIBRARY_TWO + BLOCKS:
             llvm.add_symbol(f"jd_{name}", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
         if bounds.checked():
             llvm.add_symbol("jd_out_of_bounds", bounds.end_of_program()[1])
@@ -73,7 +75,7 @@ def _machine(level: int = 2) -> Any:
 
 
 #: What else decides how objects look, besides their text: raised when that changes.
-_LAYOUT = "all calls by address"
+_LAYOUT = "all calls by address, blocks by name"
 
 
 def content_key(*parts: str | bytes) -> str:
@@ -117,6 +119,8 @@ def compile_ir(text: str, quick: bool = False) -> bytes:
     return data
 
 
+#: Functions on blocks of memory that quickly compiled code calls by name.
+BLOCKS = ("memcpy", "memset")
 #: Functions that LLVM calls on its own account (memset …) are called by their addresses, too.
 _CALLS = '\n!llvm.module.flags = !{!1000000}\n!1000000 = !{i32 7, !"RtLibUseGOT", i32 1}\n'
 
@@ -131,9 +135,18 @@ def _module(text: str) -> Any:
     return module
 
 
+def _with_named_blocks(text: str) -> str:
+    """Without optimisation LLVM calls memcpy and memset by stubs, whatever it is told; so they are called like other functions."""
+    text = re.sub(r"call void @llvm\.memcpy\.p0\.p0\.i64\((.*), i1 false\)", r"call ptr @jd_memcpy(\1)", text)
+    text = re.sub(
+        r"call void @llvm\.memset\.p0\.i64\((ptr [^,]*), i8 (\d+), (.*), i1 false\)", r"call ptr @jd_memset(\1, i32 \2, \3)", text
+    )
+    return text + "\ndeclare ptr @jd_memcpy(ptr, ptr, i64)\ndeclare ptr @jd_memset(ptr, i32, i64)\n"
+
+
 def _emitted(text: str, level: int) -> bytes:
     # a function of its own, so that the module is gone before the lock is: all modules share one context of LLVM
-    module = _module(text)
+    module = _module(text if level else _with_named_blocks(text))
     data: bytes = _machine(level).emit_object(module)
     return data
 
@@ -157,6 +170,19 @@ def _optimised(text: str) -> bytes:
     return data
 
 
+def _needs_stubs(data: bytes) -> bool:
+    """Whether an object calls outside by stubs (R_X86_64_PLT32), for which side by side there is no room."""
+    if host()[0].split("-")[0] != "x86_64":
+        return False
+    first, (size, count) = int.from_bytes(data[40:48], "little"), (int.from_bytes(data[i : i + 2], "little") for i in (58, 60))
+    for k in range(count):
+        kind, _, _, offset, length = struct.unpack_from("<4xI4Q", data, first + k * size)
+        if kind == 4:  # relocations with addends: 24 bytes each, the type in the ninth
+            if any(data[i] == 4 for i in range(offset + 8, offset + length, 24)):
+                return True
+    return False
+
+
 class Library:
     """Loaded object code; function addresses stay valid as long as this object lives."""
 
@@ -165,7 +191,7 @@ class Library:
         with lock:
             empty = llvm.parse_assembly("")
             # code reaches its constants over 2 GB at most: llvmlite's memory manager lays all sections side by side
-            side_by_side = True if sys.platform == "linux" else None
+            side_by_side = True if sys.platform == "linux" and not any(map(_needs_stubs, objects)) else None
             self._engine = llvm.create_mcjit_compiler(empty, self._fresh_machine(llvm), use_lmm=side_by_side)
             for data in objects:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))

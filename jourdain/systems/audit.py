@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.flexible import FlexibleBody
-from ..model.load_sorts import JointForce
 from ..solvers import ADAPTIVE
 from ..symbolic.expr import KINDS, ZERO
 from .run import Outcome, Run
@@ -51,7 +50,7 @@ def beyond_limits(system: Compiled, solution: Solution) -> str:
     limited = [j for j in system.model.joints.values() if j.limits != (None, None)]
     if not limited:
         return ""
-    acting = {load.joint.name for load in system.model.loads.values() if isinstance(load, JointForce) and load.kind == "stop"}
+    acting = {joint.name for load in system.model.loads.values() if load.kind == "stop" for joint in load.joints}
     for joint in limited:
         low, high = joint.limits
         names = joint.coordinates[0].names if len(joint.coordinates) == 1 else ()

@@ -157,7 +157,9 @@ def test_create_every_class() -> None:
     d.create("table", "gas", {"x": [0, 1], "y": [1, 2]})
     bar = {"kind": "beam", "start": [0, 0, 0], "end": [1, 0, 0], "section": {"circle": 0.02}, "material": "steel"}
     d.create("structure", "bar", bar)
-    d.create("body", "a.b", {"mass": 1})
+    ball = {"kind": "sphere", "radius": 0.1}
+    d.create("body", "a.b", {"mass": 1, "shapes": [ball]})
+    d.create("body", "other", {"mass": 1, "shapes": [ball]})
     d.create("frame", "a.b.tip", {"position": [0, 0, "l"]})
     d.create("frame", "ground.wall", {"position": [1, 0, 0]})
     d.create("joint", "j", {"kind": "free", "parent": "ground", "child": "a.b", "orientation": "xyz"})
@@ -170,6 +172,8 @@ def test_create_every_class() -> None:
     d.create("load", "f", {"kind": "joint", "joint": "j", "coordinate": "x", "force": "-gas(e)"})
     d.create("constraint", "c", {"kind": "ball", "a": "ground.wall", "b": "a.b.tip"})
     d.create("output", "o", {"expression": "z", "unit": "m"})
+    d.create("joint", "k", {"kind": "free", "parent": "ground", "child": "other"})
+    d.create("contact", "touch", {"a": ["a.b"], "b": ["other"], "friction": 0.3})
     d.create("event", "stop", {"guard": "j.z", "terminal": True})
     d.create("initial", "j.x", 0.5)
     d.create("lock", "j.ry", 0)

@@ -92,7 +92,7 @@ def test_changes_go_to_their_place_and_the_rest_stays(folder: Path) -> None:
 
 def test_what_a_part_cannot_take_from_outside_is_written_out(folder: Path) -> None:
     m = load_model(folder / "car.toml")
-    m.bodies["left.link"].colour = "red"
+    m.bodies["left.link"].colour = "#aa3322"
     text = dumps_model(m, folder)
     assert "include" not in text and "[variant.heavy.bodies.chassis]" in text
     assert fingerprint(loads_model(text)) == fingerprint(m)
@@ -132,9 +132,9 @@ def test_a_variant_that_no_longer_fits_is_named(folder: Path) -> None:
 def test_loads_of_every_kind_stay_what_they_are() -> None:
     m = loads_model(LOADS)
     assert dumps_model(m) == LOADS
-    m.bodies["arm"].colour = "green"
+    m.bodies["arm"].colour = "#22aa33"
     text = dumps_model(m)
-    assert text == LOADS.replace("inertia = [0.1, 0.1, 0.1]\n", 'inertia = [0.1, 0.1, 0.1]\ncolour = "green"\n')
+    assert text == LOADS.replace("inertia = [0.1, 0.1, 0.1]\n", 'inertia = [0.1, 0.1, 0.1]\ncolour = "#22aa33"\n')
     assert dumps_model(loads_model(text)) == text
 
 

@@ -49,3 +49,20 @@ def test_code_and_constants_lie_together_where_memory_is_in_pieces() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == 3.0
+
+
+def test_blocks_of_memory_need_no_stubs() -> None:
+    """Without optimisation LLVM calls memcpy by a stub, for which code that lies side by side has no room."""
+    from jourdain.native.engine import _needs_stubs, compile_ir
+
+    text = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define void @f(ptr %a, ptr %b, i64 %n) {
+  call void @llvm.memcpy.p0.p0.i64(ptr %a, ptr %b, i64 %n, i1 false)
+  call void @llvm.memset.p0.i64(ptr %b, i8 0, i64 %n, i1 false)
+  ret void
+}
+"""
+    for quick in (True, False):
+        assert not _needs_stubs(compile_ir(text, quick))

@@ -476,8 +476,8 @@ def test_refusals(systems):
         s.stepper(start, STEP, inputs=["motor"], others={"load": jd.Controller(lambda state: 1.0, 0.1)})
     with pytest.raises(InputError, match="must be a list of different names"):
         s.stepper(start, STEP, outputs=["heat", "heat"])
-    with pytest.raises(InputError, match="stepper 'machine': channel 'tip.y' is not .*did you mean 'tip.x'"):
-        s.stepper(start, STEP, outputs=["tip.y"])
+    with pytest.raises(InputError, match="stepper 'machine': channel 'tip.xx' is not .*did you mean 'tip.x'"):
+        s.stepper(start, STEP, outputs=["tip.xx"])
     with pytest.raises(InputError, match="'loop.reaction' has 3 numbers; name one of them, as 'loop.reaction.x'"):
         s.stepper(start, STEP, outputs=["loop.reaction"])
     with pytest.raises(InputError, match="'energy.supplied' is an integral over a run"):
