@@ -171,15 +171,19 @@ def _optimised(text: str) -> bytes:
 
 
 def _needs_stubs(data: bytes) -> bool:
-    """Whether an object calls outside by stubs (R_X86_64_PLT32), for which side by side there is no room."""
+    """Whether an object calls functions of others by stubs (R_X86_64_PLT32), for which side by side there is no room."""
     if host()[0].split("-")[0] != "x86_64":
         return False
     first, (size, count) = int.from_bytes(data[40:48], "little"), (int.from_bytes(data[i : i + 2], "little") for i in (58, 60))
-    for k in range(count):
-        kind, _, _, offset, length = struct.unpack_from("<4xI4Q", data, first + k * size)
-        if kind == 4:  # relocations with addends: 24 bytes each, the type in the ninth
-            if any(data[i] == 4 for i in range(offset + 8, offset + length, 24)):
-                return True
+    sections = [struct.unpack_from("<4xI8x8xQQI", data, first + k * size) for k in range(count)]  # type, offset, length, link
+    for kind, offset, length, link in sections:
+        if kind == 4:  # relocations with addends: 24 bytes each, type and symbol in the second word
+            symbols = sections[link][1]
+            for place in range(offset + 8, offset + length, 24):
+                if data[place] == 4:
+                    symbol = symbols + 24 * int.from_bytes(data[place + 4 : place + 8], "little")
+                    if data[symbol + 6 : symbol + 8] == b"\0\0":  # of no section of this object
+                        return True
     return False
 
 
