@@ -89,8 +89,8 @@ class TreeContacts:
         self._refuse()
         self.contacts = list(model.contacts.values())
         self.pairs = pairs_of(model)
-        self.looped = LoopedTree(model, parameters)
         self._tree = Tree(model, regroup=False, share=False)
+        self.looped = LoopedTree(self._tree, parameters)
         self._keep: list[Any] = []
         self.bodies = self._moving_bodies()
         self.scene = self._scene()

@@ -43,6 +43,10 @@ class MoreauRun(ProjectedRun):
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
             raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
+        if not system.model.contacts:
+            raise InputError(
+                f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
+            )
         self._control = float(tolerance), int(max_iterations)
         self._room(None)
         if overlap is None:
@@ -109,7 +113,9 @@ class MoreauRun(ProjectedRun):
                 break
             done.append(found)
             first, span = found.restart, (found.restart.t, span[1])
+            worst = self.contacts.record.worst
             self._room(2 * self.contacts.room)
+            self.contacts.record.worst = worst  # what was missed so far is told at the end
         return joined([*done, found]) if done else found
 
     def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
@@ -145,7 +151,8 @@ class MoreauRun(ProjectedRun):
         names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
         state = split_state(s, np.array([solution[n][k] for n in names]), t)
         inputs = Inputs(s, {n: float(solution[n][k]) for n in s.model.outer_inputs}, {n: float(solution[n][k]) for n in s.model.memories})
-        run = MoreauRun(s, state, (t, t + h), inputs, replace(self.settings, step=h, times=None, progress=False), overlap="push apart")
+        settings, (tolerance, limit) = replace(self.settings, step=h, times=None, progress=False), self._control
+        run = MoreauRun(s, state, (t, t + h), inputs, settings, tolerance=tolerance, max_iterations=limit, overlap="push apart")
         run.go()
         return run.contacts, h
 

@@ -400,6 +400,13 @@ def test_programs_and_other_formats_refuse_or_say_so(tmp_path: Path) -> None:
         export_source(s, "c", folder=tmp_path)
 
 
+def test_the_method_without_contacts_is_refused() -> None:
+    m = jd.Model("pendulum")
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
+    with pytest.raises(InputError, match="method 'moreau' is for contacts, and there are none"):
+        run(m.compile(), {"hinge.angle": 0.1}, 0.1)
+
+
 @pytest.mark.parametrize("formulation", ["semi-recursive", "cartesian", "natural", "directors"])
 def test_other_formulations_refuse(formulation: str) -> None:
     m = ball_on_floor(rigid()).model
