@@ -387,6 +387,18 @@ def _expanded(x: Any, vectors: int, y: Any) -> None:
 
 
 @hot
+def _in_space(medium: Medium, q0: Any, q1: Any, excess: Any, e0: Any, e1: Any, e2: Any) -> None:
+    """Places at both ends and the excess with three numbers a vector."""
+    if medium.dimension == 2:
+        _expanded(q0, medium.vectors, e0)
+        _expanded(q1, medium.vectors, e1)
+        _expanded(excess, medium.vectors, e2)
+    else:
+        for i in range(3 * medium.vectors):
+            e0[i], e1[i], e2[i] = q0[i], q1[i], excess[i]
+
+
+@hot
 def _balanced(medium: Medium, x: Any, y: Any, entries: Any, constants: Any, w: Any, tangent: bool) -> None:
     """Residual and derivative by the unknowns of an element: of vectors of the plane or of bodies with null spaces through those in space."""
     n = medium.dimension * medium.vectors
@@ -397,13 +409,7 @@ def _balanced(medium: Medium, x: Any, y: Any, entries: Any, constants: Any, w: A
     v = 3 * medium.vectors
     e0, e1, e2 = w[medium.expanded_at :], w[medium.expanded_at + v :], w[medium.expanded_at + 2 * v :]
     acting, r, K = w[medium.expanded_at + 3 * v :], w[medium.expanded_at + 4 * v :], w[medium.matrix_at :]
-    if medium.dimension == 2:
-        _expanded(q0, medium.vectors, e0)
-        _expanded(q1, medium.vectors, e1)
-        _expanded(excess, medium.vectors, e2)
-    else:
-        for i in range(v):
-            e0[i], e1[i], e2[i] = q0[i], q1[i], excess[i]
+    _in_space(medium, q0, q1, excess, e0, e1, e2)
     _evaluated(medium, e0, e1, e2, z, x, r, K, constants, w, tangent)
     theta = x[3] if medium.evaluation == ap.END else 0.5
     for i in range(v):
@@ -470,13 +476,7 @@ def _audited(medium: Medium, x: Any, y: Any, z_end: Any, constants: Any, w: Any)
     n, v, g, m = medium.dimension * medium.vectors, 3 * medium.vectors, medium.points, medium.modes
     e0, e1, e2 = w[medium.expanded_at :], w[medium.expanded_at + v :], w[medium.expanded_at + 2 * v :]
     q0, q1, excess, z = x[SCALARS:], x[SCALARS + n :], x[SCALARS + 2 * n :], x[SCALARS + 4 * n :]
-    if medium.dimension == 2:
-        _expanded(q0, medium.vectors, e0)
-        _expanded(q1, medium.vectors, e1)
-        _expanded(excess, medium.vectors, e2)
-    else:
-        for i in range(v):
-            e0[i], e1[i], e2[i] = q0[i], q1[i], excess[i]
+    _in_space(medium, q0, q1, excess, e0, e1, e2)
     for k in range(ap.AUDIT_SIZE):
         y[k] = 0.0
     mass, weights = constants[v * g + g :], constants[v * g + g + medium.vectors * medium.vectors :]
