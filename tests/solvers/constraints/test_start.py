@@ -14,7 +14,7 @@ from jourdain.systems.tree.branches import loses_rank
 
 def certain(J: np.ndarray) -> bool:
     m, n = J.shape
-    return independent(J.ravel().copy(), m, n, np.zeros(m * n), np.zeros(m * m), np.zeros(m))
+    return independent(J.ravel().copy(), m, n, np.zeros(m * m), np.zeros(m), np.zeros(3 * m, dtype=np.int64))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 6), st.floats(-9.0, 0.0))
@@ -29,6 +29,17 @@ def test_rows_are_independent_for_certain_or_it_is_left_open(seed, m, more, smal
     if certain(J):
         assert not loses_rank(J, SINGULAR)
     elif n >= m:
+        assert sigma[-1] <= 1.01 * m * SINGULAR * sigma[0]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(0, 6), st.floats(0.1, 0.6))
+def test_sparse_rows_are_judged_as_full_ones(seed, m, more, filled):
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(m, m + more)) * (rng.uniform(size=(m, m + more)) < filled)
+    sigma = np.linalg.svd(J, compute_uv=False)
+    if certain(J):
+        assert not loses_rank(J, SINGULAR)
+    else:
         assert sigma[-1] <= 1.01 * m * SINGULAR * sigma[0]
 
 
