@@ -1,30 +1,76 @@
-"""Ready models by field, written with the public interface alone: each function returns a fresh, uncompiled model."""
+"""Ready models by field, written with the public interface alone: each function returns a fresh, uncompiled model.  A field is loaded when asked for."""
 
-from .course import course_slider_crank
-from .flexible_arms import cooperating_arms, flexible_arm, flexible_scara, ist_link, spin_up_beam
-from .four_link import four_link_axle
-from .human import human
-from .mechanisms import (  # fmt: skip
-    andrews,
-    ball_row,
-    bennett,
-    bouncing_ball,
-    bricard,
-    double_pendulum,
-    flyball_governor,
-    four_bar,
-    free_body,
-    heavy_top,
-    n_four_bar,
-    pendulum,
-    rssr,
-    slider_crank,
-    stiff_governor,
-)
-from .nonholonomic import ball_on_plate, benchmark_bicycle, chaplygin_sleigh, rolling_disk
-from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
-from .rotors import helicopter_rotor
-from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+from .human import human  # at once: field and model have one name
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .course import course_slider_crank
+    from .flexible_arms import cooperating_arms, flexible_arm, flexible_scara, ist_link, spin_up_beam
+    from .four_link import four_link_axle
+    from .mechanisms import (
+        andrews,
+        ball_row,
+        bennett,
+        bouncing_ball,
+        bricard,
+        double_pendulum,
+        flyball_governor,
+        four_bar,
+        free_body,
+        heavy_top,
+        n_four_bar,
+        pendulum,
+        rssr,
+        slider_crank,
+        stiff_governor,
+    )
+    from .nonholonomic import ball_on_plate, benchmark_bicycle, chaplygin_sleigh, rolling_disk
+    from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
+    from .rotors import helicopter_rotor
+    from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
+
+#: Field -> its models.
+_FIELDS = {
+    "course": ("course_slider_crank",),
+    "flexible_arms": ("cooperating_arms", "flexible_arm", "flexible_scara", "ist_link", "spin_up_beam"),
+    "four_link": ("four_link_axle",),
+    "mechanisms": (
+        "andrews",
+        "ball_row",
+        "bennett",
+        "bouncing_ball",
+        "bricard",
+        "double_pendulum",
+        "flyball_governor",
+        "four_bar",
+        "free_body",
+        "heavy_top",
+        "n_four_bar",
+        "pendulum",
+        "rssr",
+        "slider_crank",
+        "stiff_governor",
+    ),
+    "nonholonomic": ("ball_on_plate", "benchmark_bicycle", "chaplygin_sleigh", "rolling_disk"),
+    "ride": ("bathe_oscillator", "half_car", "quarter_car", "spring_pendulum"),
+    "rotors": ("helicopter_rotor",),
+    "suspensions": ("double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension"),
+}
+_PLACE = {name: field for field, names in _FIELDS.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACE:
+        raise AttributeError(f"module 'jourdain.library' has no attribute '{name}'")
+    found = globals()[name] = getattr(_import_module(f".{_PLACE[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 __all__ = [
     "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",

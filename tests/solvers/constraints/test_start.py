@@ -64,5 +64,6 @@ def test_accelerations_in_rows(seed, n, m, repeated):
     expected = _least_norm(M, f, J, g)
     for k in set(range(5)) - set(left[:count].tolist()):
         scale = np.linalg.cond(M[k]) * (np.linalg.cond(J[k] @ np.linalg.solve(M[k], J[k].T)) if m else 1.0)
-        np.testing.assert_allclose(a[k], expected[0][k], rtol=1e-14 * scale, atol=1e-14 * scale * np.abs(expected[0][k]).max())
+        size = max(np.abs(np.linalg.solve(M[k], x)).max(initial=0.0) for x in (f[k], J[k].T @ expected[1][k]))  # a is their difference
+        np.testing.assert_allclose(a[k], expected[0][k], rtol=1e-14 * scale, atol=1e-14 * scale * size)
         np.testing.assert_allclose(lam[k], expected[1][k], rtol=1e-14 * scale, atol=1e-14 * scale * np.abs(expected[1][k]).max(initial=0.0))
