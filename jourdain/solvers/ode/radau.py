@@ -15,7 +15,7 @@ from jourdain.native.call import address as at
 from jourdain.native.call import complexes
 from jourdain.native.kernel import hot, jit, kernel
 from jourdain.native.record import Record
-from jourdain.solvers.linear.dense import lu_factor, lu_solve
+from jourdain.solvers.linear.shifted import leading, shifted_factor, shifted_solve
 from jourdain.solvers.ode.frame import (
     EPS,
     NO_CONVERGENCE,
@@ -73,7 +73,8 @@ class Memory(Record):
 
 
 class Flags(Record):
-    """Jacobian evaluated here, Jacobian usable, interpolant usable, iterations of the last solve; pivots follow."""
+    """Jacobian evaluated here, Jacobian usable, interpolant usable, iterations of the last solve; pivots follow, and how many rows of the Jacobian
+    are those of positions."""
 
     current: int
     usable: int
@@ -94,16 +95,11 @@ def _factorise(frame: Frame, count: Count, h: float) -> int:
     n = count.n
     matrix, lu = frame.work, frame.work[n * n :]
     lu_complex = complexes(at(frame.work[2 * n * n :]), n * n)
-    for i in range(n * n):
-        lu[i] = -matrix[i]
-        lu_complex[i] = -matrix[i]
-    for i in range(n):
-        lu[i * n + i] += MU / h
-        lu_complex[i * n + i] += MU_COMPLEX / h
+    m = frame.ints[4 + 2 * n]
     count.n_lu += 2
-    status = lu_factor(lu, n, frame.ints[4:])
+    status = shifted_factor(matrix, n, m, MU / h, lu, frame.ints[4:])
     if status == 0:
-        status = lu_factor(lu_complex, n, frame.ints[4 + n :])
+        status = shifted_factor(matrix, n, m, MU_COMPLEX / h, lu_complex, frame.ints[4 + n :])
     return status
 
 
@@ -157,8 +153,9 @@ def _correct(frame: Frame, n: int, h: float) -> float:
             g2 += FROM_STAGES[2][s] * slope[s * n + i]
         real[i] = g0 - MU / h * w[i]
         pair[i] = complex(g1, g2) - MU_COMPLEX / h * complex(w[n + i], w[2 * n + i])
-    lu_solve(frame.work[n * n :], n, frame.ints[4:], real)
-    lu_solve(complexes(at(frame.work[2 * n * n :]), n * n), n, frame.ints[4 + n :], pair)
+    J, m = frame.work, frame.ints[4 + 2 * n]
+    shifted_solve(J, n, m, MU / h, frame.work[n * n :], frame.ints[4:], real)
+    shifted_solve(J, n, m, MU_COMPLEX / h, complexes(at(frame.work[2 * n * n :]), n * n), frame.ints[4 + n :], pair)
     size = 0.0
     for i in range(n):
         w[i] += real[i]
@@ -207,7 +204,7 @@ def _error(frame: Frame, clock: Clock, count: Count, h: float, again: bool) -> f
         for i in range(n):
             known = f[i] if attempt == 0 else slope[i]
             e[i] = known + (ERROR[0] * z[i] + ERROR[1] * z[n + i] + ERROR[2] * z[2 * n + i]) / h
-        lu_solve(lu, n, frame.ints[4:], e)
+        shifted_solve(frame.work, n, frame.ints[4 + 2 * n], MU / h, lu, frame.ints[4:], e)
         result = 0.0
         for i in range(n):
             stage[i] = x[i] + e[i]
@@ -267,7 +264,10 @@ def _renew(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flag
     count.n_jac += 1
     flags.current = flags.usable = 1
     memory.h_factors = 0.0
-    return jacobian(frame, clock, count, frame.jac, frame.jac_args, frame.work[: count.n * count.n])
+    n = count.n
+    status = jacobian(frame, clock, count, frame.jac, frame.jac_args, frame.work[: n * n])
+    frame.ints[4 + 2 * n] = leading(frame.work, n)
+    return status
 
 
 @kernel
@@ -343,7 +343,7 @@ def method(name: str = "radau") -> Method:
         dense=dense.address,
         constants=np.array([3.0]),
         work=lambda n: 4 * n * n + MEMORY_SIZE + ROWS * n,
-        integer_work=lambda n: 2 * n,
+        integer_work=lambda n: 2 * n + 1,
         degree=3,
         needs_jacobian=True,
         stiff=True,
