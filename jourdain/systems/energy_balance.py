@@ -96,9 +96,10 @@ def energy_channels(
             energy = total()
             jumps = np.zeros(len(t))
             same = np.flatnonzero(np.diff(t) == 0)
-            jumps[same + 1] = energy[same] - energy[same + 1]
-            dissipated = dissipated + np.cumsum(jumps) + (0.0 if taken is None else taken())
-            cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated])
+            more = np.zeros(len(t)) if taken is None else taken()
+            jumps[same + 1] = energy[same] - energy[same + 1] - (more[same + 1] - more[same])  # what contacts took is told by them
+            dissipated = dissipated + np.cumsum(jumps) + more
+            cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated - more[:1]])
         return cache
 
     return {

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...native.kernel import jit
+from ...native.call import call
+from ...native.kernel import hot, jit, kernel
+from ...native.record import Floats, Record
 from .first_order import first_order
 from .gauss_seidel import gauss_seidel
 from .laws import project, residual
@@ -69,6 +71,33 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         copy(best, m, p)
         found, worst, rounding = residual(problem, p)
     return done + spent, found, worst
+
+
+class Task(Record):
+    """A problem to be solved from p on, and how that went: iterations, residual and the block that has it."""
+
+    problem: Problem
+    p: Floats
+    tolerance: float
+    limit: int
+    done: int
+    residual: float
+    worst: int
+
+
+@kernel
+def solve_task(address: int) -> int:
+    """:func:`solve` for callers that know its address, so that none of them carries the solvers in its own code."""
+    task = Task.at(address)
+    task.done, task.residual, task.worst = solve(task.problem, task.p, task.tolerance, task.limit)
+    return 0
+
+
+@hot
+def carry_out(task: Any, solver: int, tolerance: float, limit: int) -> None:
+    """Solves a task by the address of :func:`solve_task`."""
+    task.tolerance, task.limit = tolerance, limit
+    call(solver, task)
 
 
 def solution(problem: Problem, start: np.ndarray | None = None, tolerance: float = 1e-10, limit: int = 2000) -> np.ndarray:

@@ -22,7 +22,7 @@ from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BLOCK_SPARSE, BODIES, BlockSparse, Problem, room
-from ..complementarity.solve import solve
+from ..complementarity.solve import Task, carry_out, solve_task
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
@@ -73,10 +73,9 @@ class Moreau(Record):
     closures: Closures
     friction: Floats  # by law
     restitution: Floats
-    problem: Problem
-    depths: Problem
-    p: Floats
-    r: Floats
+    solver: Address
+    laws: Task
+    depths: Task
     slack: float
     tolerance: float
     limit: int
@@ -100,7 +99,7 @@ def displaced(m: Any, q: Any, d: Any, scale: float, out: Any) -> None:
 @jit
 def _select(m: Any, h: float, v: Any, free: Any) -> None:
     """Contacts that may act within the step, with their normal speeds before it; the right-hand sides of their laws."""
-    s, parts, problem = m.contacts, m.parts, m.problem
+    s, parts, problem = m.contacts, m.parts, m.laws.problem
     kept = 0
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
@@ -132,11 +131,12 @@ def _largest(x: Any, n: int) -> float:
 @jit
 def _solve(m: Any, t: float) -> Any:
     """Impulses of all contacts; iterations, and the residual of their laws."""
-    s, problem, p = m.contacts, m.problem, m.p
+    s, problem, p = m.contacts, m.laws.problem, m.laws.p
     prepare(problem)
     recall(s, p)
     tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
-    done, residual, worst = solve(problem, p, tolerance, m.limit)
+    carry_out(m.laws, m.solver, tolerance, m.limit)
+    done, residual, worst = m.laws.done, m.laws.residual, m.laws.worst
     log = m.worst
     if residual > 1e3 * tolerance and residual > log.residual:
         log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]
@@ -155,7 +155,7 @@ def _normal_rows(s: Any, bodies: Any) -> None:
 @jit
 def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     """Takes what is left of penetrations at the step's end from the positions; the deepest."""
-    s, parts, depths, r = m.contacts, m.parts, m.depths, m.r
+    s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
     deepest = 0.0
     for k in range(s.count):
         end = s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
@@ -167,7 +167,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     if depths.form == BODIES:
         _normal_rows(s, depths.bodies)
     prepare(depths)
-    solve(depths, r, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
+    carry_out(m.depths, m.solver, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
     for i in range(m.nv):
         free[i] = 0.0
     for k in range(s.count):
@@ -180,7 +180,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 @jit
 def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Forces on bodies (means over the step) and the books."""
-    s, parts, p, first = m.contacts, m.parts, m.p, m.nq + m.nv + m.nz
+    s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
     books = x[m.books :]
     for i in range(first, m.books):
         x[i] = 0.0
@@ -232,7 +232,7 @@ def step(address: int) -> int:
     v_old, v = x_old[nq:], x[nq:]
     _select(m, h, v_old, free)
     respond(m.contacts, m.parts, m.closures)
-    if m.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
+    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
         clock.t_bad, count.bad_status = clock.t, NO_ROOM
         return RHS_FAILED
     done, residual = _solve(m, clock.t + h)
@@ -241,8 +241,8 @@ def step(address: int) -> int:
         free[i] = 0.0
     for k in range(m.contacts.count):
         for row in (0, 1, 2):
-            if m.p[3 * k + row] != 0.0:
-                push(m.contacts, m.parts, k, row, m.p[3 * k + row], v)
+            if m.laws.p[3 * k + row] != 0.0:
+                push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
     for i in range(nv):
         free[i] = 0.5 * (v_old[i] + v[i])
     displaced(m, x_old, free, h, x)
@@ -284,8 +284,15 @@ BODY = 6
 PIVOTS = 200
 
 
-def make_problems(contacts: ContactSet, parts: Parts) -> tuple[Problem, Problem]:
-    """Memory for the laws of all contacts and for their penetrations: W by bodies where all parts are as small as one, else by blocks."""
+def make_tasks(contacts: ContactSet, parts: Parts) -> dict[str, Any]:
+    """Memory for the laws of all contacts and for their penetrations, and what solves them."""
+    laws, depths = _problems(contacts, parts)
+    n = contacts.room
+    return {"solver": solve_task.address, "laws": Task(problem=laws, p=np.zeros(3 * n)), "depths": Task(problem=depths, p=np.zeros(n))}
+
+
+def _problems(contacts: ContactSet, parts: Parts) -> tuple[Problem, Problem]:
+    """W by bodies where all parts are as small as one, else by blocks."""
     n, count, pivots = contacts.room, parts.first.size - 1, min(contacts.room, PIVOTS)
     if parts.stride > BODY:
         laws, depths = room(n, 3 * n, BLOCK_SPARSE), room(n, n, BLOCK_SPARSE, pivots=pivots)

@@ -30,6 +30,8 @@ class Event:
     restart: bool = True
     name: str = "event"
     size: int = 1
+    #: Whether the action sees to it that events do not accumulate for ever.
+    patient: bool = False
 
     def __post_init__(self) -> None:
         if not set(self.directions) <= {-1, 0, 1} or len(self.directions) != self.size:

@@ -115,6 +115,7 @@ class Guard(Record):
     mode: int
     action: Address
     action_args: Address
+    patient: int
 
 
 class Watched(Record):

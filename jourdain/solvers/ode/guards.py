@@ -273,7 +273,7 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
     count.fresh = 0
     count.restart = 1
     count.begin = 1
-    if _accumulates(clock, progress, len(frame.watch), t):
+    if guard.patient == 0 and _accumulates(clock, progress, len(frame.watch), t):
         return ZENO
     renewed = 0
     if renews and frame.renewer != 0:

@@ -185,7 +185,7 @@ class Session:
                 action = self.bind(event.action)
             elif event.action is not None:
                 mode = pr.ASKS_PYTHON
-            guards.append((*self.bind(event.guard), offset, mode, *action))
+            guards.append((*self.bind(event.guard), offset, mode, *action, int(event.patient)))
             watch += [(direction, e) for direction in event.directions]
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2)

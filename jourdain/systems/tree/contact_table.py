@@ -35,8 +35,28 @@ class Touch:
         return f"{self.contact}: {self.body_a} on {self.body_b} at ({where}) m, force ({force}) N, gap {self.gap:.3g} m, {self.state}"
 
 
-class ContactTable:
-    """Contacts of a run: ``at(t)`` gives those of the step that holds t, ``summary()`` what happened in all of it."""
+class WhatTouched:
+    """Contacts of a run: ``at(t)`` gives those of an instant, ``summary()`` what happened in all of it."""
+
+    _solution: Solution
+
+    def _row(self, t: float) -> int:
+        """The last row of the solution that is not after an instant of the run."""
+        sol = self._solution
+        if not sol.t[0] <= t <= sol.t[-1]:
+            raise InputError(f"contacts: t = {t:g} s is outside of the run, {sol.t[0]:g} to {sol.t[-1]:g} s")
+        return int(np.searchsorted(sol.t, t, side="right") - 1)
+
+    def summary(self) -> str:
+        """What happened, in a line."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<contacts: {self.summary()}>"
+
+
+class ContactTable(WhatTouched):
+    """Contacts of a run in fixed steps: ``at(t)`` gives those of the step that holds t."""
 
     def __init__(self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]]) -> None:
         self._solution, self._again = solution, again
@@ -46,8 +66,7 @@ class ContactTable:
         sol = self._solution
         if not sol.metadata.get("every_step", False):
             raise InputError("contacts: the solution has not kept every step; simulate it without times= and outputs=")
-        if not sol.t[0] <= t <= sol.t[-1]:
-            raise InputError(f"contacts: t = {t:g} s is outside of the run, {sol.t[0]:g} to {sol.t[-1]:g} s")
+        self._row(t)
         k = int(np.clip(np.searchsorted(sol.t, t, side="left") - 1, 0, len(sol.t) - 2))
         contacts, h = self._again(sol, k)
         return list(_touches(contacts, h))
@@ -61,14 +80,11 @@ class ContactTable:
             f"laws met to {residual.max(initial=0.0):.3g} m/s; energy taken {taken[-1]:.6g} J"
         )
 
-    def __repr__(self) -> str:
-        return f"<contacts: {self.summary()}>"
-
 
 def _touches(contacts: TreeContacts, h: float) -> Any:
     """The contacts that the last step has left in memory."""
     record = contacts.record
-    s, p, u, friction = record.contacts, record.p, record.problem.u, record.friction
+    s, p, u, friction = record.contacts, record.laws.p, record.laws.problem.u, record.friction
     for k in range(s.count):
         axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
         limit, pull = friction[s.law[k]] * impulse[0], float(np.hypot(*impulse[1:]))
@@ -80,4 +96,4 @@ def _touches(contacts: TreeContacts, h: float) -> Any:
         )  # fmt: skip
 
 
-__all__ = ["ContactTable", "Touch"]
+__all__ = ["ContactTable", "Touch", "WhatTouched"]

@@ -15,6 +15,7 @@ from ...model.contacts import BodyShape, apart
 from ...model.flexible import FlexibleBody
 from ...native.record import Table
 from ...solvers.collision import Placed, Scene
+from ...solvers.collision.records import PLANE
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
@@ -119,6 +120,8 @@ class TreeContacts:
         """Makes room for so many contacts."""
         worst, self.room = getattr(self, "record", None), room
         self.rows = self._rows()
+        #: Gaps up to this are looked at even where nothing moves.
+        self.slack = self.rows.slack
         self.record = self._record()
         if worst is not None:  # what was missed so far is told at the end
             self.record.worst, self.record.tolerance, self.record.limit = worst.worst, worst.tolerance, worst.limit
@@ -221,15 +224,20 @@ class TreeContacts:
 
     def _places(self) -> dict[tuple[int, int], int]:
         """Where the force of a contact (by number) on a body (by number) stands in the state."""
-        s, number = self.system, {b.name: i for i, b in enumerate(self.bodies)}
+        number = {b.name: i for i, b in enumerate(self.bodies)}
         pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) for b in c.bodies if b.name in number]
-        return {pair: s.nq + s.nv + s.nz + 3 * i for i, pair in enumerate(pairs)}
+        return {pair: self.first_place + 3 * i for i, pair in enumerate(pairs)}
+
+    @property
+    def first_place(self) -> int:
+        """Where forces begin in the state."""
+        s = self.system
+        return s.nq + s.nv + s.nz
 
     @property
     def books(self) -> int:
         """Where the books begin in the state."""
-        s = self.system
-        return s.nq + s.nv + s.nz + 3 * len(self.places)
+        return self.first_place + 3 * len(self.places)
 
     @property
     def size(self) -> int:
@@ -240,17 +248,16 @@ class TreeContacts:
 
     def _record(self) -> moreau.Moreau:
         rows = self.rows
-        s, room = self.system, self.room
+        s = self.system
         friction, restitution = (self._numbers(getattr(c.law, word) for c in self.contacts) for word in ("friction", "restitution"))
         for mu, e in zip(friction, restitution, strict=True):
             check_coefficient("friction", mu, np.inf)
             check_coefficient("restitution", e, 1.0)
-        problem, depths = moreau.make_problems(rows.contacts, self.parts)
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
-            friction=friction, restitution=restitution, problem=problem, depths=depths,
-            p=np.zeros(3 * room), r=np.zeros(room), slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
+            friction=friction, restitution=restitution, **moreau.make_tasks(rows.contacts, self.parts),
+            slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
 
@@ -274,7 +281,7 @@ class TreeContacts:
             booked[k, b] = place
         size = self.scene.native.solids.array["size"]
         reach = np.zeros(max(n, 1))
-        for b, extent in zip(self.scene.native.solids.array["body"], self._reaches(), strict=True):
+        for b, extent in zip(self.scene.native.solids.array["body"], self.reaches, strict=True):
             if b >= 0:
                 reach[b] = max(reach[b], extent)
         finite = size[size > 0]
@@ -314,7 +321,18 @@ class TreeContacts:
         self.rows.descriptor = Hook(function=found.function, args=found.args)
         self.rows.constraint_jacobian, self.rows.holding = found.J, holding
 
-    def _reaches(self) -> np.ndarray:
+    @property
+    def only_planes(self) -> bool:
+        """Whether a single body may touch half-spaces and nothing else, through which nothing passes unseen."""
+        return len(self.bodies) == 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
+
+    @property
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        solids = self.scene.native.solids.array
+        return solids["kind"], solids["body"]
+
+    @property
+    def reaches(self) -> np.ndarray:
         """How far each shape reaches from the origin of its body."""
         world = self.scene.native
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
@@ -338,7 +356,7 @@ class TreeContacts:
             a, b = int(c["shape_a"]), int(c["shape_b"])
             if law[group[self.scene.source[a]], group[self.scene.source[b]]] >= 0:
                 deepest[a, b] = max(deepest.get((a, b), 0.0), -float(c["gap"]))
-        found = [(d, self.name_of(a), self.name_of(b)) for (a, b), d in deepest.items() if d > 1e-3 * self.rows.slack]
+        found = [(d, self.name_of(a), self.name_of(b)) for (a, b), d in deepest.items() if d > 1e-3 * self.slack]
         return sorted(found, reverse=True)
 
     def native(self) -> NativeFunction:

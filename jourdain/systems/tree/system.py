@@ -312,9 +312,14 @@ class TreeSystem(System):
             reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
         kind = _kind_of_run(reduction, str(settings.method))
         if self.model.contacts and kind.kind != "moreau":
-            raise InputError(
-                f"simulate '{self.model.name}': contact '{next(iter(self.model.contacts))}' has a set-valued law; use method='moreau' with step="
-            )
+            from .contact_events import ContactEventRun
+
+            if kind.kind != "projected":
+                raise InputError(
+                    f"simulate '{self.model.name}': contact '{next(iter(self.model.contacts))}' has a set-valued law; use reduction='projected' with it, and "
+                    "method='moreau' or an adaptive one that is not for stiff systems"
+                )
+            kind = ContactEventRun
         if not start.x.size and settings.method in self.methods:
             from .runs import PrescribedRun
 

@@ -1,0 +1,409 @@
+"""Runs of trees with set-valued contacts between events: every impact, lift-off, slip and stop is an event of the time loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...results.channel import Channel
+from ...solvers import METHODS, STIFF
+from ...solvers.complementarity.build import dense_problem
+from ...solvers.complementarity.solve import solution as solved
+from ...solvers.native_function import NativeFunction
+from ...solvers.nonsmooth import closed
+from ...solvers.ode.events import Event, Samples
+from ...solvers.ode.integrate import integrate
+from ...solvers.ode.trajectory import Trajectory
+from ..run import DEFAULTS, Outcome, Restart
+from .contact_table import Touch, WhatTouched
+from .contacts import TreeContacts
+from .crossing import joined
+from .runs import ProjectedRun
+
+if TYPE_CHECKING:
+    from ...results.solution import Solution
+
+#: Most contacts that are closed at once.
+MOST = 64
+#: Gaps up to this part of the smallest size are closed; speeds up to this part of the largest are none.
+TOUCHING, SLOW = 1e-9, 1e-11
+#: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
+LOW = 1e-12
+#: Rounds in which an active set must settle.
+ROUNDS = 20
+#: Seconds of force that stand for an impact without collision.
+SHOCK = 1e-11
+EVENT = "contacts"
+
+
+@dataclass(frozen=True)
+class Impact:
+    """One contact in an impact: the impulse on ``body_a`` (N s), its place, and the normal speeds (m/s) before and after."""
+
+    t: float
+    contact: str
+    body_a: str
+    body_b: str
+    impulse: np.ndarray
+    point: np.ndarray
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        impulse = ", ".join(f"{x:.6g}" for x in self.impulse)
+        return f"{self.t:.12g} s: {self.body_a} on {self.body_b} ({self.contact}), ({impulse}) N s, {self.before:.6g} to {self.after:.6g} m/s"
+
+
+@dataclass(frozen=True)
+class _Active:
+    """The closed contacts from a time on."""
+
+    t: float
+    key: np.ndarray
+    slides: np.ndarray
+    along: np.ndarray
+
+
+class ContactEventRun(ProjectedRun):
+    """Adaptive steps from event to event: rows are (q, v, z, energy taken by contacts)."""
+
+    kind = "contact events"
+    honours = frozenset(DEFAULTS) - {"steps"}
+
+    def begin(self) -> Any:
+        """Makes the native functions, and the active set of the start."""
+        first = super().begin()
+        self._make_ready()
+        return self._switch(self.span[0], first)
+
+    def _check_method(self) -> None:
+        method, name = self.settings.method, self.system.model.name
+        if method in STIFF or method not in METHODS:
+            told = ", ".join(m for m in METHODS if m not in STIFF)
+            raise InputError(
+                f"simulate '{name}': contact '{next(iter(self.system.model.contacts))}' has a set-valued law, which method '{method}' does not know; "
+                f"use method='moreau' with step=, or one of {told}, which go from event to event"
+            )
+
+    def _make_ready(self) -> None:
+        s, native = self.system, self.native
+        self.contacts = contacts = TreeContacts.of(s)
+        contacts.close(native)
+        rows = contacts.rows
+        self._size = contacts.slack / 0.01
+        reach = max(contacts.reaches.max(initial=0.0), self._size)
+        rows.slack = 2.0 * reach
+        self.record = closed.make_closed(
+            MOST, s.nq, s.nv, s.nz, 3 * len(contacts.places), base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
+            rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
+            closures=rows.closures, friction=contacts.record.friction, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
+        )  # fmt: skip
+        self._base, self.impacts, self._history = native.rhs, list[Impact](), list[_Active]()
+        #: When impacts that follow ever faster have come to an end, and between whom.
+        self.rests: list[tuple[float, str]] = []
+        if not contacts.only_planes:
+            self.record.reach = 0.9 * self._size
+
+    # -- the instant ----------------------------------------------------------------------------------------------
+
+    def _native(self, kernel: Any) -> NativeFunction:
+        return NativeFunction.of(kernel.address, closed.Arguments(closed=self.record), self, self.native)
+
+    def _look(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Numbers of the contacts that touch at an instant; their rows stay in memory."""
+        status = self._native(closed.found)(t, x, x)
+        if status != 0:
+            raise SolverError(f"the contacts cannot be found at t = {t:.9g} s (status {status}); method='moreau' has room for many")
+        s = self.record.contacts
+        return np.flatnonzero(s.gap[: s.count] <= TOUCHING * self._size)
+
+    def _rows(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """J and M⁻¹Jᵀ of contacts, three rows each."""
+        s, parts, nv = self.record.contacts, self.record.parts, self.record.nv
+        J, Y = np.zeros((2, 3 * len(which), nv))
+        stride = int(parts.stride)
+        for r, k in enumerate(which.tolist()):
+            for side in (0, 1):
+                c = int(s.part[2 * k + side])
+                if c >= 0:
+                    members = parts.member[parts.first[c] : parts.first[c + 1]]
+                    for row in (0, 1, 2):
+                        at = (6 * k + 2 * row + side) * stride
+                        J[3 * r + row, members] = s.J[at : at + len(members)]
+                        Y[3 * r + row, members] = s.Y[at : at + len(members)]
+        return J, Y
+
+    def _switch(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Impacts at an instant, and the active set after them."""
+        c, x = self.record, np.array(x, dtype=float)
+        touching = self._look(t, x)
+        if len(touching) > MOST:
+            raise SolverError(f"{len(touching)} contacts are closed at t = {t:.9g} s; method='moreau' is made for so many")
+        c.from_[: len(x)] = x
+        self._close(t, x, touching)
+        x = self._impact(t, x, touching)
+        for _ in range(ROUNDS):
+            if self._settle(t, x, touching):
+                self._history.append(_Active(t, c.key[: 3 * c.count].copy(), c.slides[: c.count].copy(), c.along[: 3 * c.count].copy()))
+                return x
+            x = self._shock(t, x, touching)
+        raise SolverError(f"no forces of contact fit the laws at t = {t:.9g} s, even after impacts without collision (Painlevé); {self._pairs(touching)}")
+
+    def _close(self, t: float, x: np.ndarray, which: np.ndarray) -> None:
+        """Takes what is left of gaps from the positions, in place."""
+        c, s = self.record, self.record.contacts
+        c.count = len(which)
+        c.key[: 3 * len(which)] = s.key[: 3 * s.count].reshape(-1, 3)[which].ravel()
+        self._native(closed.close_gaps)(t, x, x)
+        self._native(closed.found)(t, x, x)
+
+    def _speeds(self, x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        J, Y = self._rows(which)
+        s, r = self.record.contacts, self.record
+        drift = s.drift[: 3 * s.count].reshape(-1, 3)[which].ravel()
+        return J @ x[r.nq : r.nq + r.nv] + drift, J, Y
+
+    def _slow(self, u: np.ndarray) -> float:
+        self.record.scale = max(self.record.scale, float(np.abs(u).max(initial=0.0)))
+        return SLOW * self.record.scale
+
+    def _impact(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Newton's law for all contacts that close at the instant, together."""
+        u, J, Y = self._speeds(x, which)
+        slow = self._slow(u)
+        if not len(which) or u[::3].min() >= -slow:
+            return x
+        law = self.record.contacts.law[which]
+        e = self.contacts.record.restitution[law].copy()
+        before = np.minimum(u[::3], 0.0)
+        back = -np.minimum(self._pull(t, x, which), 0.0)
+        ends = (e < 1.0) & (e > 0.0) & (before < 0.0) & ((e * before) ** 2 < 2.0 * LOW * self._size * back)
+        for k in np.flatnonzero(ends):
+            self.rests.append((t - 2.0 * e[k] * before[k] / (back[k] * (1.0 - e[k])), self._pairs(which[k : k + 1])))
+        e[ends] = 0.0
+        w = u.copy()
+        w[::3] += e * before
+        p = solved(dense_problem(J @ Y.T, w, ["contact"] * len(which), self.record.friction[law]), tolerance=1e-13 * float(np.abs(u).max()))
+        return self._push(t, x, which, u, J, Y, p)
+
+    def _pull(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Normal accelerations that contacts would have without forces, J̇ v left out."""
+        rates = np.zeros(len(x))
+        self._base(t, x, rates)
+        J, _ = self._rows(which)
+        return np.asarray(J[::3] @ rates[self.record.nq : self.record.nq + self.record.nv])
+
+    def _push(
+        self, t: float, x: np.ndarray, which: np.ndarray, u: np.ndarray, J: np.ndarray, Y: np.ndarray, p: np.ndarray
+    ) -> np.ndarray:  # fmt: skip
+        r, s, new = self.record, self.record.contacts, x.copy()
+        new[r.nq : r.nq + r.nv] += Y.T @ p
+        after = u + J @ (Y.T @ p)
+        new[-1] -= float(p @ (0.5 * (u + after)))
+        for i, k in enumerate(which.tolist()):
+            if p[3 * i] > 0.0:
+                axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
+                names = [self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1)]
+                contact = self.contacts.contacts[int(s.law[k])].name
+                self.impacts.append(
+                    Impact(t, contact, *names, p[3 * i : 3 * i + 3] @ axes, s.point[3 * k : 3 * k + 3].copy(), float(u[3 * i]), float(after[3 * i]))
+                )
+        return new
+
+    def _settle(self, t: float, x: np.ndarray, touching: np.ndarray) -> bool:
+        """Finds which contacts stay closed, and which of them slide; False where no forces fit the laws."""
+        c, s = self.record, self.record.contacts
+        u, *_ = self._speeds(x, touching)
+        slow = self._slow(u)
+        axes = s.axes[: 9 * s.count].reshape(-1, 3, 3)[touching]
+        keys, u = s.key[: 3 * s.count].reshape(-1, 3)[touching].copy(), u.reshape(-1, 3)
+        stays = u[:, 0] <= 10.0 * slow
+        sliding = np.hypot(u[:, 1], u[:, 2]) > closed.AT_REST * c.scale
+        along = np.einsum("ki,kij->kj", u[:, 1:], axes[:, 1:])
+        slope, rates = self._native(closed.slope), np.zeros(len(x))
+        for _ in range(ROUNDS):
+            kept = np.flatnonzero(stays)
+            c.count = len(kept)
+            c.key[: 3 * len(kept)], c.slides[: len(kept)] = keys[kept].ravel(), sliding[kept]
+            lengths = np.linalg.norm(along[kept], axis=1, keepdims=True)
+            c.along[: 3 * len(kept)] = (along[kept] / np.where(lengths > 0.0, lengths, 1.0)).ravel()
+            c.force[: 3 * len(kept)] = 0.0
+            status = slope(t, x, rates)
+            if status == closed.NO_FORCES:
+                return False
+            if status != 0:
+                raise SolverError(f"accelerations cannot be had at t = {t:.9g} s (status {status})")
+            force, moving = (a[: 3 * len(kept)].reshape(-1, 3) for a in (c.force, c.moving))
+            small = closed.ROUNDING * max(c.scale, float(np.abs(rates[c.nq : c.nq + c.nv]).max(initial=0.0)))
+            leaves = (force[:, 0] <= 0.0) & (moving[:, 0] > small)
+            begins = ~sliding[kept] & (np.hypot(moving[:, 1], moving[:, 2]) > small) & ~leaves
+            if not leaves.any() and not begins.any():
+                return True
+            stays[kept[leaves]] = False
+            for i in np.flatnonzero(begins):
+                sliding[kept[i]] = True
+                along[kept[i]] = moving[i, 1:] @ axes[kept[i], 1:]
+        return True
+
+    def _shock(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Painlevé: no finite forces hold the contacts; the impulses of a vanishing time do, and end the sliding (impact without collision)."""
+        self._look(t, x)
+        u, J, Y = self._speeds(x, which)
+        rates, r = np.zeros(len(x)), self.record
+        self._base(t, x, rates)
+        w = u + SHOCK * (J @ rates[r.nq : r.nq + r.nv])
+        law = r.contacts.law[which]
+        p = solved(dense_problem(J @ Y.T, w, ["contact"] * len(which), r.friction[law]), tolerance=1e-13 * max(1.0, float(np.abs(u).max())))
+        return self._push(t, x, which, u, J, Y, p)
+
+    def _pairs(self, which: np.ndarray) -> str:
+        s = self.record.contacts
+        named = {tuple(self.contacts.name_of(int(s.key[3 * k + j])) for j in (0, 1)) for k in which.tolist()}
+        return ", ".join(f"'{a}' on '{b}'" for a, b in sorted(named))
+
+    # -- the run --------------------------------------------------------------------------------------------------
+
+    def first(self) -> np.ndarray:
+        """The state, with nothing taken yet."""
+        return np.r_[self.start.x, 0.0]
+
+    def resumed(self, restart: Restart) -> Any:
+        """Goes on with what contacts took so far."""
+        return self._switch(self.span[0], np.r_[self.start.x, restart.memory["taken"]])
+
+    def memory(self, u: np.ndarray) -> dict[str, Any]:
+        """Also the energy that contacts took."""
+        return super().memory(u) | {"taken": self._taken}
+
+    def events(self) -> list[Event]:
+        """The model's events; the active set is found anew after their jumps."""
+        return [replace(e, action=self._then_switch(e.action)) if e.action is not None else e for e in super().events()]
+
+    def _then_switch(self, action: Any) -> Callable[[float, np.ndarray], np.ndarray]:
+        def act(t: float, x: np.ndarray) -> np.ndarray:
+            new = x.copy()
+            if isinstance(action, NativeFunction):
+                action(t, new, new)
+            else:
+                given = action(t, x)
+                if given is not None:
+                    new[: len(given)] = given
+            return self._switch(t, new)
+
+        return act
+
+    def _samples(self, span: tuple[float, float]) -> Sequence[Samples]:
+        given = self.inputs.samples(span, self.native.u, self.model_state)
+        return [replace(s, action=self._then_switch(s.action)) for s in given]
+
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration with the events of contacts; where forces fail in between, impulses are tried."""
+        done: list[Trajectory] = []
+        while True:
+            found = self._march(first, span, by, more, **changes)
+            if not isinstance(found, Trajectory) or found.status != "failed" or f"status {closed.NO_FORCES} " not in found.message:
+                break
+            t = found.restart.t
+            if done and t <= done[-1].restart.t:
+                break
+            done.append(found)
+            first, span = self._switch(t, found.restart.x), (t, span[1])
+        return joined([*done, found]) if done else found
+
+    def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
+        control = self.control() | changes
+        control.pop("steps")
+        if control["t_eval"] is not None:
+            control["t_eval"] = [t for t in control["t_eval"] if t >= span[0]]
+        touch = Event(self._native(closed.guards), -1, False, self._switch, True, EVENT, closed.GUARDS, patient=True)
+        return by(
+            self._native(closed.slope), span, first, self.settings.method, project=self._native(closed.project), events=[touch, *self.acting_events(), *more],
+            samples=self._samples(span), output=self._native(closed.forces), output_size=self.record.values.size + 1,
+            **self.inputs.renewing(self.native, self.renewed), **control,
+        )  # fmt: skip
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """Forces, energy and impacts of contacts are told."""
+        self._taken = float(trajectory.restart.x[-1])
+        self.contacts.rows.slack = self.contacts.slack
+        return replace(
+            super().outcome(trajectory), channels=partial(_channels, self.contacts, trajectory), contacts=lambda solution: EventContacts(solution, self)
+        )  # fmt: skip
+
+    def touches(self, t: float, x: np.ndarray) -> list[Touch]:
+        """The contacts that are closed at an instant of the run."""
+        c = self.record
+        then = [a for a in self._history if a.t <= t][-1]
+        c.count = len(then.slides)
+        c.key[: then.key.size], c.slides[: c.count], c.along[: then.along.size] = then.key, then.slides, then.along
+        rates, found = np.zeros(len(x)), []
+        c.from_[: len(x)] = x
+        self._native(closed.slope)(t, x, rates)
+        s = c.contacts
+        for i in range(c.count):
+            k = int(c.place[i])
+            if k >= 0:
+                axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
+                a, b = (self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1))
+                contact = self.contacts.contacts[int(s.law[k])].name
+                found.append(
+                    Touch(contact, a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]), c.force[3 * i : 3 * i + 3] @ axes,
+                          "slip" if then.slides[i] else "stick")
+                )  # fmt: skip
+        return found
+
+
+class EventContacts(WhatTouched):
+    """Contacts of a run with events: ``impacts``, and ``at(t)`` with those that are closed."""
+
+    def __init__(self, solution: Solution, run: ContactEventRun) -> None:
+        self._solution, self._run = solution, run
+        #: Every contact of every impact.
+        self.impacts = tuple(run.impacts)
+        #: When accumulating impacts have ended in rest, and between whom.
+        self.rests = tuple(run.rests)
+
+    def at(self, t: float) -> list[Touch]:
+        """The contacts that are closed at the last row of the solution not after an instant."""
+        sol, s = self._solution, self._run.system
+        k = self._row(t)
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        return self._run.touches(float(sol.t[k]), np.array([*(sol[n][k] for n in names), 0.0]))
+
+    def summary(self) -> str:
+        """Impacts, closed contacts and the energy that contacts took."""
+        sol = self._solution
+        closed_ones, taken = sol["contacts.acting"], sol["contacts.dissipated"]
+        return (
+            f"{len({i.t for i in self.impacts})} impacts; {int(closed_ones.max(initial=0.0))} contacts closed at most, {int(closed_ones[-1])} at the end; "
+            f"energy taken {taken[-1]:.6g} J"
+        )
+
+
+def _channels(contacts: TreeContacts, trajectory: Trajectory) -> dict[str, Channel]:
+    first = contacts.first_place
+    found = {
+        f"{contacts.contacts[k].name}.{contacts.bodies[b].name}.force": Channel(trajectory.y[:, at - first : at - first + 3].copy(), "N", "contact force")
+        for (k, b), at in contacts.places.items()
+    }
+    found["contacts.dissipated"] = Channel(trajectory.x[:, -1].copy(), "J", "energy taken by contacts")
+    found["contacts.acting"] = Channel(trajectory.y[:, -1].copy(), "", "contacts that are closed")
+    return found
+
+
+def _called(f: NativeFunction | None) -> closed.Called:
+    if f is None:
+        return closed.Called()
+    words = np.zeros(max(3, f.args.size), np.int64)
+    words[: f.args.size] = f.args.view(np.int64)
+    return closed.Called(function=f.address, args=words)
+
+
+__all__ = ["ContactEventRun", "EventContacts", "Impact"]

@@ -1,0 +1,278 @@
+"""Set-valued contacts by events: impacts, rest, sliding, rocking and jamming to all digits; what Moreau's steps tend to; what refuses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import jourdain as jd
+from jourdain.errors import InputError
+from jourdain.model.contact_laws import rigid
+
+G = 9.81
+
+
+def on_floor(name: str, shape: Any, law: Any, gravity: Any = (0.0, 0.0, -G)) -> jd.System:
+    m = jd.Model(name, gravity=gravity)
+    m.ground.shapes.append(jd.plane())
+    m.free("f", m.ground, m.body("b", shape=shape))
+    m.contact("floor", law=law)
+    return m.compile()
+
+
+def ball(law: Any) -> jd.System:
+    return on_floor("ball", jd.sphere(0.05, density=1000.0), law)
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "adams"])
+def test_a_bouncing_ball_and_where_its_impacts_accumulate(method: str) -> None:
+    """B6: every impact, the time of rest, and rest after it."""
+    s = ball(rigid(friction=0.3, restitution=0.8))
+    sol = s.simulate({"f.z": 1.05}, 5.0, method, rtol=1e-12, atol=1e-14)
+    found = np.array([i.t for i in sol.contacts.impacts])
+    fall = math.sqrt(2.0 / G)
+    exact = fall * np.cumsum([1.0, *(2.0 * 0.8**n for n in range(1, len(found)))])
+    np.testing.assert_allclose(found, exact, atol=1e-10)
+    (rest, pair), *more = sol.contacts.rests
+    assert not more
+    assert "b" in pair
+    assert abs(rest - 4.06371276887157814) < 1e-9
+    weight = float(s.model.bodies["b"].mass) * G
+    np.testing.assert_allclose(sol["floor.b.force"][-1], [0.0, 0.0, weight], atol=1e-10)
+    assert abs(sol["f.z"][-1] - 0.05) < 1e-14
+    assert abs(sol["contacts.dissipated"][-1] - weight) < 1e-10
+    assert np.abs(sol["energy.error"]).max() < 1e-10
+
+
+def test_values_of_the_bouncing_ball_at_given_times() -> None:
+    sol = ball(rigid(restitution=0.8)).simulate({"f.z": 1.05}, 3.0, "dop853", rtol=1e-13, atol=1e-14, times=[0.0, 1.0, 2.0, 3.0])
+    np.testing.assert_allclose(sol["f.z"][1:] - 0.05, [0.468004452526036, 0.260741728327057, 0.0687074609657657], atol=1e-10)
+    np.testing.assert_allclose(sol["f.z_rate"][1:], [-1.83699554747396, -0.165869135836471, -0.0153541333847448], atol=1e-9)
+
+
+def test_a_ball_slides_until_it_rolls() -> None:
+    s = ball(rigid(friction=0.2))
+    sol = s.simulate({"f.z": 0.05, "f.x_rate": 1.0}, 0.5, rtol=1e-11, atol=1e-13)
+    when = 2.0 / 7.0 / (0.2 * G)
+    assert abs(sol["f.x_rate"][-1] - 5.0 / 7.0) < 1e-10
+    assert np.abs(sol.t - when).min() < 1e-9  # a step ends where sliding does
+    m = float(s.model.bodies["b"].mass)
+    assert abs(sol["contacts.dissipated"][-1] - m / 7.0) < 1e-9 * m
+    assert sol.contacts.at(0.1)[0].state == "slip"
+    assert sol.contacts.at(0.4)[0].state == "stick"
+
+
+def test_a_block_on_a_slope_rests_below_the_angle_of_friction_and_slides_above() -> None:
+    def run(angle: float, mu: float, t: float) -> jd.Solution:
+        tilted = (G * math.sin(angle), 0.0, -G * math.cos(angle))
+        return on_floor("block", jd.box(0.2, 0.2, 0.1, density=500.0), rigid(friction=mu), tilted).simulate({"f.z": 0.05}, t, rtol=1e-9)
+
+    rest = run(0.3, 0.4, 100.0)
+    assert np.abs(rest["f.x_rate"]).max() < 1e-15
+    assert np.abs(rest["f.x"]).max() < 1e-11
+    slides = run(0.5, 0.3, 2.0)
+    assert abs(slides["f.x"][-1] - 2.0 * G * (math.sin(0.5) - 0.3 * math.cos(0.5))) < 1e-9
+    assert np.abs(slides["f.z"] - 0.05).max() < 1e-13  # it is not lifted
+
+
+@pytest.mark.parametrize(("gap", "after"), [(0.0, [-1 / 3, 2 / 3, 2 / 3]), (1e-3, [0.0, 0.0, 1.0])])
+def test_a_row_of_balls_at_once_and_one_after_the_other(gap: float, after: list[float]) -> None:
+    m = jd.Model("row", gravity=(0, 0, 0))
+    for k in range(3):
+        m.free(f"f{k}", m.ground, m.body(f"b{k}", shape=jd.sphere(0.05, density=1000.0)))
+    m.contact("touch", law=rigid(restitution=1.0))
+    sol = m.compile().simulate({"f0.x": -0.101, "f1.x": 0.0, "f2.x": 0.1 + gap, "f0.x_rate": 1.0}, 0.02)
+    np.testing.assert_allclose([sol[f"f{k}.x_rate"][-1] for k in range(3)], after, atol=1e-13)
+    assert abs(sol.contacts.impacts[0].t - 1e-3) < 1e-12
+
+
+def test_successive_impacts_of_unequal_masses() -> None:
+    """B6: masses 1, 2, 0.5 kg, e = 0.9, from the left."""
+    m = jd.Model("row", gravity=(0, 0, 0))
+    for k, mass in enumerate((1.0, 2.0, 0.5)):
+        b = m.body(f"b{k}", mass=mass, inertia=(1e-3,) * 3)
+        b.shapes.append(jd.sphere(0.05))
+        m.prismatic(f"s{k}", m.ground, b, axis="x")
+    m.contact("touch", law=rigid(restitution=0.9))
+    s = m.compile()
+    names, rates = s.coordinate_names, s.velocity_names
+    sol = s.simulate({names[0]: -0.101, names[1]: 0.0, names[2]: 0.101, rates[0]: 3.0}, 0.05)
+    np.testing.assert_allclose([sol[n][-1] for n in rates], [-0.8, 1.178, 2.888], atol=1e-12)
+
+
+def test_newtons_cradle_keeps_its_energy() -> None:
+    m = jd.Model("cradle")
+    r, length = 0.02, 0.3
+    for k in range(5):
+        b = m.body(f"b{k}", shape=jd.sphere(r, density=7800.0).at(0, 0, -length))
+        m.revolute(f"h{k}", m.ground.at(2.0001 * r * k, 0, 0), b, axis="y")
+    m.contact("touch", law=rigid(restitution=1.0))
+    sol = m.compile().simulate({"h0.angle": 0.5}, 1.5, rtol=1e-10, atol=1e-12)
+    assert np.ptp(sol["energy.total"]) < 1e-9
+    assert sol["h4.angle"].min() < -0.4999  # as high as the first one was
+    assert max(np.abs(sol[f"h{k}.angle"]).max() for k in (1, 2, 3)) < 1e-4
+    assert len({i.t for i in sol.contacts.impacts}) == 12
+
+
+def test_a_rocking_block_by_quadrature() -> None:
+    """Housner: the time to the first impact, and the rate after it, (1 − 3/2 sin² α) of that before."""
+    b, h, tilt = 0.1, 0.3, 0.05
+    s = on_floor("block", jd.box(2 * b, 0.2, 2 * h, density=500.0), rigid(friction=2.0))
+    x, z = b - b * math.cos(tilt) + h * math.sin(tilt), b * math.sin(tilt) + h * math.cos(tilt)
+    start = {"f.x": x, "f.z": z, "f.orientation.e0": math.cos(tilt / 2), "f.orientation.e2": math.sin(tilt / 2)}
+    sol = s.simulate(start, 0.6, rtol=1e-11, atol=1e-13)
+    alpha, p2 = math.atan2(b, h), 0.75 * G / math.hypot(b, h)
+    drop = quad(
+        lambda y: 2 * y / math.sqrt(2 * p2 * (math.cos(alpha - tilt) - math.cos(alpha - tilt + y * y))), 0, math.sqrt(tilt), epsabs=1e-13
+    )[0]
+    first = sol.contacts.impacts[0].t
+    assert abs(first - drop) < 1e-9
+    rate = sol[s.velocity_names[4]][np.abs(sol.t - first) < 1e-12]
+    assert abs(rate[-1] / rate[0] - (1.0 - 1.5 * math.sin(alpha) ** 2)) < 1e-10
+    assert len({i.t for i in sol.contacts.impacts}) >= 3
+    assert np.abs(sol["energy.error"]).max() < 1e-8
+
+
+def test_stick_and_slip_on_a_belt() -> None:
+    """A block held by a spring on a belt: it is carried along until the spring pulls μ m g, slides as an oscillator, and sticks again.
+
+    Static and kinetic friction are equal: it slides half an oscillation about the balance, until it moves with the belt again.
+    """
+    v, mu, stiffness = 0.1, 0.3, 50.0
+    m = jd.Model("belt")
+    belt = m.body("belt", mass=1.0, inertia=(1, 1, 1))
+    belt.shapes.append(jd.plane())
+    m.drive(m.prismatic("roll", m.ground, belt, axis="x"), lambda t: v * t)
+    block = m.body("block", shape=jd.box(0.1, 0.1, 0.1, density=1000.0))
+    m.free("f", m.ground, block)
+    m.spring("spring", m.ground.at(-1.0, 0, 0.05), block, stiffness=stiffness, rest_length=1.0)
+    m.contact("grip", belt, block, law=rigid(friction=mu))
+    s = m.compile()
+    x0 = -0.02
+    sol = s.simulate({"f.z": 0.05, "f.x": x0, "f.x_rate": v}, 2.5, rtol=1e-10, atol=1e-12)
+    balance = mu * 1.0 * G / stiffness
+    released = (balance - x0) / v
+    np.testing.assert_allclose(np.interp(0.5 * released, sol.t, sol["f.x"]), x0 + 0.5 * v * released, atol=1e-9)
+    # it then swings about the balance with the speed of the belt: v cos ωt ≤ v, which it has again after a whole period
+    after = sol.t > released
+    np.testing.assert_allclose(
+        sol["f.x"][after], balance + v / math.sqrt(stiffness) * np.sin(math.sqrt(stiffness) * (sol.t[after] - released)), atol=2e-7
+    )
+    assert np.abs(sol.t - released).min() < 1e-7
+
+
+def rod(mu: float) -> jd.System:
+    """A rod of 1 m in a plane, whose lower tip touches the floor."""
+    m = jd.Model("rod")
+    m.ground.shapes.append(jd.plane())
+    body = m.body("rod", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3))
+    body.shapes.append(jd.sphere(0.01).at(0, 0, -0.5))
+    m.joint("j", "sequence", m.ground, body, sequence=["Tx", "Tz", "Ry"]) if False else m.sequence("j", m.ground, body, ["Tx", "Tz", "Ry"])
+    m.contact("tip", body, m.ground, law=rigid(friction=mu))
+    return m.compile()
+
+
+def thrown(s: jd.System, angle: float, speed: float) -> jd.Solution:
+    x, z, turn = s.coordinate_names
+    return s.simulate({x: 0.0, z: 0.5 * math.cos(angle) + 0.01, turn: angle, s.velocity_names[0]: speed}, 0.2, rtol=1e-10, atol=1e-12)
+
+
+def test_a_rod_that_jams_has_an_impact_without_collision() -> None:
+    """Painlevé's rod: above the critical friction no forces hold the sliding tip; an impulse inside the cone ends the sliding at once."""
+    angle = 0.6
+    r = 0.5 * math.cos(angle), 0.5 * math.sin(angle)  # from the centre to the tip: down, and along the sliding
+    critical = (1.0 + 12.0 * r[1] ** 2) / (12.0 * r[0] * r[1])
+    assert 1.0 < critical < 2.0
+    for mu in (0.9 * critical, 1.2 * critical):
+        sol = thrown(rod(mu), angle, -2.0)
+        assert sol.metadata["status"] == "finished"
+        assert np.abs(sol["energy.error"]).max() < 1e-8
+        shocks = [i for i in sol.contacts.impacts if i.t == 0.0]
+        assert bool(shocks) == (mu > critical)
+        if shocks:
+            x, _, z = shocks[0].impulse
+            assert abs(x) <= mu * abs(z) * (1.0 + 1e-12)
+            # the impulse that stops the tip: W p = −u with W of the rod
+            W = np.array([[1.0 + 12.0 * r[0] ** 2, 12.0 * r[0] * r[1]], [12.0 * r[0] * r[1], 1.0 + 12.0 * r[1] ** 2]])
+            np.testing.assert_allclose(np.abs([x, z]), np.abs(np.linalg.solve(W, [2.0, 0.0])), rtol=1e-6)
+    # sliding the other way nothing jams
+    assert not thrown(rod(1.2 * critical), angle, 2.0).contacts.impacts
+
+
+def test_a_falling_rod_lifts_off_or_slips_where_its_forces_say() -> None:
+    """A rod that falls from nearly upright on a rough floor: its foot holds until λ_T = μ λ_N, at an angle known in closed form."""
+    mu, start = 0.3, 0.05
+    s = rod(mu)
+    x, z, turn = s.coordinate_names
+    run = s.simulate({x: 0.0, z: 0.5 * math.cos(start) + 0.01, turn: start}, 1.0, rtol=1e-11, atol=1e-13)
+    states = [(t, run.contacts.at(t)[0].state) for t in (0.01, 0.2)]
+    assert all(state == "stick" for _, state in states)
+    assert "slip" in {c.state for t in np.linspace(0.3, 0.9, 30) for c in run.contacts.at(t)}
+    assert np.abs(run["energy.error"]).max() < 1e-7
+
+
+def test_inputs_that_jump_and_events_of_the_model_find_a_new_set() -> None:
+    """A force that is switched on by a controller pulls the block loose; an event's jump throws it up."""
+    m = jd.Model("pulled")
+    m.ground.shapes.append(jd.plane())
+    block = m.body("b", shape=jd.box(0.1, 0.1, 0.1, density=1000.0))
+    free = m.free("f", m.ground, block)
+    pull = m.input("pull", 0.0, unit="N")
+    m.force("rope", block, (pull, 0, 0))
+    m.contact("floor", law=rigid(friction=0.5))
+    vz = next(v for c in free.coordinates for v in c.v if v.name == "f.z_rate")
+    m.event("kick", m.time - 0.75, direction=1, jump={vz: 1.0})
+    s = m.compile()
+    sol = s.simulate(
+        {"f.z": 0.05}, 1.0, rtol=1e-9, inputs={"pull": jd.Controller(lambda t, x: 6.0 if t > 0.4 else 4.0, period=0.5)}
+    )
+    assert np.abs(sol["f.x"][sol.t <= 0.5]).max() < 1e-12
+    a = 6.0 - 0.5 * G
+    assert abs(np.interp(0.75, sol.t, sol["f.x_rate"]) - 0.25 * a) < 1e-6
+    flying = sol["f.z"][-1] - (0.05 + 0.25 - 0.5 * G * 0.25**2)
+    assert abs(flying) < 1e-6 or sol["f.z"][-1] >= 0.05 - 1e-9
+
+
+@pytest.mark.parametrize("case", ["slide", "bounce", "rock", "fall"])
+def test_moreaus_steps_tend_to_the_run_with_events(case: str) -> None:
+    start: dict[str, float]
+    if case == "rock":
+        s = on_floor("block", jd.box(0.2, 0.2, 0.6, density=500.0), rigid(friction=2.0))
+        tilt = 0.05
+        start = {
+            "f.x": 0.1 - 0.1 * math.cos(tilt) + 0.3 * math.sin(tilt), "f.z": 0.1 * math.sin(tilt) + 0.3 * math.cos(tilt),
+            "f.orientation.e0": math.cos(tilt / 2), "f.orientation.e2": math.sin(tilt / 2),
+        }  # fmt: skip
+        t, read = 0.15, "f.x"
+    elif case == "fall":
+        s = rod(0.3)
+        x, z, turn = s.coordinate_names
+        start, t, read = {x: 0.0, z: 0.5 * math.cos(0.3) + 0.01, turn: 0.3}, 0.4, turn
+    else:
+        s = ball(rigid(friction=0.2, restitution=0.5 if case == "bounce" else 0.0))
+        start, t, read = {"f.z": 0.05 if case == "slide" else 0.25, "f.x_rate": 1.0}, 0.5, "f.x"
+    exact = s.simulate(start, t, rtol=1e-10, atol=1e-12)[read][-1]
+    errors = [abs(s.simulate(start, t, "moreau", step=h)[read][-1] - exact) for h in (4e-3, 1e-3, 2.5e-4)]
+    assert errors[-1] < 2e-3 * max(abs(exact), 0.1)
+    assert errors[-1] < 0.35 * errors[0] or errors[-1] < 1e-7
+
+
+def test_the_run_goes_on_where_it_stopped() -> None:
+    s = ball(rigid(friction=0.2, restitution=0.6))
+    start = {"f.z": 0.5, "f.x_rate": 0.4}
+    whole = s.simulate(start, 1.0, rtol=1e-10, atol=1e-12)
+    first = s.simulate(start, 0.37, rtol=1e-10, atol=1e-12)
+    second = s.simulate(first, 1.0, rtol=1e-10, atol=1e-12) if False else s.simulate(first.final, (0.37, 1.0), rtol=1e-10, atol=1e-12)
+    assert abs(second["f.z"][-1] - whole["f.z"][-1]) < 1e-8
+
+
+def test_what_does_not_go_from_event_to_event_says_so() -> None:
+    s = ball(rigid())
+    with pytest.raises(InputError, match="set-valued law, which method 'radau'.*moreau"):
+        s.simulate({"f.z": 0.05}, 0.1, "radau")
+    with pytest.raises(InputError, match="set-valued"):
+        s.simulate({"f.z": 0.05}, 0.1, "generalized-alpha")
