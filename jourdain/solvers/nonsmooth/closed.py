@@ -29,7 +29,7 @@ from ...native.record import Address, Floats, Integers, Matrix, Record
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BILATERAL, CONTACT, DENSE, UNILATERAL, Problem, room
 from ..complementarity.solve import Task, carry_out, solve_task
-from .contact_set import Closures, ContactSet, Parts, contact_velocity, keep, respond
+from .contact_set import Closures, ContactSet, Parts, contact_velocity, respond
 from .moreau import Asked, displaced
 
 GAP, LIFT, SLIP, STOP, GUARDS = range(5)
@@ -373,9 +373,9 @@ def guards(args: int) -> int:
         normal = max(c.problem.dense[r, r], 0.0)
         f, a, m = c.force[3 * i :], c.moving[3 * i :], c.friction[s.law[k]]
         out[LIFT] = min(out[LIFT], normal * f[0] - a[0] + size)
-        if c.slides[i] != 0:
+        if c.slides[i] != 0 and m > 0.0:
             out[STOP] = min(out[STOP], _direction(c, i, k, x[c.nq :])[2])
-        else:
+        elif c.slides[i] == 0:
             pull, way = math.sqrt(f[1] * f[1] + f[2] * f[2]), math.sqrt(a[1] * a[1] + a[2] * a[2])
             out[SLIP] = min(out[SLIP], normal * (m * f[0] - pull) - way + size)
         block += 1

@@ -56,7 +56,9 @@ class Impact:
 
     def __str__(self) -> str:
         impulse = ", ".join(f"{x:.6g}" for x in self.impulse)
-        return f"{self.t:.12g} s: {self.body_a} on {self.body_b} ({self.contact}), ({impulse}) N s, {self.before:.6g} to {self.after:.6g} m/s"
+        return (
+            f"{self.t:.12g} s: {self.body_a} on {self.body_b} ({self.contact}), ({impulse}) N s, {self.before:.6g} to {self.after:.6g} m/s"
+        )
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class ContactEventRun(ProjectedRun):
         s, native = self.system, self.native
         self.contacts = contacts = TreeContacts.of(s)
         contacts.close(native)
+        contacts.refuse_overlaps(self.start)
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
@@ -152,7 +155,9 @@ class ContactEventRun(ProjectedRun):
                 self._history.append(_Active(t, c.key[: 3 * c.count].copy(), c.slides[: c.count].copy(), c.along[: 3 * c.count].copy()))
                 return x
             x = self._shock(t, x, touching)
-        raise SolverError(f"no forces of contact fit the laws at t = {t:.9g} s, even after impacts without collision (Painlevé); {self._pairs(touching)}")
+        raise SolverError(
+            f"no forces of contact fit the laws at t = {t:.9g} s, even after impacts without collision (Painlevé); {self._pairs(touching)}"
+        )
 
     def _close(self, t: float, x: np.ndarray, which: np.ndarray) -> None:
         """Takes what is left of gaps from the positions, in place."""
@@ -208,10 +213,19 @@ class ContactEventRun(ProjectedRun):
         for i, k in enumerate(which.tolist()):
             if p[3 * i] > 0.0:
                 axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
-                names = [self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1)]
+                a, b = (self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1))
                 contact = self.contacts.contacts[int(s.law[k])].name
                 self.impacts.append(
-                    Impact(t, contact, *names, p[3 * i : 3 * i + 3] @ axes, s.point[3 * k : 3 * k + 3].copy(), float(u[3 * i]), float(after[3 * i]))
+                    Impact(
+                        t,
+                        contact,
+                        a,
+                        b,
+                        p[3 * i : 3 * i + 3] @ axes,
+                        s.point[3 * k : 3 * k + 3].copy(),
+                        float(u[3 * i]),
+                        float(after[3 * i]),
+                    )
                 )
         return new
 
@@ -223,7 +237,8 @@ class ContactEventRun(ProjectedRun):
         axes = s.axes[: 9 * s.count].reshape(-1, 3, 3)[touching]
         keys, u = s.key[: 3 * s.count].reshape(-1, 3)[touching].copy(), u.reshape(-1, 3)
         stays = u[:, 0] <= 10.0 * slow
-        sliding = np.hypot(u[:, 1], u[:, 2]) > closed.AT_REST * c.scale
+        mu = c.friction[s.law[touching]].copy()
+        sliding = (pulls(u) > closed.AT_REST * c.scale) | (mu == 0.0)
         along = np.einsum("ki,kij->kj", u[:, 1:], axes[:, 1:])
         slope, rates = self._native(closed.slope), np.zeros(len(x))
         for _ in range(ROUNDS):
@@ -239,15 +254,16 @@ class ContactEventRun(ProjectedRun):
             if status != 0:
                 raise SolverError(f"accelerations cannot be had at t = {t:.9g} s (status {status})")
             force, moving = (a[: 3 * len(kept)].reshape(-1, 3) for a in (c.force, c.moving))
-            small = closed.ROUNDING * max(c.scale, float(np.abs(rates[c.nq : c.nq + c.nv]).max(initial=0.0)))
-            leaves = (force[:, 0] <= 0.0) & (moving[:, 0] > small)
-            begins = ~sliding[kept] & (np.hypot(moving[:, 1], moving[:, 2]) > small) & ~leaves
+            small = 0.5 * closed.ROUNDING * c.scale  # guards end a step twice as far beyond their zero
+            normal = np.diagonal(c.problem.dense)[c.problem.row[: len(kept)]]
+            leaves = normal * force[:, 0] - moving[:, 0] < -small
+            begins = ~sliding[kept] & ~leaves & (normal * (mu[kept] * force[:, 0] - pulls(force)) - pulls(moving) < -small)
             if not leaves.any() and not begins.any():
                 return True
             stays[kept[leaves]] = False
             for i in np.flatnonzero(begins):
                 sliding[kept[i]] = True
-                along[kept[i]] = moving[i, 1:] @ axes[kept[i], 1:]
+                along[kept[i]] = (moving[i, 1:] if pulls(moving)[i] > small else -force[i, 1:]) @ axes[kept[i], 1:]
         return True
 
     def _shock(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -390,12 +406,19 @@ class EventContacts(WhatTouched):
 def _channels(contacts: TreeContacts, trajectory: Trajectory) -> dict[str, Channel]:
     first = contacts.first_place
     found = {
-        f"{contacts.contacts[k].name}.{contacts.bodies[b].name}.force": Channel(trajectory.y[:, at - first : at - first + 3].copy(), "N", "contact force")
+        f"{contacts.contacts[k].name}.{contacts.bodies[b].name}.force": Channel(
+            trajectory.y[:, at - first : at - first + 3].copy(), "N", "contact force"
+        )
         for (k, b), at in contacts.places.items()
     }
     found["contacts.dissipated"] = Channel(trajectory.x[:, -1].copy(), "J", "energy taken by contacts")
     found["contacts.acting"] = Channel(trajectory.y[:, -1].copy(), "", "contacts that are closed")
     return found
+
+
+def pulls(rows: np.ndarray) -> np.ndarray:
+    """Lengths of the tangential parts of rows (normal, two tangents)."""
+    return np.asarray(np.hypot(rows[:, 1], rows[:, 2]))
 
 
 def _called(f: NativeFunction | None) -> closed.Called:

@@ -29,6 +29,7 @@ from .looped import RECIPES, LoopedTree, link_step, make_program
 
 if TYPE_CHECKING:
     from ...model.model import Model
+    from ..state import State
     from .projected import NativeSystem
     from .system import TreeSystem
 
@@ -358,6 +359,14 @@ class TreeContacts:
                 deepest[a, b] = max(deepest.get((a, b), 0.0), -float(c["gap"]))
         found = [(d, self.name_of(a), self.name_of(b)) for (a, b), d in deepest.items() if d > 1e-3 * self.slack]
         return sorted(found, reverse=True)
+
+    def refuse_overlaps(self, start: State, more: str = "") -> None:
+        """Refuses a start in which bodies penetrate, with the worst pairs."""
+        found = self.overlaps(start.q, start.t)
+        if found:
+            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
+            others = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
+            raise InputError(f"simulate '{self.model.name}': bodies overlap at the start: {pairs}{others}; move them{more}")
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""

@@ -52,7 +52,7 @@ class MoreauRun(ProjectedRun):
         self.contacts.begin(*self._control)
         self._note_warm()
         if overlap is None:
-            self._check_start()
+            self.contacts.refuse_overlaps(self.start, ", or let overlap='push apart' do it")
 
     def _double_room(self) -> None:
         self.contacts.raise_room(2 * self.contacts.room)
@@ -62,16 +62,6 @@ class MoreauRun(ProjectedRun):
         s = self.contacts.record.contacts
         #: What a step takes over from the one before, for steppers that go back.
         self._warm = s, s.old_key, s.old_impulse
-
-    def _check_start(self) -> None:
-        """Refuses a start in which bodies penetrate."""
-        found = self.contacts.overlaps(self.start.q, self.start.t)
-        if found:
-            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
-            more = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
-            raise InputError(
-                f"simulate '{self.system.model.name}': bodies overlap at the start: {pairs}{more}; move them, or let overlap='push apart' do it"
-            )
 
     def first(self) -> np.ndarray:
         """The state, with nothing booked yet."""
