@@ -20,6 +20,7 @@ from ..model.load_sorts import LinkForce
 from ..model.model import Model
 from ..model.sensors import Sensor
 from ..model.shapes import Shape
+from ..model.switches import Holding
 from ..model.units import unit
 from ..model.values import number, value
 from ..model.values import rotation as parse_rotation
@@ -474,7 +475,16 @@ class ModelReader:
         for name, item in self.data.get("events", {}).items():
             with self.at(("events", name), f"event '{name}'"):
                 jump = {self._target(target): self.value(e) for target, e in item.get("jump", {}).items()}
-                self.model.event(name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump)
+                release, engage = ([self._held(n) for n in item.get(key, ())] for key in ("release", "engage"))
+                self.model.event(
+                    name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump, release, engage
+                )
+        self.model.adopt_switches()
+
+    def _held(self, name: str) -> Holding:
+        """A joint or constraint that may let go."""
+        found = self.model.constraints.get(name)
+        return self.joint(name) if found is None else found
 
     def _target(self, name: str) -> Expr:
         kinds = [k for k in ("joint", "state", "input") if self.names._of_kind(k, name) is not None]

@@ -277,6 +277,8 @@ SECTIONS: dict[str, Section] = {
         "direction": ("integer", "1: rising, -1: falling, 0: both"),
         "terminal": ("bool", "whether the run ends there"),
         "jump": ("values", "new values of coordinates, velocities, states or memories, by name"),
+        "release": ("texts", "joints and constraints that let go; the memory NAME.engaged tells whether they hold"),
+        "engage": ("texts", "joints and constraints that hold from then on"),
     }, ("guard",)),
     "outputs": Section("output", "expressions kept in results", {
         "expression": ("value", _LAW), "unit": ("text", "unit"),
