@@ -57,10 +57,9 @@ class Analysis:
     def evaluate(self, criteria: Any, values: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Runs the analysis, with some variables changed, and gives the values of criteria by name."""
         from .criteria import named
-        from .gradients.measure import measure
+        from .gradients.gradient import evaluate
 
-        chosen = named(criteria)
-        return measure(self.keeping_steps().run(values), chosen, self._changed(values or {}))
+        return evaluate(self, named(criteria), values or {})
 
     def gradient(
         self, criteria: Mapping[str, Criterion] | Sequence[Criterion] | Criterion, wrt: Sequence[str], method: str = "auto",
