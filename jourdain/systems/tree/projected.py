@@ -125,8 +125,8 @@ class NativeSystem:
         """ẋ of a large tree by loops over its links; loads are a function of their own."""
         from .looped import LoopedTree
 
-        parameters = self.system.parameter_vector if self._parameters is None else self._parameters
-        tree = LoopedTree(self.system.model, parameters)
+        system: Any = self.system  # a tree: other coordinates have no loops over links
+        tree = system.looped if self._parameters is None else LoopedTree(system.bare_tree, self._parameters)
         loaded = any(e is not ZERO for e in self.system.equations_of_motion.generalised_forces)
         return tree.native(forces=self.wrap(self._function("applied_forces")) if loaded else None)
 
