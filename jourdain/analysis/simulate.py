@@ -15,10 +15,12 @@ import numpy as np
 from ..errors import InputError, ModelError
 from ..model.values import number
 from ..results.solution import Solution
+from ..solvers import ADAPTIVE
 from ..systems.audit import audited, beyond_limits, too_bent
 from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
+from ..systems.modes import dictating_mode
 from ..systems.phases import Joined, caught, phase, released_in
 from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import Then, solution_of
@@ -207,11 +209,13 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
 
     def about() -> dict[str, Any]:
         known = system.model.parameter_set
+        adapts = settings.step is None or settings.method in ADAPTIVE
+        told = dictating_mode(system.model, abs(run.span[1] - run.span[0]), int(outcome.statistics().get("steps", 0))) if adapts else ""
         return {
             "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
             "atol": settings.atol, "parameters": {p.name: x for p, x in zip(known, values.tolist(), strict=True) if not p.data},
             "status": outcome.status, "message": outcome.message, "every_step": settings.times is None,
-            **({"structures": known.digest} if known.digest else {}), **outcome.about,
+            **({"structures": known.digest} if known.digest else {}), **({"note": told} if told else {}), **outcome.about,
         }  # fmt: skip
 
     solution = solution_of(

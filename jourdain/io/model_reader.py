@@ -37,7 +37,7 @@ from .structure_tables import flexible_body_of, structure_of
 from .toml_source import ModelFileError, Source
 
 if TYPE_CHECKING:
-    from ..structures import Structure
+    from ..structures import ReducedStructure, Structure
 
 #: Largest file of a table, in bytes, and most numbers in one table.
 MAX_TABLE = 50_000_000
@@ -67,7 +67,7 @@ class ModelReader:
         #: Symbols made before the objects they belong to.
         self.premade = Premade()
         self.names.premade = self.premade.symbols
-        self.structures: dict[str, Structure] = {}
+        self.structures: dict[str, Structure | ReducedStructure] = {}
 
     def read(self) -> Model:
         """The model."""

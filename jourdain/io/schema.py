@@ -475,6 +475,20 @@ class _Checker:
     def _interfaces(self, path: Path, value: Any, what: str) -> None:
         self._named(path, value, what, "interface", structure_tables.INTERFACE, ("nodes",))
 
+    def _gauges(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "gauge", structure_tables.GAUGE, ("at",))
+
+    def _patches(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "patch", structure_tables.PATCH, ("span",))
+
+    def _tables(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
+        """A list of tables."""
+        if not isinstance(value, list):
+            raise self.source.error(path, f"{what} is {shown(value)}; a list of tables is needed")
+        for i, item in enumerate(value):
+            self.table((*path, i), item, f"{what}: {one} {i + 1}")
+            self.keys((*path, i), item, keys, required, {}, f"{what}: {one} {i + 1}")
+
     def _named(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
         """Tables by name."""
         self.table(path, value, what)

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
+from ...formalisms.tree.tree import Tree
 from ...model.contacts import refuse_contacts
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
@@ -115,8 +116,7 @@ class TreeSystem(System):
         for f in self._functions.values():
             if f.signature.parameters:
                 f.set_parameters(values)
-        if "looped" in self.__dict__:
-            self.looped.set_parameters(values)
+        self.__dict__.pop("looped", None)  # runs with the old values may still read its numbers
 
     def copy(self, parameters: np.ndarray | None = None) -> TreeSystem:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
@@ -127,6 +127,7 @@ class TreeSystem(System):
         if parameters is not None:
             self.equations_of_motion.check_parameters(values)
         new.__dict__.update(self.__dict__, _functions={}, _idle={}, _parameters=np.array(values, dtype=float))
+        new.__dict__.pop("looped", None)
         return new
 
     def __getstate__(self) -> dict[str, Any]:
@@ -163,7 +164,13 @@ class TreeSystem(System):
         """The tree's dynamics as native loops over links (large trees)."""
         from .looped import LoopedTree
 
-        return LoopedTree(self.model, self._parameters)
+        return LoopedTree(self.bare_tree, self._parameters)
+
+    @cached_property
+    def bare_tree(self) -> Tree:
+        """The tree with every link in its own axes and inertias where they are."""
+        with _no_collection():
+            return Tree(self.model, regroup=False, share=False)
 
     def _timed(self, f: Function, arrays: tuple[Any, ...], t: float, out: Any) -> Any:
         """Adds the time (and zero user states and present inputs) where the function asks for them."""
