@@ -56,8 +56,11 @@ def pairs_of(model: Model, sort: type) -> Pairs:
 
 def shape_numbers(s: BodyShape, symbols: Sequence[Expr], parameters: np.ndarray) -> Any:
     """A shape with numbers for its parameters."""
-    known = dict(zip(symbols, parameters, strict=True))
-    return s.shape.numeric(lambda e: float(evaluate([e], known)[0]) if isinstance(e, Expr) else float(e))
+
+    def number(e: Any) -> float:
+        return float(evaluate([e], dict(zip(symbols, parameters, strict=True)))[0]) if isinstance(e, Expr) else float(e)
+
+    return s.shape.numeric(number)
 
 
 def placed_shapes(

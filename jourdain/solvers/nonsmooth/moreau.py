@@ -21,7 +21,7 @@ from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..complementarity.operator import prepare
-from ..complementarity.problem import BLOCK_SPARSE, BlockSparse, Problem, room
+from ..complementarity.problem import BLOCK_SPARSE, BODIES, BlockSparse, Problem, room
 from ..complementarity.solve import solve
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
@@ -34,8 +34,8 @@ NO_ROOM = -77
 TOUCHING = 1e-4
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
 RESTING = 2.0
-#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act.
-DISSIPATED, DEPTH, RESIDUAL, ACTING, BOOKS = range(5)
+#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act, iterations.
+DISSIPATED, DEPTH, RESIDUAL, ACTING, ITERATIONS, BOOKS = range(6)
 
 
 class Asked(Record):
@@ -130,18 +130,26 @@ def _largest(x: Any, n: int) -> float:
 
 
 @jit
-def _solve(m: Any, t: float) -> float:
-    """Impulses of all contacts; the residual of their laws."""
+def _solve(m: Any, t: float) -> Any:
+    """Impulses of all contacts; iterations, and the residual of their laws."""
     s, problem, p = m.contacts, m.problem, m.p
     prepare(problem)
     recall(s, p)
     tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
-    _, residual, worst = solve(problem, p, tolerance, m.limit)
+    done, residual, worst = solve(problem, p, tolerance, m.limit)
     log = m.worst
     if residual > 1e3 * tolerance and residual > log.residual:
         log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]
     remember(s, p)
-    return residual
+    return done, residual
+
+
+@jit
+def _normal_rows(s: Any, bodies: Any) -> None:
+    """J and M⁻¹Jᵀ of the normals alone."""
+    for k in range(s.count):
+        for i in range(12):
+            bodies.J[12 * k + i], bodies.response[12 * k + i] = s.J[36 * k + i], s.Y[36 * k + i]
 
 
 @jit
@@ -156,6 +164,8 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     depths.blocks, depths.row[s.count] = s.count, s.count
     if deepest <= 1e-3 * m.slack * m.tolerance:
         return deepest
+    if depths.form == BODIES:
+        _normal_rows(s, depths.bodies)
     prepare(depths)
     solve(depths, r, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
     for i in range(m.nv):
@@ -168,7 +178,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 
 
 @jit
-def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, x: Any) -> None:
+def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Forces on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.p, m.nq + m.nv + m.nz
     books = x[m.books :]
@@ -187,7 +197,7 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, x
                     if place >= 0:
                         x[place + i] += (1.0 - 2.0 * side) * s.axes[9 * k + 3 * row + i] * p[3 * k + row] / h
     books[DISSIPATED] += lost
-    books[DEPTH], books[RESIDUAL], books[ACTING] = depth, residual, acting
+    books[DEPTH], books[RESIDUAL], books[ACTING], books[ITERATIONS] = depth, residual, acting, float(done)
 
 
 @kernel
@@ -222,10 +232,10 @@ def step(address: int) -> int:
     v_old, v = x_old[nq:], x[nq:]
     _select(m, h, v_old, free)
     respond(m.contacts, m.parts, m.closures)
-    if form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
+    if m.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
         clock.t_bad, count.bad_status = clock.t, NO_ROOM
         return RHS_FAILED
-    residual = _solve(m, clock.t + h)
+    done, residual = _solve(m, clock.t + h)
     for i in range(nv):
         x[nq + i] = free[i]
         free[i] = 0.0
@@ -239,7 +249,7 @@ def step(address: int) -> int:
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
     depth = _push_apart(m, h, v, free, x)
-    _book(m, h, v_old, v, residual, depth, x)
+    _book(m, h, v_old, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status
@@ -268,14 +278,27 @@ def method() -> Method:
     )  # fmt: skip
 
 
-def make_problem(contacts: int, rows: int, sparse: BlockSparse, pivots: int = 0) -> Problem:
-    """Memory for the laws of so many contacts of ``rows`` rows each."""
-    made = room(contacts, rows * contacts, BLOCK_SPARSE, pivots=pivots)
-    made.sparse = sparse
-    return made
+#: Velocities of a body; parts of no more are taken as such.
+BODY = 6
+#: Most penetrations that are taken away together by pivots.
+PIVOTS = 200
 
 
-def make_blocks(room: int) -> BlockSparse:
+def make_problems(contacts: ContactSet, parts: Parts) -> tuple[Problem, Problem]:
+    """Memory for the laws of all contacts and for their penetrations: W by bodies where all parts are as small as one, else by blocks."""
+    n, count, pivots = contacts.room, parts.first.size - 1, min(contacts.room, PIVOTS)
+    if parts.stride > BODY:
+        laws, depths = room(n, 3 * n, BLOCK_SPARSE), room(n, n, BLOCK_SPARSE, pivots=pivots)
+        laws.sparse = depths.sparse = _blocks(n)
+        return laws, depths
+    laws, depths = room(n, 3 * n, BODIES, count), room(n, n, BODIES, count, pivots=pivots)
+    laws.bodies.J, laws.bodies.response, laws.bodies.pair = contacts.J, contacts.Y, contacts.part
+    depths.bodies.pair = contacts.part
+    laws.bodies.inverse_mass = depths.bodies.inverse_mass = np.zeros(0)
+    return laws, depths
+
+
+def _blocks(room: int) -> BlockSparse:
     """Memory for W where a contact meets ten others on the average."""
     n = 12 * room + 64
     return BlockSparse(

@@ -74,7 +74,7 @@ class NativeSystem:
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
         #: The equations as implicit schemes take them, made with the first of these.
-        self.implicit: tuple[Any, NativeFunction, Any] | None = None
+        self.implicit: tuple[Any, NativeFunction, np.ndarray, Any] | None = None
         #: Integrations that ended runs with constant inputs have made ready, by their settings.
         self.drives: dict[tuple[Any, ...], Drive] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
@@ -128,8 +128,8 @@ class NativeSystem:
         """ẋ of a large tree by loops over its links; loads are a function of their own."""
         from .looped import LoopedTree
 
-        parameters = self.system.parameter_vector if self._parameters is None else self._parameters
-        tree = LoopedTree(self.system.model, parameters)
+        system: Any = self.system  # a tree: other coordinates have no loops over links
+        tree = system.looped if self._parameters is None else LoopedTree(system.bare_tree, self._parameters)
         loaded = any(e is not ZERO for e in self.system.equations_of_motion.generalised_forces)
         return tree.native(forces=self.wrap(self._function("applied_forces")) if loaded else None)
 
