@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,14 @@ import numpy as np
 from ..errors import InputError, ModelError
 from ..model.values import number
 from ..results.solution import Solution
+from ..solvers import ADAPTIVE
 from ..systems.audit import audited, beyond_limits, too_bent
 from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
-from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
+from ..systems.modes import dictating_mode
+from ..systems.phases import Joined, caught, phase, released_in
+from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    system: System, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str | None = None, *,
+    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
     inputs: Mapping[str, Any] | None = None, parameters: np.ndarray | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
@@ -36,23 +40,37 @@ def simulate(
     A run that cannot go on raises :class:`SimulationError`, one that is interrupted by Ctrl-C :class:`SimulationInterrupted` (a
     ``KeyboardInterrupt``); what was done is the ``solution`` of both.
     """
+    if t is None:
+        raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
     if parameters is not None:
         system = system.copy(parameters)
     if "formulation" in options:
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
-    name, restart = system.model.name, None
+    if system.model.switches:
+        return _in_phases(system, x0, t, method, inputs, options)
+    start, restart, span = _start(system, x0, t)
+    settings, rest = _settings(system, span, method, options)
+    return _solved(system, system.run(start, span, Inputs(system, inputs, start.memory), settings, rest), restart)
+
+
+def _start(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
+    """The state from which a run starts, what an earlier run remembers, and the span."""
+    restart = None
     if isinstance(x0, Solution):
         restart, start = x0.restart, end_of(system, x0)
     else:
         start = system.state(x0)
-    span = span_of(name, start.t, t)
-    start = start if start.t == span[0] else start.with_values(t=span[0])
-    settings, rest = _settings(system, span, method, options)
-    run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
+    span = span_of(system.model.name, start.t, t)
+    return start if start.t == span[0] else start.with_values(t=span[0]), restart, span
+
+
+def _solved(system: System, run: Run, restart: Restart | None, begun: bool = False) -> Solution:
+    """A run gone through, looked at and told; one that has begun earlier may be as far from closed as the other scheme left it."""
+    name = system.model.name
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
-        check_closed(system, start, 1e-6 if restart is None else 1e-4)
+        check_closed(system, run.start, 1e-4 if begun or restart is not None else 1e-6)
     outcome = audited(system, run, run.go(restart))
     solution = _solution(system, run, outcome)
     if outcome.status == "interrupted":
@@ -63,10 +81,60 @@ def simulate(
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
     told = too_bent(system, outcome) or beyond_limits(system, solution)
     if told:
-        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=4)
     if outcome.status == "doubtful":
-        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=4)
     return solution
+
+
+def _in_phases(
+    system: System, x0: Any, t: Any, method: str | None, inputs: Mapping[str, Any] | None, options: Mapping[str, Any]
+) -> Solution:
+    """A run in which joints let go or engage: from event to event, each phase by its own system."""
+    name, events = system.model.name, (system.model.whole or system.model).events
+    if options.get("steps") is not None:
+        raise InputError(f"simulate '{name}': steps= cannot be given where joints let go or engage; give step= or tolerances")
+    now = phase(system, _released(system, x0))
+    start, restart, span = _start(now, x0, t)
+    settings, rest = _settings(now, span, method, options)
+    pieces: list[Solution] = []
+    while True:
+        try:
+            run = now.run(start, (start.t, span[1]), Inputs(now, inputs, start.memory), _from(settings, start.t, bool(pieces)), rest)
+            if pieces and restart is not None:
+                run.resume_inputs(restart)
+            pieces.append(_solved(now, run, None if pieces else restart, begun=bool(pieces)))
+        except (SimulationError, SimulationInterrupted) as error:
+            error.solution = Joined([*pieces, error.solution]).solution(system)
+            raise
+        last = pieces[-1].events[-1] if pieces[-1].metadata["status"] == "event" else None
+        restart = pieces[-1].restart
+        if last is None or events[last.name].terminal or not (restart is not None and restart.t < span[1]):
+            return Joined(pieces).solution(system)
+        state = end_of(now, pieces[-1])
+        now = phase(system, released_in(now, state.memory))
+        try:
+            if len(pieces) > MOST_AT_ONCE and state.t == pieces[-MOST_AT_ONCE].t[0]:
+                raise InputError(f"event '{last.name}' and others release and engage without end at t = {state.t:.6g} s")
+            start = caught(now, state, last.name)
+        except InputError as error:
+            raise SimulationError(f"simulate '{name}': {error}", Joined(pieces).solution(system)) from None
+
+
+def _released(system: System, x0: Any) -> frozenset[str]:
+    """What has let go where a run starts."""
+    if isinstance(x0, Solution):
+        return released_in(system, end_of(system, x0).memory)
+    if isinstance(x0, State):
+        return released_in(x0.system, x0.memory)
+    return released_in(system, {**system.model.initial, **(x0 or {})})
+
+
+def _from(settings: Settings, t: float, later: bool) -> Settings:
+    """The settings of a phase that begins at ``t``: instants to keep from then on."""
+    if settings.times is None or not later:
+        return settings
+    return replace(settings, times=settings.times[settings.times > t])
 
 
 def _settings(
@@ -116,6 +184,8 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
+#: So many phases may begin at one instant.
+MOST_AT_ONCE = 10
 #: Options that are times.
 TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
@@ -141,11 +211,13 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
 
     def about() -> dict[str, Any]:
         known = system.model.parameter_set
+        adapts = settings.step is None or settings.method in ADAPTIVE
+        told = dictating_mode(system.model, abs(run.span[1] - run.span[0]), int(outcome.statistics().get("steps", 0))) if adapts else ""
         return {
             "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
             "atol": settings.atol, "parameters": {p.name: x for p, x in zip(known, values.tolist(), strict=True) if not p.data},
             "status": outcome.status, "message": outcome.message, "every_step": settings.times is None,
-            **({"structures": known.digest} if known.digest else {}), **outcome.about,
+            **({"structures": known.digest} if known.digest else {}), **({"note": told} if told else {}), **outcome.about,
         }  # fmt: skip
 
     solution = solution_of(

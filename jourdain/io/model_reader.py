@@ -20,6 +20,7 @@ from ..model.load_sorts import LinkForce
 from ..model.model import Model
 from ..model.sensors import Sensor
 from ..model.shapes import Shape
+from ..model.switches import Holding
 from ..model.units import unit
 from ..model.values import number, value
 from ..model.values import rotation as parse_rotation
@@ -36,7 +37,7 @@ from .structure_tables import flexible_body_of, structure_of
 from .toml_source import ModelFileError, Source
 
 if TYPE_CHECKING:
-    from ..structures import Structure
+    from ..structures import ReducedStructure, Structure
 
 #: Largest file of a table, in bytes, and most numbers in one table.
 MAX_TABLE = 50_000_000
@@ -66,7 +67,7 @@ class ModelReader:
         #: Symbols made before the objects they belong to.
         self.premade = Premade()
         self.names.premade = self.premade.symbols
-        self.structures: dict[str, Structure] = {}
+        self.structures: dict[str, Structure | ReducedStructure] = {}
 
     def read(self) -> Model:
         """The model."""
@@ -474,7 +475,16 @@ class ModelReader:
         for name, item in self.data.get("events", {}).items():
             with self.at(("events", name), f"event '{name}'"):
                 jump = {self._target(target): self.value(e) for target, e in item.get("jump", {}).items()}
-                self.model.event(name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump)
+                release, engage = ([self._held(n) for n in item.get(key, ())] for key in ("release", "engage"))
+                self.model.event(
+                    name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump, release, engage
+                )
+        self.model.adopt_switches()
+
+    def _held(self, name: str) -> Holding:
+        """A joint or constraint that may let go."""
+        found = self.model.constraints.get(name)
+        return self.joint(name) if found is None else found
 
     def _target(self, name: str) -> Expr:
         kinds = [k for k in ("joint", "state", "input") if self.names._of_kind(k, name) is not None]

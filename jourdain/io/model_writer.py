@@ -403,9 +403,13 @@ class ModelWriter:
             item["direction"] = event.direction
         if event.terminal:
             item["terminal"] = True
-        if event.jump:
-            item["jump"] = {target.name: self.value(e) for target, e in event.jump.items()}
-        return item
+        switched = {f"{name}.engaged" for name in event.switches}
+        jump = {target.name: self.value(e) for target, e in event.jump.items() if target.name not in switched}
+        names = {
+            "release": [n for n, holds in event.switches.items() if not holds],
+            "engage": [n for n, holds in event.switches.items() if holds],
+        }
+        return item | {key: given for key, given in {"jump": jump, **names}.items() if given}
 
 
 def _plain(given: Any, writer: ExpressionWriter) -> Any:

@@ -277,6 +277,8 @@ SECTIONS: dict[str, Section] = {
         "direction": ("integer", "1: rising, -1: falling, 0: both"),
         "terminal": ("bool", "whether the run ends there"),
         "jump": ("values", "new values of coordinates, velocities, states or memories, by name"),
+        "release": ("texts", "joints and constraints that let go; the memory NAME.engaged tells whether they hold"),
+        "engage": ("texts", "joints and constraints that hold from then on"),
     }, ("guard",)),
     "outputs": Section("output", "expressions kept in results", {
         "expression": ("value", _LAW), "unit": ("text", "unit"),
@@ -472,6 +474,20 @@ class _Checker:
 
     def _interfaces(self, path: Path, value: Any, what: str) -> None:
         self._named(path, value, what, "interface", structure_tables.INTERFACE, ("nodes",))
+
+    def _gauges(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "gauge", structure_tables.GAUGE, ("at",))
+
+    def _patches(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "patch", structure_tables.PATCH, ("span",))
+
+    def _tables(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
+        """A list of tables."""
+        if not isinstance(value, list):
+            raise self.source.error(path, f"{what} is {shown(value)}; a list of tables is needed")
+        for i, item in enumerate(value):
+            self.table((*path, i), item, f"{what}: {one} {i + 1}")
+            self.keys((*path, i), item, keys, required, {}, f"{what}: {one} {i + 1}")
 
     def _named(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
         """Tables by name."""

@@ -343,7 +343,10 @@ class Copy:
             for target, e in event.jump.items():
                 sign = self.signs[target]
                 jump[signed(sign, self.new[target])] = signed(sign, self.expr(e))
-            m.event(self.name(event.name), self.expr(event.guard), event.direction, event.terminal, jump)
+            held = [(m.joints.get(self.name(n)) or m.constraints[self.name(n)], holds) for n, holds in event.switches.items()]
+            release, engage = ([x for x, holds in held if holds is wanted] for wanted in (False, True))
+            m.event(self.name(event.name), self.expr(event.guard), event.direction, event.terminal, jump, release, engage)
+        m.adopt_switches()
         for name, e in other.expressions.items():
             m.expressions[self.name(name)] = self.expr(e)
         opposite = {s.name for s, sign in self.signs.items() if sign < 0}

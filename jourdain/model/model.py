@@ -24,6 +24,7 @@ from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
+from .switches import SwitchMethods
 from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, value, vector
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Model(
-    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, EnvironmentMethods, FlexibleMethods,
+    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
     InstrumentMethods, ControlMethods,
 ):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.
@@ -64,6 +65,7 @@ class Model(
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}
         self.events: dict[str, ModelEvent] = {}
+        self.switches: dict[str, Memory] = {}
         self._readings: dict[Expr, tuple[Sensor, str, int]] = {}
         self.time: Expr = symbol("t", "time")
         self._locked = False

@@ -149,6 +149,12 @@ class Compiled(ABC):
         """Hash of the model's equations and the formulation: the name under which results are kept."""
         return f"{self.reference.fingerprint} {self.formulation}"
 
+    def phase(self, *released: str) -> System:
+        """The system while joints and constraints of these names, and no others, have let go; every verb answers for it."""
+        from .phases import phase
+
+        return phase(self, released)  # type: ignore[arg-type]
+
     @abstractmethod
     def copy(self, parameters: np.ndarray | None = None) -> System:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""

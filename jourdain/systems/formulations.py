@@ -40,6 +40,8 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
         raise InputError(f"formulation '{formulation}' is unknown; use one of {', '.join(FORMULATIONS)}")
     from .tree.system import TreeSystem
 
+    if not isinstance(model, System) and model.switches and model.whole is None:
+        model = model.phase(model.released_at_start())
     if formulation == "recursive":
         if isinstance(model, System):
             if options:

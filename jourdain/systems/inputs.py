@@ -72,6 +72,8 @@ class Inputs:
         self.settled: Noted = []
         #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
+        #: When each controller was asked last, and what it gave.
+        self.acted: dict[str, tuple[float, float]] = {}
         #: Whether a callback has ended the run: where it gives no value, inputs are NaN afterwards.
         self.broken = False
         #: The instant from which sampling instants are counted; an earlier one where a run goes on.
@@ -137,13 +139,19 @@ class Inputs:
     # -- controllers ----------------------------------------------------------------------------------------------
 
     def sampled(self, name: str, state: State) -> float:
-        """The new value of a controlled input at a state; it is kept in the history."""
+        """The new value of a controlled input at a state; it is kept in the history.
+
+        A law may remember what it was asked: where a run goes on in other coordinates at an instant of sampling, it is not asked again.
+        """
+        if name in self.acted and self.acted[name][0] == state.t:
+            return self.acted[name][1]
         law = self.controllers[name].law
         with named(f"controller of '{name}'", state.t):
             value = self._readings[name](state, self._before(state)) if isinstance(law, Expr) else float(law(state))
         if not np.isfinite(value):
             raise CallbackError(f"controller of '{name}' gave {value} at t = {state.t:g} s; it must give a finite number")
         self.history.append((state.t, {name: value}))
+        self.acted[name] = state.t, value
         return value
 
     def _before(self, state: State) -> np.ndarray:

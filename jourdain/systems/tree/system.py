@@ -24,6 +24,7 @@ from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
+from ..phases import check_phase
 from ..reactions import constrained_accelerations, reactions_at
 from ..run import make_run
 from ..start import named_state, own_state
@@ -80,7 +81,8 @@ class TreeSystem(System):
         #: Memory of ended runs, for the next ones.
         self._idle: dict[Any, Any] = {}
         self._symbolic: dict[Any, SymbolicFunction] = {}
-        model._locked = True  # only now: a model that could not be compiled is mended and compiled again
+        for one in (model, model.whole or model):
+            one._locked = True  # only now: a model that could not be compiled is mended and compiled again
 
     @property
     def reference(self) -> TreeSystem:
@@ -244,7 +246,10 @@ class TreeSystem(System):
 
     def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
         """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
-        return own_state(self, given) if isinstance(given, State) else named_state(self, given, velocities, t)
+        found = own_state(self, given) if isinstance(given, State) else named_state(self, given, velocities, t)
+        if self.model.switches:
+            check_phase(self, found.memory)
+        return found
 
     def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
         """For closures that hold orientations: a number that is negative when the frames are turned by π."""
@@ -310,6 +315,8 @@ class TreeSystem(System):
         reduction, rest = self.reduction, options
         if "reduction" in options:
             reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
+        if self.model.whole is not None and not self.constraints:  # loops that have let go
+            reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
         if self.model.contacts and kind.kind != "moreau":
             raise InputError(
