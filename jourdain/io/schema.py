@@ -274,6 +274,8 @@ SECTIONS: dict[str, Section] = {
         "law": ("text", "rigid, or of surfaces that give way linear, kelvin-voigt, hertz, hunt-crossley, lankarani-nikravesh, flores, own"),
         "friction": ("value", "coefficient of friction, 0 or more: a number, or an expression of parameters"),
         "restitution": ("value", "coefficient of restitution, 0 to 1"),
+        "impact": ("text", "law of impact of rigid surfaces: newton, poisson or stronge"),
+        "cone": ("text", "cone of friction of rigid surfaces: exact or convex"),
         "stiffness": ("value", "K in N/m, of other exponents in N/m^exponent"),
         "exponent": ("value", "n of K δⁿ"),
         "damping": ("value", "of kelvin-voigt in N s/m, of hunt-crossley in s/m"),
