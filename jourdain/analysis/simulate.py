@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    system: System, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str | None = None, *,
+    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
     inputs: Mapping[str, Any] | None = None, parameters: np.ndarray | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
@@ -38,6 +38,8 @@ def simulate(
     A run that cannot go on raises :class:`SimulationError`, one that is interrupted by Ctrl-C :class:`SimulationInterrupted` (a
     ``KeyboardInterrupt``); what was done is the ``solution`` of both.
     """
+    if t is None:
+        raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
     if parameters is not None:
         system = system.copy(parameters)
     if "formulation" in options:

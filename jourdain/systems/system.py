@@ -105,8 +105,8 @@ class System(Compiled):
     @motion
     def simulate(
         self,
-        x0: State | Solution | Mapping[str, Any] | None,
-        t: float | Sequence[float],
+        x0: State | Solution | Mapping[str, Any] | None = None,
+        t: float | Sequence[float] | None = None,
         method: str | None = None,
         *,
         inputs: Mapping[str, float | Callable[..., Any] | tuple[Any, Any] | Controller] | None = None,
@@ -146,7 +146,8 @@ class System(Compiled):
 
         Start and inputs, in every formulation:
 
-        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None.
+        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None
+            for the model's own start: ``s.simulate(t=0.8)``.
         inputs: values of the model's inputs by name: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a
             sampled :class:`jourdain.Controller`.
         parameters: a vector in the order of ``parameter_vector`` that replaces the system's for this run.

@@ -206,7 +206,7 @@ class Simulated:
         """Values and derivatives, a change for every variable carried along."""
         self.code.need("push")
         d, items = len(self.wrt), self.primitives.items
-        dx, dtau = self.run.start_changes(self.wrt, self.initial, self._symbol_changes()), np.zeros(d)
+        dx, dtau = self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols), np.zeros(d)
         total, dtotal = np.zeros(max(1, self.leg.integrands.count)), np.zeros((d, max(1, self.leg.integrands.count)))
         values = [np.zeros(len(item.times)) for item in items]
         dvalues = [np.zeros((len(item.times), d)) for item in items]
@@ -335,7 +335,7 @@ class Simulated:
                 pbar += bar[:, : len(table)] @ table
         matrix = np.zeros((r, len(self.wrt)))
         matrix[:, self.columns] = pbar
-        matrix += self.run.pull_start(xbar, self.wrt, self.initial, self.symbols, self.columns)
+        matrix += xbar @ self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols).T
         if scaled:  # functions of one integral: their slope is known now
             for i, item in enumerate(items):
                 if item.integrand >= 0:
