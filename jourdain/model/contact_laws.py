@@ -6,7 +6,8 @@ impacts and forces for rest in one; how they are met is the business of the run 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InputError
@@ -24,6 +25,10 @@ class Rigid:
 
     friction: Expr
     restitution: Expr
+
+    def mapped(self, f: Callable[[Expr], Expr]) -> Rigid:
+        """The same law with other expressions."""
+        return replace(self, friction=f(self.friction), restitution=f(self.restitution))
 
     def __str__(self) -> str:
         return f"rigid, μ = {self.friction}, e = {self.restitution}"
