@@ -139,7 +139,7 @@ def _of_simulation(
     found, matrix = run.adjoint() if method == "adjoint" else run.forward()
     cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
     present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
-    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution)
+    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes))
 
 
 def _numbers(analysis: Analysis, values: Mapping[str, Any] | None) -> dict[str, float]:
