@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...model.model import Model
     from ..state import State
     from ..system import System
-    from .parts import SolidPart
+    from .parts import Part
 
 #: What asks for the equations of the whole model, or for its motion in joint coordinates.
 REFUSED = (
@@ -37,7 +37,7 @@ class HybridSystem(DirectorSystem):
     equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.
     """
 
-    def __init__(self, reference: TreeSystem, parts: Sequence[SolidPart], **options: Any) -> None:
+    def __init__(self, reference: TreeSystem, parts: Sequence[Part], **options: Any) -> None:
         super().__init__(reference, **options)
         self.parts = parts
 

@@ -1,9 +1,9 @@
-"""Solid parts of a model as nonlinear elements: meshes and materials of structures, carried by the model's rigid bodies."""
+"""Flexible parts of a model as nonlinear elements: where they stand, and what solids and beams make of their structures."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,10 @@ import numpy as np
 from ...elements.interpolation import Interpolation, hexahedron, tetrahedron
 from ...elements.solid import Solid
 from ...errors import InputError
-from ...model.bodies import Frame
-from ...model.flexible import FlexibleBody
+from .interfaces import RigidSide, Seat, Seats
 
 if TYPE_CHECKING:
-    from ...model.joints import Joint
+    from ...model.flexible import FlexibleBody
     from ...model.model import Model
     from ...structures.solids import SolidElements
     from .program import Handle
@@ -29,11 +28,11 @@ INTERPOLATIONS: dict[int, Callable[[], Interpolation]] = {
 
 
 @dataclass(frozen=True)
-class SolidPart:
-    """A flexible body whose structure is of solid elements, and the frames of rigid bodies that hold its interfaces."""
+class Part(ABC):
+    """A flexible body as elements, with the seats of those of its nodes that rigid bodies carry."""
 
     body: FlexibleBody
-    held: Sequence[tuple[Frame, Frame]]  #: a frame of a rigid body, and that of the structure's interface
+    seats: Mapping[str, Seat]
     coupling: str = "null space"
 
     @property
@@ -42,21 +41,98 @@ class SolidPart:
         return self.body.name
 
     @property
+    def what(self) -> str:
+        """The part in messages."""
+        return f"flexible body '{self.name}'"
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raises what is wrong with the structure."""
+
+    @abstractmethod
+    def nodes_of(self, name: str) -> np.ndarray:
+        """Nodes that an interface, or a named node, stands for."""
+
+    @abstractmethod
+    def add(self, system: AssembledSystem, handles: Mapping[str, Handle], numbers: Numbers) -> None:
+        """Adds nodes and elements, undeformed, where the first of the bodies that carry the part puts it."""
+
+    @abstractmethod
+    def state_of(self, size: int, node: int, frame: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and rates of a node's block from the frame (4 × 3: origin, axes) of the structure there and its rates."""
+
+    def move(self, system: AssembledSystem, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray) -> None:
+        """Puts the nodes into a state, undeformed."""
+        frames, rates = self.placed(handles, numbers, q, v)
+        self.meets(frames, handles, numbers, q, v)
+        for h in system.handles:
+            owner, _, number = h.name.rpartition(".")
+            if owner == self.name and number.isdecimal():
+                part, k = slice(h.offset, h.offset + h.size), int(number)
+                q[part], found = self.state_of(h.size, k, frames[k], rates[k])
+                v[part] = 0.0 if h.fixed else found
+
+    def pose(self, seat: Seat, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Origin and axes (columns) of the undeformed structure by one seat, and their rates."""
+        place, turn = numbers(seat.frame.position), numbers(seat.frame.rotation.entries).reshape(3, 3)
+        at, axes = numbers(seat.position), numbers(seat.axes.entries).reshape(3, 3)
+        turn = turn @ axes.T
+        place = place - turn @ at
+        if seat.frame.body.is_ground:
+            return place, turn, np.zeros(3), np.zeros((3, 3))
+        offset = handles[seat.frame.body.name].offset
+        x, rate = q[offset : offset + 12].reshape(4, 3), v[offset : offset + 12].reshape(4, 3)
+        return x[0] + place @ x[1:], x[1:].T @ turn, rate[0] + place @ rate[1:], rate[1:].T @ turn
+
+    def placed(
+        self, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray, which: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Frames of the nodes (nodes × 4 × 3: origin, axes of the structure) and their rates as of a rigid body with one of the seats."""
+        x, R, rate, turning = self.pose(list(self.seats.values())[which], handles, numbers, q, v)
+        nodes = self.body.part.part.nodes
+        frames = np.empty((len(nodes), 4, 3))
+        rates = np.empty_like(frames)
+        frames[:, 0], rates[:, 0] = x + nodes @ R.T, rate + nodes @ turning.T
+        frames[:, 1:], rates[:, 1:] = R.T, turning.T
+        return frames, rates
+
+    def meets(self, frames: np.ndarray, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray) -> None:
+        """Refuses bodies that stand elsewhere than the nodes they carry."""
+        for k, (name, seat) in enumerate(self.seats.items()):
+            nodes = self.nodes_of(name)
+            gap = float(np.abs(self.placed(handles, numbers, q, v, k)[0] - frames)[nodes].max())
+            if gap > 1e-6 * max(1.0, float(np.abs(frames).max())):
+                raise InputError(
+                    f"{self.what}: its undeformed interface '{name}' is {gap:.3g} m away from '{seat.frame.body.name}', which holds it; "
+                    "start where the part fits"
+                )
+
+    def refuse_damping(self) -> None:
+        """Modes' damping is not that of elements."""
+        if np.any(self.body.part.damping):
+            raise InputError(
+                f"{self.what}: damping of modes has no counterpart in nonlinear elements; leave it out, or use another formulation"
+            )
+
+
+class SolidPart(Part):
+    """A flexible body whose structure is of solid elements."""
+
+    @property
     def elements(self) -> SolidElements:
-        """The elements of the structure; raises what is wrong with it."""
+        """The elements of the structure."""
         from ...structures.solids import SolidElements
 
-        what, part = f"flexible body '{self.name}'", self.body.part.part
-        groups = part.elements
-        if len(groups) != 1 or not isinstance(groups[0], SolidElements) or groups[0].gradients.shape[3] != 3:
-            kinds = ", ".join(type(g).__name__ for g in groups) or "matrices alone"
-            raise InputError(
-                f"{what}: formulation 'directors' makes nonlinear elements of solids in space (jd.structures.block, solid), but this structure has {kinds}; "
-                "use recursive, cartesian or semi-recursive, or rigid=True"
-            )
-        if np.any(self.body.part.damping):
-            raise InputError(f"{what}: damping of modes has no counterpart in nonlinear elements; leave it out, or use another formulation")
-        return groups[0]
+        found = self.body.part.part.elements[0]
+        assert isinstance(found, SolidElements)
+        return found
+
+    def check(self) -> None:
+        """Damping, material and interfaces."""
+        self.refuse_damping()
+        self.material()
+        for name in self.seats:
+            self.nodes_of(name)
 
     def material(self) -> dict[str, float]:
         """Lamé's constants and density; the density is that of the whole mass over the volume."""
@@ -66,14 +142,14 @@ class SolidPart:
         isotropic[:3, :3] = first + 2.0 * shear * np.eye(3)
         isotropic[3:, 3:] = shear * np.eye(3)
         if np.abs(law - isotropic).max() > 1e-9 * np.abs(law).max():
-            raise InputError(f"flexible body '{self.name}': its law is not isotropic; formulation 'directors' knows Lamé's constants")
+            raise InputError(f"{self.what}: its law is not isotropic; formulation 'directors' knows Lamé's constants")
         density = part.mass / group.volumes.sum()
         scalar = np.zeros(part.M.shape[0] // 3)
         shares = self.solid.interpolation.masses(part.nodes[group.nodes]).sum(axis=2) * density
         np.add.at(scalar, group.nodes, shares)
         if np.abs(np.asarray(part.M.sum(axis=0)).ravel() - np.repeat(scalar, 3)).max() > 1e-6 * scalar.max():
             raise InputError(
-                f"flexible body '{self.name}': its structure has masses beside those of its elements; make them bodies of the model, fixed to the same body"
+                f"{self.what}: its structure has masses beside those of its elements; make them bodies of the model, fixed to the same body"
             )
         return {"lame": float(first), "shear": float(shear), "density": float(density)}
 
@@ -83,133 +159,62 @@ class SolidPart:
         interpolation = INTERPOLATIONS[self.elements.nodes.shape[1]]()
         return Solid(interpolation, enhanced=interpolation.bubbles is not None)
 
-    def nodes_of(self, frame: Frame) -> np.ndarray:
-        """Nodes that an interface holds."""
-        part = self.body.part.part
-        found = part.interfaces.get(str(frame.node))
+    def nodes_of(self, name: str) -> np.ndarray:
+        """Nodes of a rigid interface."""
+        found = self.body.part.part.interfaces.get(name)
         if found is None or found.kind != "rigid":
             raise InputError(
-                f"flexible body '{self.name}': its point '{frame.node}' is no rigid interface of nodes; name one with structure.interface(name, nodes)"
+                f"{self.what}: its point '{name}' is no rigid interface of nodes; name one with structure.interface(name, nodes)"
             )
         return found.nodes
 
-    # -- in the engine -----------------------------------------------------------------------------------------------------
+    def state_of(self, size: int, node: int, frame: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Its place."""
+        return frame[0], rates[0]
 
     def add(self, system: AssembledSystem, handles: Mapping[str, Handle], numbers: Numbers) -> None:
-        """Adds nodes and elements, undeformed, where the first of the bodies that hold the part puts it."""
-        places, velocities = self._placed(handles, numbers, system.q0, system.v0)
-        self._meets(places, handles, numbers, system.q0, system.v0)
+        """A mesh whose interfaces bodies carry."""
+        frames, rates = self.placed(handles, numbers, system.q0, system.v0)
+        self.meets(frames, handles, numbers, system.q0, system.v0)
         attach, fixed = [], []
-        for holder, own in self.held:
-            nodes = self.nodes_of(own)
-            if holder.body.is_ground:
+        for name, seat in self.seats.items():
+            nodes = self.nodes_of(name)
+            if seat.frame.body.is_ground:
                 fixed += nodes.tolist()
             else:
-                attach.append((handles[holder.body.name], nodes))
-        gravity = numbers(self.body.model.gravity)
+                attach.append((handles[seat.frame.body.name], nodes))
         system.mesh(
-            self.solid, self.name, self.body.part.part.nodes, self.elements.nodes, at=places, velocities=velocities, fixed=fixed, attach=attach,
-            gravity=gravity, coupling=self.coupling, **self.material(),
+            self.solid, self.name, self.body.part.part.nodes, self.elements.nodes, at=frames[:, 0], velocities=rates[:, 0], fixed=fixed, attach=attach,
+            gravity=numbers(self.body.model.gravity), coupling=self.coupling, **self.material(),
         )  # fmt: skip
 
-    def move(self, system: AssembledSystem, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray) -> None:
-        """Puts the nodes into a state, undeformed."""
-        places, velocities = self._placed(handles, numbers, q, v)
-        self._meets(places, handles, numbers, q, v)
-        for h in system.handles:
-            owner, _, number = h.name.rpartition(".")
-            if owner == self.name and number.isdecimal():
-                q[h.offset : h.offset + 3], v[h.offset : h.offset + 3] = places[int(number)], 0.0 if h.fixed else velocities[int(number)]
 
-    def _placed(
-        self, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray, which: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Places and velocities of the nodes as of a rigid body with one of those that hold the part."""
-        holder, own = self.held[which]
-        x, R, rate, omega = _pose(holder, handles, numbers, q, v)
-        frame, place = numbers(own.rotation.entries).reshape(3, 3), numbers(own.position)
-        places = x + (self.body.part.part.nodes - place) @ frame @ R.T
-        return places, rate + np.cross(omega, places - x)
-
-    def _meets(self, places: np.ndarray, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray) -> None:
-        """Refuses bodies that stand elsewhere than the interfaces they hold."""
-        for k, (holder, own) in enumerate(self.held[1:], 1):
-            nodes = self.nodes_of(own)
-            gap = float(np.abs(self._placed(handles, numbers, q, v, k)[0] - places)[nodes].max())
-            if gap > 1e-6 * max(1.0, float(np.abs(places).max())):
-                raise InputError(
-                    f"flexible body '{self.name}': its undeformed interface '{own.node}' is {gap:.3g} m away from '{holder.body.name}', which holds it; "
-                    "start where the part fits"
-                )
-
-
-def _pose(
-    holder: Frame, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Place, rotation, velocity and angular velocity of a frame of a rigid body (or of the ground)."""
-    place, R = numbers(holder.position), numbers(holder.rotation.entries).reshape(3, 3)
-    if holder.body.is_ground:
-        return place, R, np.zeros(3), np.zeros(3)
-    at = handles[holder.body.name].offset
-    x, rate = q[at : at + 12].reshape(4, 3), v[at : at + 12].reshape(4, 3)
-    omega = 0.5 * np.cross(x[1:], rate[1:]).sum(axis=0)
-    return x[0] + place @ x[1:], x[1:].T @ R, rate[0] + place @ rate[1:], omega
-
-
-def separated(model: Model, coupling: str) -> tuple[Model, list[SolidPart]]:
+def separated(model: Model, coupling: str) -> tuple[Model, list[Part]]:
     """The model of the rigid bodies alone, and the parts they carry; raises what a part of large deformation cannot have."""
-    flexible = [b for b in model.bodies.values() if isinstance(b, FlexibleBody)]
-    rigid, parts = copy(model), []
-    own: set[str] = set()
-    for body in flexible:
-        held = []
-        for joint in model.joints.values():
-            sides = [f for f in (joint.parent, joint.child) if f.body is body]
-            if not sides:
-                continue
-            held.append(_held(body, joint))
-            own.add(joint.name)
-        if not held:
-            raise InputError(
-                f"flexible body '{body.name}': nothing holds it; in formulation 'directors' it is fixed to rigid bodies (attach={{'root': hub}})"
-            )
-        _check_unused(model, body, own)
-        parts.append(SolidPart(body, held, coupling))
-    gone = {b.name for b in flexible}
-    modes = {n for b in flexible for c in b.modes for n in (*c.names, *c.velocity_names)}
-    rigid.bodies = {n: b for n, b in model.bodies.items() if n not in gone}
-    rigid.joints = {n: j for n, j in model.joints.items() if n not in own}
-    rigid.loads = {n: x for n, x in model.loads.items() if n not in {f"{b}.elasticity" for b in gone}}
-    rigid.initial = {n: x for n, x in model.initial.items() if n not in modes}
-    for part in parts:
-        part.material()
-    return rigid, parts
+    side = RigidSide(model)
+    parts: list[Part] = []
+    for seats in side.seats.values():
+        parts.append(_kind(seats)(seats.body, seats.nodes, coupling))
+        parts[-1].check()
+    return side.rigid, parts
 
 
-def _held(body: FlexibleBody, joint: Joint) -> tuple[Frame, Frame]:
-    """The rigid body's frame and the structure's, of a joint that holds it."""
-    other, own = (joint.parent, joint.child) if joint.child.body is body else (joint.child, joint.parent)
-    if joint.kind != "fixed" or isinstance(other.body, FlexibleBody):
-        what = f"of kind '{joint.kind}'" if joint.kind != "fixed" else "with another flexible body"
-        raise InputError(
-            f"flexible body '{body.name}': its joint '{joint.name}' is {what}; in formulation 'directors' it is fixed to rigid bodies, which have the joints"
-        )
-    return other, own
+def _kind(seats: Seats) -> type[Part]:
+    """What makes elements of a structure."""
+    from ...structures.beams import BeamElements
+    from ...structures.solids import SolidElements
+    from .beam_parts import BeamPart
+
+    groups: Sequence[Any] = seats.body.part.part.elements
+    if len(groups) == 1 and isinstance(groups[0], SolidElements) and groups[0].gradients.shape[3] == 3:
+        return SolidPart
+    if groups and all(isinstance(g, BeamElements) for g in groups):
+        return BeamPart
+    kinds = ", ".join(type(g).__name__ for g in groups) or "matrices alone"
+    raise InputError(
+        f"flexible body '{seats.body.name}': formulation 'directors' makes nonlinear elements of solids in space (jd.structures.block, solid) and of beams "
+        f"(beam, framework), but this structure has {kinds}; use recursive, cartesian or semi-recursive, or rigid=True"
+    )
 
 
-def _check_unused(model: Model, body: FlexibleBody, own: set[str]) -> None:
-    """Refuses loads, sensors and closures on nodes of the body."""
-    for name, load in model.loads.items():
-        if name != f"{body.name}.elasticity" and any(isinstance(x, Frame) and x.body is body for x in load.signature):
-            raise InputError(
-                f"flexible body '{body.name}': load '{name}' acts on it; in formulation 'directors' let it act on a rigid body that it is fixed to"
-            )
-    things = {**model.sensors, **model.constraints}
-    for name, thing in things.items():
-        if any(isinstance(x, Frame) and x.body is body for x in vars(thing).values()):
-            raise InputError(
-                f"flexible body '{body.name}': '{name}' refers to it; in formulation 'directors' read the channels of its nodes ('{body.name}.0' …)"
-            )
-
-
-__all__ = ["SolidPart", "separated"]
+__all__ = ["Part", "SolidPart", "separated"]
