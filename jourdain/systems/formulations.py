@@ -51,7 +51,7 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
         model.model if isinstance(model, System) else model, f"formulation '{formulation}'", "use 'recursive' with method='moreau'"
     )
     if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
-        from .assembled.hybrid import hybrid
+        from .assembled.flexible.hybrid import hybrid
 
         return hybrid(model, **options)
     if formulation in RIGID:

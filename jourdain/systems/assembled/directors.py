@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..inputs import Inputs
     from ..run import Run, Settings
     from ..tree.system import TreeSystem
-    from .parts import Part
+    from .flexible.parts import Part
 
 
 #: For how many sets of inputs the elements are kept.

@@ -38,7 +38,7 @@ from .model_coordinates import JointElements, ModelCoordinates
 from .program import Handle
 
 if TYPE_CHECKING:
-    from .parts import Part
+    from .flexible.parts import Part
 
 PAIRS: dict[str, type[Pair]] = {
     "ball": Spherical, "spherical": Spherical, "revolute": Revolute, "prismatic": Prismatic, "cylindrical": Cylindrical, "planar": Planar,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...elements.beam import Beam, BeamNode, section_of
-from ...errors import InputError
+from ....elements.beam import Beam, BeamNode, section_of
+from ....errors import InputError
 from .parts import Numbers, Part
 
 if TYPE_CHECKING:
-    from ...structures.beams import BeamElements
-    from .program import Handle
-    from .system import AssembledSystem
+    from ....structures.beams import BeamElements
+    from ..program import Handle
+    from ..system import AssembledSystem
 
 
 class BeamPart(Part):
@@ -26,13 +26,15 @@ class BeamPart(Part):
 
     def check(self) -> None:
         """Damping, offsets, other masses."""
-        from ...structures.beams import end_levers
+        from ....structures.beams import end_levers
 
         self.refuse_damping()
         part, total = self.body.part.part, 0.0
         for g in self._groups:
             if np.abs(g.levers - end_levers(g.axes, np.zeros(3))).max() > 1e-12 * max(1.0, float(np.abs(part.nodes).max())):
-                raise InputError(f"{self.what}: its axis has an offset from its nodes, which director beams do not know; put the nodes on the axis")
+                raise InputError(
+                    f"{self.what}: its axis has an offset from its nodes, which director beams do not know; put the nodes on the axis"
+                )
             total += sum(self._section(g, e)["inertia"][0, 0] * g.lengths[e] for e in range(len(g.nodes)))
         if abs(part.mass - total) > 1e-6 * total:
             raise InputError(
@@ -47,8 +49,10 @@ class BeamPart(Part):
 
     def nodes_of(self, name: str) -> np.ndarray:
         """The node."""
-        if name in self.body.part.part.interfaces:
-            raise InputError(f"{self.what}: interface '{name}' stands for several nodes of a beam; hold on to one of them")
+        if (found := self.body.part.part.interfaces.get(name)) is not None:
+            if len(found.nodes) != 1:
+                raise InputError(f"{self.what}: interface '{name}' stands for {len(found.nodes)} nodes of a beam; hold on to one of them")
+            return found.nodes
         digits = name.removeprefix("node ")
         return np.array([int(digits) if digits.isdecimal() and digits != name else self.body.part.part.node(name)])
 

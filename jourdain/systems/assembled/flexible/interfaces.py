@@ -12,15 +12,15 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
-from ...model.bodies import Body, Frame
-from ...model.flexible import FlexibleBody
-from ...model.joints import Joint, joint_motions
-from ...model.sensors import QUANTITIES
-from ...symbolic.vectors import IDENTITY, Matrix, Vector
+from ....errors import InputError
+from ....model.bodies import Body, Frame
+from ....model.flexible import FlexibleBody
+from ....model.joints import Joint, joint_motions
+from ....model.sensors import QUANTITIES
+from ....symbolic.vectors import IDENTITY, Matrix, Vector
 
 if TYPE_CHECKING:
-    from ...model.model import Model
+    from ....model.model import Model
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ class RigidSide:
         kept = self._held()
         rigid.joints = {}
         for joint in kept:
-            rigid.joints[joint.name] = replace(joint, parent=self.moved(joint.parent, joint.name), child=self.moved(joint.child, joint.name))
+            rigid.joints[joint.name] = replace(
+                joint, parent=self.moved(joint.parent, joint.name), child=self.moved(joint.child, joint.name)
+            )
         elastic = {f"{n}.elasticity" for n in self._names}
         rigid.loads = {n: self._renewed(x, n) for n, x in model.loads.items() if n not in elastic}
         rigid.constraints = {n: self._renewed(x, n) for n, x in model.constraints.items()}

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
-from ...results.channel import Channel
-from ...results.solution import Solution
-from ..tree.system import TreeSystem
-from .directors import DirectorSystem
+from ....errors import InputError
+from ....results.channel import Channel
+from ....results.solution import Solution
+from ...tree.system import TreeSystem
+from ..directors import DirectorSystem
+from ..runs import resampled
 from .parts import separated
-from .runs import resampled
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...model.model import Model
-    from ..state import State
-    from ..system import System
+    from ....model.model import Model
+    from ...state import State
+    from ...system import System
     from .parts import Part
 
 #: What asks for the equations of the whole model, or for its motion in joint coordinates.

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...elements.interpolation import Interpolation, hexahedron, tetrahedron
-from ...elements.solid import Solid
-from ...errors import InputError
+from ....elements.interpolation import Interpolation, hexahedron, tetrahedron
+from ....elements.solid import Solid
+from ....errors import InputError
 from .interfaces import RigidSide, Seat, Seats
 
 if TYPE_CHECKING:
-    from ...model.flexible import FlexibleBody
-    from ...model.model import Model
-    from ...structures.solids import SolidElements
-    from .program import Handle
-    from .system import AssembledSystem
+    from ....model.flexible import FlexibleBody
+    from ....model.model import Model
+    from ....structures.solids import SolidElements
+    from ..program import Handle
+    from ..system import AssembledSystem
 
 Numbers = Callable[[Any], np.ndarray]
 INTERPOLATIONS: dict[int, Callable[[], Interpolation]] = {
@@ -121,7 +121,7 @@ class SolidPart(Part):
     @property
     def elements(self) -> SolidElements:
         """The elements of the structure."""
-        from ...structures.solids import SolidElements
+        from ....structures.solids import SolidElements
 
         found = self.body.part.part.elements[0]
         assert isinstance(found, SolidElements)
@@ -201,8 +201,8 @@ def separated(model: Model, coupling: str) -> tuple[Model, list[Part]]:
 
 def _kind(seats: Seats) -> type[Part]:
     """What makes elements of a structure."""
-    from ...structures.beams import BeamElements
-    from ...structures.solids import SolidElements
+    from ....structures.beams import BeamElements
+    from ....structures.solids import SolidElements
     from .beam_parts import BeamPart
 
     groups: Sequence[Any] = seats.body.part.part.elements
