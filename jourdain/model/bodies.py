@@ -236,13 +236,13 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 def shape_mass(body: Body, shape: Any) -> None:
     """Adds the mass properties of a solid to a body."""
     body.may_gain()
-    if not all(hasattr(shape, n) for n in ("mass", "com", "inertia")):
+    if not all(hasattr(type(shape), n) or hasattr(shape, n) for n in ("mass", "com", "inertia")):
         raise ModelError(f"body '{body.name}': shape {shape!r} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
-    c = Vector.of(shape.com)
-    body.mass = add(body.mass, value(shape.mass, f"body '{body.name}': mass of its shape"))
-    m = value(shape.mass, "")
+    solid = shape.mass_properties() if hasattr(shape, "mass_properties") else shape
+    c, m = Vector.of(solid.com), value(solid.mass, f"body '{body.name}': mass of its shape")
+    body.mass = add(body.mass, m)
     body.moment = body.moment + c * m
-    tensor = Inertia.of(Matrix.of(shape.inertia))
+    tensor = Inertia.of(Matrix.of(solid.inertia))
     body.inertia = body.inertia + tensor + steiner(c * m, c)
     body.contributions.append(shape)
 
