@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..symbolic.expr import ZERO, Expr
 from ..symbolic.graph import topological
 from ..symbolic.tables import Table, table
 from ..symbolic.vectors import Matrix
+from .contact_tables import law_table
 from .creation_order import misplaced, symbol_entries
 from .expression_language import spelled
 from .expression_writer import ExpressionWriter, shared_expressions
@@ -128,7 +130,7 @@ class ModelWriter:
         }
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
-        document["memories"] = {i.name: self._memory(i) for i in m.memories.values()}
+        document["memories"] = {i.name: self._memory(i) for i in m.memories.values() if i.name not in m.point_memories}
         document["unknowns"] = {i.name: self._unknown(i) for i in m.unknowns.values()}
         document["structures"] = self.structures.tables
         document["ground"] = self._body(m.ground)
@@ -138,6 +140,7 @@ class ModelWriter:
         document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values() if s.name not in made}
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
+        document["materials"] = {name: asdict(material) for name, material in m.materials.items()}
         document["contacts"] = {c.name: self._contact(c) for c in m.contacts.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
@@ -195,9 +198,7 @@ class ModelWriter:
             item[key] = list(dict.fromkeys(s.body.name for s in side))
             if len(side) != sum(len(s.body.shapes) for s in {s.body.name: s for s in side}.values()):
                 raise ModelError(f"contact '{contact.name}': a file names bodies, and it is of some shapes of '{side[0].body.name}' only")
-        item |= {
-            key: self.value(e) for key, e in (("friction", contact.law.friction), ("restitution", contact.law.restitution)) if e is not ZERO
-        }
+        item |= law_table(contact.law, self)
         return item | ({"exclude": sorted(sorted(pair) for pair in contact.exclude)} if contact.exclude else {})
 
     def _unknown(self, unknown: Any) -> dict[str, Any]:
