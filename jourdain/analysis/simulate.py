@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,11 +20,11 @@ from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
 from ..systems.modes import dictating_mode
-from ..systems.phases import Joined, caught, phase, released_in
 from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
+from ..systems.touching import touches
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -48,14 +47,16 @@ def simulate(
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
-    if system.model.switches:
-        return _in_phases(system, x0, t, method, inputs, options)
-    start, restart, span = _start(system, x0, t)
-    settings, rest = _settings(system, span, method, options)
-    return _solved(system, system.run(start, span, Inputs(system, inputs, start.memory), settings, rest), restart)
+    if system.model.switches or method == AUTO:
+        from .pieces import in_pieces
+
+        return in_pieces(system, x0, t, method, inputs, options)
+    start, restart, span = started(system, x0, t)
+    settings, rest = settings_of(system, span, method, options)
+    return solved(system, system.run(start, span, Inputs(system, inputs, start.memory), settings, rest), restart)
 
 
-def _start(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
+def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
     """The state from which a run starts, what an earlier run remembers, and the span."""
     restart = None
     if isinstance(x0, Solution):
@@ -66,7 +67,7 @@ def _start(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tupl
     return start if start.t == span[0] else start.with_values(t=span[0]), restart, span
 
 
-def _solved(system: System, run: Run, restart: Restart | None, begun: bool = False) -> Solution:
+def solved(system: System, run: Run, restart: Restart | None, begun: bool = False) -> Solution:
     """A run gone through, looked at and told; one that has begun earlier may be as far from closed as the other scheme left it."""
     name = system.model.name
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
@@ -87,57 +88,7 @@ def _solved(system: System, run: Run, restart: Restart | None, begun: bool = Fal
     return solution
 
 
-def _in_phases(
-    system: System, x0: Any, t: Any, method: str | None, inputs: Mapping[str, Any] | None, options: Mapping[str, Any]
-) -> Solution:
-    """A run in which joints let go or engage: from event to event, each phase by its own system."""
-    name, events = system.model.name, (system.model.whole or system.model).events
-    if options.get("steps") is not None:
-        raise InputError(f"simulate '{name}': steps= cannot be given where joints let go or engage; give step= or tolerances")
-    now = phase(system, _released(system, x0))
-    start, restart, span = _start(now, x0, t)
-    settings, rest = _settings(now, span, method, options)
-    pieces: list[Solution] = []
-    while True:
-        try:
-            run = now.run(start, (start.t, span[1]), Inputs(now, inputs, start.memory), _from(settings, start.t, bool(pieces)), rest)
-            if pieces and restart is not None:
-                run.resume_inputs(restart)
-            pieces.append(_solved(now, run, None if pieces else restart, begun=bool(pieces)))
-        except (SimulationError, SimulationInterrupted) as error:
-            error.solution = Joined([*pieces, error.solution]).solution(system)
-            raise
-        last = pieces[-1].events[-1] if pieces[-1].metadata["status"] == "event" else None
-        restart = pieces[-1].restart
-        if last is None or events[last.name].terminal or not (restart is not None and restart.t < span[1]):
-            return Joined(pieces).solution(system)
-        state = end_of(now, pieces[-1])
-        now = phase(system, released_in(now, state.memory))
-        try:
-            if len(pieces) > MOST_AT_ONCE and state.t == pieces[-MOST_AT_ONCE].t[0]:
-                raise InputError(f"event '{last.name}' and others release and engage without end at t = {state.t:.6g} s")
-            start = caught(now, state, last.name)
-        except InputError as error:
-            raise SimulationError(f"simulate '{name}': {error}", Joined(pieces).solution(system)) from None
-
-
-def _released(system: System, x0: Any) -> frozenset[str]:
-    """What has let go where a run starts."""
-    if isinstance(x0, Solution):
-        return released_in(system, end_of(system, x0).memory)
-    if isinstance(x0, State):
-        return released_in(x0.system, x0.memory)
-    return released_in(system, {**system.model.initial, **(x0 or {})})
-
-
-def _from(settings: Settings, t: float, later: bool) -> Settings:
-    """The settings of a phase that begins at ``t``: instants to keep from then on."""
-    if settings.times is None or not later:
-        return settings
-    return replace(settings, times=settings.times[settings.times > t])
-
-
-def _settings(
+def settings_of(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
@@ -184,8 +135,8 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
-#: So many phases may begin at one instant.
-MOST_AT_ONCE = 10
+#: The word for an explicit and an implicit method that take turns.
+AUTO = "auto"
 #: Options that are times.
 TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
@@ -227,6 +178,10 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
+    elif touches(system.model):
+        from ..systems.touch_table import TouchTable
+
+        solution.touching = TouchTable(solution, system.reference)
     if system.model.events:
         solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
     return solution

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..errors import JourdainError, ModelError, nearest
 from ..model.bodies import Body, Frame, shape_mass
-from ..model.contact_laws import rigid
 from ..model.flexible import Elasticity, FlexibleBody
 from ..model.joints import Joint
 from ..model.load_sorts import LinkForce
@@ -28,6 +27,7 @@ from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
 from ..symbolic.tables import Table, table
 from ..symbolic.vectors import Inertia, Vector
+from .contact_tables import read_law
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
@@ -348,6 +348,9 @@ class ModelReader:
             body.shapes.append(shape)
             if _has_density(shape) and not given.get("massless", False):
                 shape_mass(body, shape)
+        names = item.get("collision_names", ())
+        for k, given in enumerate(item.get("collision", ())):
+            body.add_collision(self._shape(given), names[k] if k < len(names) else "")
         for name, given in item.get("frames", {}).items():
             body.frame(name, self.vector(given.get("position", (0, 0, 0))), self.rotation(given.get("rotation")))
 
@@ -466,10 +469,12 @@ class ModelReader:
                 model.output(name, self.value(given["expression"]), given.get("unit", ""))
 
     def _contacts(self) -> None:
+        for name, item in self.data.get("materials", {}).items():
+            with self.at(("materials", name), f"material '{name}'"):
+                self.model.material(name, **{k: self.value(x) for k, x in item.items()})
         for name, item in self.data.get("contacts", {}).items():
             with self.at(("contacts", name), f"contact '{name}'"):
-                law = rigid(self.value(item.get("friction", 0.0)), self.value(item.get("restitution", 0.0)))
-                self.model.contact(name, item.get("a"), item.get("b"), law, item.get("exclude", ()))
+                self.model.contact(name, item.get("a"), item.get("b"), read_law(self, item), item.get("exclude", ()))
 
     def _events(self) -> None:
         for name, item in self.data.get("events", {}).items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..structures.sections import Material
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
@@ -57,6 +58,7 @@ class Model(
         self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.contacts: dict[str, Contact] = {}
+        self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
         self.memories: dict[str, Memory] = {}

@@ -58,6 +58,8 @@ class Inputs:
         self._readings: dict[str, Reading] = {}
         #: Callbacks of the model with the places of their inputs.
         self.callbacks = [(c, [list(model.inputs).index(n) for n in c.inputs]) for c in model.callbacks.values()]
+        #: Inputs that contacts set.
+        self.found = model.found_inputs if model.contacts else set()
         #: As the user wrote them.
         self.given = given or {}
         if self.given:
@@ -88,6 +90,8 @@ class Inputs:
         for name, item in given.items():
             if name in model.memories:
                 raise InputError(f"memory '{name}' is set by the run itself; give its value at the start with the state: {{'{name}': …}}")
+            if name in self.found:
+                raise InputError(f"input '{name}' is the force of a contact, which the run finds; it cannot be given")
             if name in model.unknowns:
                 raise InputError(
                     f"unknown '{name}' is found by its equation; a value with the state, {{'{name}': …}}, is where its search begins"
@@ -124,7 +128,7 @@ class Inputs:
     @property
     def steady(self) -> bool:
         """Whether all inputs stay as they are."""
-        return not (self.signals or self.controllers or self.callbacks or self.memories or (self.unknowns and self.sought))
+        return not (self.signals or self.controllers or self.callbacks or self.memories or self.found or (self.unknowns and self.sought))
 
     @property
     def sought(self) -> list[str]:
@@ -134,7 +138,7 @@ class Inputs:
     @property
     def set_on_the_way(self) -> list[str]:
         """Names of the inputs that controllers, callbacks and renewals set."""
-        return [*self.controllers, *(n for c, _ in self.callbacks for n in c.inputs), *self.memories]
+        return [*self.controllers, *(n for c, _ in self.callbacks for n in c.inputs), *self.memories, *self.found]
 
     # -- controllers ----------------------------------------------------------------------------------------------
 
@@ -294,6 +298,10 @@ class Inputs:
             from .unknowns import find_unknowns
 
             find_unknowns(self.system.reference, t, rows, values)
+        if self.found:
+            from .touching import find_forces
+
+            find_forces(self.system.reference, t, rows, values)
         return values
 
     def _replay(self, name: str, t: np.ndarray, column: np.ndarray) -> None:

@@ -92,8 +92,8 @@ def caught(system: System, state: State, event: str) -> State:
 class Joined:
     """Solutions of phases as one."""
 
-    def __init__(self, pieces: Sequence[Solution]) -> None:
-        self.pieces = pieces
+    def __init__(self, pieces: Sequence[Solution], about: Mapping[str, Any] | None = None) -> None:
+        self.pieces, self.about = pieces, dict(about or {})
         #: Where phases begin, the first excepted.
         self.borders = np.array([p.t[0] for p in pieces[1:]])
 
@@ -145,8 +145,10 @@ class Joined:
         return {n: partial(summed, n) for n in ("energy.dissipated", "energy.supplied")} | {"energy.error": error}
 
     def _metadata(self) -> dict[str, Any]:
-        told = [{"t": float(p.t[0]), "released": sorted(p.system.model.released)} for p in self.pieces]
-        return {**self.pieces[-1].metadata, "phases": told}
+        told: dict[str, Any] = {}
+        if self.pieces[0].system.model.switches:
+            told["phases"] = [{"t": float(p.t[0]), "released": sorted(p.system.model.released)} for p in self.pieces]
+        return {**self.pieces[-1].metadata, **told, **self.about}
 
     def _statistics(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -159,9 +161,10 @@ class Joined:
         rows: list[Occurrence] = []
         for piece, following in zip(self.pieces, (*self.pieces[1:], None), strict=True):
             rows += piece.events
-            if following is not None:  # velocities change where constraints engage
+            if following is not None and piece.metadata["status"] == "event":  # velocities change where constraints engage
                 rows[-1] = replace(rows[-1], after={name: float(following[name][0]) for name in rows[-1].after})
-        return EventTable(rows, self.pieces[0].system.model.whole.events)
+        model = self.pieces[0].system.model
+        return EventTable(rows, (model.whole or model).events)
 
     def places(self, times: np.ndarray) -> np.ndarray:
         """The phase of each instant: the later one at a border, but for the first of two rows there."""

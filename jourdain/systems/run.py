@@ -62,6 +62,8 @@ class Settings:
     dense: bool | None = None
     progress: bool = False
     given: frozenset[str] = frozenset()
+    #: Steps after which the run may stop because another sort of method would do better; None: never.
+    leave: int | None = None
 
     @property
     def keeps_interpolant(self) -> bool:
@@ -70,7 +72,7 @@ class Settings:
 
 
 #: Common options and what they are without being given.
-DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given")} | {"outputs": None}
+DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given", "leave")} | {"outputs": None}
 
 
 @dataclass(eq=False)

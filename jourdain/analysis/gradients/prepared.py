@@ -12,7 +12,7 @@ from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, derived, give, readings
 from .expressions import Expressions, expressions_of
 from .primitives import Primitives, primitives
-from .runs import Differentiable, differentiable
+from .runs import Differentiable, NotCarried, differentiable
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -66,6 +66,11 @@ class Prepared:
             return derived(name, arrays, run.signalled(outputs), ("t", "x", "a", "lam"), p, values, self.symbols)
 
         self.readings = [of("integrands", self.primitives.integrands), of("values", self.primitives.values)]
+        if any(f is not None and f.uses("lam") for f in self.readings) and run.redundant:
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': a criterion speaks of reactions or multipliers that redundant constraints "
+                f"({', '.join(run.redundant)}) leave undetermined; use joints that close the loops without redundancy"
+            )
         made = [readings(f, field.n, field.nv, len(lam), run.u, self.keep) for f in (*self.readings, None)]
         self.leg: Leg = new_leg(field, run.scheme, *made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,12 @@ from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
 from ...symbolic.expr import Expr
 from ...symbolic.graph import substitute
+from ...systems.constraints import velocity_column
 from ...systems.inputs import Inputs
 from ...systems.sensitivity import Derived, derived, field, give
+from ...systems.tree.linkage import Linked
 from ...systems.tree.projected import NativeSystem
+from ..start_values import independent_names
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -59,12 +63,25 @@ class Differentiable:
         self.inputs = Inputs(self.system, plan.kwargs.get("inputs"), self.start.memory)
         self.u[: self.inputs.initial.size] = self.inputs.initial
         p = self.system.parameter_vector
-        if p is not self.rates.p:
-            for f in (self.rates, *self._events.values()):
+        for f in (*self._functions, *self._events.values()):
+            if f.p is not p:
                 f.set_parameters(p)
         self._native()
+        self._attach()
+
+    def _attach(self) -> None:
+        """Gives the rate the native functions of the run."""
         self.record.value = map_of(self.native.rhs, 3)
         self.slopes = self.rates.slopes
+
+    @property
+    def _functions(self) -> tuple[Derived, ...]:
+        return (self.rates,)
+
+    @property
+    def redundant(self) -> list[str]:
+        """Names of redundant constraints."""
+        return [self.eq.rows[i].name for i in self.native._redundant]
 
     @property
     def multipliers(self) -> tuple[Expr, ...]:
@@ -80,10 +97,10 @@ class Differentiable:
         eq = self.eq
         return {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u}
 
-    def _derived(self, name: str, outputs: Sequence[Expr], symbols: Sequence[Expr]) -> Derived:
+    def _derived(self, name: str, outputs: Sequence[Expr], symbols: Sequence[Expr], shared: Sequence[Expr] | None = None) -> Derived:
         known = {s.id for s in self.eq.p}
         own = [s for s in symbols if s.id in known]
-        return derived(name, self._arrays, self.signalled(outputs), ("t", "x"), self.eq.p, self.system.parameter_vector, own)
+        return derived(name, self._arrays, self.signalled(outputs), ("t", "x"), self.eq.p, self.system.parameter_vector, own, shared)
 
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
@@ -99,20 +116,11 @@ class Differentiable:
 
     # -- start ----------------------------------------------------------------------------------------------------
 
-    def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray) -> np.ndarray:
-        """Changes of the first state, a row a variable."""
+    def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
+        """Changes of the first state, a row a variable, where ``by`` says which symbols they change."""
         found = np.zeros((len(wrt), self.system.nq + self.system.nv + self.system.nz))
         for j, place in initial:
             found[j, place] = 1.0
-        return found
-
-    def pull_start(
-        self, xbar: np.ndarray, wrt: Sequence[str], initial: Sequence[tuple[int, int]], symbols: Sequence[Expr], columns: Sequence[int]
-    ) -> np.ndarray:
-        """What weights of the first state are as weights of variables (criteria × variables)."""
-        found = np.zeros((len(xbar), len(wrt)))
-        for j, place in initial:
-            found[:, j] = xbar[:, place]
         return found
 
     # -- events ---------------------------------------------------------------------------------------------------
@@ -179,6 +187,72 @@ class Differentiable:
         return float(bar[0]), bar[1:], self._wide(f, cbar, symbols)
 
 
+class Constrained(Differentiable):
+    """The same with loops, nonholonomic constraints or quaternions: states are put back onto them after each step."""
+
+    def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
+        """The rate with its maps."""
+        s, eq, known = self.system, self.eq, {p.id for p in self.eq.p}
+        own = [e for e in symbols if e.id in known]
+        self.linked = Linked(eq, self.inputs.signals, s.parameter_vector, own)
+        n, m = s.nq + s.nv + s.nz, len(eq.rows)
+        if not m:
+            super().field(symbols, keep)
+            shared = self.linked.motion.linear.constants
+            self.rates = self._derived("rates", state_rates(eq), symbols, shared)
+        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, m, self.linked.motion.nc), keep
+        self._attach()
+        return self.record
+
+    @property
+    def _functions(self) -> tuple[Derived, ...]:
+        return self.linked.functions if self.eq.rows else (self.rates, *self.linked.functions)
+
+    def _attach(self) -> None:
+        self.record.value = map_of(self.native.rhs, 3)
+        self.linked.attach(self.native, self.record, self.u, self.keep)
+        for word in self._needed:
+            self.linked.need(word)
+        self.slopes = self.linked.motion.slopes
+
+    @cached_property
+    def _needed(self) -> set[str]:
+        return set()
+
+    def need(self, word: str) -> None:
+        """Compiles pushes or pulls, if they are not yet."""
+        if not self.eq.rows:
+            super().need(word)
+        self._needed.add(word)
+        self.linked.need(word)
+
+    def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
+        """Independent coordinates and velocities are as they are given; dependent ones follow by closing the loops."""
+        found = super().start_changes(wrt, initial, by, symbols)
+        s, mh = self.system, self.eq.holonomic
+        if not self.eq.rows:
+            return found
+        if s.configuration.quaternions:
+            raise NotCarried(
+                f"gradient of '{s.model.name}': starts with quaternions and constraints are not carried; use method='differences'"
+            )
+        t, x = self.start.t, self.start.x
+        nq, nv, c = s.nq, s.nv, self.linked.closure
+        rows = [self._pulled(c, t, x, w) for w in np.eye(len(c.linear.outputs))]
+        slopes = np.array([bar[1:] for bar, _ in rows])
+        by_p = np.array([self._wide(c, cbar, symbols) for _, cbar in rows])
+        chosen = [velocity_column(s, n) for n in independent_names(s, self.start)]
+        dependent = [j for j in range(nv) if j not in chosen]
+        drive = by_p @ by.T  # how the constraints move with the variables alone
+        for first, level in ((0, slice(0, mh)), (nq, slice(mh, len(rows)))):
+            if not len(drive[level]):
+                continue
+            J = slopes[level][:, first : first + nv]
+            others = slopes[level] @ found.T + drive[level] - J[:, dependent] @ found[:, [first + j for j in dependent]].T
+            found[:, [first + j for j in dependent]] = -np.linalg.lstsq(J[:, dependent], others, rcond=1e-9)[0].T
+        return found
+
+
 def differentiable(plan: Analysis, system: System, solution: Solution, values: Mapping[str, float]) -> Differentiable:
     """The run that gave a solution, or a refusal that names what is not carried."""
     name, kind, method = system.model.name, solution.metadata["run"], solution.metadata["method"]
@@ -203,8 +277,6 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     for word, items in (("memory", model.memories), ("algebraic unknown", model.unknowns), ("contact", model.contacts)):
         if items:
             raise refuse(f"{word} '{next(iter(items))}' is not carried yet", others)
-    if system.equations_of_motion.rows or system.configuration.quaternions:
-        raise refuse("constraints and quaternions are not carried yet", others)
     if system.reference.form == "looped":
         raise refuse("loops over links (form='looped') are not carried", "compile(form='straight'), or " + others)
     start = plan.start(values)
@@ -212,7 +284,8 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     if inputs.controllers:
         raise refuse(f"the controller of '{next(iter(inputs.controllers))}' is not carried yet", "write its law as a force, or " + others)
     load_method(method)
-    return Differentiable(system, inputs, method, start)
+    kind_of_run = Constrained if system.equations_of_motion.rows or system.configuration.quaternions else Differentiable
+    return kind_of_run(system, inputs, method, start)
 
 
 __all__ = ["Differentiable", "NotCarried", "differentiable"]

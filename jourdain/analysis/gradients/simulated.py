@@ -74,6 +74,8 @@ class Simulated:
         self.rate_slopes, self.integrand_slopes, self.value_slopes = self.code.slopes
         self.motion = Motion(self.solution, self.code.expressions)
         self.primitives = self.code.primitives
+        #: What should be known of the derivatives.
+        self.notes: list[str] = []
         locate(self.primitives, self.motion)
         self._read_steps()
 
@@ -206,7 +208,7 @@ class Simulated:
         """Values and derivatives, a change for every variable carried along."""
         self.code.need("push")
         d, items = len(self.wrt), self.primitives.items
-        dx, dtau = self.run.start_changes(self.wrt, self.initial, self._symbol_changes()), np.zeros(d)
+        dx, dtau = self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols), np.zeros(d)
         total, dtotal = np.zeros(max(1, self.leg.integrands.count)), np.zeros((d, max(1, self.leg.integrands.count)))
         values = [np.zeros(len(item.times)) for item in items]
         dvalues = [np.zeros((len(item.times), d)) for item in items]
@@ -300,7 +302,7 @@ class Simulated:
         total = np.zeros(max(1, self.leg.integrands.count))
         values = [np.zeros(len(item.times)) for item in items]
         pbar = np.zeros((r, len(self.symbols)))
-        largest, begun = 0.0, 0.0
+        largest = np.zeros((r, n))
         for index in range(len(self.pieces) - 1, -1, -1):
             piece = self.pieces[index]
             if piece.event is not None:
@@ -324,10 +326,9 @@ class Simulated:
             count = leg.values.count
             for row, (_, _, _, i, k) in enumerate(self._rows):
                 leg.point_weights[row, i * count + items[i].value] = point_weights[i][k]
-            leg.largest = 0.0
-            begun = begun or float(np.abs(leg.point_weights).max(initial=0.0)) or float(np.abs(xbar).max(initial=0.0))
+            leg.largest = np.zeros((r, n))
             self._walk(backwards)
-            largest = max(largest, leg.largest)
+            largest = np.maximum(largest, leg.largest)
             xbar, tau = leg.xbar.copy(), leg.tabar.copy()
             total += leg.total
             self._note_values(leg, values)
@@ -335,13 +336,24 @@ class Simulated:
                 pbar += bar[:, : len(table)] @ table
         matrix = np.zeros((r, len(self.wrt)))
         matrix[:, self.columns] = pbar
-        matrix += self.run.pull_start(xbar, self.wrt, self.initial, self.symbols, self.columns)
+        matrix += xbar @ self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols).T
         if scaled:  # functions of one integral: their slope is known now
             for i, item in enumerate(items):
                 if item.integrand >= 0:
                     matrix[i] *= item.slopes(float(total[item.integrand]), values[i], T)[0]
-        self.growth = largest
-        return self.results(total, values), matrix
+        found = self.results(total, values)
+        self._look_at_growth(largest, found)
+        return found, matrix
+
+    def _look_at_growth(self, largest: np.ndarray, found: Mapping[str, float]) -> None:
+        """Tells of criteria that change by far more than themselves with the whole of a state on the way."""
+        sizes = np.abs(self.x).max(axis=0)
+        for weights, (name, value) in zip(largest, found.items(), strict=True):
+            growth = float((weights * sizes).max()) / abs(value) if value else 0.0
+            if growth > GROWTH:
+                told = f"a small part of a state on the way changes '{name}' by {growth:.1e} of that part: the gradient holds in a tiny neighbourhood only"
+                self.notes.append(told)
+                warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
 
     def _seeds(self, known: Any, T: float) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
         """Weights of integrals, of values at instants and of the duration, a row a criterion."""

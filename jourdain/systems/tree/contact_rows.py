@@ -14,6 +14,7 @@ from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
 from ...solvers.nonsmooth.contact_set import NOBODY, Closures, ContactSet, Parts, prepare_closures
 from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.penalty.touch import axes_of
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
 from .loose_bodies import loose_inverse_mass
 
@@ -227,24 +228,11 @@ def _part_of_body(c: Any, body: int) -> int:
 
 
 @jit
-def _axes(contact: Any, axes: Any) -> None:
-    """Normal and two tangents."""
-    x, y, z = contact.nx, contact.ny, contact.nz
-    axes[0], axes[1], axes[2] = x, y, z
-    # Duff et al., "Building an orthonormal basis, revisited" (2017)
-    sign = 1.0 if z >= 0.0 else -1.0
-    a = -1.0 / (sign + z)
-    b = x * y * a
-    axes[3], axes[4], axes[5] = 1.0 + sign * x * x * a, sign * b, -sign * x
-    axes[6], axes[7], axes[8] = b, sign + y * y * a, -y
-
-
-@jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
     s, parts, k = c.contacts, c.parts, c.contacts.count
     axes, point, stride = s.axes[9 * k :], s.point[3 * k :], parts.stride
-    _axes(contact, axes)
+    axes_of(contact, axes)
     point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
     s.law[k], s.gap[k] = law, contact.gap
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature

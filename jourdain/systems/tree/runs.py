@@ -59,7 +59,7 @@ class ProjectedRun(OdeRun):
     ) -> Any:
         """The integration; one that an earlier run has made ready with the same settings is used again."""
         s, drives = self.settings, self.native.drives
-        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps)
+        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave)
         if by is not integrate or more or changes or not self.inputs.steady or s.steps is not None or not is_plain(key):
             return super().march(first, span, by, more, **changes)
         drive = drives.pop(key, None)

@@ -293,7 +293,7 @@ class TreeSystem(System):
         """v̇ at a (closed) state, with all loads and loops."""
         if self.constraints:
             return self._solved(state, inputs)[1]
-        refuse_contacts(self.model, f"accelerations '{self.model.name}'")
+        refuse_contacts(self.model, f"accelerations '{self.model.name}'", rigid_only=True)
         s = self._state(state)
         rates = np.zeros(self.nq + self.nv + self.nz)
         NativeSystem(self, self.inputs_at(s, inputs)).rhs(s.t, s.x, rates)
@@ -318,10 +318,9 @@ class TreeSystem(System):
         if self.model.whole is not None and not self.constraints:  # loops that have let go
             reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
-        if self.model.contacts and kind.kind != "moreau":
-            raise InputError(
-                f"simulate '{self.model.name}': contact '{next(iter(self.model.contacts))}' has a set-valued law; use method='moreau' with step="
-            )
+        rigid = next((c.name for c in self.model.contacts.values() if not c.gives_way), None)
+        if rigid is not None and kind.kind != "moreau":
+            raise InputError(f"simulate '{self.model.name}': contact '{rigid}' has a set-valued law; use method='moreau' with step=")
         if not start.x.size and settings.method in self.methods:
             from .runs import PrescribedRun
 
