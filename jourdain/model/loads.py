@@ -320,7 +320,8 @@ class LoadMethods:
         w = s.angular_velocity
         slip = v + w.cross(Vector(ZERO, ZERO, neg(r)))
         normal = pushing(level + r - s.z, -v.z, k, hysteresis=k * d)
-        tangent = Vector(*(neg(mu * normal * e) for e in smooth_sign((slip.x, slip.y), eps)), ZERO)
+        x, y = smooth_sign((slip.x, slip.y), eps)
+        tangent = Vector(neg(mu * normal * x), neg(mu * normal * y), ZERO)
         total = tangent + Vector(ZERO, ZERO, normal)
         item = self.load(name, frame, force=total, torque=Vector(ZERO, ZERO, neg(r)).cross(tangent))
         item.kind = "contact"
