@@ -1,6 +1,7 @@
 """The tip of an elastic arm follows a course exactly: the motor has to act before the tip moves, and after it has arrived.
 
 python examples/stable_inversion.py
+jourdain info examples/stable_inversion.py:elastic_arm
 """
 
 from pathlib import Path
@@ -55,4 +56,5 @@ if __name__ == "__main__":
         ax.axvspan(0.8, sol.t[-1], color="#eceff1", zorder=0)
     figure.savefig("out/stable_inversion_plot.png", dpi=150)
     sol.save_picture("out/stable_inversion.png", t=0.3, stress="stress")
-    print("wrote out/stable_inversion_plot.png and out/stable_inversion.png")
+    sol.save_page("out/stable_inversion.html", plots=["torque"], stress="stress")
+    print("wrote out/stable_inversion.png, out/stable_inversion_plot.png and out/stable_inversion.html")
