@@ -37,7 +37,7 @@ _RESISTANCE = ("rolling", "spinning", "turning")
 _PLACE = ("a", "b", "exclude", "law")
 #: What laws of the user's own read, by their names in a file.
 _OWN = {DEPTH: "self.depth", RATE: "self.rate", APPROACH: "self.approach"}
-_RIGID = ("friction", "restitution")
+_RIGID = ("friction", "restitution", "static_friction", "impact", "cone")
 WORDS = ("rigid", *KINDS)
 
 
@@ -46,14 +46,16 @@ def read_law(reader: ModelReader, item: Table) -> Rigid | Penalty:
     word = item.get("law", "rigid")
     if word not in WORDS:
         raise ModelError(f"law '{word}' is unknown; use one of {', '.join(WORDS)}")
-    make, own = (rigid, _RIGID) if word == "rigid" else KINDS[word]
+    make, own = (laws.linear, _RIGID) if word == "rigid" else KINDS[word]
     taken = {*_PLACE, *own} | ({*_FRICTION, *_BRISTLE, *_RESISTANCE} if word != "rigid" else set())
     for key in item:
         if key not in taken:
             raise ModelError(f"law '{word}' has no '{key}'; it has {', '.join(k for k in sorted(taken) if k not in _PLACE)}")
-    values: dict[str, Any] = {k: reader.value(item[k]) for k in own if k in item and k not in ("material", "force")}
+    values: dict[str, Any] = {k: reader.value(item[k]) for k in own if k in item and k not in ("material", "force", "impact", "cone")}
     if word == "rigid":
-        return make(**values)
+        static = reader.value(item["static_friction"]) if "static_friction" in item else None
+        values = {k: x for k, x in values.items() if k in ("friction", "restitution")}
+        return rigid(**values, static=static, law=item.get("impact", "newton"), cone=item.get("cone", "exact"))
     if "material" in item:
         given = item["material"]
         found = [read_material(reader, m) for m in (given if isinstance(given, list) else [given])]
@@ -100,7 +102,13 @@ def read_material(reader: ModelReader, given: Any) -> Material:
 def law_table(law: Rigid | Penalty, writer: ModelWriter) -> dict[str, Any]:
     """The keys of a law."""
     if isinstance(law, Rigid):
-        return {k: writer.value(e) for k, e in (("friction", law.friction), ("restitution", law.restitution)) if e is not ZERO}
+        if law.by_speed:
+            raise ModelError(
+                "restitution that depends on the speed cannot be written to a model file; write a number, or keep the model in Python"
+            )
+        known = {k: writer.value(e) for k, e in (("friction", law.friction), ("restitution", law.restitution)) if e is not ZERO}
+        known |= {} if law.static is None else {"static_friction": writer.value(law.static)}
+        return known | {k: word for k, word, usual in (("impact", law.law, "newton"), ("cone", law.cone, "exact")) if word != usual}
     item: dict[str, Any] = {"law": law.kind}
     own, normal = KINDS[law.kind][1], law.normal
     if normal.law is not None:

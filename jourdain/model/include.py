@@ -197,6 +197,8 @@ class Copy:
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}
         copy.shapes = list(solids.values())
+        copy.collision = [self.mirror.shape(mapped_shape(s, self.expr)) for s in body.collision]
+        copy.collision_names = [self.name(n) for n in body.collision_names]
         for entry in body.contributions:
             if isinstance(entry, MassGiven):
                 copy.add_given(self._mass(entry))

@@ -334,6 +334,19 @@ def test_driven_bodies_push() -> None:
     np.testing.assert_allclose(found, found[0], atol=2e-5)
 
 
+def test_a_table_tells_who_touches_whom_and_where() -> None:
+    s = block_on_slope(0.2, 0.5)
+    sol = s.simulate({"f.z": 0.05 - 1e-4}, 0.5)
+    touches = sol.contacts.at(0.5)
+    assert len(touches) == 4
+    assert {t.body_a for t in touches} | {t.body_b for t in touches} == {"block", "ground"}
+    total = sum(t.force * (1 if t.body_a == "block" else -1) for t in touches)
+    np.testing.assert_allclose(total, sol["floor.block.force"][-1], atol=1e-9)
+    assert "4 contacts at most" in sol.contacts.summary()
+    with pytest.raises(InputError, match="outside of the run"):
+        sol.contacts.at(2.0)
+
+
 # -- memories, restarts, files ------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.bodies import Body
+from ...model.contact_laws import SPEED, Rigid
 from ...model.contact_loads import TouchLoad
 from ...model.model import Model
 from ...model.penalty_laws import Penalty, Point
@@ -60,4 +61,12 @@ def law_function(law: Penalty, parameters: Sequence[Expr]) -> SymbolicFunction:
     return SymbolicFunction("contact_law", tuple(arguments), (vector_result("f", given),), title=law.kind)
 
 
-__all__ = ["READ", "found_symbols", "law_function", "touching_bodies", "touching_motion", "touching_power"]
+def restitution_function(law: Rigid, parameters: Sequence[Expr]) -> SymbolicFunction:
+    """The coefficient of restitution of a speed."""
+    arguments = [Argument("speed", (SPEED,), "m/s")]
+    if parameters:
+        arguments.append(Argument("p", tuple(parameters), "parameters"))
+    return SymbolicFunction("restitution", tuple(arguments), (vector_result("e", [law.restitution]),), title="restitution")
+
+
+__all__ = ["READ", "found_symbols", "law_function", "restitution_function", "touching_bodies", "touching_motion", "touching_power"]

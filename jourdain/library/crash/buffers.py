@@ -11,7 +11,7 @@ from ...model.model import Model
 from ...model.values import number
 from ...symbolic.expr import Expr
 from ...symbolic.functions import where
-from .device import Device, least, most, positive, with_work
+from .device import Device, least, most, play, positive, with_work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,16 +96,11 @@ class DraftGear(_Numbers):
         """f = g(x) (1 + φ σ), g = k x + k₃ x³, in both directions beyond the slack; σ from −1 to 1 lags behind x by friction (a memory: its seat)."""
         half = 0.5 * self.slack
         x = most(crush - half, 0.0) - most(-crush - half, 0.0)
-        rest = m.memory(f"{name}.seat", 0.0, unit="m")
-        z = (x - rest) / self.seat
-        edge = 1.0 - 1e-12  # a step of sliding begins there: its derivative is that of sliding
-        lag = where(rate > 0.0, where(z >= edge, 1.0, most(z, -1.0)), where(z <= -edge, -1.0, least(z, 1.0)))
-        m.update(rest, x - self.seat * lag)
+        lag, _ = play(m, f"{name}.seat", x, rate, self.seat, "m")
         inside = least(most(x, -self.stroke), self.stroke)
         g = self.stiffness * inside + self.hardening * inside * inside * inside
         outward = where(x >= 0.0, lag, -lag)
         force: Expr = g * (1.0 + self.friction * outward) + self.bottoming * (x - inside)
-        m.event(f"{name}.turns", rate)
         with_work(m, name, crush, rate, force)
         return force
 

@@ -13,7 +13,7 @@ from ...model.load_sorts import FrameLoad
 from ...model.model import Model
 from ...model.values import number
 from ...symbolic.expr import Expr
-from ...symbolic.functions import maximum, minimum
+from ...symbolic.functions import maximum, minimum, where
 
 
 class Device:
@@ -63,6 +63,20 @@ def channels(m: Model, name: str, crush: Any, force: Any, energy: Any, dissipate
         m.output(f"{name}.dissipated", dissipated, unit="J")
 
 
+def play(m: Model, name: str, x: Any, rate: Any, width: Any, unit: str) -> tuple[Expr, Expr]:
+    """The play operator z = clip((x − seat)/width, −1, 1), its seat a memory ``name`` that is dragged along, and where the seat goes next.
+
+    Every step of sliding begins at z = ±1, where the ``rate`` says which derivative it has; an event at each turn makes the seat exact.
+    """
+    seat = m.memory(name, 0.0, unit=unit)
+    z = (x - seat) / width
+    edge = 1.0 - 1e-12
+    lag = where(rate > 0.0, where(z >= edge, 1.0, most(z, -1.0)), where(z <= -edge, -1.0, least(z, 1.0)))
+    m.update(seat, x - width * lag)
+    m.event(f"{name}.turns", rate)
+    return lag, x - width * lag - seat
+
+
 def least(x: Any, y: Any) -> Any:
     """The smaller of two numbers, arrays or expressions."""
     return minimum(x, y) if isinstance(x, Expr) or isinstance(y, Expr) else min(x, y) if np.ndim(x) == np.ndim(y) == 0 else np.minimum(x, y)
@@ -94,4 +108,4 @@ def factor_of(given: Any, what: str) -> Callable[[Any], Any] | None:
     return lambda v: 1.0 + c * most(v, 0.0)
 
 
-__all__ = ["Device", "channels", "factor_of", "least", "most", "positive", "with_work"]
+__all__ = ["Device", "channels", "factor_of", "least", "most", "play", "positive", "with_work"]

@@ -54,6 +54,7 @@ class Clock(Record):
     t_event: float
     t_last: float
     direction: float
+    shortest: float
 
 
 class Count(Record):

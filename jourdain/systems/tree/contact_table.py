@@ -68,7 +68,7 @@ class ContactTable:
 def _touches(contacts: TreeContacts, h: float) -> Any:
     """The contacts that the last step has left in memory."""
     record = contacts.record
-    s, p, u, friction = record.contacts, record.p, record.problem.u, record.friction
+    s, p, u, friction = record.contacts, record.p, record.problem.u, record.impacts.friction
     for k in range(s.count):
         axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
         limit, pull = friction[s.law[k]] * impulse[0], float(np.hypot(*impulse[1:]))

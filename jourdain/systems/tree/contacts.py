@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
-from ...model.contact_laws import Rigid, check_coefficient
+from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...model.flexible import FlexibleBody
+from ...native.function import compile_function
 from ...native.record import Table
 from ...solvers.collision import Scene
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
+from ...solvers.nonsmooth.impacts import Impacts
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
 from .contact_rows import TreeContacts as NativeRows
@@ -190,21 +193,47 @@ class TreeContacts:
     def _record(self) -> moreau.Moreau:
         rows = self.rows
         s, room = self.system, self.room
-        friction, restitution = (
-            self._numbers(getattr(c.law, word) if isinstance(c.law, Rigid) else 0.0 for c in self.contacts)
-            for word in ("friction", "restitution")
-        )
-        for mu, e in zip(friction, restitution, strict=True):
-            check_coefficient("friction", mu, np.inf)
-            check_coefficient("restitution", e, 1.0)
         problem, depths = moreau.make_problems(rows.contacts, self.parts)
+        problem.relaxed = self._convex()
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
-            friction=friction, restitution=restitution, problem=problem, depths=depths,
+            impacts=self._impacts(), problem=problem, depths=depths,
             p=np.zeros(3 * room), r=np.zeros(room), slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
+
+    def _impacts(self) -> Impacts:
+        """Friction and restitution of all laws; those of surfaces that give way have none."""
+        rigid = [c.law if isinstance(c.law, Rigid) else None for c in self.contacts]
+        friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
+        static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
+        restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
+        for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
+            for x in values:
+                check_coefficient(word, x, most)
+        speed, found = np.ones(1), np.zeros(1)
+        function, args = np.zeros(len(rigid), np.int64), np.zeros(4 * max(1, len(rigid)), np.int64)
+        for k, law in enumerate(rigid):
+            if law is not None and law.by_speed:
+                f = compile_function(restitution_function(law, self.model.parameter_set.symbols), self.parameters)
+                function[k], args[4 * k : 4 * k + 4] = f.address, f.arguments(speed, found).view(np.int64)
+                self._keep.append(f)
+        return Impacts(
+            friction=friction, static=static, restitution=restitution, function=function, args=args, speed=speed, found=found,
+            law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(self.room),
+            after=np.zeros(self.room), compression=np.zeros(self.room), free=np.zeros(3 * self.room),
+        )  # fmt: skip
+
+    def _convex(self) -> int:
+        """Whether cones of friction are taken as convex: all or none."""
+        cones = {c.name: c.law.cone for c in self.contacts if isinstance(c.law, Rigid)}
+        if len(set(cones.values())) > 1:
+            odd = next(name for name, cone in cones.items() if cone == "convex")
+            raise InputError(
+                f"contact '{odd}': cone = 'convex' must be that of all rigid contacts or of none, since they are solved together"
+            )
+        return int("convex" in cones.values())
 
     def _rows(self) -> NativeRows:
         """The arguments of the search for contacts and their rows."""

@@ -172,6 +172,10 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     found["contacts.residual"] = Channel(books[:, moreau.RESIDUAL].copy(), "m/s", "residual of the contact laws")
     found["contacts.acting"] = Channel(books[:, moreau.ACTING].copy(), "", "contacts that act")
     found["contacts.iterations"] = Channel(books[:, moreau.ITERATIONS].copy(), "", "iterations for the contact laws")
+    if contacts.record.problem.relaxed:
+        found["contacts.opening"] = Channel(
+            books[:, moreau.OPENING].copy(), "m/s", "speed at which convex cones open sliding contacts, at most"
+        )
     return found
 
 
