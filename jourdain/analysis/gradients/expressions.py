@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,8 @@ class Expressions:
     resolved: Mapping[str, Expr]
     #: Constants of criteria by "criterion.constant": symbol and value.
     constants: Mapping[str, tuple[Expr, float]]
+    #: Those that are compiled.
+    readers: dict[tuple[str, ...], Reader] = field(default_factory=dict, repr=False)
 
     @property
     def parameters(self) -> tuple[Expr, ...]:
@@ -43,6 +45,10 @@ class Expressions:
         own = self.system.parameter_vector if p is None else p
         return np.concatenate([own, [x for _, x in self.constants.values()]])
 
+    def with_constants(self, values: Mapping[str, float]) -> Expressions:
+        """The same with other values of constants."""
+        return replace(self, constants={n: (s, float(values.get(n, x))) for n, (s, x) in self.constants.items()})
+
     def function(self, names: tuple[str, ...]) -> SymbolicFunction:
         """The expressions of some criteria as a function of t, x, u, accelerations a and multipliers lam."""
         eq = self.system.equations_of_motion
@@ -53,8 +59,15 @@ class Expressions:
         return SymbolicFunction("criteria", tuple(inputs), (vector_result("y", [self.resolved[n] for n in names]),))
 
     def reader(self, names: tuple[str, ...]) -> Reader:
-        """The expressions of some criteria along rows of states."""
-        return Reader(self, names)
+        """The expressions of some criteria along rows of states, with the present values of parameters and constants."""
+        if names not in self.readers:
+            self.readers[names] = Reader(self, names)
+        found = self.readers[names]
+        if self.parameters:
+            p = self.parameter_values()
+            if not np.array_equal(p, found.function.parameters):
+                found.function.set_parameters(p)
+        return found
 
 
 class Reader:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 #: Names of methods.
 METHODS = ("auto", "forward", "adjoint", "differences")
-#: Relative step of central differences, and the least one of a variable that is zero.
-STEP, LEAST = 1e-5, 1e-7
+#: Relative step of central differences.
+STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,8 @@ class Gradient:
     result: Any = field(default=None, repr=False)
     #: What should be known: switches, growth of the adjoint, one-sided derivatives.
     notes: Sequence[str] = ()
+    #: Laws that jumped without an event of the model, located for the gradient: when, and the expression that was zero.
+    switches: Sequence[Any] = ()
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         names, variables = list(self.values), list(self.variables)
@@ -117,19 +119,104 @@ def gradient(
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
-    chosen, variables = named(criteria), _variables(analysis, wrt)
-    return differences(analysis, chosen, variables, values)
+    chosen = named(criteria)
+    variables = _variables(analysis, wrt, chosen)
+    if method == "differences" or analysis.verb != "simulate":
+        return differences(analysis, chosen, variables, values)
+    return _of_simulation(analysis, chosen, variables, method, values)
 
 
-def _variables(analysis: Analysis, wrt: Sequence[str]) -> list[str]:
+def _of_simulation(
+    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None
+) -> Gradient:
+    """The gradient of a motion in time."""
+    from .simulated import Simulated
+
+    base = _numbers(analysis, values)
+    own, criteria = _split(criteria, base)
+    run = Simulated(analysis, criteria, wrt, own)
+    begun = time.perf_counter()
+    if method == "auto":
+        method = "adjoint" if len(criteria) < len(wrt) else "forward"
+    found, matrix = run.adjoint() if method == "adjoint" else run.forward()
+    cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
+    present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
+    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
+
+
+def _numbers(analysis: Analysis, values: Mapping[str, Any] | None) -> dict[str, float]:
+    return {n: float(x) for n, x in (values or {}).items()}
+
+
+def _split(criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, Criterion]]:
+    """Values of the analysis' own variables, and criteria with the others as their constants."""
+    owners = {f"{name}.{n}": (name, n) for name, c in criteria.items() for n in c.constants}
+    found = dict(criteria)
+    for variable, x in values.items():
+        if variable in owners:
+            name, n = owners[variable]
+            found[name] = found[name].with_constants(**{n: x})
+    return {n: x for n, x in values.items() if n not in owners}, found
+
+
+def _present(analysis: Analysis, criteria: Mapping[str, Criterion], variable: str) -> float:
+    """The value of a variable as it is."""
+    for name, c in criteria.items():
+        for n, x in c.constants.items():
+            if variable == f"{name}.{n}":
+                return x
+    return analysis.value_of(variable)
+
+
+def _variables(analysis: Analysis, wrt: Sequence[str], criteria: Mapping[str, Criterion]) -> list[str]:
     """Names of variables, checked."""
     if isinstance(wrt, str) or not len(wrt):
         raise InputError(f"gradient: wrt = {wrt!r} must be a list of names of variables, such as ['d_F']")
+    constants = {f"{name}.{n}" for name, c in criteria.items() for n in c.constants}
     for name in wrt:
-        analysis.variable(name)
+        if name not in constants:
+            analysis.variable(name)
     if len({*wrt}) < len(wrt):
         raise InputError(f"gradient: a variable is named twice in {', '.join(wrt)}")
     return list(wrt)
+
+
+def evaluate(analysis: Analysis, criteria: Mapping[str, Criterion], values: Mapping[str, Any]) -> dict[str, float]:
+    """The values of criteria on a run of the analysis."""
+    own, chosen = _split(criteria, _numbers(analysis, values))
+    plan = analysis.keeping_steps()
+    return _measured(plan, plan.run(own), chosen, own)
+
+
+def _measured(plan: Analysis, result: Any, criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> dict[str, float]:
+    """Criteria of a result; of motions by the steps themselves, where these can be walked along."""
+    if plan.verb == "simulate":
+        from .simulated import NotCarried, Simulated
+
+        try:
+            run = Simulated(plan, criteria, [], values, result)
+            return run.results(*run.found())
+        except NotCarried:
+            pass
+    return measure(result, criteria, plan._changed(values))
+
+
+def _instants(plan: Analysis, solution: Any) -> np.ndarray:
+    """The steps of a run, and where an event has ended it further ones like the last to its planned end."""
+    from ..simulate import span_of
+
+    t = np.asarray(solution.t)
+    planned = plan.kwargs["t"] if "t" in plan.kwargs else plan.args[1]
+    end = span_of(plan.system.model.name, float(t[0]), planned)[1]
+    width = max(t[-1] - t[-2], 1e-3 * (t[-1] - t[0])) if len(t) > 1 else end - t[-1]
+    return np.concatenate([t, np.arange(t[-1] + width, end, width), [end]]) if end > t[-1] else t
+
+
+def _width(analysis: Analysis, name: str) -> float:
+    """The size of a variable that is zero: what its bounds span, or 1."""
+    known = analysis.system.model.parameter_set
+    low, high = known[name].bounds if name in known else (None, None)
+    return 1e-2 * (high - low) if low is not None and high is not None else 1.0
 
 
 def differences(
@@ -137,17 +224,23 @@ def differences(
 ) -> Gradient:
     """Central differences, of motions with the steps of the first one."""
     begun = time.perf_counter()
-    base = {n: float(x) for n, x in (values or {}).items()}
+    base = _numbers(analysis, values)
+    own, first = _split(criteria, base)
     plan = analysis.keeping_steps()
-    result = plan.run(base)
-    found = measure(result, criteria, plan._changed(base))
-    present = {n: base.get(n, analysis.value_of(n)) for n in wrt}
+    result = plan.run(own)
+    found = _measured(plan, result, first, own)
+    present = {n: base.get(n, _present(analysis, first, n)) for n in wrt}
     if plan.verb == "simulate":
-        plan = plan.keeping_steps(steps=result)
+        plan = plan.keeping_steps(steps=_instants(plan, result))
+
+    def at(name: str, x: float) -> dict[str, float]:
+        changed, chosen = _split(criteria, {**base, name: x})
+        return _measured(plan, plan.run(changed), chosen, changed)
+
     rows = []
     for name, x in present.items():
-        h = STEP * abs(x) or LEAST
-        ends = [measure(plan.run({**base, name: x + s * h}), criteria, plan._changed({**base, name: x + s * h})) for s in (1.0, -1.0)]
+        h = STEP * (abs(x) or _width(analysis, name))
+        ends = at(name, x + h), at(name, x - h)
         rows.append([(ends[0][c] - ends[1][c]) / (2.0 * h) for c in criteria])
     cost = {"seconds": time.perf_counter() - begun, "runs": 1 + 2 * len(rows)}
     return Gradient(analysis, criteria, found, present, np.array(rows).T, "differences", cost, result)

@@ -10,13 +10,13 @@ import numpy as np
 from ...errors import InputError
 from ...results.solution import Solution
 from ..criteria import OF_MOTION, Criterion
-from .expressions import Expressions, Reader, expressions_of
+from .expressions import Expressions, expressions_of
 
 if TYPE_CHECKING:
     from ...systems.system import System
 
-#: Points of Gauss's rule within a step, and points where an extremum is looked for.
-GAUSS, PROBES = 6, 7
+#: Points of Gauss's rule within a step; peaks that are looked at closer, and points on each side of them.
+GAUSS, CANDIDATES, PROBES = 6, 6, 8
 
 
 def measure(result: Any, criteria: Mapping[str, Criterion], system: System | None = None) -> dict[str, float]:
@@ -45,7 +45,6 @@ class Motion:
         if not solution.metadata.get("every_step", False):
             raise InputError("criteria: the solution has not kept every step; simulate it without times= and outputs=")
         self.solution, self.expressions = solution, expressions
-        self._readers: dict[str, Reader] = {}
         s = expressions.system
         self._states = [*s.coordinate_names, *s.velocity_names, *s.model.states]
         t = np.asarray(solution.t)
@@ -59,13 +58,12 @@ class Motion:
 
     def read(self, name: str, times: np.ndarray) -> np.ndarray:
         """The expression of a criterion at times."""
-        if name not in self._readers:
-            self._readers[name] = self.expressions.reader((name,))
+        reader = self.expressions.reader((name,))
         sample = self.solution.at(times)
         x = np.column_stack([np.asarray(sample[n]) for n in self._states])
         inputs = self.expressions.system.model.inputs
         u = np.column_stack([np.asarray(sample[n]) for n in inputs]) if inputs else np.zeros((len(times), 0))
-        return self._readers[name](times, x, u)[:, 0]
+        return reader(times, x, u)[:, 0]
 
     def integral(self, name: str, of: Callable[[np.ndarray], np.ndarray] = lambda f: f) -> float:
         """∫ F dt over all steps."""
@@ -75,20 +73,25 @@ class Motion:
         return float(np.sum(half[:, None] * weights * of(self.read(name, times.ravel())).reshape(times.shape)))
 
     def extremum(self, name: str, sign: float) -> tuple[float, float]:
-        """When the expression is largest (sign 1) or smallest (−1), and its value."""
-        parts = np.linspace(0.0, 1.0, PROBES + 2)
-        times = (self.begin[:, None] + (self.end - self.begin)[:, None] * parts).ravel()
-        values = sign * self.read(name, times)
-        best = int(np.argmax(values))
-        low, high = times[max(best - 1, 0)], times[min(best + 1, len(times) - 1)]
-        for _ in range(40):
-            inner = np.linspace(low, high, 5)
-            values = sign * self.read(name, inner)
-            k = int(np.argmax(values))
-            low, high = inner[max(k - 1, 0)], inner[min(k + 1, 4)]
+        """When the expression is largest (sign 1) or smallest (−1), and its value: near the best of the steps' ends, then ever closer."""
+        ends = np.append(self.begin, self.end[-1])
+        values = sign * self.read(name, ends)
+        padded = np.concatenate([[-np.inf], values, [-np.inf]])
+        peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
+        best = peaks[np.argsort(-values[peaks], kind="stable")[:CANDIDATES]]
+        near = [np.linspace(ends[max(k - 1, 0)], ends[min(k + 1, len(ends) - 1)], 2 * PROBES + 1) for k in best]
+        found = sign * self.read(name, np.concatenate(near)).reshape(len(near), -1)
+        row, k = divmod(int(np.argmax(found)), found.shape[1])
+        times = near[row]
+        low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
+        for _ in range(30):
+            times = np.linspace(low, high, 9)
+            found = sign * self.read(name, times)
+            k = int(np.argmax(found))
+            low, high = times[max(k - 1, 0)], times[min(k + 1, 8)]
             if high - low < 1e-9 * (self.span[1] - self.span[0]):
                 break
-        return float(inner[k]), sign * float(values[k])
+        return float(times[k]), sign * float(found[k])
 
 
 def _mean(m: Motion, name: str, c: Criterion) -> float:

@@ -16,6 +16,7 @@ from ...solvers.complementarity.build import dense_problem
 from ...solvers.complementarity.solve import solution as solved
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import closed
+from ...solvers.nonsmooth.impacts import NEWTON
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
@@ -97,6 +98,7 @@ class ContactEventRun(ProjectedRun):
         self.contacts = contacts = TreeContacts.of(s)
         contacts.close(native)
         contacts.refuse_overlaps(self.start)
+        self._refuse_laws()
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
@@ -104,13 +106,31 @@ class ContactEventRun(ProjectedRun):
         self.record = closed.make_closed(
             MOST, s.nq, s.nv, s.nz, 3 * len(contacts.places), base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
-            closures=rows.closures, friction=contacts.record.friction, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
+            closures=rows.closures, friction=contacts.record.impacts.friction, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
         )  # fmt: skip
         self._base, self.impacts, self._history = native.rhs, list[Impact](), list[_Active]()
         #: When impacts that follow ever faster have come to an end, and between whom.
         self.rests: list[tuple[float, str]] = []
         if not contacts.only_planes:
             self.record.reach = 0.9 * self._size
+
+    def _refuse_laws(self) -> None:
+        """Laws that Moreau's steps know and events do not."""
+        name, laws = self.system.model.name, self.contacts.record.impacts
+        soft = next((c.name for c in self.contacts.contacts if c.gives_way), None)
+        if soft is not None:
+            raise InputError(f"simulate '{name}': contact '{soft}' gives way among rigid ones; use method='moreau' with step=")
+        for k, contact in enumerate(self.contacts.contacts):
+            if (
+                laws.law[k] != NEWTON
+                or laws.function[k] != 0
+                or laws.static[k] != laws.friction[k]
+                or self.contacts.record.laws.problem.relaxed
+            ):
+                raise InputError(
+                    f"simulate '{name}': contact '{contact.name}' has a law that runs from event to event do not know (they take one coefficient of friction and "
+                    "Newton's restitution as a number); use method='moreau' with step="
+                )
 
     # -- the instant ----------------------------------------------------------------------------------------------
 
@@ -184,7 +204,7 @@ class ContactEventRun(ProjectedRun):
         if not len(which) or u[::3].min() >= -slow:
             return x
         law = self.record.contacts.law[which]
-        e = self.contacts.record.restitution[law].copy()
+        e = self.contacts.record.impacts.restitution[law].copy()
         before = np.minimum(u[::3], 0.0)
         back = -np.minimum(self._pull(t, x, which), 0.0)
         ends = (e < 1.0) & (e > 0.0) & (before < 0.0) & ((e * before) ** 2 < 2.0 * LOW * self._size * back)
