@@ -140,6 +140,7 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
+        watch: Sequence[Expr] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
@@ -164,6 +165,9 @@ class System(Compiled):
         max_step, max_steps: the largest step (s), so that no short pulse of an input is stepped over, and how many.
         steps: instants (s) to step to whatever the error, or a solution whose steps are taken again, so that runs with other parameters
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
+
+        watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
+            (trees with projected loops).
 
         Output:
 

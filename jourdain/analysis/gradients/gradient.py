@@ -47,6 +47,8 @@ class Gradient:
     result: Any = field(default=None, repr=False)
     #: What should be known: switches, growth of the adjoint, one-sided derivatives.
     notes: Sequence[str] = ()
+    #: Laws that jumped without an event of the model, located for the gradient: when, and the expression that was zero.
+    switches: Sequence[Any] = ()
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         names, variables = list(self.values), list(self.variables)
@@ -139,7 +141,7 @@ def _of_simulation(
     found, matrix = run.adjoint() if method == "adjoint" else run.forward()
     cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
     present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
-    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes))
+    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
 
 
 def _numbers(analysis: Analysis, values: Mapping[str, Any] | None) -> dict[str, float]:
