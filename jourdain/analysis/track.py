@@ -13,6 +13,7 @@ from ..results.channel import Channel
 from ..results.solution import Solution
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
+from ..systems.assembled.audit import measured
 from ..systems.assembled.channels import motion_of
 from ..systems.assembled.inverse.along import Along
 from ..systems.assembled.inverse.optimal import optimal_inverse
@@ -151,7 +152,7 @@ def _inverted(
         "status": "finished",
         "inversion": told,
     }
-    channels = motion_of(system.handles, system.instances, found.q, found.v)
+    channels = motion_of(system.handles, system.instances, found.q, found.v) | measured(system.instances, found.q)
     channels |= {f"servo.{n}": Channel(x, model.inputs[n].unit, "input") for n, x in u.items()}
     raw = Solution(found.t, channels, about, {"newton_iterations": found.iterations}, system)
     return formulation.told(start, raw, _inputs_at(formulation, inputs, raw.t, u))

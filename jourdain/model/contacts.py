@@ -233,6 +233,8 @@ def _check_curved(contact: Contact, law: Penalty, what: str) -> None:
 
 def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'", rigid_only: bool = False) -> None:
     """Raises an error where something does not know contacts, or only those whose surfaces give way."""
+    for joint in model.rigid_stops:
+        raise InputError(f"{what} knows no rigid stops, but joint '{joint}' of '{model.name}' has one; {remedy}")
     for contact in model.contacts.values():
         if not (rigid_only and contact.gives_way):
             raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")

@@ -13,6 +13,7 @@ from .parts import Numbers, Part
 
 if TYPE_CHECKING:
     from ....structures.beams import BeamElements
+    from ....structures.sections import Section
     from ..program import Handle
     from ..system import AssembledSystem
 
@@ -125,6 +126,12 @@ class BeamPart(Part):
                 else:
                     yield g.nodes[e], g.axes[e], self._section(g, e)
                     e += 1
+
+    def outlines(self) -> Iterator[tuple[np.ndarray, np.ndarray, Section]]:
+        """Nodes, axes and first section of each element, to be drawn."""
+        sections = {int(g.nodes[e, 0]): g.sections[e][0] for g in self._groups for e in range(len(g.nodes))}
+        for nodes, axes, _ in self._elements():
+            yield nodes, axes, sections[int(nodes[0])]
 
     def _in_line(self, g: BeamElements, e: int) -> bool:
         """Whether a member and the next one are halves of one."""
