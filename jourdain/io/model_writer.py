@@ -141,6 +141,10 @@ class ModelWriter:
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["materials"] = {name: asdict(material) for name, material in m.materials.items()}
+        if m.rigid_stops:
+            raise ModelError(
+                f"joint '{next(iter(m.rigid_stops))}': a file cannot hold its rigid stop yet; call m.stops(law=…) after reading the file"
+            )
         document["contacts"] = {c.name: self._contact(c) for c in m.contacts.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()

@@ -335,6 +335,7 @@ class Copy:
                 m.rate(self.new[state.symbol], self.expr(state.rate))
         for name, material in other.materials.items():
             m.materials[self.name(name)] = material
+        m.rigid_stops |= {self.name(name): law.mapped(self.expr) for name, law in other.rigid_stops.items()}
         for contact in other.contacts.values():
             law = contact.law.mapped(self.expr)
             a, b = (None if side is None else [self._shape_of(s, contact.name) for s in side] for side in (contact.a, contact.b))
