@@ -125,7 +125,7 @@ def belt_record(v: Variator, path: Path) -> records.Belt:
     )  # fmt: skip
     line = records.Path(
         stations=n, share=share, step=step, turning=turning, start=start, column=column.astype(np.int64), value=value[there],
-        slope=slope[there], turn=turn[there], **{name: np.zeros(n) for name in ("w", "w1", "wdot", "angle", "force")},
+        slope=slope[there], turn=turn[there], **{name: np.zeros(n) for name in ("w", "w1", "wdot", "angle", "force", "pressed")},
     )  # fmt: skip
     size = basis.size
     return records.Belt(

@@ -40,6 +40,7 @@ def find_axial_forces(pulley: Any, path: Any) -> int:
     for i in range(pulley.contacts):
         pulley.force[i] = s.z[i]
         pulley.gap[i] = s.w[i]
+        path.pressed[pulley.station[i]] = 1.0 if s.z[i] > 0.0 else 0.0
     return 0 if told == SOLVED else 1
 
 

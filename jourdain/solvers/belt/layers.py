@@ -16,6 +16,8 @@ from ..linear.dense import lu_factor, lu_solve
 
 #: Times that stations of a layer may open again while a step is looked for; then they only close, which comes to an end.
 GUESSES = 8
+#: How fast gaps that do not belong to a free span leave it, as part of EA.
+LEAVING = 0.01
 
 
 @hot
@@ -70,7 +72,7 @@ def find_friction(path: Any, layers: Any) -> None:
     """Normal forces between layers by the recursion (48), surface speeds (43)–(47), friction."""
     n = layers.rings
     for j in range(path.stations):
-        kap, angle = path.angle[j] / path.share[j], path.angle[j]
+        kap, angle = path.angle[j] / path.share[j], path.angle[j] * path.pressed[j]
         force = 0.0
         for k in range(n, 0, -1):
             v = speed_of(layers, k, j)
@@ -244,6 +246,24 @@ def step_strains(path: Any, layers: Any, driving: Any, driven: Any, h: float) ->
 
 
 @jit
+def coast(path: Any, layers: Any) -> None:
+    """Separated elements keep their speed where nothing holds them: gaps are equal along a free stretch, their sum stays."""
+    j, strain = 0, layers.deviation[0]
+    while j < path.stations:
+        if path.pressed[j] == 0.0 and not carries(0, layers.mean[0] + strain[j]):
+            m, total, length = j, 0.0, 0.0
+            while m < path.stations and path.pressed[m] == 0.0 and not carries(0, layers.mean[0] + strain[m]):
+                total += strain[m] * path.share[m]
+                length += path.share[m]
+                m += 1
+            for i in range(j, m):
+                strain[i] = total / length
+            j = m
+        else:
+            j += 1
+
+
+@jit
 def _solve_layer(path: Any, layers: Any, k: int, h: float) -> None:
     """Change of the strain of layer k, when `conducts` says which stations carry.
 
@@ -254,16 +274,23 @@ def _solve_layer(path: Any, layers: Any, k: int, h: float) -> None:
     for j in range(count):
         middle[j] = layers.relaxation * path.share[j] / h
         lower[j], upper[j], right[j] = 0.0, 0.0, 0.0
+    left = 0.0
     for j in range(count):
         m = j + 1 if j + 1 < count else 0
         here, there, over = conducts[j], conducts[m], 1.0 / path.step[j]
         a, b = 0.5, 0.5
-        if there < 1.0:  # otherwise a matrix that is not monotone
+        if conducts[m] < 1.0:  # otherwise a matrix that is not monotone
             a, b = 1.0, 0.0
         force = (a * layers.drive[k, j] / path.share[j] + b * layers.drive[k, m] / path.share[m]) / layers.stiffness[k]
         flux = (there * layers.strain[k, m] - here * layers.strain[k, j]) * over + force
         from_here = -here * over - a * gain[j] / layers.stiffness[k]
         from_there = there * over - b * gain[m] / layers.stiffness[k]
+        if k == 0 and path.pressed[j] > 0.0:
+            left = layers.strain[0, j] if here < 1.0 else 0.0
+        elif k == 0 and path.pressed[m] > 0.0 and here < 1.0:
+            # elements fly along a span with the speed at which they left the pulley before it; what else there is of gaps goes on
+            flux -= LEAVING * over * (layers.strain[0, j] - left)
+            from_here -= LEAVING * over
         right[j] += flux
         right[m] -= flux
         middle[j] -= from_here

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...native.kernel import jit
 from .flanks import find_axial_forces, find_flank_forces, step_pulley
-from .layers import add_drive, find_friction, find_strains, speed_of, step_speeds, step_strains
+from .layers import add_drive, coast, find_friction, find_strains, speed_of, step_speeds, step_strains
 from .line import find_line, step_line
 
 #: Columns of the log of a run.
@@ -25,9 +25,9 @@ def find_all(b: Any) -> int:
     for j in range(path.stations):
         layers.drive[0, j] = 0.0
         speed[j] = speed_of(layers, 0, j)
-    find_friction(path, layers)
     if find_axial_forces(b.driving, path) != 0 or find_axial_forces(b.driven, path) != 0:
         return NO_FORCES
+    find_friction(path, layers)
     find_flank_forces(b.driving, path, layers, speed, b.printed == 1)
     find_flank_forces(b.driven, path, layers, speed, b.printed == 1)
     add_drive(path, layers)
@@ -79,6 +79,7 @@ def march(b: Any, h: float, steps: int, stride: int, log: Any) -> Any:
         find_line(b)
         find_strains(b.path, b.layers)  # the new length moves all strains alike: fields settle after that
         step_strains(b.path, b.layers, b.driving, b.driven, h)
+        coast(b.path, b.layers)
         step_pulley(b.driving, h, rate)
         step_pulley(b.driven, h, 0.0)
         b.t += h

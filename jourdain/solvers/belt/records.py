@@ -13,6 +13,7 @@ class Path(Record):
     share: Floats  # length that belongs to a station (m)
     step: Floats  # distance to the next one (m)
     turning: Floats  # angle of the reference line within the share (rad)
+    pressed: Floats  # 1 where a pulley holds an element against the rings, 0 where it is free
     start: Integers
     column: Integers
     value: Floats  # w̄
