@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .nonholonomic import ball_on_plate, benchmark_bicycle, chaplygin_sleigh, rolling_disk
     from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
     from .rotors import helicopter_rotor
+    from .variator.variator import push_belt_variator
     from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
 
 #: Field -> its models.
@@ -56,6 +57,7 @@ _FIELDS = {
     "nonholonomic": ("ball_on_plate", "benchmark_bicycle", "chaplygin_sleigh", "rolling_disk"),
     "ride": ("bathe_oscillator", "half_car", "quarter_car", "spring_pendulum"),
     "rotors": ("helicopter_rotor",),
+    "variator.variator": ("push_belt_variator",),
     "suspensions": ("double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension"),
 }
 _PLACE = {name: field for field, names in _FIELDS.items() for name in names}
@@ -74,6 +76,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
-    "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "human", "ist_link", "n_four_bar", "pendulum", "quarter_car", "rolling_disk",
+    "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "human", "ist_link", "n_four_bar", "pendulum", "push_belt_variator", "quarter_car", "rolling_disk",
     "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

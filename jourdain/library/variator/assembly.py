@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...native.record import Record
 from ...solvers.belt import records
 from ...solvers.complementarity.problem import linear_room
-from ...structures.drives.moving_belt import LIMIT, frequency_cut, moving_belt
+from ...structures.drives.moving_belt import frequency_cut, moving_belt
 from ...structures.drives.splines import HierarchicalSplines
-from .geometry import Array, Path
+from .geometry import Array, Path, largest_torque
 from .parts import Pulley
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def pulley_record(v: Variator, part: Pulley, path: Path, s: Array, share: Array,
 
 def belt_record(v: Variator, path: Path) -> records.Belt:
     """All that a march needs, at rest on its reference line."""
-    s, step, turning = stations(path, v.spacing)
+    s, step, turning = stations(path, v.spacing or v.elements.thickness)
     share = 0.5 * (step + np.roll(step, 1))
     n, rings, N = s.size, v.rings, v.rings.count
     basis = splines(path, v.coarse, v.levels)
@@ -133,9 +134,52 @@ def belt_record(v: Variator, path: Path) -> records.Belt:
         dynamic=cut.dynamic.astype(np.int64), inertia=np.ascontiguousarray(matrices.ww * slow * slow[:, None]),
         gyroscopic=np.ascontiguousarray(matrices.gyroscopic * slow), bent=matrices.bent, unbending=matrices.unbending,
         relaxation=cut.relaxation, stack=v.elements.EI, k_minus=v.elements.k_minus, k_plus=v.elements.k_plus,
-        printed=int(v.speeds == "printed"), element=v.elements.thickness, ratio=path.ratio, ratio_delay=0.02, integral_time=0.05,
+        printed=int(v.speeds == "printed"), element=v.elements.thickness, ratio=path.ratio, ratio_delay=0.02, integral_time=0.1,
+        slip_limit=v.slip_limit, largest=largest_torque(path.r_dn, 1.0, v.friction.mu, v.wedge),
         matrix=np.zeros(size * size), right=np.zeros(size), longer=np.zeros(size), pivots=np.zeros(size, np.int64), bad=-1,
     )  # fmt: skip
 
 
-__all__ = ["LIMIT", "belt_record", "contacts", "splines", "stations"]
+
+def copied(record: Any) -> Any:
+    """A record with memory of its own, and so for all to which it refers."""
+    made = type(record)()
+    for name in type(record).__annotations__:
+        try:
+            value = getattr(record, name)
+        except AttributeError:
+            continue
+        setattr(made, name, copied(value) if isinstance(value, Record) else value.copy() if isinstance(value, np.ndarray) else value)
+    return made
+
+
+def moved_to(v: Variator, old: Path, new: Path, b: records.Belt) -> tuple[Path, records.Belt]:
+    """The same belt on another reference line: stations keep their part of a section, displacements are those from the new line."""
+    fresh = belt_record(v, new)
+    s_old, s_new = (np.concatenate([[0.0], np.cumsum(x.path.step)[:-1]]) for x in (b, fresh))
+    at = np.interp(s_new, new.borders, old.borders)
+
+    def field(values: Array) -> Array:
+        return np.interp(at, np.append(s_old, old.length), np.append(values, values[0]))
+
+    rise = np.array([old.r_dr - new.r_dr, old.r_dn - new.r_dn])
+    moved = np.interp(s_new, new.borders, [rise[0], rise[0], rise[1], rise[1], rise[0]])
+    basis = splines(new, v.coarse, v.levels)
+    weight = np.sqrt(fresh.path.share)[:, None]
+    shapes, slopes = basis.matrix(s_new), basis.matrix(s_new, 1)
+    fit = np.vstack([shapes * weight, 1e-3 * slopes * weight])
+    w, w1 = field(b.path.w) + moved, field(b.path.w1)
+    fresh.q[:] = np.linalg.lstsq(fit, np.concatenate([w * weight[:, 0], 1e-3 * w1 * weight[:, 0]]), rcond=None)[0]
+    fresh.rate[:] = np.linalg.lstsq(shapes * weight, field(b.path.wdot) * weight[:, 0], rcond=None)[0]
+    share = fresh.path.share
+    for k in range(b.layers.rings + 1):
+        strain = field(b.layers.deviation[k])
+        fresh.layers.deviation[k] = strain - (strain @ share) / share.sum()
+    fresh.layers.speed[:] = b.layers.speed
+    kept = ("phi", "omega", "z", "tilt_x", "tilt_y", "bend_x", "bend_y", "torque", "thrust", "held", "kinetic", "moment_x", "moment_y")
+    for a, c in ((b.driving, fresh.driving), (b.driven, fresh.driven)):
+        for name in (*kept, "spring_at"):
+            setattr(c, name, getattr(a, name))
+    for name in ("t", "ratio", "ratio_rate", "ratio_delay", "gain", "integral_time", "integral", "bias", "load_rate", "load", "load_ratio"):
+        setattr(fresh, name, getattr(b, name))
+    return new, fresh

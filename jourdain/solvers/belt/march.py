@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...native.kernel import jit
+from ...native.kernel import hot, jit
 from .flanks import find_axial_forces, find_flank_forces, step_pulley
 from .layers import add_drive, coast, find_friction, find_strains, speed_of, step_speeds, step_strains
 from .line import find_line, step_line
 
 #: Columns of the log of a run.
 LOG = ("t", "omega_dr", "omega_dn", "M_dr", "M_dn", "Q_dr", "Q_dn", "z_dr", "z_dn", "length", "speed", "loss")
-DONE, NO_FORCES, SINGULAR, NOT_FINITE, TORN = range(5)
+DONE, NO_FORCES, SINGULAR, NOT_FINITE, SLIPS = range(5)
 
 
 @jit
@@ -50,14 +50,32 @@ def lost_within(b: Any) -> float:
 
 @jit
 def _control(b: Any, h: float) -> float:
-    """Rate of a held driving sheave, or the thrust of a free one, by the error of the speed ratio."""
+    """Torque of the load; rate of a held driving sheave, or the thrust of a free one, by the error of the speed ratio."""
+    aim = -b.load - b.load_ratio * b.largest * min(b.driving.axial, b.driven.axial)
+    b.driven.torque += min(max(aim - b.driven.torque, -b.load_rate * h), b.load_rate * h)
+    if b.driving.omega == 0.0:
+        return 0.0
     b.ratio += h * b.ratio_rate
     error = b.driving.omega / b.driven.omega - b.ratio
     radius = b.driving.radius[b.driving.contacts // 2]
     if b.gain > 0.0:
         b.integral += h * error / b.integral_time
-        b.driving.thrust = b.bias + b.gain * (error + b.integral)
+        b.driving.thrust = max(b.bias + b.gain * (error + b.integral), 0.0)
     return -math.tan(b.driving.wedge) * radius * error / b.ratio / b.ratio_delay
+
+
+@jit
+def _slip(b: Any, pulley: Any) -> float:
+    """How much faster or slower elements are than the pulley, in the middle of its arc."""
+    i = pulley.contacts // 2
+    surface = pulley.omega * pulley.lever[i]
+    return abs(speed_of(b.layers, 0, pulley.station[i]) - surface)
+
+
+@hot
+def _slips(b: Any) -> bool:
+    v = abs(b.layers.speed[0])
+    return max(_slip(b, b.driving), _slip(b, b.driven)) > b.slip_limit * max(v, 1.0)
 
 
 @jit
@@ -71,6 +89,8 @@ def march(b: Any, h: float, steps: int, stride: int, log: Any) -> Any:
         if k % stride == 0 and rows < log.shape[0]:
             _write(b, log[rows])
             rows += 1
+        if _slips(b):
+            return SLIPS, rows
         rate = _control(b, h)
         if step_speeds(b.path, b.layers, b.driving, b.driven, h) != 0:
             return SINGULAR, rows

@@ -153,13 +153,18 @@ class Belt(Record):
     element: float  # thickness b
     # control
     t: float
-    ratio: float
+    ratio: float  # wanted ω_dr/ω_dn
     ratio_rate: float
-    ratio_delay: float
-    gain: float  # N of driving thrust for an error of the ratio of one
+    ratio_delay: float  # of a held driving sheave that is positioned for it
+    gain: float  # N of driving thrust for an error of the ratio of one; 0: the thrust is given
     integral_time: float
     integral: float
     bias: float
+    load_rate: float  # the driven shaft's torque goes to its aim at this rate (N m/s) …
+    load: float
+    load_ratio: float  # … which is a given one, and this part of M* of the smaller thrust
+    largest: float  # M* of the driven pulley over the thrust (m)
+    slip_limit: float  # of belt and pulleys, over the belt's speed
     # room
     matrix: Floats
     longer: Floats  # how the belt's length grows with q
