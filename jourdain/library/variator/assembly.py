@@ -180,6 +180,6 @@ def moved_to(v: Variator, old: Path, new: Path, b: records.Belt) -> tuple[Path, 
     for a, c in ((b.driving, fresh.driving), (b.driven, fresh.driven)):
         for name in (*kept, "spring_at"):
             setattr(c, name, getattr(a, name))
-    for name in ("t", "ratio", "ratio_rate", "ratio_delay", "gain", "integral_time", "integral", "bias", "load_rate", "load", "load_ratio"):
+    for name in ("t", "ratio", "ratio_rate", "ratio_delay", "gain", "integral_time", "integral", "bias", "load_rate", "load", "load_ratio", "clamping"):
         setattr(fresh, name, getattr(b, name))
     return new, fresh

@@ -98,9 +98,10 @@ class SteadyState:
     @property
     def efficiency(self) -> float:
         """Power out over power in; bearings and oil are not counted."""
-        into, out = (abs(m * w) for m, w in zip(self.torque, self.speed, strict=True))
-        into, out = (into, out) if self.torque[1] >= 0 else (out, into)
-        return out / into if into else 0.0
+        into, out = (m * w for m, w in zip(self.torque, self.speed, strict=True))
+        if into < 0 and out < 0:  # braking: power comes from the driven shaft
+            into, out = -out, -into
+        return max(out, 0.0) / into if into > 0 else 0.0
 
     @property
     def slip(self) -> float:
@@ -132,12 +133,13 @@ class SteadyState:
 
     @property
     def torque_error(self) -> float:
-        """|M_dr/r_dr − (P_t2 − P_t1 + T_t2 − T_t1)| over the larger of both, r_dr where contacts carry (1)."""
+        """|M_dr/r_dr − (P_t2 − P_t1 + T_t2 − T_t1)| over M*/r, with r_dr where contacts carry (1).
+
+        What is left is what flanks lose by sliding into the groove, which (1) does not count.
+        """
         p = self.belt.driving
         r = float(np.average(p.lever, weights=np.maximum(p.force, 0.0)))
-        by_spans = span_torque(r, **self.span_forces)
-        size = max(abs(self.torque[0]), abs(by_spans))
-        return abs(self.torque[0] - by_spans) / size if size else 0.0
+        return abs(self.torque[0] / r - span_torque(1.0, **self.span_forces)) * self.path.r_dn / self.largest_torque
 
     @property
     def thrust_error(self) -> float:

@@ -20,8 +20,8 @@ from .geometry import SECTIONS, Array, Path, largest_torque, path_of
 from .parts import Elements, Friction, Pulley, Rings
 from .state import LOG_UNITS, SteadyState, steady_state
 
-#: A run is settled when torques and thrusts have changed by less than this part within `WINDOW` (s).
-SETTLED, WINDOW = 2e-5, 0.01
+#: A run is settled when thrusts and circumferential forces have changed by less than this part of the thrust within a window (s), so many times.
+SETTLED, WINDOW, QUIET = 1e-4, 0.01, 6
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ class Variator:
             p.z -= 2 * math.tan(self.wedge) * w
             p.omega, p.thrust = turn, self.thrust - self._own_force(p)
         b.driving.held, b.driven.kinetic = 1, 1
-        b.load_rate = self.largest_torque()[1] / 0.03
+        b.clamping = self.thrust
+        b.load_rate = self.largest_torque()[1] / 0.1
         return b
 
     @staticmethod
@@ -129,15 +130,15 @@ class Variator:
             raise InputError(f"variator: torque_ratio = {torque_ratio!r}, torque = {torque!r} must be finite")
         b = self.start(speed, ratio) if from_state is None else from_state.again()
         b.load, b.load_ratio = load, part
-        rows, before = [], np.full(5, np.inf)
+        rows, before, quiet = [], np.full(4, np.inf), 0
         steps = max(round(WINDOW / self.step), 1)
-        settled = False
-        while b.t < t - 1e-9 and not settled:
+        while b.t < t - 1e-9 and quiet < QUIET:
             rows.append(self._go(b, steps))
-            now = np.array([b.driving.axial, b.driven.axial, b.driving.load / 0.05, b.driven.load / 0.05, 1e4 * b.layers.speed[0]])
-            settled = b.t > 0.08 and bool(np.abs(now - before).max() < SETTLED * max(abs(now[1]), 1.0) * 5)
+            r = self.path.r_dn
+            now = np.array([b.driving.axial, b.driven.axial, b.driving.load / r, b.driven.load / r])
+            quiet = quiet + 1 if np.abs(now - before).max() < SETTLED * self.thrust else 0
             before = now
-        return steady_state(self, self._path(self.ratio if ratio is None else ratio), b, np.concatenate(rows), settled)
+        return steady_state(self, self._path(self.ratio if ratio is None else ratio), b, np.concatenate(rows), quiet >= QUIET)
 
     def simulate(self, t: float, ratio: float | None = None, *, state: SteadyState, over: float | None = None, gain: float = 3e5) -> Solution:
         """A manoeuvre from a steady state on: the driving thrust is controlled (PI) so that the speed ratio goes to `ratio` in a time `over`.

@@ -13,6 +13,10 @@ from ...native.kernel import hot, jit
 from ..complementarity.pivoting import SOLVED, solve_similar
 
 
+#: Elements with this part of the mean axial force hold all that the rings press with; those with less, as much less.
+HELD = 0.25
+
+
 @hot
 def flank_force(axial: float, wedge: float, mu: float, dv_t: float, dv_r: float, v_eps: float) -> Any:
     """Normal, tangential and inward force of one flank (37)–(39), its outward resultant, and the speed of sliding."""
@@ -25,7 +29,7 @@ def flank_force(axial: float, wedge: float, mu: float, dv_t: float, dv_r: float,
 
 @jit
 def find_axial_forces(pulley: Any, path: Any) -> int:
-    """Gaps of rigid bodies (33), then forces and gaps that belong together (34), (35)."""
+    """Gaps of rigid bodies (33), then forces and gaps that belong together (34), (35); thrust and tilting moments."""
     s = pulley.problem
     moment = math.sqrt(pulley.moment_x * pulley.moment_x + pulley.moment_y * pulley.moment_y) + pulley.play_moment
     x = pulley.tilt_x + pulley.bend_x + pulley.play * pulley.moment_x / moment
@@ -37,17 +41,26 @@ def find_axial_forces(pulley: Any, path: Any) -> int:
         s.q[i] = pulley.z + r * (taper - x * pulley.sine[i] + y * pulley.cosine[i]) - pulley.width
     told = solve_similar(s, pulley.known == 1)
     pulley.known = 1 if told == SOLVED else 0
+    total, number = 0.0, 0.0
     for i in range(pulley.contacts):
         pulley.force[i] = s.z[i]
         pulley.gap[i] = s.w[i]
-        path.pressed[pulley.station[i]] = 1.0 if s.z[i] > 0.0 else 0.0
+        total += s.z[i]
+        number += pulley.elements[i]
+    full = max(HELD * total / number, 1e-9)
+    moment_x, moment_y = 0.0, 0.0
+    for i in range(pulley.contacts):
+        path.pressed[pulley.station[i]] = min(s.z[i] / pulley.elements[i] / full, 1.0)
+        moment_x -= pulley.lever[i] * pulley.sine[i] * s.z[i]
+        moment_y += pulley.lever[i] * pulley.cosine[i] * s.z[i]
+    pulley.axial, pulley.moment_x, pulley.moment_y = total, moment_x, moment_y
     return 0 if told == SOLVED else 1
 
 
 @jit
 def find_flank_forces(pulley: Any, path: Any, layers: Any, speed: Any, printed: bool) -> None:
     """Friction of all flanks (36)–(40), what it adds to the drive of the elements, and the resultants on the pulley."""
-    axial, moment_x, moment_y, pull_x, pull_y, load, loss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    pull_x, pull_y, load, loss = 0.0, 0.0, 0.0, 0.0
     cosine, mu = math.cos(pulley.wedge), pulley.mu
     for i in range(pulley.contacts):
         j, r, f = pulley.station[i], pulley.lever[i], pulley.force[i]
@@ -67,15 +80,11 @@ def find_flank_forces(pulley: Any, path: Any, layers: Any, speed: Any, printed: 
         pulley.rise[i] = 4.0 * math.tan(pulley.wedge) * steep * pulley.element_stiffness * pulley.elements[i] if f > 0.0 else 0.0
         layers.drive[0, j] += 2.0 * tangential
         along, out = 2.0 * (tangential - outward * lean), 2.0 * (outward + tangential * lean)
-        axial += f
-        moment_x -= r * pulley.sine[i] * f
-        moment_y += r * pulley.cosine[i] * f
         # on the shaft: what the belt pushes back with; the tangent of a turn to the left is (−sin, cos)
         pull_x -= out * pulley.cosine[i] - along * pulley.sine[i]
         pull_y -= out * pulley.sine[i] + along * pulley.cosine[i]
         load += r * along
         loss -= 2.0 * (tangential * dv_t + radial * dv_r)
-    pulley.axial, pulley.moment_x, pulley.moment_y = axial, moment_x, moment_y
     pulley.pull_x, pulley.pull_y, pulley.load, pulley.loss = pull_x, pull_y, load, loss
 
 

@@ -267,7 +267,8 @@ def coast(path: Any, layers: Any) -> None:
 def _solve_layer(path: Any, layers: Any, k: int, h: float) -> None:
     """Change of the strain of layer k, when `conducts` says which stations carry.
 
-    Forces between two stations are the mean of both; before a station that does not carry, those that the belt comes from.
+    Forces between two stations of a ring are the mean of both.  Elements are pushed by what the station behind does: so the matrix is monotone,
+    and forces do not jump where a station opens.
     """
     count, work = path.stations, layers.work
     lower, middle, upper, right, gain, conducts = work[0], work[1], work[2], work[3], work[5], work[7]
@@ -279,7 +280,7 @@ def _solve_layer(path: Any, layers: Any, k: int, h: float) -> None:
         m = j + 1 if j + 1 < count else 0
         here, there, over = conducts[j], conducts[m], 1.0 / path.step[j]
         a, b = 0.5, 0.5
-        if conducts[m] < 1.0:  # otherwise a matrix that is not monotone
+        if k == 0 or conducts[m] < 1.0:
             a, b = 1.0, 0.0
         force = (a * layers.drive[k, j] / path.share[j] + b * layers.drive[k, m] / path.share[m]) / layers.stiffness[k]
         flux = (there * layers.strain[k, m] - here * layers.strain[k, j]) * over + force

@@ -51,7 +51,8 @@ def lost_within(b: Any) -> float:
 @jit
 def _control(b: Any, h: float) -> float:
     """Torque of the load; rate of a held driving sheave, or the thrust of a free one, by the error of the speed ratio."""
-    aim = -b.load - b.load_ratio * b.largest * min(b.driving.axial, b.driven.axial)
+    b.clamping += (min(b.driving.axial, b.driven.axial) - b.clamping) * h / (h + b.ratio_delay)
+    aim = -b.load - b.load_ratio * b.largest * b.clamping
     b.driven.torque += min(max(aim - b.driven.torque, -b.load_rate * h), b.load_rate * h)
     if b.driving.omega == 0.0:
         return 0.0
@@ -100,6 +101,9 @@ def march(b: Any, h: float, steps: int, stride: int, log: Any) -> Any:
         find_strains(b.path, b.layers)  # the new length moves all strains alike: fields settle after that
         step_strains(b.path, b.layers, b.driving, b.driven, h)
         coast(b.path, b.layers)
+        # sheaves answer to the forces of the new line: both at once from the old one would swing against each other
+        if find_axial_forces(b.driving, b.path) != 0 or find_axial_forces(b.driven, b.path) != 0:
+            return NO_FORCES, rows
         step_pulley(b.driving, h, rate)
         step_pulley(b.driven, h, 0.0)
         b.t += h

@@ -13,7 +13,7 @@ class Path(Record):
     share: Floats  # length that belongs to a station (m)
     step: Floats  # distance to the next one (m)
     turning: Floats  # angle of the reference line within the share (rad)
-    pressed: Floats  # 1 where a pulley holds an element against the rings, 0 where it is free
+    pressed: Floats  # part of the rings' pressure that a pulley holds, 0 where elements are free
     start: Integers
     column: Integers
     value: Floats  # w̄
@@ -163,6 +163,7 @@ class Belt(Record):
     load_rate: float  # the driven shaft's torque goes to its aim at this rate (N m/s) …
     load: float
     load_ratio: float  # … which is a given one, and this part of M* of the smaller thrust
+    clamping: float  # the smaller thrust as control knows it
     largest: float  # M* of the driven pulley over the thrust (m)
     slip_limit: float  # of belt and pulleys, over the belt's speed
     # room
