@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .nonholonomic import ball_on_plate, benchmark_bicycle, chaplygin_sleigh, rolling_disk
     from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
     from .rotors import helicopter_rotor
-    from .variator.variator import push_belt_variator
     from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
+    from .variator.variator import push_belt_variator
 
 #: Field -> its models.
 _FIELDS = {

@@ -44,7 +44,9 @@ class PathFields(Mapping[Any, Any]):
         """A field with its unit and description."""
         if name not in self.channels:
             close = nearest(name, self.channels)
-            raise InputError(f"there is no field {name!r}{f'; did you mean {close[0]!r}?' if close else ''} Fields: {', '.join(self.channels)}")
+            raise InputError(
+                f"there is no field {name!r}{f'; did you mean {close[0]!r}?' if close else ''} Fields: {', '.join(self.channels)}"
+            )
         return self.channels[name]
 
     def __getitem__(self, name: str | tuple[str, str]) -> Array:
@@ -82,7 +84,11 @@ class PathFields(Mapping[Any, Any]):
 
 
 def plot_fields(
-    runs: Sequence[tuple[PathFields, str]], names: Sequence[str], file: str | os.PathLike[str] | None = None, title: str = "", show: bool = False
+    runs: Sequence[tuple[PathFields, str]],
+    names: Sequence[str],
+    file: str | os.PathLike[str] | None = None,
+    title: str = "",
+    show: bool = False,
 ) -> Figure:
     """Fields of several runs in one figure: a row a field, a line a run; sections are stretched to those of the first run."""
     first = runs[0][0]
@@ -101,7 +107,13 @@ def plot_fields(
                 axes.axvline(a * 1e3, color="0.6", linewidth=0.8)
         for name, a, b in first.sections:
             every[0].annotate(
-                name, (500 * (a + b), 1.02), xycoords=("data", "axes fraction"), ha="center", fontsize=8, color="0.35", annotation_clip=False
+                name,
+                (500 * (a + b), 1.02),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                fontsize=8,
+                color="0.35",
+                annotation_clip=False,
             )
         if len(runs) > 1:
             every[0].legend(loc="best", fontsize=8)

@@ -27,12 +27,12 @@ def stations(path: Path, spacing: float) -> tuple[Array, Array, Array]:
     """Places of stations, the distance to the next, and the angle of the reference line in the share of each; section borders are stations."""
     places, steps, kaps = [], [], []
     for begin, length, kap in zip(path.borders, path.lengths, (1 / path.r_dr, 0.0, 1 / path.r_dn, 0.0), strict=False):
-        count = max(int(round(length / spacing)), 4)
+        count = max(round(length / spacing), 4)
         places.append(begin + length / count * np.arange(count))
         steps.append(np.full(count, length / count))
         kaps.append(np.full(count, kap))
-    step, kap = np.concatenate(steps), np.concatenate(kaps)
-    return np.concatenate(places), step, 0.5 * (step * kap + np.roll(step * kap, 1))
+    step, turned = np.concatenate(steps), np.concatenate(steps) * np.concatenate(kaps)
+    return np.concatenate(places), step, 0.5 * (turned + np.roll(turned, 1))
 
 
 def splines(path: Path, coarse: int, levels: int) -> HierarchicalSplines:
@@ -100,7 +100,7 @@ def belt_record(v: Variator, path: Path) -> records.Belt:
     before = s - 0.5 * np.roll(step, 1)
     value, slope, turn = basis.matrix(s), basis.matrix(s, 1), basis.matrix(s + 0.5 * step, 1) - basis.matrix(before, 1)
     there = (value != 0) | (slope != 0) | (turn != 0)
-    row, column = np.nonzero(there)
+    column = np.nonzero(there)[1]
     start = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
     driving, driven = (pulley_record(v, part, path, s, share, first) for part, first in ((v.pulleys[0], True), (v.pulleys[1], False)))
     mass = v.elements.mass_per_length + N * rings.mass_per_length
@@ -138,7 +138,6 @@ def belt_record(v: Variator, path: Path) -> records.Belt:
         slip_limit=v.slip_limit, largest=largest_torque(path.r_dn, 1.0, v.friction.mu, v.wedge),
         matrix=np.zeros(size * size), right=np.zeros(size), longer=np.zeros(size), pivots=np.zeros(size, np.int64), bad=-1,
     )  # fmt: skip
-
 
 
 def copied(record: Any) -> Any:
@@ -180,6 +179,19 @@ def moved_to(v: Variator, old: Path, new: Path, b: records.Belt) -> tuple[Path, 
     for a, c in ((b.driving, fresh.driving), (b.driven, fresh.driven)):
         for name in (*kept, "spring_at"):
             setattr(c, name, getattr(a, name))
-    for name in ("t", "ratio", "ratio_rate", "ratio_delay", "gain", "integral_time", "integral", "bias", "load_rate", "load", "load_ratio", "clamping"):
+    for name in (
+        "t",
+        "ratio",
+        "ratio_rate",
+        "ratio_delay",
+        "gain",
+        "integral_time",
+        "integral",
+        "bias",
+        "load_rate",
+        "load",
+        "load_ratio",
+        "clamping",
+    ):
         setattr(fresh, name, getattr(b, name))
     return new, fresh

@@ -106,7 +106,9 @@ def path_of(ratio: float, length: float, centres: float, smallest: float = 0.0, 
     if not (ratio > 0 and math.isfinite(ratio)):
         raise InputError(f"variator: ratio = {ratio:g} must be positive")
     if not length > 2 * centres:
-        raise InputError(f"variator: a belt of {length:g} m is too short for pulleys {centres:g} m apart; it takes more than {2 * centres:g} m")
+        raise InputError(
+            f"variator: a belt of {length:g} m is too short for pulleys {centres:g} m apart; it takes more than {2 * centres:g} m"
+        )
 
     def wrong(r: float) -> float:
         x = (ratio - 1.0) * r / centres

@@ -20,7 +20,9 @@ def _positive(part: object, *may_be_zero: str) -> None:
         value = getattr(part, f.name)
         if isinstance(value, float | int) and not isinstance(value, bool):
             if not math.isfinite(value) or value < 0 or (value == 0 and f.name not in may_be_zero):
-                raise InputError(f"{type(part).__name__.lower()}: {f.name} = {value:g} must be {'zero or ' * (f.name in may_be_zero)}positive")
+                raise InputError(
+                    f"{type(part).__name__.lower()}: {f.name} = {value:g} must be {'zero or ' * (f.name in may_be_zero)}positive"
+                )
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,9 @@ class Table:
     def __post_init__(self) -> None:
         n = np.size(self.radii)
         if np.ndim(self.harmonics) != 3 or np.shape(self.harmonics)[1:] != (n, n):
-            raise InputError(f"sheave table: harmonics of shape {np.shape(self.harmonics)} do not fit {n} radii; it is (harmonics, radii, radii)")
+            raise InputError(
+                f"sheave table: harmonics of shape {np.shape(self.harmonics)} do not fit {n} radii; it is (harmonics, radii, radii)"
+            )
 
     def matrix(self, r: Array, phi: Array) -> Array:
         radii, table = np.asarray(self.radii, float), np.asarray(self.harmonics, float)

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...model.units import quantity
 from ...results.solution import Solution
-from ...solvers.belt.march import DONE, LOG, NO_FORCES, NOT_FINITE, SLIPS, find_all, march
+from ...solvers.belt.march import DONE, LOG, NO_FORCES, NOT_FINITE, SLIPS, march
 from ...solvers.belt.records import Belt
 from ...structures.drives.moving_belt import BENDING, LIMIT
 from .assembly import belt_record, moved_to
@@ -96,13 +96,13 @@ class Variator:
         tension = 2 * self.thrust * math.tan(self.wedge + 0.6 * math.atan(self.friction.mu)) / wrap + mass * v * v
         strain = tension / (rings.count * rings.EA)
         w = (rings.length * (1 + strain) - path.length) / (2 * math.pi) - rings.offset
-        b.q[: self.coarse] = w
+        b.q[: self.coarse] = b.rest = w
         b.layers.speed[:] = v
         b.layers.speed[1:] *= 1 + 2 * math.pi / path.length * (rings.offset + rings.thickness * np.arange(rings.count))
         for p, turn in ((b.driving, omega), (b.driven, omega / path.ratio)):
             p.z -= 2 * math.tan(self.wedge) * w
             p.omega, p.thrust = turn, self.thrust - self._own_force(p)
-        b.driving.held, b.driven.kinetic = 1, 1
+        b.driving.held, b.driven.kinetic = 1, int(omega > 0)
         b.clamping = self.thrust
         b.load_rate = self.largest_torque()[1] / 0.1
         return b
@@ -140,7 +140,9 @@ class Variator:
             before = now
         return steady_state(self, self._path(self.ratio if ratio is None else ratio), b, np.concatenate(rows), quiet >= QUIET)
 
-    def simulate(self, t: float, ratio: float | None = None, *, state: SteadyState, over: float | None = None, gain: float = 3e5) -> Solution:
+    def simulate(
+        self, t: float, ratio: float | None = None, *, state: SteadyState, over: float | None = None, gain: float = 3e5
+    ) -> Solution:
         """A manoeuvre from a steady state on: the driving thrust is controlled (PI) so that the speed ratio goes to `ratio` in a time `over`.
 
         The reference line follows the belt; the solution has thrusts, torques, speeds and radii over time, ``solution.restart`` the last state.
@@ -195,7 +197,9 @@ class Variator:
             return f"{when}: strain or displacement is not finite at station {b.bad} (s = {s * 1e3:.1f} mm, {section}); a shorter step than {self.step:g} s may help"
         return f"{when}: {'no contact forces were found' if told == NO_FORCES else 'the equations of motion are singular'}; a shorter step than {self.step:g} s may help"
 
-    def sweep(self, torque_ratios: Sequence[float], speed: float | str = "2000 rpm", *, t: float = 1.0, **options: Any) -> list[SteadyState]:
+    def sweep(
+        self, torque_ratios: Sequence[float], speed: float | str = "2000 rpm", *, t: float = 1.0, **options: Any
+    ) -> list[SteadyState]:
         """Steady states over torque ratios, each begun from the one before; where the belt slips through the sweep ends with those found."""
         found: list[SteadyState] = []
         for part in torque_ratios:
@@ -223,4 +227,4 @@ def push_belt_variator(ratio: float = 1.0, thrust: float | str = 20e3, **parts: 
     return Variator(ratio=ratio, thrust=force, **parts)
 
 
-__all__ = ["Variator", "find_all", "push_belt_variator"]
+__all__ = ["Variator", "push_belt_variator"]

@@ -12,7 +12,6 @@ from typing import Any
 from ...native.kernel import hot, jit
 from ..complementarity.pivoting import SOLVED, solve_similar
 
-
 #: Elements with this part of the mean axial force hold all that the rings press with; those with less, as much less.
 HELD = 0.25
 

@@ -13,7 +13,6 @@ from typing import Any
 from ...native.kernel import hot, jit
 from ..linear.dense import lu_factor, lu_solve
 
-
 #: Times that stations of a layer may open again while a step is looked for; then they only close, which comes to an end.
 GUESSES = 8
 #: How fast gaps that do not belong to a free span leave it, as part of EA.

@@ -58,7 +58,11 @@ def _gather(b: Any, h: float) -> None:
         stiffness /= share
         for e in range(path.start[j], path.start[j + 1]):
             i = path.column[e]
-            b.right[i] += path.value[e] * (lift * path.w[j] - pull * path.turning[j]) - path.slope[e] * pull * path.w1[j] * share - path.turn[e] * moment
+            b.right[i] += (
+                path.value[e] * (lift * path.w[j] - pull * path.turning[j])
+                - path.slope[e] * pull * path.w1[j] * share
+                - path.turn[e] * moment
+            )
             s, t, u = path.slope[e] * pull * share, path.turn[e] * stiffness, path.value[e] * lift
             for g in range(path.start[j], path.start[j + 1]):
                 b.matrix[i * n + path.column[g]] += s * path.slope[g] + t * path.turn[g] - u * path.value[g]

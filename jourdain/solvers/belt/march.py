@@ -54,11 +54,14 @@ def _control(b: Any, h: float) -> float:
     b.clamping += (min(b.driving.axial, b.driven.axial) - b.clamping) * h / (h + b.ratio_delay)
     aim = -b.load - b.load_ratio * b.largest * b.clamping
     b.driven.torque += min(max(aim - b.driven.torque, -b.load_rate * h), b.load_rate * h)
-    if b.driving.omega == 0.0:
-        return 0.0
+    radius = b.driving.radius[b.driving.contacts // 2]
+    if b.driving.omega == 0.0:  # a standing variator has no speed ratio: its belt is kept on its radius
+        w = 0.0
+        for i in range(b.driving.contacts):
+            w += b.path.w[b.driving.station[i]] / b.driving.contacts
+        return -2.0 * math.tan(b.driving.wedge) * (b.rest - w) / b.ratio_delay
     b.ratio += h * b.ratio_rate
     error = b.driving.omega / b.driven.omega - b.ratio
-    radius = b.driving.radius[b.driving.contacts // 2]
     if b.gain > 0.0:
         b.integral += h * error / b.integral_time
         b.driving.thrust = max(b.bias + b.gain * (error + b.integral), 0.0)

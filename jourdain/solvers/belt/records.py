@@ -155,6 +155,7 @@ class Belt(Record):
     t: float
     ratio: float  # wanted ω_dr/ω_dn
     ratio_rate: float
+    rest: float  # mean displacement on the driving arc that is kept when nothing turns
     ratio_delay: float  # of a held driving sheave that is positioned for it
     gain: float  # N of driving thrust for an error of the ratio of one; 0: the thrust is given
     integral_time: float

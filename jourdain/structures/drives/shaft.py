@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,13 +89,13 @@ class Shaft:
 
     def deflect(self, loads: Sequence[tuple[float, complex, complex]]) -> Deflected:
         """Under loads (z, force, couple): couples turn the slope with them."""
-        for z, *_ in loads:
-            if not 0 <= z <= self.length + 1e-12:
-                raise InputError(f"shaft: the load at z = {z:g} m is not on the shaft of {self.length:g} m")
+        for place, *_ in loads:
+            if not 0 <= place <= self.length + 1e-12:
+                raise InputError(f"shaft: the load at z = {place:g} m is not on the shaft of {self.length:g} m")
         ends = np.concatenate([[0.0], np.cumsum([length for length, _ in self.segments])])
         z = np.unique(np.round(np.concatenate([ends, [b.z for b in self.bearings], [x for x, *_ in loads]]), 12))
         K = self._stiffness(z, ends)
-        f = np.zeros(2 * z.size, complex)
+        f = np.zeros(2 * z.size, np.complex128)
         for x, force, couple in loads:
             k = int(np.argmin(np.abs(z - x)))
             f[2 * k] += force
@@ -125,7 +126,7 @@ class Shaft:
         n = f.size
         springs = np.zeros(n)
         springs[at] = [b.stiffness for b in self.bearings]
-        u = np.linalg.solve(K + np.diag(springs), f)
+        u: Any = np.linalg.solve(K + np.diag(springs), f)
         held = u[at]
         play = np.array([b.clearance for b in self.bearings])
         start = np.where(np.abs(held) > 0, held * (1.0 + play / np.maximum(np.abs(held), 1e-300)), 0.0)
@@ -137,7 +138,7 @@ class Shaft:
             push, along, across = self._push(u[at])
             wrong = K @ u - f - _scattered(n, at, push)
             if np.abs(wrong).max() <= 1e-11 * scale + 1e-14 * np.abs(K).max() * np.abs(u).max():
-                return u
+                return np.asarray(u, np.complex128)
             J = two.copy()
             for b, i in enumerate(at):
                 size = abs(u[i])
@@ -151,6 +152,6 @@ class Shaft:
 
 
 def _scattered(n: int, at: list[int], values: Complex) -> Complex:
-    out = np.zeros(n, complex)
+    out = np.zeros(n, np.complex128)
     np.add.at(out, at, values)
     return out

@@ -22,7 +22,8 @@ Array = NDArray[np.float64]
 class Basis(Protocol):
     """Functions of a path coordinate: their number, the length of the path, values and derivatives, and where they are not smooth."""
 
-    length: float
+    @property
+    def length(self) -> float: ...
 
     @property
     def size(self) -> int: ...
@@ -96,7 +97,7 @@ class HierarchicalSplines:
     @property
     def spacing(self) -> Array:
         """Distance of the knots of every function (m)."""
-        return self.length / (self.coarse * 2.0**self.level)
+        return np.asarray(self.length / (self.coarse * 2.0**self.level), float)
 
     @property
     def centre(self) -> Array:
@@ -127,7 +128,9 @@ class SpanSplines:
 
     def __post_init__(self) -> None:
         if not self.length > 0 or self.size < self.degree:
-            raise InputError(f"splines: a span of {self.length:g} m with {self.size} functions; at least {self.degree} on a positive length")
+            raise InputError(
+                f"splines: a span of {self.length:g} m with {self.size} functions; at least {self.degree} on a positive length"
+            )
 
     @property
     def breaks(self) -> Array:

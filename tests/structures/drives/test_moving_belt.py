@@ -49,7 +49,10 @@ def test_T5_gradient_of_the_energy(bending: str) -> None:
         density = {
             "first_order": first,
             "printed": first + 2 * second,
-            "arc_length": first + 2 * second + (w * curvature) * (curvature**2 - 2 * curvature * (w * curvature**2 + w2)) + curvature**2 * w1**2 / 2,
+            "arc_length": first
+            + 2 * second
+            + (w * curvature) * (curvature**2 - 2 * curvature * (w * curvature**2 + w2))
+            + curvature**2 * w1**2 / 2,
         }[bending]
         potential = 0.5 * weight @ (F * (w1**2 + 2 * w * curvature) + EI * density)
         kinetic = 0.5 * MASS * weight @ ((v * w1) ** 2 + (1 + w * curvature) ** 2 * v**2)
@@ -76,7 +79,11 @@ def test_T5_curvature_of_second_order_is_that_of_the_curve() -> None:
 
 @pytest.mark.parametrize(
     ("bending", "factor"),
-    [("first_order", lambda n: (n * n - 1) ** 2), ("printed", lambda n: n**4 - 5 * n * n + 3), ("arc_length", lambda n: n**4 - 2.5 * n * n + 1)],
+    [
+        ("first_order", lambda n: (n * n - 1) ** 2),
+        ("printed", lambda n: n**4 - 5 * n * n + 3),
+        ("arc_length", lambda n: n**4 - 2.5 * n * n + 1),
+    ],
 )
 def test_T5_harmonics_of_a_circle(bending: str, factor) -> None:
     r, EI = 0.06, 3.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_T21_modes_go_to_influence_numbers() -> None:
         ritz = RitzSheave(plate, modes)
         errors.append(np.abs(ritz.matrix(r, phi) - exact).max() / exact.max())
         highest.append(ritz.frequencies[-1])
-    assert all(b < a for a, b in zip(errors, errors[1:], strict=False))
+    assert all(b < a for a, b in pairwise(errors))
     assert errors[0] > 0.3 and errors[-1] < 2e-3
     assert highest[0] > 1e3 and highest[-1] > 1e6  # the price: far beyond what is of interest
     # the lowest one of a clamped-free annulus, a/b = 1/4, ν = 0.3: λ² ≈ 5.5 for one nodal diameter is below the axisymmetric one
