@@ -40,7 +40,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from . import contact, elements, library, structures
+    from .analysis import criteria
     from .analysis.compare import compare
+    from .analysis.planned import Analysis
     from .contact.coefficient import restitution
     from .formalisms.principles import derive
     from .io import read_mbs, read_mjcf, read_urdf, write_mbs
@@ -108,6 +110,7 @@ _LATER = {
     "loads_model": "io.model_file",
     "dumps_model": "io.model_file",
     "ModelDocument": "io.model_operations",
+    "Analysis": "analysis.planned",
     "compare": "analysis.compare",
     "complementarity": "solvers.complementarity.pivoting",
     "restitution": "contact.coefficient",
@@ -121,12 +124,13 @@ _LATER = {
 _install_older_names()
 del TYPE_CHECKING
 
-_MODULES = ("contact", "elements", "library", "structures")
+#: Public modules, where they are.
+_MODULES = {"contact": "contact", "criteria": "analysis.criteria", "elements": "elements", "library": "library", "structures": "structures"}
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return _import_module(f".{name}", __name__)
+        return _import_module(f".{_MODULES[name]}", __name__)
     if name in _LATER:
         return getattr(_import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'")
@@ -139,6 +143,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "absolute",
     "acos",
+    "Analysis",
     "asin",
     "AssembledSystem",
     "atan",
@@ -154,6 +159,7 @@ __all__ = [
     "Controller",
     "cos",
     "cosh",
+    "criteria",
     "cylinder",
     "derive",
     "difference",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..systems.system import System
     from .feedback import Regulator
+    from .linear_inversion import LinearInverse
     from .modal import RootLocus
 
 #: Order of independent positions, velocities, user states and inputs in the columns of a change.
@@ -92,6 +93,15 @@ class LinearSystem:
         from .feedback import lqr
 
         return lqr(self, Q, R, period)
+
+    def invert(
+        self, courses: Mapping[str, Callable[[Any], Any]], t: float, before: float = 0.0, after: float = 0.0, step: float = 0.01
+    ) -> LinearInverse:
+        """Inputs and states with which outputs deviate by courses of time that rest outside (0, ``t``), bounded though the internal motion runs away; see
+        :func:`jourdain.analysis.linear_inversion.invert`."""
+        from .linear_inversion import invert
+
+        return invert(self, courses, t, before, after, step)
 
     def to_control(self) -> Any:
         """The same as a StateSpace of the package python-control."""

@@ -54,10 +54,7 @@ class Recovered:
 
 def recover(system: System, run: Solution | State, body: str, static: bool = True, group: int = 0) -> Recovered:
     """Element quantities of a flexible body along a solution or at a state; ``static=False`` leaves the static share out."""
-    item = system.model.bodies.get(body)
-    if not isinstance(item, FlexibleBody):
-        known = [n for n, b in system.model.bodies.items() if isinstance(b, FlexibleBody)]
-        raise InputError(f"recover: '{body}' is no flexible body of '{system.model.name}'; there are {', '.join(known) or 'none'}")
+    item = _flexible(system, body, "recover")
     recovery = item.part.recovery(group, item.used_nodes, static)
     t, x, u = _states(system, run)
     names = system.reference.configuration.position_names
@@ -81,8 +78,56 @@ def _states(system: System, run: Solution | State) -> tuple[np.ndarray, np.ndarr
     return np.asarray(run.t), np.column_stack(columns), u
 
 
-def _amplitudes(system: System, body: FlexibleBody, recovery: Any, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Amplitudes (times, cases) of the unit loads: the frame's motion, and the wrenches at nodes."""
+@dataclass(frozen=True)
+class ModalBalance:
+    """How well reactions found body by body fit the modes of a flexible body (Lee et al. 2001, eq. 19, third rows), at times."""
+
+    body: str
+    t: np.ndarray
+    names: tuple[str, ...]  #: modes
+    asked: np.ndarray = field(repr=False)  #: what inertia, elasticity and damping ask for (times, modes), N
+    given: np.ndarray = field(repr=False)  #: what all forces at nodes give, Φₜᵀ f + Φᵣᵀ n
+
+    @property
+    def residual(self) -> np.ndarray:
+        """asked − given, zero but for rounding."""
+        return np.asarray(self.asked - self.given)
+
+    def __str__(self) -> str:
+        size = max(np.abs(self.asked).max(initial=0.0), np.abs(self.given).max(initial=0.0))
+        return (
+            f"{self.body}: modal forces up to {size:.4g} N balance to {np.abs(self.residual).max(initial=0.0):.1e} N at {len(self.t)} times"
+        )
+
+
+def modal_balance(system: System, run: Solution | State, body: str) -> ModalBalance:
+    """The modal rows of a flexible body's equations: forces of inertia and elasticity against those of all joints, closures and loads at its nodes.
+
+    Reactions come from the Newton–Euler balance of bodies, which the modes take no part in, so that this is a check of both.
+    """
+    item = _flexible(system, body, "modal_balance")
+    t, x, u = _states(system, run)
+    a, wrenches, _ = node_wrenches(system, item, t, x, u)
+    asked, nodes = (np.asarray(part) for part in system.reference.function("modal_balance", body=body)(t[:, None], x, u, a))
+    n = len(item.modes)
+    moved = nodes.reshape(len(t), len(item.used_nodes), 6, n)
+    return ModalBalance(
+        body, t, tuple(c.names[0] for c in item.modes), asked.reshape(len(t), n), np.einsum("tkcm,tkc->tm", moved, wrenches)
+    )
+
+
+def _flexible(system: System, body: str, what: str) -> FlexibleBody:
+    item = system.model.bodies.get(body)
+    if not isinstance(item, FlexibleBody):
+        known = [n for n, b in system.model.bodies.items() if isinstance(b, FlexibleBody)]
+        raise InputError(f"{what}: '{body}' is no flexible body of '{system.model.name}'; there are {', '.join(known) or 'none'}")
+    return item
+
+
+def node_wrenches(
+    system: System, body: FlexibleBody, t: np.ndarray, x: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Accelerations, the wrenches (times, nodes, 6) of joints, closures and loads at a body's nodes, and its frame's motion (times, 9); body axes."""
     from ..formalisms.functions.flexible import attachments
     from ..systems.reactions import shared_reactions
 
@@ -103,12 +148,17 @@ def _amplitudes(system: System, body: FlexibleBody, recovery: Any, t: np.ndarray
         k = nodes.index(node)
         wrenches[:, k, :3] += sign * np.einsum("tab,tb->ta", inside, force)
         wrenches[:, k, 3:] += sign * np.einsum("tab,tb->ta", inside, moment)
-    motion = motion.reshape(len(t), 9)
-    order = [nodes.index(p) for p in recovery.cases.points]
+    return a, wrenches, motion.reshape(len(t), 9)
+
+
+def _amplitudes(system: System, body: FlexibleBody, recovery: Any, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Amplitudes (times, cases) of the unit loads: the frame's motion, and the wrenches at nodes."""
+    _, wrenches, motion = node_wrenches(system, body, t, x, u)
+    order = [body.used_nodes.index(p) for p in recovery.cases.points]
     return np.array([
         recovery.cases.amplitudes(m[:3], m[3:6], m[6:], dict(zip(recovery.cases.points, w[order], strict=True)))
         for m, w in zip(motion, wrenches, strict=True)
     ])  # fmt: skip
 
 
-__all__ = ["Recovered", "recover"]
+__all__ = ["ModalBalance", "Recovered", "modal_balance", "node_wrenches", "recover"]

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from ..symbolic.derivatives import jvp, sparse_jacobian
-from ..symbolic.expr import HALF, ONE, ZERO, Expr, add, as_expr, mul, sub
-from ..symbolic.function import SymbolicFunction
+from ..symbolic.expr import HALF, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
+from ..symbolic.function import Argument, Result, SymbolicFunction
 from ..symbolic.graph import substitute
 from .element import Element
 from .stepping import ElementStep, dot
@@ -66,18 +66,54 @@ class ElementInstant(ElementStep):
         return force + [rest for _, rest in rows], dict(sorted(entries.items()))
 
     @cached_property
-    def stiffness_and_damping(self) -> tuple[dict[tuple[int, int], Expr], dict[tuple[int, int], Expr]]:
-        """Derivatives of the forces by the coordinates and by their rates, the start of the step moving with its end."""
+    def _ends(self) -> dict[Expr, Expr]:
+        """Both ends of the step that is next to nothing, by the coordinates (q₁) and rates (offset) of the instant."""
         p = self.packing
         half = mul(HALF, p.scalars[0])
         ends: dict[Expr, Expr] = {}
         for a, b, r in zip(p.q0, p.q1, p.offset, strict=True):
             ends |= {a: sub(b, mul(half, r)), b: add(b, mul(half, r))} if self.spans else {a: sub(b, mul(p.scalars[0], r))}
+        return ends
+
+    @cached_property
+    def forces(self) -> list[Expr]:
+        """∇V + F − Q + Ḡᵀλ, or −ż of first-order coordinates, by coordinates (q₁), rates (offset) and multipliers (with κ = 1)."""
         residual = list(self.residual_expressions[: self.element.size])
         for i, f in self.first_order_rates.items():
             residual[i] = sub(ZERO, f)
-        forces = substitute(residual, ends)
-        return sparse_jacobian(forces, p.q1), sparse_jacobian(forces, p.offset)
+        return substitute(residual, self._ends)
+
+    @cached_property
+    def stiffness_and_damping(self) -> tuple[dict[tuple[int, int], Expr], dict[tuple[int, int], Expr]]:
+        """Derivatives of the forces by the coordinates and by their rates, the start of the step moving with its end."""
+        return sparse_jacobian(self.forces, self.packing.q1), sparse_jacobian(self.forces, self.packing.offset)
+
+    @cached_property
+    def acting_entries(self) -> dict[tuple[int, int], Expr]:
+        """Structurally non-zero entries (row, coordinate) of Ḡ, by which multipliers act."""
+        found = {(k, i): e for k, row in enumerate(self.acting_rows) for i, e in enumerate(row) if e is not ZERO}
+        return dict(zip(found, substitute(list(found.values()), self._ends), strict=True))
+
+    def along_motion(self) -> tuple[SymbolicFunction, SymbolicFunction | None]:
+        """Forces without inertia with entries of their derivatives and of Ḡ; Φ with entries of G (where there are rows).
+
+        One table of numbers is read: those of the packed input without history, then the constants of the instance.
+        """
+        p, s = self.packing, self.s
+        still = substitute(self.forces, dict.fromkeys(p.excess, ZERO))
+        found = [still, *(list(e.values()) for e in (*self.stiffness_and_damping, self.acting_entries))]
+        at_rest = dict(zip(p.q0, p.q1, strict=True))
+        rows = [substitute(list(part), at_rest) for part in (self.row_residuals, self.row_entries.values())]
+        values = (getattr(s, c) for c in self.element.constants)
+        listed = [e for v in values for e in (v if isinstance(v, tuple) else (v,))]
+        kept = [symbol(f"c[{k}]", "position") for k in range(len(listed))]
+        x = Argument("x", (*p.scalars, *p.q1, *p.offset, *p.multipliers, *kept))
+
+        def made(name: str, parts: list[list[Expr]]) -> SymbolicFunction:
+            flat = substitute([e for part in parts for e in part], dict(zip(listed, kept, strict=True)))
+            return SymbolicFunction(name, (x,), (Result("found", tuple(flat), (len(flat),)),), f"{self.element.name}: {name}")
+
+        return made("forces along", found), made("rows along", rows) if self.row_names else None
 
 
 def at_instant(element: Element) -> ElementInstant:

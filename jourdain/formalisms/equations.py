@@ -395,6 +395,8 @@ class Equations:
     @cached_property
     def _constraint_rates(self) -> tuple[dict[tuple[int, int], Expr], list[Expr]]:
         """J and the velocity terms by the way with fewer operations: differentiation of the graph or unit joint velocities."""
+        if not self.rows:
+            return {}, []
         ways = [self.rates_by_differentiation]
         if self.closures and isinstance(self.tree, Tree):
             ways.append(self.rates_by_unit_velocities)

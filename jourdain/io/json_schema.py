@@ -48,6 +48,7 @@ _SECTION = {"anyOf": [
         "required": ["area", "Iy", "Iz", "torsion"], "additionalProperties": False,
     },
 ]}  # fmt: skip
+_MATERIAL = {"anyOf": [{"type": "string"}, _numbered(("E", "nu", "density"), ("E", "nu", "density"))]}
 _TYPES: dict[str, Any] = {
     "text": {"type": "string", "minLength": 1},
     "file": {"type": "string", "minLength": 1},
@@ -81,10 +82,13 @@ _TYPES: dict[str, Any] = {
     "quantities": _MAPPING,
     "ground": {"$ref": "#/$defs/ground"},
     "flexible": {"$ref": "#/$defs/flexible"},
+    "gauges": _array({"$ref": "#/$defs/gauge"}),
+    "patches": _array({"$ref": "#/$defs/patch"}),
     "interfaces": {"type": "object", "additionalProperties": {"$ref": "#/$defs/interface"}},
     "integers": {"type": "object", "additionalProperties": {"type": "integer"}},
     "section": {"anyOf": [_SECTION, _array(_SECTION, 1)]},
-    "material": {"anyOf": [{"type": "string"}, _numbered(("E", "nu", "density"), ("E", "nu", "density"))]},
+    "material": _MATERIAL,
+    "materials": {"anyOf": [_MATERIAL, _exactly(_MATERIAL, 2)]},
     "damping": {"anyOf": [_NUMBER, _array(_NUMBER), {"type": "object", "properties": {"mass": _NUMBER, "stiffness": _NUMBER}}]},
     "points_of_part": {"anyOf": [_POINT, _array(_POINT)]},
     "variants": {"type": "object", "additionalProperties": {"type": "object"}},
@@ -166,6 +170,8 @@ def json_schema() -> dict[str, Any]:
             "ground": _object(GROUND),
             "flexible": _object(structure_tables.FLEXIBLE, ("structure",)),
             "interface": _object(structure_tables.INTERFACE, ("nodes",)),
+            "gauge": _object(structure_tables.GAUGE, ("at",)),
+            "patch": _object(structure_tables.PATCH, ("span",)),
             "mimic": _object(mimic, ("joint",)),
             "include": _object(INCLUDE, ("file", "prefix")),
             "shape": _object({"kind": ("text", "kind of shape"), **SHAPE_KEYS}, ("kind",), SHAPES, _SHAPE_COMMON),

@@ -73,6 +73,8 @@ _BODY = {
     "moment": ("vector", "first moment of mass in kg m, in place of com"),
     "masses": ("masses", "further masses: tables of mass, com, inertia, about, axes"),
     "shapes": ("shapes", "solids drawn on the body; those with a density add to its mass"),
+    "collision": ("shapes", "shapes for contacts, in place of those that are drawn"),
+    "collision_names": ("texts", "their names"),
     "frames": ("frames", "named frames on the body"),
     "colour": ("text", "colour of the body, such as #3366cc"),
     "flexible": ("flexible", "the structure by which the body bends, and how it is reduced"),
@@ -265,11 +267,32 @@ SECTIONS: dict[str, Section] = {
         "gear": Kind(("first", "second", "ratio"), ("phase",)), "rack": Kind(("first", "second", "ratio"), ("phase",)),
         "screw": Kind(("first", "second", "ratio")), "pulley": Kind(("points", "length")),
     }),
+    "materials": Section("material", "elastic materials of surfaces", {
+        "E": ("value", "Young's modulus in Pa"), "nu": ("value", "Poisson's ratio"), "density": ("value", "density in kg/m³"),
+    }, ("E", "nu")),
     "contacts": Section("contact", "surfaces that may touch, and by which law", {
         "a": ("texts", "bodies of one side; every body with a shape where none is named"),
         "b": ("texts", "bodies of the other side; without it, those of a touch each other"),
+        "law": ("text", "rigid, or of surfaces that give way linear, kelvin-voigt, hertz, hunt-crossley, lankarani-nikravesh, flores, own"),
         "friction": ("value", "coefficient of friction, 0 or more: a number, or an expression of parameters"),
-        "restitution": ("value", "Newton's coefficient of restitution, 0 to 1"),
+        "restitution": ("value", "coefficient of restitution, 0 to 1"),
+        "impact": ("text", "law of impact of rigid surfaces: newton, poisson or stronge"),
+        "cone": ("text", "cone of friction of rigid surfaces: exact or convex"),
+        "stiffness": ("value", "K in N/m, of other exponents in N/m^exponent"),
+        "exponent": ("value", "n of K δⁿ"),
+        "damping": ("value", "of kelvin-voigt in N s/m, of hunt-crossley in s/m"),
+        "material": ("materials", "instead of stiffness: a material by name or numbers, or one for each side"),
+        "radius": ("value", "radius in m that stands for flat and sharp places"),
+        "slowest": ("value", "speed in m/s as which slower approaches count"),
+        "force": ("value", "normal force in N of a law of its own: of self.depth, self.rate, self.approach and parameters"),
+        "friction_speed": ("value", "sliding speed in m/s below which friction grows linearly"),
+        "static_friction": ("value", "coefficient of friction at rest"),
+        "stribeck": ("value", "sliding speed in m/s over which it falls off"),
+        "bristle_stiffness": ("value", "stiffness in N/m of bristles that hold without creeping"),
+        "bristle_damping": ("value", "their damping in N s/m"),
+        "rolling": ("value", "lever arm in m of the resistance against rolling"),
+        "spinning": ("value", "lever arm in m of the resistance against spinning"),
+        "turning": ("value", "rate of turning in rad/s below which these grow linearly"),
         "exclude": ("pairs", "pairs of bodies that do not touch"),
     }),
     "events": Section("event", "what happens when an expression crosses zero", {
@@ -277,6 +300,8 @@ SECTIONS: dict[str, Section] = {
         "direction": ("integer", "1: rising, -1: falling, 0: both"),
         "terminal": ("bool", "whether the run ends there"),
         "jump": ("values", "new values of coordinates, velocities, states or memories, by name"),
+        "release": ("texts", "joints and constraints that let go; the memory NAME.engaged tells whether they hold"),
+        "engage": ("texts", "joints and constraints that hold from then on"),
     }, ("guard",)),
     "outputs": Section("output", "expressions kept in results", {
         "expression": ("value", _LAW), "unit": ("text", "unit"),
@@ -472,6 +497,20 @@ class _Checker:
 
     def _interfaces(self, path: Path, value: Any, what: str) -> None:
         self._named(path, value, what, "interface", structure_tables.INTERFACE, ("nodes",))
+
+    def _gauges(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "gauge", structure_tables.GAUGE, ("at",))
+
+    def _patches(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "patch", structure_tables.PATCH, ("span",))
+
+    def _tables(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
+        """A list of tables."""
+        if not isinstance(value, list):
+            raise self.source.error(path, f"{what} is {shown(value)}; a list of tables is needed")
+        for i, item in enumerate(value):
+            self.table((*path, i), item, f"{what}: {one} {i + 1}")
+            self.keys((*path, i), item, keys, required, {}, f"{what}: {one} {i + 1}")
 
     def _named(self, path: Path, value: Any, what: str, one: str, keys: Mapping[str, tuple[str, str]], required: tuple[str, ...]) -> None:
         """Tables by name."""

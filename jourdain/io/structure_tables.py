@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ import numpy as np
 from ..errors import JourdainError, ModelError
 from ..model.flexible import FlexibleBody, PartBody, RigidPart
 from ..model.values import value
+from ..structures.ritz import RitzBody
 
 if TYPE_CHECKING:
-    from ..structures import Material, Section, Structure
+    from ..structures import Material, ReducedStructure, Section, Structure
     from .model_reader import ModelReader
     from .model_writer import ModelWriter
 
@@ -27,17 +29,49 @@ _MADE = ("theory", "up", "offset", *_COMMON)
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "beam": (("start", "end", "section", "material"), ("elements", *_MADE)),
     "framework": (("nodes", "members", "section", "material"), _MADE),
+    "block": (("size", "cells", "material"), ("origin", "element", *_COMMON)),
+    "sheet": (("size", "cells", "thickness", "material"), ("origin", *_COMMON)),
+    "truss_box": ((), ("count", "spacing", "EA", "mass", *_COMMON)),
+    "lattice_rod": (("count",), ("spacing", "EA", "EI", "mass_per_length", *_COMMON)),
+    "ritz_beam": (
+        ("length", "section", "material"),
+        ("bending", "torsion", "shear", "order", "functions", "rotary", "softening", "damping", "elements", "patches"),
+    ),
     "file": (("file",), ("digest", *_COMMON)),
 }
+#: Words of files for arguments of generators that have another name there.
+_ARGUMENTS = {"element": "kind"}
+_COUNTED = {"truss_box": "cells", "lattice_rod": "nodes"}
 KEYS: dict[str, tuple[str, str]] = {
-    "kind": ("text", "beam, framework or file"),
+    "kind": ("text", "beam, framework, block, sheet, truss_box, lattice_rod, ritz_beam or file"),
     "start": ("vector", "where the beam starts, in m, in the part's coordinates"),
     "end": ("vector", "where it ends"),
     "nodes": ("rows", "positions of the nodes in m"),
     "members": ("rows", "pairs of numbers of nodes, from 0"),
     "section": ("section", "{circle = diameter, inner = diameter}, {rectangle = [width, height]} or {area, Iy, Iz, torsion, …}; of a framework one or one a member"),
     "material": ("material", "steel, aluminium or {E = Pa, nu = Poisson's ratio, density = kg/m³}"),
-    "elements": ("integer", "number of equal elements of a beam (default: 10)"),
+    "elements": ("integer", "number of equal elements of a beam (default: 10; of a ritz_beam, for its picture and section forces: 16)"),
+    "size": ("numbers", "edges of a block (three) or a sheet (two) in m"),
+    "cells": ("numbers", "numbers of elements along the edges"),
+    "origin": ("numbers", "where its corner is"),
+    "element": ("text", "elements of a block: hex8 (default), hex20, tet4 or tet10"),
+    "thickness": ("value", "thickness of a sheet in m"),
+    "count": ("integer", "cells of a truss_box, nodes of a lattice_rod"),
+    "spacing": ("value", "distance of nodes in m"),
+    "EA": ("value", "axial stiffness in N"),
+    "EI": ("value", "bending stiffness in N m²"),
+    "mass": ("value", "mass at each node in kg"),
+    "mass_per_length": ("value", "mass per length in kg/m"),
+    "length": ("value", "length in m of a beam along x from the origin"),
+    "bending": ("numbers", "numbers of functions for bending along y and z (default: 3, 0)"),
+    "torsion": ("integer", "number of functions for torsion"),
+    "shear": ("numbers", "numbers of functions for shear along y and z"),
+    "order": ("integer", "2 (default): places to second order in the amplitudes; 1: linear"),
+    "functions": ("text", "clamped-free (default) or polynomials"),
+    "rotary": ("bool", "whether sections have rotary inertia (default: true)"),
+    "softening": ("bool", "false: order 1 without the softening of rotation"),
+    "damping": ("damping", "ratio of critical damping, one for each function, or {mass = …, stiffness = …}"),
+    "patches": ("patches", "piezoelectric patches whose stiffness and mass the beam has: tables of span, face, thickness, width, E, nu, density, pair"),
     "theory": ("text", "euler-bernoulli (default), rayleigh or timoshenko"),
     "up": ("vector", "a direction in the local x–z plane of the sections (default: 0, 0, 1)"),
     "offset": ("vector", "where the axis is relative to the nodes, in local components"),
@@ -66,19 +100,37 @@ FLEXIBLE: dict[str, tuple[str, str]] = {
     "normalise": ("text", "largest (default) or mass"),
     "stiffening": ("bool", "true: stresses of inertia and of forces at nodes stiffen or soften the body"),
     "rigid": ("bool", "true: the modes are left out"),
+    "gauges": (
+        "gauges",
+        "strain gauges on a beam: tables of at (m) and curvature (x, y or z); expressions call their numbers body.gauge1[0] …",
+    ),
+}
+GAUGE: dict[str, tuple[str, str]] = {
+    "at": ("value", "place along the beam in m"),
+    "curvature": ("text", "axis of the curvature: x (twist), y or z (default)"),
+}
+PATCH: dict[str, tuple[str, str]] = {
+    "span": ("limits", "from where to where along the beam in m"),
+    "face": ("text", "y (default), -y, z or -z"),
+    "thickness": ("value", "in m"),
+    "width": ("value", "in m (default: that of the face)"),
+    "E": ("value", "in Pa"),
+    "nu": ("value", "Poisson's ratio"),
+    "density": ("value", "in kg/m³"),
+    "pair": ("bool", "with a second one on the other side"),
 }
 #: Units of numbers that are no lengths.
-_UNITS = {"E": "Pa", "density": "kg/m³", "area": "m²", "Iy": "m⁴", "Iz": "m⁴", "torsion": "m⁴"} | dict.fromkeys(
-    ("nu", "up", "shear_y", "shear_z")
-)
+_UNITS = {
+    "E": "Pa", "density": "kg/m³", "area": "m²", "Iy": "m⁴", "Iz": "m⁴", "torsion": "m⁴", "EA": "N", "mass": "kg", "mass_per_length": "kg/m",
+} | dict.fromkeys(("nu", "up", "shear_y", "shear_z", "EI"))  # fmt: skip
 _NAMED_MATERIALS = {"steel": "STEEL", "aluminium": "ALUMINIUM"}
 
 
 # --- from tables -------------------------------------------------------------------------------------------------
 
 
-def structure_of(reader: ModelReader, name: str, item: Table) -> Structure:
-    """The structure that a table describes."""
+def structure_of(reader: ModelReader, name: str, item: Table) -> Structure | ReducedStructure:
+    """The structure that a table describes; a beam by Ritz functions is a reduced one."""
     from .. import structures
 
     kind = item["kind"]
@@ -86,19 +138,11 @@ def structure_of(reader: ModelReader, name: str, item: Table) -> Structure:
         part = _from_file(reader, item)
         part.name = name
     else:
-        options: dict[str, Any] = {k: item[k] for k in ("elements", "theory") if k in item}
-        options |= {k: _numbers(reader, item[k], k) for k in ("up", "offset") if k in item}
-        material = _material(reader, item["material"])
-        given = item["section"]
-        section = [_section(reader, s) for s in given] if isinstance(given, list) else _section(reader, given)
-        if kind == "beam":
-            if isinstance(section, list):
-                raise ModelError("a beam has one section; a framework may have one a member")
-            start, end = (_numbers(reader, item[k], k) for k in ("start", "end"))
-            part = structures.beam(start, end, section, material, name=name, **options)
-        else:
-            members = [(int(a), int(b)) for a, b in item["members"]]
-            part = structures.framework(item["nodes"], members, section, material, name=name, **options)
+        part = getattr(structures, kind)(name=name, **_arguments(reader, kind, item))
+        if "patches" in item:
+            part = structures.with_patches(part, [structures.Patch(**_patch(reader, given)) for given in item["patches"]])
+        if kind == "ritz_beam":
+            return part  # reduced already, its points are places on it
     part.names.update({n: part.node(i) for n, i in item.get("names", {}).items()})
     for point, given in item.get("interfaces", {}).items():
         more = {k: given[k] for k in ("kind", "rotation", "weights") if k in given}
@@ -106,6 +150,44 @@ def structure_of(reader: ModelReader, name: str, item: Table) -> Structure:
             more["position"] = _numbers(reader, given["position"], "position")
         part.interface(point, given["nodes"], **more)
     return part
+
+
+def _arguments(reader: ModelReader, kind: str, item: Table) -> dict[str, Any]:
+    """The arguments of a generator."""
+    found: dict[str, Any] = {}
+    for key, given in item.items():
+        if key in ("kind", "patches", *_COMMON):
+            continue
+        if key == "section":
+            if kind != "framework" and isinstance(given, list):
+                raise ModelError("a beam has one section; a framework may have one a member")
+            found[key] = [_section(reader, s) for s in given] if isinstance(given, list) else _section(reader, given)
+        elif key == "material":
+            found[key] = _material(reader, given)
+        elif key == "members":
+            found[key] = [(int(a), int(b)) for a, b in given]
+        elif key in ("cells", "bending", "shear"):
+            found[key] = tuple(_whole(n, key) for n in given)
+        elif key == "count":
+            found[_COUNTED[kind]] = given
+        elif isinstance(given, list) and key not in ("nodes", "damping"):
+            found[key] = _numbers(reader, given, key)
+        elif KEYS[key][0] == "value":
+            found[key] = _number(reader, given, key)
+        else:
+            found[_ARGUMENTS.get(key, key)] = given
+    return found
+
+
+def _patch(reader: ModelReader, given: Table) -> dict[str, Any]:
+    found = {k: x if PATCH[k][0] in ("text", "bool") else _number(reader, x, k) for k, x in given.items() if k != "span"}
+    return found | {"span": tuple(_numbers(reader, given["span"], "span"))}
+
+
+def _whole(given: Any, key: str) -> int:
+    if given != int(given):
+        raise ModelError(f"{key} = {given!r} must be whole numbers")
+    return int(given)
 
 
 def _from_file(reader: ModelReader, item: Table) -> Structure:
@@ -168,7 +250,11 @@ def flexible_body_of(reader: ModelReader, name: str, item: Table) -> PartBody:
     if part is None:
         known = ", ".join(reader.structures) or "none"
         raise ModelError(f"body '{name}': there is no structure '{item['flexible']['structure']}'; there is {known}")
-    return reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
+    gauges = given.pop("gauges", ())
+    body = reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
+    for gauge in gauges:
+        body.gauge(_number(reader, gauge["at"], "at"), gauge.get("curvature", "z"))
+    return body
 
 
 # --- to tables ---------------------------------------------------------------------------------------------------
@@ -182,10 +268,10 @@ class StructureTables:
         self.names: dict[int, str] = {}
         self.tables: dict[str, dict[str, Any]] = {}
         for body in writer.model.bodies.values():
-            if isinstance(body, PartBody) and id(body.part.part) not in self.names:
-                self._add(body.part.part, body.name)
+            if isinstance(body, PartBody) and id(_described(body)) not in self.names:
+                self._add(_described(body), body.name)
 
-    def _add(self, part: Structure, body: str) -> None:
+    def _add(self, part: Structure | RitzBody, body: str) -> None:
         name, count = part.name, 1
         while name in self.tables:
             count += 1
@@ -196,14 +282,19 @@ class StructureTables:
     def flexible(self, body: PartBody) -> dict[str, Any]:
         """What ``flexible`` says of a body."""
         reduced = body.part
-        if reduced.options is None:
-            raise ModelError(f"body '{body.name}': its reduction was not made by part.reduce(...), and a file cannot tell how it was made")
+        item: dict[str, Any] = {"structure": self.names[id(_described(body))]}
+        if isinstance(reduced, RitzBody):
+            later = (reduced.recipe or {}).get("later_damping")
+            item |= {} if later is None else {"damping": _plain(later)}
+        else:
+            if reduced.options is None:
+                raise ModelError(
+                    f"body '{body.name}': its reduction was not made by part.reduce(...), and a file cannot tell how it was made"
+                )
+            item |= {k: _plain(v) for k, v in reduced.options.items() if v is not None}
+        _check_numbers(body)
         if isinstance(body, FlexibleBody) and body.gauges:
-            raise ModelError(
-                f"body '{body.name}': a file cannot say its {len(body.gauges)} strain gauges; leave them out of the model that is saved"
-            )
-        item: dict[str, Any] = {"structure": self.names[id(reduced.part)]}
-        item |= {k: _plain(v) for k, v in reduced.options.items() if v is not None}
+            item["gauges"] = [{"at": g.at, "curvature": g.curvature} for g in body.gauges]
         if item.get("frame") == "mean axes":
             del item["frame"]
         item |= {"rigid": True} if isinstance(body, RigidPart) else {}
@@ -213,18 +304,50 @@ class StructureTables:
         return {k: item[k] for k in FLEXIBLE if k in item}
 
 
-def _structure_table(part: Structure, what: str, folder: Path | None) -> dict[str, Any]:
-    recipe = dict(part.recipe or {})
+def _check_numbers(body: PartBody) -> None:
+    """Refuses a reduced part whose numbers are not those that its description gives again."""
+    part = body.part
+    if isinstance(part, RitzBody):
+        again = _made_again(part)
+    else:
+        options = dict(part.options or {})
+        stiffening = options.pop("stiffening", False)
+        again = part.part.reduce(**{k: v for k, v in options.items() if v is not None})
+        again = again.stiffened() if stiffening else again
+    for name in ("mass", "s0", "J0", "D0", "M_ee", "stiffness", "damping"):
+        a, b = (np.asarray(getattr(x, name), float) for x in (part, again))
+        if a.shape != b.shape or np.abs(a - b).max(initial=0.0) > 1e-8 * max(np.abs(b).max(initial=0.0), 1e-300):
+            raise ModelError(
+                f"body '{body.name}': its {name} is not what its reduction gives; a file tells how a part is made, not numbers that were changed later"
+            )
+
+
+def _described(body: PartBody) -> Structure | RitzBody:
+    """What the file describes of a body: its structure, or the beam by Ritz functions itself."""
+    return body.part if isinstance(body.part, RitzBody) else body.part.part
+
+
+def _structure_table(part: Structure | RitzBody, what: str, folder: Path | None) -> dict[str, Any]:
+    recipe = {k: v for k, v in (part.recipe or {}).items() if k != "later_damping"}
+    if not recipe and isinstance(part, RitzBody):
+        raise ModelError(f"{what}: its numbers were changed after jd.structures.ritz_beam(...), which a file cannot tell")
     if not recipe:
         raise ModelError(f"{what}: it was made of matrices or by a function; keep it beside the model first: part.save('{part.name}.npz')")
     if recipe["kind"] == "file":
         recipe["file"], recipe["digest"] = _relative(recipe["file"], folder, what), _digest(recipe["file"])
     else:
-        usual = {"theory": "euler-bernoulli", "up": (0, 0, 1), "offset": (0, 0, 0)}
+        usual = _usual(recipe["kind"])
         recipe = {k: v for k, v in recipe.items() if k not in usual or _plain(v) != _plain(usual[k])}
-        given = recipe["section"]
-        recipe["section"] = [_section_table(s) for s in given] if isinstance(given, list) else _section_table(given)
-        recipe["material"] = _material_table(recipe["material"])
+        if "section" in recipe:
+            given = recipe["section"]
+            recipe["section"] = [_section_table(s) for s in given] if isinstance(given, list) else _section_table(given)
+        if "material" in recipe:
+            recipe["material"] = _material_table(recipe["material"])
+        recipe = {_TOLD.get((recipe["kind"], k), k): v for k, v in recipe.items()}
+        if "patches" in recipe:
+            recipe["patches"] = [{k: v for k, v in asdict(p).items() if v is not None and v is not False} for p in recipe["patches"]]
+    if isinstance(part, RitzBody):
+        return {k: _plain(v) for k, v in recipe.items()}
     again = _made_again(part)
     names = {n: i for n, i in part.names.items() if again.names.get(n) != i}
     table = {k: _plain(v) for k, v in recipe.items()} | ({"names": names} if names else {})
@@ -232,14 +355,30 @@ def _structure_table(part: Structure, what: str, folder: Path | None) -> dict[st
     return table | ({"interfaces": points} if points else {})
 
 
-def _made_again(part: Structure) -> Structure:
+#: Words of files for arguments of generators, by kind.
+_TOLD = {("block", "element_kind"): "element", ("truss_box", "cells"): "count", ("lattice_rod", "nodes"): "count"}
+
+
+def _usual(kind: str) -> dict[str, Any]:
+    """Arguments of a generator that are not told where they are what they are without being given."""
+    from .. import structures
+
+    return {n: p.default for n, p in signature(getattr(structures, kind)).parameters.items() if p.default is not Parameter.empty}
+
+
+def _made_again(part: Structure | RitzBody) -> Any:
     """What the recipe alone gives, without what was named later."""
     from .. import structures
 
     recipe = dict(part.recipe or {})
-    kind = recipe.pop("kind")
+    kind, patches, later = recipe.pop("kind"), recipe.pop("patches", ()), recipe.pop("later_damping", None)
+    if kind == "ritz_beam":
+        beam = structures.with_patches(structures.ritz_beam(**recipe), patches)
+        return beam if later is None else beam.with_damping(later)
     if kind == "file":
         return structures.read(recipe["file"])
+    if "element_kind" in recipe:
+        recipe["kind"] = recipe.pop("element_kind")
     return getattr(structures, kind)(**recipe)  # type: ignore[no-any-return]
 
 
@@ -299,4 +438,4 @@ def _plain(given: Any) -> Any:
     return given
 
 
-__all__ = ["FLEXIBLE", "INTERFACE", "KEYS", "KINDS", "StructureTables", "flexible_body_of", "structure_of"]
+__all__ = ["FLEXIBLE", "GAUGE", "INTERFACE", "KEYS", "KINDS", "PATCH", "StructureTables", "flexible_body_of", "structure_of"]

@@ -94,6 +94,9 @@ class Body:
         #: Inertia about the body's origin, in the body's axes.
         self.inertia: Inertia = NO_INERTIA
         self.shapes: list[Any] = []
+        #: Shapes for contacts, with names, where those that are drawn are not meant to touch.
+        self.collision: list[Any] = []
+        self.collision_names: list[str] = []
         self.frames: dict[str, Frame] = {}
         self.colour: str | None = None
         #: What the mass properties are the sum of: values given, and solids.
@@ -102,6 +105,16 @@ class Body:
         self.nodes: set[str] = set()
         #: Amplitudes of its deformation; a rigid body has none.
         self.modes: tuple[Coordinate, ...] = ()
+
+    @property
+    def surfaces(self) -> list[Any]:
+        """Shapes that contacts see: those given for them, else those that are drawn."""
+        return self.collision or self.shapes
+
+    def add_collision(self, shape: Any, name: str = "") -> None:
+        """A shape for contacts alone; it is not drawn and weighs nothing."""
+        self.collision.append(shape)
+        self.collision_names.append(name or self.name)
 
     @property
     def is_ground(self) -> bool:
@@ -236,13 +249,13 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 def shape_mass(body: Body, shape: Any) -> None:
     """Adds the mass properties of a solid to a body."""
     body.may_gain()
-    if not all(hasattr(shape, n) for n in ("mass", "com", "inertia")):
+    if not all(hasattr(type(shape), n) or hasattr(shape, n) for n in ("mass", "com", "inertia")):
         raise ModelError(f"body '{body.name}': shape {shape!r} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
-    c = Vector.of(shape.com)
-    body.mass = add(body.mass, value(shape.mass, f"body '{body.name}': mass of its shape"))
-    m = value(shape.mass, "")
+    solid = shape.mass_properties() if hasattr(shape, "mass_properties") else shape
+    c, m = Vector.of(solid.com), value(solid.mass, f"body '{body.name}': mass of its shape")
+    body.mass = add(body.mass, m)
     body.moment = body.moment + c * m
-    tensor = Inertia.of(Matrix.of(shape.inertia))
+    tensor = Inertia.of(Matrix.of(solid.inertia))
     body.inertia = body.inertia + tensor + steiner(c * m, c)
     body.contributions.append(shape)
 

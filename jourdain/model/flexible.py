@@ -54,6 +54,15 @@ class ModalData:
     C: list[list[Expr]]
 
 
+@dataclass(frozen=True)
+class Gauge:
+    """A strain gauge: the name of its numbers, its place along the beam (m) and the axis of the curvature that it reads."""
+
+    path: str
+    at: float
+    curvature: str
+
+
 class PartBody(Body, ABC):
     """A body of a reduced structure, whose nodes joints and loads hold on to."""
 
@@ -102,8 +111,7 @@ class FlexibleBody(PartBody):
         super().__init__(model, name, part)
         self.modes = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
-        #: Names of the strain gauges' numbers.
-        self.gauges: list[str] = []
+        self.gauges: list[Gauge] = []
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
@@ -119,9 +127,10 @@ class FlexibleBody(PartBody):
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
         """What a strain gauge reads; see :meth:`PartBody.gauge`."""
-        row = self.part.curvature(number(at, f"gauge on '{self.name}'", "m"), curvature)
+        place = number(at, f"gauge on '{self.name}'", "m")
+        row = self.part.curvature(place, curvature)
         path = f"{self.name}.gauge{len(self.gauges) + 1}"
-        self.gauges.append(path)
+        self.gauges.append(Gauge(path, place, curvature))
         return scalar_product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
     @property

@@ -51,7 +51,9 @@ def rows(sol: Solution) -> list[tuple[str, ...]]:
 
 
 def _rest(sol: Solution) -> str:
-    return f"… and {len(sol.names) - _MOST_ROWS} more: see sol.names" if len(sol.names) > _MOST_ROWS else ""
+    more = f"… and {len(sol.names) - _MOST_ROWS} more: see sol.names" if len(sol.names) > _MOST_ROWS else ""
+    note = f"note: {sol.metadata['note']}" if sol.metadata.get("note") else ""
+    return "\n".join(filter(None, [more, note]))
 
 
 def plain_summary(sol: Solution) -> str:

@@ -94,7 +94,9 @@ def with_patches(body: ReducedStructure, patches: Sequence[Patch]) -> ReducedStr
         K += EI * np.einsum("p,pi,pj->ij", dX, kappa, kappa)
         found = _mass(body, X, count * patch.density * width * t * dX)
         sums = {name: old if old is None or found[name] is None else old + found[name] for name, old in sums.items()}
-    return replace(body, stiffness=K, **sums)
+    recipe = getattr(body, "recipe", None)
+    kept = None if recipe is None else {**recipe, "patches": [*recipe.get("patches", ()), *patches]}
+    return replace(body, stiffness=K, **sums, recipe=kept)  # type: ignore[call-arg]
 
 
 def _mass(body: ReducedStructure, X: Array, w: Array) -> dict[str, Any]:

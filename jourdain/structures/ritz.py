@@ -7,7 +7,7 @@ longer, and a rotating one stiffens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -209,7 +209,10 @@ def ritz_beam(
         found, names=[n for n, _ in shapes], stiffness=K, damping=modal_damping(K, sums["M_ee"], damping, part, drawn), **sums,
         points={n: _point(field, n, x, order) for n, x in (("start", 0.0), ("end", length))},
     )  # fmt: skip
-    return RitzBody(**{f.name: getattr(body, f.name) for f in fields(body)}, field=field, order=order)
+    given = {"length": length, "section": section, "material": material, "bending": tuple(_pair(bending)), "torsion": torsion}
+    given |= {"shear": tuple(_pair(shear)), "order": order, "functions": functions, "rotary": rotary, "softening": softening}
+    recipe = {"kind": "ritz_beam", **given, "damping": damping, "elements": elements}
+    return RitzBody(**{f.name: getattr(body, f.name) for f in fields(body)}, field=field, order=order, recipe=recipe)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -218,6 +221,12 @@ class RitzBody(ReducedStructure):
 
     field: RitzBeam
     order: int
+    #: How it was made, for model files: arguments of :func:`ritz_beam`, and patches.
+    recipe: Mapping[str, Any] | None = None
+
+    def with_damping(self, damping: Any) -> ReducedStructure:
+        """The same beam with other damping."""
+        return replace(super().with_damping(damping), recipe=None if self.recipe is None else {**self.recipe, "later_damping": damping})
 
     def point(self, which: Any) -> Point:
         """A point by its name, the number of a node, or its place (x, 0, 0) on the axis."""

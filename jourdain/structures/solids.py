@@ -212,6 +212,7 @@ def block(
     for a, letter in enumerate("xyz"):
         part.sets[f"{letter}-"] = np.flatnonzero(points[:, a] <= 1e-12 * size[a])
         part.sets[f"{letter}+"] = np.flatnonzero(points[:, a] >= size[a] * (1 - 1e-12))
+    part.recipe = {"kind": "block", "size": size, "cells": cells, "material": material, "origin": origin, "element_kind": kind}
     return part
 
 
@@ -230,6 +231,7 @@ def sheet(
     for a, letter in enumerate("xy"):
         part.sets[f"{letter}-"] = np.flatnonzero(points[:, a] <= 1e-12 * size[a])
         part.sets[f"{letter}+"] = np.flatnonzero(points[:, a] >= size[a] * (1 - 1e-12))
+    part.recipe = {"kind": "sheet", "size": size, "cells": cells, "thickness": thickness, "material": material, "origin": origin}
     return part
 
 

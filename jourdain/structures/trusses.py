@@ -113,6 +113,7 @@ def truss_box(cells: int = 3, spacing: float = 1.0, EA: float = 1000.0, mass: fl
     part = truss(points, bars, EA, masses=mass, name=name)
     part.sets["left"] = np.arange(4)
     part.sets["right"] = np.arange(4 * cells, 4 * cells + 4)
+    part.recipe = {"kind": "truss_box", "cells": cells, "spacing": spacing, "EA": EA, "mass": mass}
     return part
 
 
@@ -143,4 +144,6 @@ def lattice_rod(
     masses = np.full(nodes, mass_per_length * h)
     masses[[0, -1]] /= 2
     M = sp.diags_array(np.repeat(masses, 2))
-    return Structure(points, M, K, dofs, elements=[group], names={"start": 0, "end": nodes - 1}, name=name)
+    part = Structure(points, M, K, dofs, elements=[group], names={"start": 0, "end": nodes - 1}, name=name)
+    part.recipe = {"kind": "lattice_rod", "nodes": nodes, "spacing": spacing, "EA": EA, "EI": EI, "mass_per_length": mass_per_length}
+    return part

@@ -190,9 +190,13 @@ def _scaled(p: Expr, bar: Expr) -> Expr:
 
 
 def vjp(outputs: Sequence[Expr], weights: Sequence[Any], wrt: Sequence[Expr]) -> list[Expr]:
-    """Σ wᵢ·∂fᵢ/∂xⱼ for every xⱼ by reverse accumulation: the cost does not grow with the number of x."""
+    """Σ wᵢ·∂fᵢ/∂xⱼ for every xⱼ by reverse accumulation: the cost does not grow with the number of x.
+
+    An x that is a whole expression counts as a variable of its own: what it depends on is not looked at through it.
+    """
     order = topological(outputs)
-    active = {x.id for x in wrt}
+    leaves = {x.id for x in wrt}
+    active = set(leaves)
     for e in order:
         if any(a.id in active for a in e.args):
             active.add(e.id)
@@ -201,7 +205,7 @@ def vjp(outputs: Sequence[Expr], weights: Sequence[Any], wrt: Sequence[Expr]) ->
         adjoint[e.id] = add(adjoint.get(e.id, ZERO), as_expr(w))
     for e in reversed(order):
         bar = adjoint.get(e.id, ZERO)
-        if bar is ZERO or e.id not in active or not e.args:
+        if bar is ZERO or e.id not in active or e.id in leaves or not e.args:
             continue
         for a, part in zip(e.args, _pull(e, bar), strict=True):
             if a.id in active and part is not ZERO:

@@ -21,6 +21,9 @@ class Configuration:
         self._joints = tuple(joints)
         self.position_names = [n for c in coordinates for n in c.names]
         self.velocity_names = [n for c in coordinates for n in c.velocity_names]
+        self._position_place = {n: i for i, n in enumerate(self.position_names)}
+        #: Where each velocity is.
+        self.velocity_place = {n: i for i, n in enumerate(self.velocity_names)}
         self.units = [c.unit for c in coordinates for _ in c.names]
         self.nq, self.nv = len(self.position_names), len(self.velocity_names)
         self.quaternions: list[tuple[int, int]] = []
@@ -81,7 +84,10 @@ class Configuration:
     def index(self, name: str, names: list[str] | None = None, what: str = "coordinate") -> int:
         """Index of a coordinate by name; a joint's name is enough where it has one coordinate."""
         names = self.position_names if names is None else names
-        if name in names:
+        place = self._position_place if names is self.position_names else self.velocity_place if names is self.velocity_names else None
+        if place is not None and name in place:
+            return place[name]
+        if place is None and name in names:
             return names.index(name)
         candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
         own = [i for i in candidates if "." not in names[i][len(name) + 1 :]] if len(candidates) > 1 else candidates
@@ -140,13 +146,16 @@ class Configuration:
     def normalise(self, q: np.ndarray) -> np.ndarray:
         """q with quaternions of unit length."""
         q = self._array(q, self.nq, "q").copy()
-        for i, _ in self.quaternions:
-            length = np.linalg.norm(q[..., i : i + 4], axis=-1, keepdims=True)
-            if not np.all(length > 1e-12):
-                raise InputError(
-                    f"the quaternion '{self.position_names[i]}' … has no direction (zero or not finite); give (1, 0, 0, 0) for no rotation"
-                )
-            q[..., i : i + 4] /= length
+        if not self.quaternions:
+            return q
+        at = np.array([i for i, _ in self.quaternions])[:, None] + np.arange(4)
+        turns = q[..., at]
+        length = np.linalg.norm(turns, axis=-1, keepdims=True)
+        for k in np.flatnonzero(~(length > 1e-12).reshape(-1, len(at)).all(axis=0))[:1]:
+            raise InputError(
+                f"the quaternion '{self.position_names[at[k, 0]]}' … has no direction (zero or not finite); give (1, 0, 0, 0) for no rotation"
+            )
+        q[..., at] = turns / length
         return q
 
     def random(self, rng: np.random.Generator | None = None, size: int | None = None) -> np.ndarray:

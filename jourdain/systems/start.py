@@ -38,7 +38,7 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
             found.states[name] = x
         elif name in system.model.memories or name in system.model.unknowns:
             found.memories.update(memories_in(system, {name: x}))
-        elif name in c.velocity_names:
+        elif name in c.velocity_place:
             found.rates[name] = x
         else:
             try:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ..analysis.linearise import LinearSystem
     from ..analysis.mobility import Mobility
     from ..analysis.modal import FrequencyResponse, Modes, RootLocus
-    from ..analysis.recover import Recovered
+    from ..analysis.periodic import PeriodicMotion
+    from ..analysis.recover import ModalBalance, Recovered
     from ..analysis.sweep import Outputs, SweepResult
     from ..analysis.symbolic_linearise import SymbolicLinearSystem
     from ..analysis.velocity_transformation import VelocityTransformation
@@ -104,8 +105,8 @@ class System(Compiled):
     @motion
     def simulate(
         self,
-        x0: State | Solution | Mapping[str, Any] | None,
-        t: float | Sequence[float],
+        x0: State | Solution | Mapping[str, Any] | None = None,
+        t: float | Sequence[float] | None = None,
         method: str | None = None,
         *,
         inputs: Mapping[str, float | Callable[..., Any] | tuple[Any, Any] | Controller] | None = None,
@@ -125,6 +126,7 @@ class System(Compiled):
         criterion: str | None = None,
         repartition: bool | int | None = None,
         rho: float | None = None,
+        quasi_static: str | Sequence[str] | None = None,
         projection: bool | None = None,
         stabilisation: str | None = None,
         alpha: float | None = None,
@@ -138,13 +140,15 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
+        watch: Sequence[Expr] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
 
         Start and inputs, in every formulation:
 
-        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None.
+        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None
+            for the model's own start: ``s.simulate(t=0.8)``.
         inputs: values of the model's inputs by name: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a
             sampled :class:`jourdain.Controller`.
         parameters: a vector in the order of ``parameter_vector`` that replaces the system's for this run.
@@ -152,7 +156,7 @@ class System(Compiled):
         Method and steps:
 
         method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
-            "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
+            "radau", "rosenbrock", "auto" (turns of "dopri5" and "radau", as stiffness comes and goes), with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
             differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
@@ -161,6 +165,9 @@ class System(Compiled):
         max_step, max_steps: the largest step (s), so that no short pulse of an input is stepped over, and how many.
         steps: instants (s) to step to whatever the error, or a solution whose steps are taken again, so that runs with other parameters
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
+
+        watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
+            (trees with projected loops).
 
         Output:
 
@@ -183,6 +190,8 @@ class System(Compiled):
         Coefficients and numerics of implicit schemes:
 
         rho: spectral radius at infinite frequency of generalised-α (0.8; 1: no numerical damping).
+        quasi_static: modes of flexible bodies ("rod.mode3", "rod.*") that follow their loads at once, without vibrating, so that they do not
+            dictate the step ("generalized-alpha", "hht", "newmark", "trapezoidal" of trees and descriptors).
         alpha, beta, gamma: of "hht" and "newmark" in directors.
         overlap: "push apart": bodies that overlap at the start are moved apart in the first step ("moreau").
         tolerance, max_iterations: of Newton's method in a step, or of contact laws (part of the largest velocity; "moreau"); adaptive: lets the steps follow their error; every: keeps every n-th step;
@@ -215,6 +224,7 @@ class System(Compiled):
         criterion: str | None = None,
         repartition: bool | int | None = None,
         rho: float | None = None,
+        quasi_static: str | Sequence[str] | None = None,
         projection: bool | None = None,
         stabilisation: str | None = None,
         alpha: float | None = None,
@@ -290,6 +300,20 @@ class System(Compiled):
         from ..analysis.assemble import assemble
 
         return assemble(self.reference, fixed, guess, velocities, preferred, weights, t, initial, branch)
+
+    @verb
+    def quasi_static(self, state: Any = None, modes: str | Sequence[str] = "*", inputs: Mapping[str, float] | None = None) -> State:
+        """The state with modes of flexible bodies where their loads hold them, so that nothing rings; see :mod:`jourdain.analysis.quasi_static`."""
+        from ..analysis.quasi_static import quasi_static
+
+        return quasi_static(self, state, modes, inputs)
+
+    @verb
+    def periodic(self, state: Any = None, period: Any = None, rtol: float = 1e-10, **options: Any) -> PeriodicMotion:
+        """The start from which the motion repeats itself after a period; see :func:`jourdain.analysis.periodic.periodic`."""
+        from ..analysis.periodic import periodic
+
+        return periodic(self, state, period, rtol, **options)
 
     @verb
     def assembly_modes(self, fixed: Mapping[str, Any], **options: Any) -> dict[str, State]:
@@ -375,6 +399,13 @@ class System(Compiled):
         from ..analysis.recover import recover
 
         return recover(self, run, body, static, group)
+
+    @verb
+    def modal_balance(self, run: Solution | State, body: str) -> ModalBalance:
+        """Whether all reactions at a flexible body fit its modes; see :func:`jourdain.analysis.recover.modal_balance`."""
+        from ..analysis.recover import modal_balance
+
+        return modal_balance(self, run, body)
 
     @verb
     def velocity_transformation(self, state: Any = None) -> VelocityTransformation:

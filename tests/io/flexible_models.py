@@ -58,4 +58,59 @@ def framed(rigid: bool = False) -> jd.Model:
     return m
 
 
-MODELS = {"slider-crank": slider_crank, "arm": arm, "frames": framed, "rigid frames": lambda: framed(rigid=True)}
+def patched_arm() -> jd.Model:
+    """Two beams by Ritz functions: one with gauges in a law and an output, the other with a patch that has mass and one that bends it."""
+    m = jd.Model("patched arm", gravity=(0, 0, -9.81))
+    first = structures.ritz_beam(0.5, rectangle(0.004, 0.02), STEEL, bending=(2, 1), torsion=1, damping=0.01, name="first")
+    second = structures.ritz_beam(
+        0.4, rectangle(0.003, 0.02), ALUMINIUM, bending=(2, 0), shear=(1, 0), functions="polynomials", name="second"
+    )
+    second = structures.with_patches(second, [structures.Patch((0.02, 0.08), pair=True)])
+    one: Any = m.flexible_body("one", first)
+    two: Any = m.flexible_body("two", second, damping=0.02)
+    shoulder = m.revolute("shoulder", m.ground, one.node("start"))
+    m.revolute("elbow", one.node("end"), two.node("start"))
+    gauge = one.gauge(at=0.01, curvature="z")
+    m.torque(shoulder, lambda q, v, t: -20.0 * q - v - 0.4 * gauge)
+    m.output("twist", one.gauge(at=0.2, curvature="x") * 0.01 + 1.0, unit="")
+    m.piezo_patch("patch", two, span=(0.02, 0.08), face="y", voltage=m.input("volts"), d31=-1.8e-10)
+
+    return m
+
+
+def blocks() -> jd.Model:
+    """A block of hexahedra hung by a rigid interface, and a box of bars fastened to its average one."""
+    m = jd.Model("blocks")
+    part = structures.block((0.3, 0.04, 0.02), (4, 1, 1), STEEL, origin=(0, -0.02, -0.01), kind="hex8", name="bar")
+    part.interface("left", "x-")
+    part.interface("right", "x+", kind="average")
+    bar: Any = m.flexible_body("bar", part.craig_bampton(3, damping=0.02))
+    m.revolute("hinge", m.ground, bar.node("left"), axis="y")
+    box = structures.truss_box(2, spacing=0.1, EA=2e5, mass=0.01, name="box")
+    box.interface("back", "left")
+    truss: Any = m.flexible_body("truss", box, modes=2, kind="craig-bampton", interfaces=["back"])
+    m.fixed("weld", bar.node("right"), truss.node("back"))
+    return m
+
+
+def planar_parts() -> jd.Model:
+    """A sheet of tetrahedra's plane cousins and a rod of point masses, in the plane."""
+    m = jd.Model("planar parts", gravity=(0, -9.81, 0))
+    sheet = structures.sheet((0.2, 0.05), (4, 1), 0.01, ALUMINIUM, name="plate")
+    sheet.interface("edge", "x-")
+    plate: Any = m.flexible_body("plate", sheet, modes=2)
+    m.revolute("hinge", m.ground, plate.node("edge"))
+    rod: Any = m.flexible_body("rod", structures.lattice_rod(5, spacing=0.1, EA=1e4, EI=2.0, name="lattice"), modes=2)
+    m.planar("float", m.ground, rod)
+    return m
+
+
+MODELS = {
+    "patched arm": patched_arm,
+    "blocks": blocks,
+    "planar parts": planar_parts,
+    "slider-crank": slider_crank,
+    "arm": arm,
+    "frames": framed,
+    "rigid frames": lambda: framed(rigid=True),
+}

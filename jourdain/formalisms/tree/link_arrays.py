@@ -79,6 +79,11 @@ class Sort:
         return self.link.velocities if self.free else 0
 
 
+#: Sorts of the links of a body that moves freely from the ground's frame.
+SLIDES = [Sort("T", k, True, False, False, False, False) for k in range(3)]
+BALL = Sort("S", 2, True, False, False, True, False)
+
+
 class LinkArrays:
     """Numbers of all links of a tree, from the values of its parameters.
 
@@ -115,6 +120,8 @@ class LinkArrays:
         self._unknown: list[tuple[int, Expr]] = []
         self._write_structure(tree)
         self._write_constants(tree)
+        #: The last link of every body that nothing holds.
+        self.loose = self._loose_bodies()
         self.set_parameters({})
 
     @property
@@ -149,6 +156,28 @@ class LinkArrays:
         head["links"], head["nq"], head["nv"] = len(rows), sum(len(c.q) for c in tree.coordinates), tree.nv
         head["motions"], head["prescribed"] = motion, len(self.prescribed) // 3
         head["followers"] = int((self.links["motion"] != self.links["leader"]).sum())
+
+    def _loose_bodies(self) -> list[int]:
+        """Bodies that move freely from the ground's frame: three slides along its axes and a ball, with nothing behind and nothing shared."""
+        links, sorts = self.links, self.sorts
+        parents = links["parent"].tolist()
+        behind, shared = set(parents), set(links["leader"][links["leader"] != links["motion"]].tolist())
+        found = []
+        for k in range(3, len(sorts)):
+            chain = range(k - 3, k + 1)
+            if (
+                sorts[k] != BALL
+                or k in behind
+                or [sorts[i] for i in chain[:3]] != SLIDES
+                or [parents[i] for i in chain] != [-1, *chain[:3]]
+            ):
+                continue
+            own = links[k - 3 : k + 1]
+            in_row = (own["v"] - own["v"][0]).tolist() == [0, 1, 2, 3] and (own["q"] - own["q"][0]).tolist() == [0, 1, 2, 3]
+            if in_row and (own["leader"] == own["motion"]).all() and not shared & set(own["motion"].tolist()):
+                found.append(k)
+        carried = np.bincount(links["parent"] + 1, minlength=len(sorts) + 1)[1:]
+        return [k for k in found if (carried[k - 3 : k] == 1).all()]
 
     # -- numbers --------------------------------------------------------------------------------------------------
 

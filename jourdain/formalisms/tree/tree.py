@@ -9,6 +9,7 @@ of angles: no rotation is nested in another.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -94,6 +95,12 @@ class Tree:
         self._velocity_index[id(c)] = self._velocities
         self._velocities += len(c.v)
         self.coordinates.append(c)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        at = np.cumsum([0, *(len(c.v) for c in self.coordinates)]).tolist()
+        self._velocity_index = {id(c): i for c, i in zip(self.coordinates, at, strict=False)}  # they are other objects in another process
+        self._registered = {id(c) for c in (*self.coordinates, *self.prescribed)}
 
     @property
     def q(self) -> tuple[Expr, ...]:

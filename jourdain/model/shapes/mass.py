@@ -219,6 +219,8 @@ class MassProperties:
 
     def placed(self, placement: Placement) -> MassProperties:
         """Return the properties seen from the outer frame of a placement."""
+        if placement.position is ORIGIN and placement.rotation is IDENTITY:
+            return self
         com = add(placement.position, apply(placement.rotation, self.com))
         return MassProperties(self.mass, com, congruent(placement.rotation, self.second))
 

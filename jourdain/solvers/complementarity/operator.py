@@ -212,7 +212,7 @@ def _prepare_contact(problem: Any, i: int) -> None:
 @jit
 def prepare(problem: Any) -> None:
     """Finds what solvers need of W, after any change of it: responses of bodies and the blocks on the diagonal."""
-    if problem.form == BODIES:
+    if problem.form == BODIES and problem.bodies.inverse_mass.size > 0:
         _respond(problem)
     for i in range(problem.blocks):
         if problem.law[i] == CONTACT:

@@ -38,7 +38,8 @@ class BlockSparse(Record):
 
 
 class BodyForm(Record):
-    """W by bodies: row r has J[12 r :] over the velocities of its block's two bodies (−1: the ground), and ``inverse_mass`` has 36 numbers a body."""
+    """W by bodies: row r has J[12 r :] over the velocities of its block's two bodies (−1: the ground), and ``inverse_mass`` has 36 numbers a body;
+    without them the caller gives ``response``."""
 
     count: int
     pair: Integers  # two bodies for each block

@@ -20,15 +20,17 @@ NOBODY = -1
 
 
 class Parts(Record):
-    """Parts of the velocities: those of part c are ``member[first[c] : first[c + 1]]``, its mass matrix begins at ``masses[c]`` of M."""
+    """Parts of the velocities: those of part c are ``member[first[c] : first[c + 1]]``; at ``masses[c]`` of M begin the Cholesky factors of its mass
+    matrix, or the inverse of it for a single body that nothing holds (``inverse[c]``)."""
 
     first: Integers
     member: Integers
     part_of: Integers
     place_of: Integers
     masses: Integers
+    inverse: Integers
     M: Floats
-    stride: int  # velocities of the largest part
+    stride: int  # velocities of the largest part, at least those of a body
 
 
 class Closures(Record):
@@ -50,7 +52,7 @@ class ContactSet(Record):
     law: Integers
     gap: Floats
     part: Integers  # two a contact
-    J: Floats  # 3 × stride numbers for each of two parts
+    J: Floats  # row by row, stride numbers for each of two parts
     Y: Floats  # M⁻¹Jᵀ in the same places
     drift: Floats  # d, three a contact
     axes: Floats  # normal and tangents in the world's axes, nine a contact
@@ -71,7 +73,7 @@ class ContactSet(Record):
 @hot
 def _place(s: Any, stride: int, k: int, side: int, row: int) -> int:
     """Where row ``row`` of contact k begins for one of its parts."""
-    return ((2 * k + side) * 3 + row) * stride
+    return (6 * k + 2 * row + side) * stride
 
 
 @jit
@@ -148,9 +150,15 @@ def _close(closures: Any, n: int, y: Any) -> None:
             y[k] -= closures.Z[i * n + k] * closures.right[i]
 
 
+@hot
+def _multiply6(A: Any, x: Any, y: Any) -> None:
+    for i in (0, 6, 12, 18, 24, 30):
+        y[i // 6] = (A[i] * x[0] + A[i + 1] * x[1] + A[i + 2] * x[2]) + (A[i + 3] * x[3] + A[i + 4] * x[4] + A[i + 5] * x[5])
+
+
 @jit
 def respond(s: Any, parts: Any, closures: Any) -> None:
-    """Y = M⁻¹Jᵀ for all contacts, along the constraints; M holds its Cholesky factors."""
+    """Y = M⁻¹Jᵀ for all contacts, along the constraints."""
     for k in range(s.count):
         for side in (0, 1):
             c = s.part[2 * k + side]
@@ -159,6 +167,9 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
             n = parts.first[c + 1] - parts.first[c]
             for row in (0, 1, 2):
                 at = _place(s, parts.stride, k, side, row)
+                if parts.inverse[c] != 0:
+                    _multiply6(parts.M[parts.masses[c] :], s.J[at:], s.Y[at:])
+                    continue
                 for i in range(n):
                     s.Y[at + i] = s.J[at + i]
                 cholesky_solve(parts.M[parts.masses[c] :], n, s.Y[at:])

@@ -20,13 +20,15 @@ from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
+from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
-from ..complementarity.problem import BLOCK_SPARSE, BlockSparse, Problem, room
+from ..complementarity.problem import BLOCK_SPARSE, BODIES, BlockSparse, Problem, room
 from ..complementarity.solve import solve
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
 from .contact_set import Closures, ContactSet, Parts, contact_velocity, form_delassus, keep, push, recall, remember, respond
+from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
 NO_ROOM = -77
@@ -34,8 +36,9 @@ NO_ROOM = -77
 TOUCHING = 1e-4
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
 RESTING = 2.0
-#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act.
-DISSIPATED, DEPTH, RESIDUAL, ACTING, BOOKS = range(5)
+#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act, iterations, and how fast
+#: convex cones open contacts.
+DISSIPATED, DEPTH, RESIDUAL, ACTING, ITERATIONS, OPENING, BOOKS = range(7)
 
 
 class Asked(Record):
@@ -71,8 +74,7 @@ class Moreau(Record):
     contacts: ContactSet
     parts: Parts
     closures: Closures
-    friction: Floats  # by law
-    restitution: Floats
+    impacts: Impacts
     problem: Problem
     depths: Problem
     p: Floats
@@ -101,10 +103,10 @@ def displaced(m: Any, q: Any, d: Any, scale: float, out: Any) -> None:
 def _select(m: Any, h: float, v: Any, free: Any) -> None:
     """Contacts that may act within the step, with their normal speeds before it; the right-hand sides of their laws."""
     s, parts, problem = m.contacts, m.parts, m.problem
-    kept = 0
+    kept = m.impacts.acting = 0
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
-        gap, e = s.gap[k], m.restitution[s.law[k]]
+        law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
         # a contact that rebounds must not be braked before it touches
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
@@ -112,9 +114,17 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
             continue
         keep(s, parts.stride, k, kept)
         w = 3 * kept
-        problem.w[w] = after + (e * before if bounces else max(0.0, gap / h))
+        in_phases = bounces and m.impacts.law[law] != NEWTON
+        problem.w[w] = after + (0.0 if in_phases else e * before if bounces else max(0.0, gap / h))
         problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
-        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = m.friction[s.law[kept]]
+        mu = m.impacts.friction[law]
+        if m.impacts.static[law] != mu:
+            mu = coefficient(m.impacts, law, contact_velocity(s, parts, kept, 1, v), contact_velocity(s, parts, kept, 2, v))
+        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = mu
+        m.impacts.before[kept], m.impacts.after[kept] = before, 0.0 if in_phases else -1.0
+        for row in (0, 1, 2):
+            m.impacts.free[w + row] = problem.w[w + row]
+        m.impacts.acting += 1 if in_phases else 0
         problem.law[kept], problem.row[kept] = 0, w
         kept += 1
     s.count = problem.blocks = kept
@@ -130,18 +140,28 @@ def _largest(x: Any, n: int) -> float:
 
 
 @jit
-def _solve(m: Any, t: float) -> float:
-    """Impulses of all contacts; the residual of their laws."""
+def _solve(m: Any, t: float) -> Any:
+    """Impulses of all contacts; iterations, and the residual of their laws."""
     s, problem, p = m.contacts, m.problem, m.p
     prepare(problem)
     recall(s, p)
     tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
-    _, residual, worst = solve(problem, p, tolerance, m.limit)
+    done, residual, worst = solve(problem, p, tolerance, m.limit)
+    if m.impacts.acting > 0:
+        residual = expand(m.impacts, problem, p, s.law, tolerance, m.limit)
     log = m.worst
     if residual > 1e3 * tolerance and residual > log.residual:
         log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]
     remember(s, p)
-    return residual
+    return done, residual
+
+
+@jit
+def _normal_rows(s: Any, bodies: Any) -> None:
+    """J and M⁻¹Jᵀ of the normals alone."""
+    for k in range(s.count):
+        for i in range(12):
+            bodies.J[12 * k + i], bodies.response[12 * k + i] = s.J[36 * k + i], s.Y[36 * k + i]
 
 
 @jit
@@ -156,6 +176,8 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     depths.blocks, depths.row[s.count] = s.count, s.count
     if deepest <= 1e-3 * m.slack * m.tolerance:
         return deepest
+    if depths.form == BODIES:
+        _normal_rows(s, depths.bodies)
     prepare(depths)
     solve(depths, r, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
     for i in range(m.nv):
@@ -168,7 +190,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 
 
 @jit
-def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, x: Any) -> None:
+def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Forces on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.p, m.nq + m.nv + m.nz
     books = x[m.books :]
@@ -187,7 +209,8 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, x
                     if place >= 0:
                         x[place + i] += (1.0 - 2.0 * side) * s.axes[9 * k + 3 * row + i] * p[3 * k + row] / h
     books[DISSIPATED] += lost
-    books[DEPTH], books[RESIDUAL], books[ACTING] = depth, residual, acting
+    books[DEPTH], books[RESIDUAL], books[ACTING], books[ITERATIONS] = depth, residual, acting, float(done)
+    books[OPENING] = relaxation_gap(m.problem, p) if m.problem.relaxed == 1 else 0.0
 
 
 @kernel
@@ -222,10 +245,10 @@ def step(address: int) -> int:
     v_old, v = x_old[nq:], x[nq:]
     _select(m, h, v_old, free)
     respond(m.contacts, m.parts, m.closures)
-    if form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
+    if m.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.problem.sparse) < 0:
         clock.t_bad, count.bad_status = clock.t, NO_ROOM
         return RHS_FAILED
-    residual = _solve(m, clock.t + h)
+    done, residual = _solve(m, clock.t + h)
     for i in range(nv):
         x[nq + i] = free[i]
         free[i] = 0.0
@@ -239,7 +262,7 @@ def step(address: int) -> int:
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
     depth = _push_apart(m, h, v, free, x)
-    _book(m, h, v_old, v, residual, depth, x)
+    _book(m, h, v_old, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status
@@ -268,14 +291,27 @@ def method() -> Method:
     )  # fmt: skip
 
 
-def make_problem(contacts: int, rows: int, sparse: BlockSparse, pivots: int = 0) -> Problem:
-    """Memory for the laws of so many contacts of ``rows`` rows each."""
-    made = room(contacts, rows * contacts, BLOCK_SPARSE, pivots=pivots)
-    made.sparse = sparse
-    return made
+#: Velocities of a body; parts of no more are taken as such.
+BODY = 6
+#: Most penetrations that are taken away together by pivots.
+PIVOTS = 200
 
 
-def make_blocks(room: int) -> BlockSparse:
+def make_problems(contacts: ContactSet, parts: Parts) -> tuple[Problem, Problem]:
+    """Memory for the laws of all contacts and for their penetrations: W by bodies where all parts are as small as one, else by blocks."""
+    n, count, pivots = contacts.room, parts.first.size - 1, min(contacts.room, PIVOTS)
+    if parts.stride > BODY:
+        laws, depths = room(n, 3 * n, BLOCK_SPARSE), room(n, n, BLOCK_SPARSE, pivots=pivots)
+        laws.sparse = depths.sparse = _blocks(n)
+        return laws, depths
+    laws, depths = room(n, 3 * n, BODIES, count), room(n, n, BODIES, count, pivots=pivots)
+    laws.bodies.J, laws.bodies.response, laws.bodies.pair = contacts.J, contacts.Y, contacts.part
+    depths.bodies.pair = contacts.part
+    laws.bodies.inverse_mass = depths.bodies.inverse_mass = np.zeros(0)
+    return laws, depths
+
+
+def _blocks(room: int) -> BlockSparse:
     """Memory for W where a contact meets ten others on the average."""
     n = 12 * room + 64
     return BlockSparse(

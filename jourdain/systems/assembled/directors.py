@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..inputs import Inputs
     from ..run import Run, Settings
     from ..tree.system import TreeSystem
-    from .parts import SolidPart
+    from .flexible.parts import Part
 
 
 #: For how many sets of inputs the elements are kept.
@@ -57,7 +57,7 @@ class DirectorSystem(DescriptorSystem):
         #: Assembled systems of ended runs by what is written into their elements.
         self._idle: dict[Any, list[DirectorAssembly]] = {}
         #: Parts of large deformation that the bodies carry.
-        self.parts: Sequence[SolidPart] = ()
+        self.parts: Sequence[Part] = ()
 
     def assembled(
         self, state: Any = None, inputs: Mapping[str, float] | None = None, elements: JointElements | None = None
@@ -101,15 +101,28 @@ class DirectorSystem(DescriptorSystem):
 
         return make_run(DirectorRun, self, start, span, inputs, settings, options)
 
+    def assembly(
+        self, start: State, inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Expr] | None = None
+    ) -> DirectorAssembly:
+        """The model's elements at a state, with servo constraints for some outputs."""
+        return DirectorAssembly(self.own, start, inputs, outputs=outputs, parts=self.parts)
+
+    def told(self, start: State, raw: Solution, inputs_at: Any = None) -> Solution:
+        """A run of the assembled system in the language of the model."""
+        from .runs import translated
+
+        return translated(self, start, raw, inputs_at)
+
     @verb
     def track(
         self, outputs: Mapping[str, Any], x0: Any, t: float | Sequence[float], step: float = 1e-2, method: str | None = None,
-        inputs: Mapping[str, Any] | None = None, adjust: bool = False, **options: Any,
+        inputs: Mapping[str, Any] | None = None, adjust: bool = False, inversion: str = "causal", before: float | None = None,
+        after: float | None = None, limits: Mapping[str, float] | None = None, effort: float | None = None, **options: Any,
     ) -> Solution:  # fmt: skip
         """The motion in which outputs follow what is prescribed, with the inputs that bring it about; see :func:`jourdain.analysis.track.track`."""
         from ...analysis.track import track
 
-        return track(self, outputs, x0, t, step, method, inputs, adjust, **options)
+        return track(self, outputs, x0, t, step, method, inputs, adjust, inversion, before, after, limits, effort, **options)
 
     # -- analyses -------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ class ModelCoordinates:
             )
         self.t0 = state.t
         self._outputs = dict(outputs or {})
+        self._elements |= {name: [] for name in self._spoken_of() if name not in self._elements}
         self._prepare_inputs(inputs or {}, [*held, *self._outputs], frozen)
         self._forces: dict[str, dict[Expr, Expr]] = {name: {} for name in self._outputs}
         self._joint_places = self._places_of_joints()
@@ -76,6 +77,12 @@ class ModelCoordinates:
             self._held_input(name)
         states = self._states(state)
         self.layout = of_model.Layout(tuple(self._layout), self.model.time, states)
+
+    def _spoken_of(self) -> list[str]:
+        """Hinges and sliders whose coordinates outputs speak of."""
+        spoken = {s.id for s in free_symbols(list(self._outputs.values()))}
+        joints = ((j.name, j.coordinates[0]) for j in self.model.joints.values() if j.kind in ("revolute", "prismatic") and j.coordinates)
+        return [name for name, c in joints if c.motion is None and not self.eq.mixed.keeps(c) and spoken & {x.id for x in (*c.q, *c.v)}]
 
     def move_to(self, state: State) -> None:
         """Gives the assembled system another state to start from; elements and code stay."""

@@ -41,6 +41,7 @@ class ServoReport:
     ``cosines`` measure how well (1: along the constraint, 0: not at all); ``unactuated`` are outputs without any direct actuation.  ``index`` is the
     differentiation index of the equations (None: the inputs cannot steer the outputs).  ``internal`` are the eigenvalues (1/s) of the motion
     that stays free when the outputs rest; with a positive real part it runs away, and no simulation forward in time can follow the outputs.
+    ``minimum_phase`` is how far outputs may be moved from where the inputs act (0) to where they are (1) before that happens.
     """
 
     outputs: tuple[str, ...]
@@ -50,11 +51,12 @@ class ServoReport:
     unactuated: tuple[str, ...]
     index: int | None
     internal: np.ndarray
+    minimum_phase: float = 1.0
 
     @property
     def stable(self) -> bool:
         """Whether the internal motion stays bounded (none at all, or no eigenvalue to the right of the imaginary axis)."""
-        return bool(np.all(self.internal.real <= 1e-5 * (1.0 + np.abs(self.internal).max(initial=0.0))))
+        return _bounded(self.internal)
 
     def __str__(self) -> str:
         index = "the inputs cannot steer the outputs" if self.index is None else f"index {self.index}"
@@ -64,6 +66,8 @@ class ServoReport:
             if self.internal.size
             else "no internal motion"
         )
+        if self.minimum_phase < 1.0:
+            inner += f", minimum-phase up to {self.minimum_phase:.4g} of the way from the inputs to the outputs"
         return f"{self.realisation} realisation, {self.rank} of {len(self.outputs)} outputs actuated directly, {index}{lacking}; {inner}"
 
 
@@ -163,24 +167,76 @@ def servo_report(system: AssembledSystem, t: float = 0.0, q: np.ndarray | None =
     v = np.zeros_like(q) if v is None else np.asarray(v, float)
     names, cosines, rank, lacking = actuation(system, q, v, t)
     words = "orthogonal" if rank == len(names) else "mixed" if rank else "tangential"
-    polynomial = _zero_dynamics(system, q, t)
-    return ServoReport(names, rank, cosines, words, lacking, _index(*polynomial), _finite_eigenvalues(*polynomial))
+    internal = _ZeroDynamics(system, q, t)
+    polynomial = internal.polynomial()
+    values = finite_eigenvalues(*polynomial)
+    reach = 1.0 if _bounded(values) else internal.minimum_phase()
+    return ServoReport(names, rank, cosines, words, lacking, index_of(*polynomial), values, reach)
 
 
-def _zero_dynamics(system: AssembledSystem, q: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """M', D', K' of the motion with resting outputs, balanced in the directions that neither constraints nor inputs act on."""
-    equations, still = system.equations, np.zeros_like(q)
-    free = np.flatnonzero(equations.free)
-    now = equations.at(q, still, t)
-    rows, acting = now.rows[:, free].toarray(), now.acting[:, free].toarray()
-    # forces that hold the state, as far as constraints and inputs can
-    lam = np.linalg.lstsq(acting.T, -now.force[free], rcond=1e-10)[0] if len(acting) else np.zeros(0)
-    K, D = (A[free][:, free].toarray() for A in equations.tangent(q, still, t, lam))
-    N, L = (null_space(x, rcond=1e-10) if x.size else np.eye(free.size) for x in (rows, acting))
-    mass = now.mass[free][:, free].toarray()
-    first = np.diag(equations.first[free].astype(float))  # ż = f: no second derivatives
-    mass, D = mass - first @ mass, D + first @ mass
-    return _projected(mass, L, N), _projected(D, L, N), _projected(K, L, N)
+class _ZeroDynamics:
+    """The small motion with resting outputs about a state that constraints and inputs hold as far as they can."""
+
+    def __init__(self, system: AssembledSystem, q: np.ndarray, t: float) -> None:
+        equations, still = system.equations, np.zeros_like(q)
+        free = np.flatnonzero(equations.free)
+        now = equations.at(q, still, t)
+        self.rows, self.acting = now.rows[:, free].toarray(), now.acting[:, free].toarray()
+        self.servo = servo_rows(equations)
+        lam = np.linalg.lstsq(self.acting.T, -now.force[free], rcond=1e-10)[0] if len(self.acting) else np.zeros(0)
+        self.K, D = (A[free][:, free].toarray() for A in equations.tangent(q, still, t, lam))
+        mass = now.mass[free][:, free].toarray()
+        first = np.diag(equations.first[free].astype(float))  # ż = f: no second derivatives
+        self.M, self.D = mass - first @ mass, D + first @ mass
+        self._left = _left_free(self.acting)
+
+    def polynomial(self, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """M', D', K', balanced in the directions that neither constraints nor inputs act on; ``rows`` other than the outputs' own."""
+        N, L = _left_free(self.rows if rows is None else rows), self._left
+        return _projected(self.M, L, N), _projected(self.D, L, N), _projected(self.K, L, N)
+
+    def minimum_phase(self) -> float:
+        """How far outputs may go from those that the inputs work on (0) to their own (1) before the internal motion runs away.
+
+        Outputs between are (1 − s) α B + s C, where α B is moved by a slow input as C is; beyond 200 directions it is not looked for (NaN).
+        """
+        if self._left.shape[1] > 200:
+            return float("nan")
+        C, B = self.rows[self.servo], self.acting[self.servo]
+        P = _left_free(self.rows[~self.servo])
+        K, M = P.T @ self.K @ P, P.T @ self.M @ P
+        squares = np.abs(eig(0.5 * (K + K.T), M + 1e-14 * np.abs(M).max() * np.eye(len(M)), right=False))
+        slowest = squares[squares > 1e-9 * squares.max()].min(initial=squares.max())
+        slow = P @ np.linalg.lstsq(K + 1e-6 * slowest * M, P.T @ B.T, rcond=1e-14)[0]
+        near = np.linalg.lstsq((B @ slow).T, (C @ slow).T, rcond=None)[0].T @ B
+
+        def bounded(s: float) -> bool:
+            rows = self.rows.copy()
+            rows[self.servo] = (1.0 - s) * near + s * C
+            return _bounded(finite_eigenvalues(*self.polynomial(rows)))
+
+        good, bad = 0.0, None
+        for s in np.linspace(0.0, 1.0, 21):
+            if not bounded(s):
+                bad = float(s)
+                break
+            good = float(s)
+        if bad is None or bad == 0.0:
+            return good
+        while bad - good > 1e-6:
+            middle = 0.5 * (good + bad)
+            good, bad = (middle, bad) if bounded(middle) else (good, middle)
+        return good
+
+
+def _left_free(rows: np.ndarray) -> np.ndarray:
+    """Directions (columns) that some rows leave free."""
+    return np.asarray(null_space(rows, rcond=1e-10)) if rows.size else np.eye(rows.shape[1])
+
+
+def _bounded(internal: np.ndarray) -> bool:
+    """Whether no eigenvalue lies to the right of the imaginary axis."""
+    return bool(np.all(internal.real <= 1e-5 * (1.0 + np.abs(internal).max(initial=0.0))))
 
 
 def _projected(A: np.ndarray, L: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -189,7 +245,7 @@ def _projected(A: np.ndarray, L: np.ndarray, N: np.ndarray) -> np.ndarray:
     return np.where(np.abs(found) > 1e-8 * np.abs(A).max(initial=0.0), found, 0.0)
 
 
-def _index(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> int | None:
+def index_of(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> int | None:
     """3, and one more for every derivative by which s² (M s² + D s + K)⁻¹ grows at high frequency s."""
     if M.shape[0] != M.shape[1]:
         return None
@@ -207,7 +263,7 @@ def _index(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> int | None:
     return 3 + max(0, round(slopes[1] - slopes[0]))
 
 
-def _finite_eigenvalues(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> np.ndarray:
+def finite_eigenvalues(M: np.ndarray, D: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Eigenvalues of M s² + D s + K other than those at infinity, slowest first."""
     n = M.shape[0]
     if n == 0 or M.shape[0] != M.shape[1]:

@@ -6,18 +6,22 @@ import math
 from typing import Any
 
 from ...native.call import address as at
-from ...native.call import call
-from ...native.kernel import jit, kernel
+from ...native.call import call, doubles
+from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record, Table
 from ...solvers.collision.records import Contact, World
 from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
 from ...solvers.nonsmooth.contact_set import NOBODY, Closures, ContactSet, Parts, prepare_closures
 from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.penalty.touch import axes_of
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
+from .loose_bodies import loose_inverse_mass
 
 #: What is returned where a part of the velocities feels no inertia.
 NO_INERTIA = -78
+#: Where the numbers of stops begin among those of shapes.
+STOPS = 1 << 40
 #: What is returned where constraints depend on each other.
 DEPENDENT = -79
 
@@ -38,6 +42,7 @@ class TreeContacts(Record):
     spread: Integers  # of each sort of link, drives as if they were free
     scene: World
     body_link: Integers
+    loose: Integers  # whether nothing holds the body
     body_place: Matrix
     body_poses: Matrix
     body_before: Matrix
@@ -48,6 +53,12 @@ class TreeContacts(Record):
     group: Integers
     groups: int
     law_of: Integers
+    #: ends of joints: position, velocity, direction that is open (±1), where, and the law
+    stop_q: Integers
+    stop_v: Integers
+    stop_sign: Floats
+    stop_bound: Floats
+    stop_law: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
     #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
@@ -91,7 +102,8 @@ def _largest_motion(c: Any) -> float:
 
 @jit
 def _part_masses(c: Any) -> int:
-    """Mass matrices of all parts by composite bodies, factorised; the rows of links stay for :func:`_spread_force`."""
+    """Mass matrices of all parts by composite bodies, factorised, or inverses for bodies that nothing holds; the rows of links stay for
+    :func:`_spread_force`."""
     p, parts = c.mass, c.parts
     p.q = c.x
     _start(p)
@@ -103,7 +115,8 @@ def _part_masses(c: Any) -> int:
     step.new = at(shares)
     for i in range(M.size):
         M[i] = 0.0
-    for i in range(len(links)):
+    for place in range(program.held.size):
+        i = program.held[place]
         own = links[i]
         if own.v < 0:
             continue
@@ -127,8 +140,13 @@ def _part_masses(c: Any) -> int:
                     M[first + other * n + column] += shares[l]
                     M[first + column * n + other] += shares[l]
                 k, carried = link.parent, to
+    q = doubles(c.x, program.header.nq)
+    for k in range(program.loose.size):
+        link = links[program.loose[k]]
+        if not loose_inverse_mass(link, q[link.q - 3 :], M[parts.masses[parts.part_of[link.v]] :]):
+            return NO_INERTIA
     for part in range(parts.first.size - 1):
-        if cholesky(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:
+        if parts.inverse[part] == 0 and cholesky(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:
             return NO_INERTIA
     return 0
 
@@ -184,6 +202,26 @@ def _spread_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: floa
 
 
 @jit
+def _loose_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> None:
+    """The same for a body that nothing holds."""
+    R = c.link_poses[c.body_link[body]]
+    x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
+    dx, dy, dz = point[0] - R[9], point[1] - R[10], point[2] - R[11]
+    mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
+    J[0], J[1], J[2] = x, y, z
+    for i in (0, 1, 2):
+        J[3 + i] = R[i] * mx + R[3 + i] * my + R[6 + i] * mz
+
+
+@hot
+def _force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
+    if c.loose[body] != 0:
+        _loose_force(c, body, point, axes, row, sign, J)
+        return 0.0
+    return _spread_force(c, body, point, axes, row, sign, J)  # type: ignore[no-any-return]
+
+
+@jit
 def _part_of_body(c: Any, body: int) -> int:
     """The part that moves a body; none for the ground and for bodies that drives alone move."""
     if body < 0:
@@ -198,24 +236,11 @@ def _part_of_body(c: Any, body: int) -> int:
 
 
 @jit
-def _axes(contact: Any, axes: Any) -> None:
-    """Normal and two tangents."""
-    x, y, z = contact.nx, contact.ny, contact.nz
-    axes[0], axes[1], axes[2] = x, y, z
-    # Duff et al., "Building an orthonormal basis, revisited" (2017)
-    sign = 1.0 if z >= 0.0 else -1.0
-    a = -1.0 / (sign + z)
-    b = x * y * a
-    axes[3], axes[4], axes[5] = 1.0 + sign * x * x * a, sign * b, -sign * x
-    axes[6], axes[7], axes[8] = b, sign + y * y * a, -y
-
-
-@jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
     s, parts, k = c.contacts, c.parts, c.contacts.count
     axes, point, stride = s.axes[9 * k :], s.point[3 * k :], parts.stride
-    _axes(contact, axes)
+    axes_of(contact, axes)
     point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
     s.law[k], s.gap[k] = law, contact.gap
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
@@ -227,12 +252,31 @@ def _write(c: Any, contact: Any, law: int) -> None:
     for i in range(6 * stride * k, 6 * stride * (k + 1)):
         s.J[i] = 0.0
     for row in (0, 1, 2):
-        drift, second = 0.0, 3 if b != a else 0
+        drift, first, second = 0.0, 6 * k + 2 * row, 1 if b != a else 0
         if contact.body_a >= 0:
-            drift += _spread_force(c, contact.body_a, point, axes, row, 1.0, s.J[(6 * k + row) * stride :])
+            drift += _force(c, contact.body_a, point, axes, row, 1.0, s.J[first * stride :])
         if contact.body_b >= 0:
-            drift += _spread_force(c, contact.body_b, point, axes, row, -1.0, s.J[(6 * k + second + row) * stride :])
+            drift += _force(c, contact.body_b, point, axes, row, -1.0, s.J[(first + second) * stride :])
         s.drift[3 * k + row] = drift
+    s.count = k + 1
+
+
+@jit
+def _write_stop(c: Any, i: int) -> None:
+    """The end of a joint's way as a contact without tangents; its impulse is a generalised one."""
+    s, parts, k, sign = c.contacts, c.parts, c.contacts.count, c.stop_sign[i]
+    q, v = doubles(c.x, c.stop_q[i] + 1), c.stop_v[i]
+    s.law[k], s.gap[k] = c.stop_law[i], sign * (q[c.stop_q[i]] - c.stop_bound[i])
+    s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
+    s.place[2 * k] = s.place[2 * k + 1] = -1
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = STOPS + i, STOPS + i, 0
+    for j in range(9):
+        s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
+    for j in (0, 1, 2):
+        s.point[3 * k + j] = s.drift[3 * k + j] = 0.0
+    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
+        s.J[j] = 0.0
+    s.J[6 * parts.stride * k + parts.place_of[v]] = sign
     s.count = k + 1
 
 
@@ -265,6 +309,10 @@ def contact_rows(address: int) -> int:
             if s.count >= s.room:
                 return NO_ROOM
             _write(c, contact, law)
+    for i in range(c.stop_q.size):
+        if s.count >= s.room:
+            return NO_ROOM
+        _write_stop(c, i)
     return 0
 
 

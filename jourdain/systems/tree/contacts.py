@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
-from ...formalisms.tree.tree import Tree
+from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
-from ...model.contact_laws import check_coefficient
-from ...model.contacts import BodyShape, apart
+from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...model.flexible import FlexibleBody
+from ...native.function import compile_function
 from ...native.record import Table
-from ...solvers.collision import Placed, Scene
+from ...solvers.collision import Scene
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
-from ...symbolic.expr import Expr
+from ...solvers.nonsmooth.impacts import Impacts
 from ...symbolic.graph import evaluate
+from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
+from .contact_rows import STOPS, contact_rows
 from .contact_rows import TreeContacts as NativeRows
-from .contact_rows import contact_rows
 from .link_sweeps import Hook
-from .looped import LoopedTree, _step
+from .looped import RECIPES, LoopedTree, link_step, make_program
 
 if TYPE_CHECKING:
-    from ...model.model import Model
     from .projected import NativeSystem
     from .system import TreeSystem
 
@@ -36,69 +37,57 @@ if TYPE_CHECKING:
 SLACK = 0.01
 #: Part of the largest velocity to which laws are met, and most sweeps over all contacts.
 TOLERANCE, SWEEPS = 1e-7, 1000
-#: Most penetrations that are taken away together by pivots.
-PIVOTS = 200
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Which shapes may touch by which law: groups of shapes that are treated alike, and the law of every pair of groups (−1: none)."""
-
-    shapes: tuple[BodyShape, ...]
-    group: np.ndarray
-    law: np.ndarray
-    #: Pairs of bodies that never touch.
-    excluded: tuple[frozenset[str], ...]
-
-
-def pairs_of(model: Model) -> Pairs:
-    """Groups and laws of a model's contacts; where two contacts name a pair, the later one acts."""
-    contacts = list(model.contacts.values())
-    shapes = tuple(dict.fromkeys(s for c in contacts for s in c.shapes))
-    sides = [(set(c.a), set(c.a if c.b is None else c.b)) for c in contacts]
-    left_out = [apart(model, c) for c in contacts]
-    # one contact: bodies are kept apart by the scene; several: each body that is kept apart from another is a group of its own
-    excluded, left_out = (tuple(left_out[0]), [set()]) if len(contacts) == 1 else ((), left_out)
-    single = {name for pairs in left_out for pair in pairs for name in pair}
-
-    def law(s: BodyShape, other: BodyShape) -> int:
-        pair = frozenset((s.body.name, other.body.name))
-        for i in range(len(contacts) - 1, -1, -1):
-            a, b = sides[i]
-            if pair not in left_out[i] and ((s in a and other in b) or (s in b and other in a)):
-                return i
-        return -1
-
-    signature = [(tuple((s in a, s in b) for a, b in sides), s.body.name if s.body.name in single else "") for s in shapes]
-    first = dict(zip(reversed(signature), reversed(shapes), strict=True))  # a shape of every group
-    number = {key: i for i, key in enumerate(first)}
-    group = np.array([number[key] for key in signature], np.int64)
-    table = np.array([[law(s, other) for other in first.values()] for s in first.values()], np.int64)
-    return Pairs(shapes, group, table, excluded)
 
 
 class TreeContacts:
     """The contacts of one run: what native code reads and writes, with room for a number of contacts that can be raised."""
 
-    def __init__(
-        self, system: TreeSystem, parameters: np.ndarray, control: tuple[float, int] = (TOLERANCE, SWEEPS), room: int | None = None
-    ) -> None:
-        self._control = control
+    def __init__(self, system: TreeSystem, parameters: np.ndarray, room: int | None = None) -> None:
         model = system.model
         self.system, self.model, self.parameters = system, model, parameters
         self._refuse()
         self.contacts = list(model.contacts.values())
-        self.pairs = pairs_of(model)
-        self._tree = Tree(model, regroup=False, share=False)
-        self.looped = LoopedTree(self._tree, parameters)
+        self.pairs = pairs_of(model, Rigid)
+        self._tree = system.bare_tree
+        self.looped = system.looped if parameters is system.parameter_vector else LoopedTree(self._tree, parameters)
         self._keep: list[Any] = []
+        self._closing: list[Any] = []
         self.bodies = self._moving_bodies()
         self.scene = self._scene()
         self.parts = self._parts()
         self.places = self._places()
-        self.room = room or 8 * len(self.pairs.shapes) + 64
+        self.stops = self._stops()
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops))
+
+    @staticmethod
+    def of(system: TreeSystem) -> TreeContacts:
+        """Those of an ended run where there are any, else new ones."""
+        idle: list[TreeContacts] = system._idle.setdefault("contacts", [])
+        while True:
+            try:  # another thread may have taken the last one
+                found = idle.pop()
+            except IndexError:
+                return TreeContacts(system, system.parameter_vector)
+            if found.parameters is system.parameter_vector:
+                return found
+
+    def release(self) -> None:
+        """Keeps the object for another run; nothing may run with it any more."""
+        self.system._idle["contacts"].append(self)
+
+    def begin(self, tolerance: float, limit: int) -> None:
+        """Forgets what was before, for a run of its own."""
+        self.record.tolerance, self.record.limit = tolerance, limit
+        self.record.worst = moreau.Worst()
+        self.rows.contacts.old_count = 0
+
+    def raise_room(self, room: int) -> None:
+        """Makes room for so many contacts."""
+        worst, self.room = getattr(self, "record", None), room
         self.rows = self._rows()
         self.record = self._record()
+        if worst is not None:  # what was missed so far is told at the end
+            self.record.worst, self.record.tolerance, self.record.limit = worst.worst, worst.tolerance, worst.limit
 
     def _refuse(self) -> None:
         """What this engine cannot do, by name."""
@@ -111,6 +100,20 @@ class TreeContacts:
             told = "rods with mass couple bodies; give their mass to the bodies"
         if told is not None:
             raise InputError(f"simulate '{name}': method 'moreau': {told}")
+
+    def _stops(self) -> list[tuple[str, int, int, float, float, int]]:
+        """Ends of joints that act: joint, position, velocity, the open direction, where, and the number of the law."""
+        c, found = self.system.configuration, []
+        for k, name in enumerate(self.model.rigid_stops):
+            joint = self.model.joints[name]
+            label = joint.coordinates[0].names[0]
+            if label not in c.position_names:
+                raise InputError(f"stops: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
+            q, v = c.position_names.index(label), c.velocity_names.index(joint.coordinates[0].velocity_names[0])
+            for end, sign in zip(joint.limits, (1.0, -1.0), strict=True):
+                if end is not None:
+                    found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
+        return found
 
     def _heavy_rods(self) -> bool:
         return any(getattr(c, "inertia", None) is not None for c in self.model.constraints.values())
@@ -132,21 +135,13 @@ class TreeContacts:
 
     def _scene(self) -> Scene:
         number = {b.name: i for i, b in enumerate(self.bodies)}
-        bits, law = len(self.pairs.law) <= 60, self.pairs.law
-        placed = []
-        for s, g in zip(self.pairs.shapes, self.pairs.group.tolist(), strict=True):
-            mask = sum(1 << j for j in range(len(law)) if law[g, j] >= 0) if bits else -1
-            pose = np.r_[np.eye(3).ravel(), np.zeros(3)]
-            if not s.body.is_ground and s.body.name not in number:
-                pose = self._pose_on_link(s.body)
-            body = number.get(s.body.name, -1)
-            placed.append(Placed(body, self._shape(s), pose[9:], pose[:9].reshape(3, 3), 1 << g if bits else 1, mask))
-        excluded = [tuple(number.get(name, -1) for name in pair) for pair in self.pairs.excluded]
-        used = [(a, b) for a, b in excluded if a != b and {a, b} & set(number.values())]
-        return Scene(placed, used)
+        numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=self.parameters)
+        return placed_shapes(self.pairs, number, numeric, lambda s: self._pose_on_link(s.body))
 
-    def _shape(self, s: BodyShape) -> Any:
-        return s.shape.numeric(lambda e: float(self._numbers([e])[0]) if isinstance(e, Expr) else float(e))
+    @property
+    def _loose(self) -> list[int]:
+        """Last links of bodies that nothing holds; where there are constraints, none is looked at as such."""
+        return [] if self.system.equations_of_motion.rows else self.looped.arrays.loose
 
     # -- parts of the velocities ----------------------------------------------------------------------------------
 
@@ -168,8 +163,8 @@ class TreeContacts:
             mine = [int(link["v"]) + j for j in range(int(link["velocities"]))] if link["v"] >= 0 else []
             for v in (*mine[1:], *([int(inner)] if inner >= 0 and mine else [])):
                 group[root(v)] = root(mine[0])
-        for _, v in self.system.equations_of_motion.constraint_jacobian:  # constraints couple all that they move
-            group[root(v)] = root(self._closed)
+        for v in self._coupled:  # constraints couple all that they move
+            group[root(v)] = root(self._coupled[0])
         roots = [root(i) for i in range(nv)]
         number = {r: i for i, r in enumerate(dict.fromkeys(roots))}
         members: list[list[int]] = [[] for _ in number]
@@ -179,10 +174,14 @@ class TreeContacts:
         place_of = np.zeros(nv, np.int64)
         for m in members:
             place_of[m] = np.arange(len(m))
+        free = np.zeros(len(members), np.int64)
+        for link in self._loose:
+            own = number[roots[int(links["v"][link])]]
+            free[own] = 1
         return Parts(
-            first=np.r_[0, np.cumsum(sizes)].astype(np.int64), member=np.array([v for m in members for v in m], np.int64),
+            inverse=free, first=np.r_[0, np.cumsum(sizes)].astype(np.int64), member=np.array([v for m in members for v in m], np.int64),
             part_of=np.array([number[r] for r in roots], np.int64), place_of=place_of, masses=np.r_[0, np.cumsum(sizes**2)].astype(np.int64),
-            M=np.zeros(int((sizes**2).sum())), stride=int(sizes.max(initial=1)),
+            M=np.zeros(int((sizes**2).sum())), stride=int(sizes.max(initial=moreau.BODY)),
         )  # fmt: skip
 
     # -- what is booked -------------------------------------------------------------------------------------------
@@ -190,7 +189,7 @@ class TreeContacts:
     def _places(self) -> dict[tuple[int, int], int]:
         """Where the force of a contact (by number) on a body (by number) stands in the state."""
         s, number = self.system, {b.name: i for i, b in enumerate(self.bodies)}
-        pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) for b in c.bodies if b.name in number]
+        pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) if not c.gives_way for b in c.bodies if b.name in number]
         return {pair: s.nq + s.nv + s.nz + 3 * i for i, pair in enumerate(pairs)}
 
     @property
@@ -209,24 +208,56 @@ class TreeContacts:
     def _record(self) -> moreau.Moreau:
         rows = self.rows
         s, room = self.system, self.room
-        friction, restitution = (self._numbers(getattr(c.law, word) for c in self.contacts) for word in ("friction", "restitution"))
-        for mu, e in zip(friction, restitution, strict=True):
-            check_coefficient("friction", mu, np.inf)
-            check_coefficient("restitution", e, 1.0)
-        blocks = moreau.make_blocks(room)
+        problem, depths = moreau.make_problems(rows.contacts, self.parts)
+        problem.relaxed = self._convex()
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
-            friction=friction, restitution=restitution, problem=moreau.make_problem(room, 3, blocks), depths=moreau.make_problem(room, 1, blocks, min(room, PIVOTS)),
-            p=np.zeros(3 * room), r=np.zeros(room), slack=rows.slack, tolerance=self._control[0], limit=self._control[1], books=self.books,
+            impacts=self._impacts(), problem=problem, depths=depths,
+            p=np.zeros(3 * room), r=np.zeros(room), slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
+
+    def _impacts(self) -> Impacts:
+        """Friction and restitution of all laws; those of surfaces that give way have none."""
+        rigid = [*(c.law if isinstance(c.law, Rigid) else None for c in self.contacts), *self.model.rigid_stops.values()]
+        friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
+        static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
+        restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
+        for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
+            for x in values:
+                check_coefficient(word, x, most)
+        speed, found = np.ones(1), np.zeros(1)
+        function, args = np.zeros(len(rigid), np.int64), np.zeros(4 * max(1, len(rigid)), np.int64)
+        for k, law in enumerate(rigid):
+            if law is not None and law.by_speed:
+                f = compile_function(restitution_function(law, self.model.parameter_set.symbols), self.parameters)
+                function[k], args[4 * k : 4 * k + 4] = f.address, f.arguments(speed, found).view(np.int64)
+                self._keep.append(f)
+        return Impacts(
+            friction=friction, static=static, restitution=restitution, function=function, args=args, speed=speed, found=found,
+            law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(self.room),
+            after=np.zeros(self.room), compression=np.zeros(self.room), free=np.zeros(3 * self.room),
+        )  # fmt: skip
+
+    def _convex(self) -> int:
+        """Whether cones of friction are taken as convex: all or none."""
+        cones = {c.name: c.law.cone for c in self.contacts if isinstance(c.law, Rigid)}
+        if len(set(cones.values())) > 1:
+            odd = next(name for name, cone in cones.items() if cone == "convex")
+            raise InputError(
+                f"contact '{odd}': cone = 'convex' must be that of all rigid contacts or of none, since they are solved together"
+            )
+        return int("convex" in cones.values())
 
     def _rows(self) -> NativeRows:
         """The arguments of the search for contacts and their rows."""
         tree, n = self.looped, len(self.bodies)
         prescribed = np.zeros(max(1, len(tree.arrays.prescribed)))
         poses, mass = tree.function("poses"), tree.function("mass_matrix")
+        # bodies that nothing holds have inverse masses in closed form
+        spreading = mass.arguments({"prescribed": prescribed}, None, mass.workspace())
+        spreading.program = make_program(RECIPES["mass_matrix"], tree.arrays, apart=bool(self._loose))
         link_poses = np.zeros((len(tree.links), 12))
         motion = Hook()
         if tree.prescribed is not None:
@@ -245,34 +276,40 @@ class TreeContacts:
         finite = size[size > 0]
         return NativeRows(
             motion=motion, prescribed=prescribed, poses=poses.arguments({"prescribed": prescribed}, link_poses, poses.workspace()),
-            poses_function=poses.address, link_poses=link_poses, mass=mass.arguments({"prescribed": prescribed}, None, mass.workspace()),
-            spread=np.array([_step("composite_spread", replace(sort, free=True)).address for sort in sorts], np.int64),
+            poses_function=poses.address, link_poses=link_poses, mass=spreading,
+            spread=np.array([link_step("composite_spread", replace(sort, free=True)).address for sort in sorts], np.int64),
+            loose=np.array([self._tree.places[b.name].link in self._loose for b in self.bodies], np.int64),
             scene=self.scene.native, body_link=np.array([self._tree.places[b.name].link for b in self.bodies], np.int64),
             body_place=np.array([self._pose_on_link(b) for b in self.bodies]).reshape(-1, 12), body_poses=np.zeros((n, 12)),
             body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
+            stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
+            stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
+            stop_law=np.array([x[5] for x in self.stops], np.int64),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
             wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
 
     @property
-    def _closed(self) -> int:
-        """A velocity of the part that constraints close."""
-        return min((v for _, v in self.system.equations_of_motion.constraint_jacobian), default=0)
+    def _coupled(self) -> list[int]:
+        """Velocities that constraints couple."""
+        eq = self.system.equations_of_motion
+        return sorted({v for _, v in eq.constraint_jacobian}) if eq.rows else []
 
     def close(self, native: NativeSystem) -> None:
         """Takes the constraints of a run over; redundant rows are left out as its right-hand side leaves them out."""
         count = len(self.system.equations_of_motion.rows)
         if not count:
             return
-        found = native.compiled(native._function("descriptor"), 2, self._keep)
+        self._closing = []
+        found = native.compiled(native._function("descriptor"), 2, self._closing)
         holding = np.array([i for i in range(count) if i not in native._redundant], np.int64)
-        m, part = len(holding), int(self.parts.part_of[self._closed])
+        m, part = len(holding), int(self.parts.part_of[self._coupled[0]])
         n = int(self.parts.first[part + 1] - self.parts.first[part])
         closures = self.rows.closures
         closures.rows, closures.part = m, part
         closures.J, closures.Z, closures.S, closures.right = np.zeros(m * n), np.zeros(m * n), np.zeros(m * m), np.zeros(m)
-        self._keep.append(found)
+        self._closing.append(found)
         self.rows.descriptor = Hook(function=found.function, args=found.args)
         self.rows.constraint_jacobian, self.rows.holding = found.J, holding
 
@@ -281,20 +318,27 @@ class TreeContacts:
         world = self.scene.native
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
+    def law_name(self, number: int) -> str:
+        """The name of a contact, or "stop"."""
+        return self.contacts[number].name if number < len(self.contacts) else "stop"
+
     def name_of(self, shape: int) -> str:
-        """The name of a shape of the scene."""
+        """The name of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= STOPS:
+            return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
 
     def body_of(self, shape: int) -> str:
-        """The name of the body of a shape of the scene."""
+        """The name of the body of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= STOPS:
+            return self.name_of(shape)
         return self.pairs.shapes[int(self.scene.source[shape])].body.name
 
     def overlaps(self, q: np.ndarray, t: float) -> list[tuple[float, str, str]]:
         """Pairs of shapes that penetrate in a position, the deepest first."""
-        R, p = self.looped.poses(q, t)
-        poses = np.zeros((len(self.bodies), 12))
-        for i, (link, place) in enumerate(zip(self.rows.body_link, self.rows.body_place, strict=True)):
-            poses[i] = np.r_[(R[link] @ place[:9].reshape(3, 3)).ravel(), p[link] + R[link] @ place[9:]]
+        R, p = (x[self.rows.body_link] for x in self.looped.poses(q, t))
+        place = self.rows.body_place
+        poses = np.concatenate([(R @ place[:, :9].reshape(-1, 3, 3)).reshape(-1, 9), p + np.einsum("bij,bj->bi", R, place[:, 9:])], axis=1)
         group, law = self.pairs.group, self.pairs.law
         deepest: dict[tuple[int, int], float] = {}
         for c in self.scene.contacts(poses, 0.0):
@@ -309,4 +353,4 @@ class TreeContacts:
         return NativeFunction.of(moreau.step.address, self.record, self)
 
 
-__all__ = ["Pairs", "TreeContacts", "pairs_of"]
+__all__ = ["TreeContacts"]

@@ -21,6 +21,8 @@ from jourdain.native.kernel import jit, kernel
 from jourdain.native.record import Address, Floats, Integers, Record, Table
 from jourdain.solvers.linear.dense import cholesky, cholesky_solve
 
+from .loose_bodies import loose_acceleration, loose_poses
+
 # Position coordinates of a link that turns by a quaternion.
 QUATERNION = 4
 #: Where the numbers of a link begin that its steps read, in words.
@@ -67,7 +69,8 @@ class Sweep(Record):
 
 class Program(Record):
     """A tree with what to do: numbers of a row of memory, where gravity enters the ground's row (−1: it does not), whether accelerations are
-    zero; the sweeps, the addresses of their steps sort by sort, and the sort of each link."""
+    zero; the sweeps, the addresses of their steps sort by sort, and the sort of each link; the links that sweeps go over, and the last link of each body
+    that is looked at in closed form."""
 
     header: Header
     links: Table[Link]
@@ -78,6 +81,8 @@ class Program(Record):
     sweeps: Table[Sweep]
     steps: Integers
     sort: Integers
+    held: Integers
+    loose: Integers
 
 
 class StepPointers(Record):
@@ -160,12 +165,13 @@ def _sweep(p: Any, number: int, u: int, new: int, by_motion: bool) -> None:
     """
     program, args = p.program, p.work.step
     links, sort, sweep, steps = program.links, program.sort, program.sweeps[number], program.steps[number * program.sorts :]
-    n, inwards, own_out, parent_out = len(links), sweep.inwards, 8 * sweep.own_out, 8 * sweep.parent_out
+    held = program.held
+    n, inwards, own_out, parent_out = held.size, sweep.inwards, 8 * sweep.own_out, 8 * sweep.parent_out
     rows, size = at(p.work.rows), 8 * program.row
     zeros, dust, still = at(p.work.zeros), at(p.work.dust), program.still != 0
     q, v, prescribed, wrenches = p.q, p.v, p.prescribed, p.wrenches
     for turn in range(n):
-        i = n - 1 - turn if inwards else turn
+        i = held[n - 1 - turn if inwards else turn]
         link = links[i]
         own, parent, j = rows + size * (i + 1), rows + size * (link.parent + 1), link.v
         args.numbers = at(link) + 8 * NUMBERS
@@ -247,8 +253,9 @@ def composite_body(args: int) -> int:
 @jit
 def _check(p: Any) -> int:
     """−(i + 1) of the outermost link i whose joint feels no inertia, or 0."""
-    links, row, w = p.program.links, p.program.row, p.work.rows
-    for i in range(len(links) - 1, -1, -1):
+    links, row, w, held = p.program.links, p.program.row, p.work.rows, p.program.held
+    for turn in range(held.size - 1, -1, -1):
+        i = held[turn]
         link, place = links[i], row * (i + 1) + STEP + 6
         if link.v < 0:
             continue
@@ -268,7 +275,31 @@ def articulated_body(args: int) -> int:
     _start(p)
     for sweep in range(3):
         _sweep(p, sweep, p.u, p.out, False)
-    return _check(p)
+    status = _check(p)
+    return status if status != 0 else _loose(p)
+
+
+@jit
+def _loose(p: Any) -> int:
+    """Accelerations of the bodies that nothing holds."""
+    program, header, zeros = p.program, p.program.header, p.work.zeros
+    q, v, u, out = doubles(p.q, header.nq), doubles(p.v, header.nv), doubles(p.u, header.nv), doubles(p.out, header.nv)
+    gravity = (header.gravity_0, header.gravity_1, header.gravity_2)
+    push = p.work.dust
+    for k in range(program.loose.size):
+        i = program.loose[k]
+        link = program.links[i]
+        wrench, a = zeros, link.v - 3
+        for j in (0, 1, 2):
+            push[j] = 0.0
+        if p.wrenches != 0:
+            wrench = doubles(p.wrenches + 48 * i, 6)
+            for j in (0, 1, 2):
+                for slide in range(1, 4 - j):  # slide 3 moves along x alone
+                    push[j] += doubles(p.wrenches + 48 * (i - slide), 6)[j]
+        if not loose_acceleration(link, q[link.q - 3 :], v[a:], u[a:], push, wrench, gravity, out[a:]):
+            return -(i + 1)
+    return 0
 
 
 def coupled_bodies(args: int) -> int:
@@ -353,8 +384,14 @@ def poses(args: int) -> int:
     out = doubles(p.out, row * n)
     w[0] = w[4] = w[8] = 1.0
     _sweep(p, 0, 0, 0, False)
-    for i in range(row * n):
-        out[i] = w[row + i]
+    for k in range(p.program.held.size):
+        first = row * p.program.held[k]
+        for i in range(row):
+            out[first + i] = w[row + first + i]
+    q = doubles(p.q, p.program.header.nq)
+    for k in range(p.program.loose.size):
+        last = p.program.loose[k]
+        loose_poses(q[p.program.links[last].q - 3 :], row, out[row * (last - 3) :])
     return 0
 
 

@@ -49,7 +49,7 @@ class _Recipe:
 
 
 _NEWTON = (("newton_outwards", False, ls.TURN, 0), ("newton_inwards", True, 0, ls.FORCE))
-_RECIPES = {
+RECIPES = {
     "inverse_dynamics": _Recipe("newton_euler", ("q", "v", "a"), "phi", ls.NEWTON_ROW, ls.ACCELERATION, _NEWTON),
     "bias": _Recipe("newton_euler", ("q", "v"), "c", ls.NEWTON_ROW, ls.ACCELERATION, _NEWTON),
     "accelerations": _Recipe("articulated_body", ("q", "v", "tau"), "a", ls.ARTICULATED_ROW, ls.MOVE, (
@@ -68,13 +68,13 @@ _RECIPES = {
 
 
 @cache
-def _step(name: str, sort: Sort) -> Function:
+def link_step(name: str, sort: Sort) -> Function:
     """Machine code of one step for one sort of link; it serves every model of the process."""
     return compile_function(ls.STEPS[name](sort))
 
 
-def _program(recipe: _Recipe, arrays: LinkArrays, still: bool) -> Program:
-    """The numbers of the links, and which steps a kernel calls."""
+def make_program(recipe: _Recipe, arrays: LinkArrays, still: bool = False, apart: bool = False) -> Program:
+    """The numbers of the links, and which steps a kernel calls; bodies that nothing holds may be kept ``apart`` from sweeps."""
     from .link_sweeps import Header, Link, Program, Sweep, Table
 
     sorts = list(dict.fromkeys(arrays.sorts))
@@ -82,8 +82,11 @@ def _program(recipe: _Recipe, arrays: LinkArrays, still: bool) -> Program:
     steps: list[int] = []
     for step, *_ in recipe.sweeps:
         needed = step != "articulated_response" or arrays.header["followers"][0] > 0
-        steps += [_step(step, sort).address if needed else 0 for sort in sorts]
+        steps += [link_step(step, sort).address if needed else 0 for sort in sorts]
+    loose = arrays.loose if apart else []
+    skipped = {link for last in loose for link in range(last - 3, last + 1)}
     return Program(
+        held=np.array([i for i in range(len(arrays.links)) if i not in skipped], dtype=np.int64), loose=np.array(loose, dtype=np.int64),
         header=Header.at(arrays.block), links=Table(Link, arrays.links.view(Link.dtype())), row=recipe.row, gravity=recipe.gravity, still=still,
         sorts=len(sorts), sweeps=Sweep.table([sweep[1:] for sweep in recipe.sweeps]), steps=np.array(steps, dtype=np.int64),
         sort=np.array([number[sort] for sort in arrays.sorts], dtype=np.int64),
@@ -100,7 +103,7 @@ class LoopedFunction:
     def __init__(self, tree: LoopedTree, name: str) -> None:
         from .link_sweeps import compiled
 
-        recipe, arrays = _RECIPES[name], tree.arrays
+        recipe, arrays = RECIPES[name], tree.arrays
         head, nv = arrays.header[0], tree.nv
         self.name = name
         self._links, self._names = int(head["links"]), arrays.names
@@ -112,9 +115,9 @@ class LoopedFunction:
         self._slots = ("q", "v", (*recipe.inputs, "", "")[2], "prescribed", "wrenches")
         self.outputs = {recipe.output: shapes.get(recipe.output, (nv,))}
         #: The numbers of all links, and which steps to call.
-        self.program = _program(recipe, arrays, name == "bias")
-        self._sizes = recipe.row, self._links, int(head["motions"]), int(head["followers"])
         coupled = recipe.kernel == "articulated_body" and head["followers"] > 0
+        self.program = make_program(recipe, arrays, name == "bias", name == "poses" or (name == "accelerations" and not coupled))
+        self._sizes = recipe.row, self._links, int(head["motions"]), int(head["followers"])
         self._kernel = compiled("coupled_bodies" if coupled else recipe.kernel)
         #: Address of ``int32_t f(void *args)``; the arguments are `link_sweeps.Pointers`.
         self.address: int = self._kernel.address
@@ -313,8 +316,8 @@ class LoopedTree:
     def function(self, name: str) -> LoopedFunction:
         """inverse_dynamics, bias, accelerations, mass_matrix or poses as a function of arrays."""
         if name not in self._functions:
-            if name not in _RECIPES:
-                raise InputError(f"a looped tree has no function '{name}'; choose one of {', '.join(_RECIPES)}")
+            if name not in RECIPES:
+                raise InputError(f"a looped tree has no function '{name}'; choose one of {', '.join(RECIPES)}")
             self._functions[name] = LoopedFunction(self, name)
         return self._functions[name]
 

@@ -43,18 +43,22 @@ class MoreauRun(ProjectedRun):
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
             raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
-        if not system.model.contacts:
+        if not (system.model.contacts or system.model.rigid_stops):
             raise InputError(
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )
         self._control = float(tolerance), int(max_iterations)
-        self._room(None)
+        self.contacts = TreeContacts.of(system)
+        self.contacts.begin(*self._control)
+        self._note_warm()
         if overlap is None:
             self._check_start()
 
-    def _room(self, contacts: int | None) -> None:
-        """Makes room for a number of contacts."""
-        self.contacts = TreeContacts(self.system, self.system.parameter_vector, self._control, contacts)
+    def _double_room(self) -> None:
+        self.contacts.raise_room(2 * self.contacts.room)
+        self._note_warm()
+
+    def _note_warm(self) -> None:
         s = self.contacts.record.contacts
         #: What a step takes over from the one before, for steppers that go back.
         self._warm = s, s.old_key, s.old_impulse
@@ -83,7 +87,7 @@ class MoreauRun(ProjectedRun):
 
     def _take_up(self, keys: np.ndarray, impulses: np.ndarray) -> None:
         while len(keys) > self._warm[1].size:
-            self._room(2 * self.contacts.room)
+            self._double_room()
         self._warm[0].old_count, self._warm[1][: len(keys)], self._warm[2][: len(keys)] = len(keys) // 3, keys, impulses
 
     def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
@@ -113,9 +117,7 @@ class MoreauRun(ProjectedRun):
                 break
             done.append(found)
             first, span = found.restart, (found.restart.t, span[1])
-            worst = self.contacts.record.worst
-            self._room(2 * self.contacts.room)
-            self.contacts.record.worst = worst  # what was missed so far is told at the end
+            self._double_room()
         return joined([*done, found]) if done else found
 
     def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
@@ -143,6 +145,7 @@ class MoreauRun(ProjectedRun):
                 "take a smaller step, or more max_iterations="
             )
             found = replace(found, status="doubtful", message=told)
+        self.contacts.release()
         return found
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
@@ -168,6 +171,11 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     found["contacts.depth"] = Channel(books[:, moreau.DEPTH].copy(), "m", "deepest penetration before it is taken away")
     found["contacts.residual"] = Channel(books[:, moreau.RESIDUAL].copy(), "m/s", "residual of the contact laws")
     found["contacts.acting"] = Channel(books[:, moreau.ACTING].copy(), "", "contacts that act")
+    found["contacts.iterations"] = Channel(books[:, moreau.ITERATIONS].copy(), "", "iterations for the contact laws")
+    if contacts.record.problem.relaxed:
+        found["contacts.opening"] = Channel(
+            books[:, moreau.OPENING].copy(), "m/s", "speed at which convex cones open sliding contacts, at most"
+        )
     return found
 
 

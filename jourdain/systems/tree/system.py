@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
+from ...formalisms.tree.tree import Tree
 from ...model.contacts import refuse_contacts
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
@@ -23,6 +24,7 @@ from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
+from ..phases import check_phase
 from ..reactions import constrained_accelerations, reactions_at
 from ..run import make_run
 from ..start import named_state, own_state
@@ -79,7 +81,8 @@ class TreeSystem(System):
         #: Memory of ended runs, for the next ones.
         self._idle: dict[Any, Any] = {}
         self._symbolic: dict[Any, SymbolicFunction] = {}
-        model._locked = True  # only now: a model that could not be compiled is mended and compiled again
+        for one in (model, model.whole or model):
+            one._locked = True  # only now: a model that could not be compiled is mended and compiled again
 
     @property
     def reference(self) -> TreeSystem:
@@ -113,8 +116,7 @@ class TreeSystem(System):
         for f in self._functions.values():
             if f.signature.parameters:
                 f.set_parameters(values)
-        if "looped" in self.__dict__:
-            self.looped.set_parameters(values)
+        self.__dict__.pop("looped", None)  # runs with the old values may still read its numbers
 
     def copy(self, parameters: np.ndarray | None = None) -> TreeSystem:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
@@ -125,6 +127,7 @@ class TreeSystem(System):
         if parameters is not None:
             self.equations_of_motion.check_parameters(values)
         new.__dict__.update(self.__dict__, _functions={}, _idle={}, _parameters=np.array(values, dtype=float))
+        new.__dict__.pop("looped", None)
         return new
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,7 +164,13 @@ class TreeSystem(System):
         """The tree's dynamics as native loops over links (large trees)."""
         from .looped import LoopedTree
 
-        return LoopedTree(self.model, self._parameters)
+        return LoopedTree(self.bare_tree, self._parameters)
+
+    @cached_property
+    def bare_tree(self) -> Tree:
+        """The tree with every link in its own axes and inertias where they are."""
+        with _no_collection():
+            return Tree(self.model, regroup=False, share=False)
 
     def _timed(self, f: Function, arrays: tuple[Any, ...], t: float, out: Any) -> Any:
         """Adds the time (and zero user states and present inputs) where the function asks for them."""
@@ -237,7 +246,10 @@ class TreeSystem(System):
 
     def state(self, given: State | Mapping[str, Any] | None = None, velocities: Mapping[str, Any] | None = None, t: float = 0.0) -> State:
         """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
-        return own_state(self, given) if isinstance(given, State) else named_state(self, given, velocities, t)
+        found = own_state(self, given) if isinstance(given, State) else named_state(self, given, velocities, t)
+        if self.model.switches:
+            check_phase(self, found.memory)
+        return found
 
     def orientation_checks(self, q: np.ndarray, t: float = 0.0) -> dict[str, float]:
         """For closures that hold orientations: a number that is negative when the frames are turned by π."""
@@ -281,7 +293,7 @@ class TreeSystem(System):
         """v̇ at a (closed) state, with all loads and loops."""
         if self.constraints:
             return self._solved(state, inputs)[1]
-        refuse_contacts(self.model, f"accelerations '{self.model.name}'")
+        refuse_contacts(self.model, f"accelerations '{self.model.name}'", rigid_only=True)
         s = self._state(state)
         rates = np.zeros(self.nq + self.nv + self.nz)
         NativeSystem(self, self.inputs_at(s, inputs)).rhs(s.t, s.x, rates)
@@ -303,11 +315,17 @@ class TreeSystem(System):
         reduction, rest = self.reduction, options
         if "reduction" in options:
             reduction, rest = _known_reduction(options["reduction"]), {n: x for n, x in options.items() if n != "reduction"}
+        if self.model.whole is not None and not self.constraints:  # loops that have let go
+            reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
-        if self.model.contacts and kind.kind != "moreau":
+        rigid = next((c.name for c in self.model.contacts.values() if not c.gives_way), None)
+        if kind.kind != "moreau" and self.model.rigid_stops:
+            joint = next(iter(self.model.rigid_stops))
             raise InputError(
-                f"simulate '{self.model.name}': contact '{next(iter(self.model.contacts))}' has a set-valued law; use method='moreau' with step="
+                f"simulate '{self.model.name}': joint '{joint}' has a rigid stop; use method='moreau' with step=, or m.stops() without law="
             )
+        if rigid is not None and kind.kind != "moreau":
+            raise InputError(f"simulate '{self.model.name}': contact '{rigid}' has a set-valued law; use method='moreau' with step=")
         if not start.x.size and settings.method in self.methods:
             from .runs import PrescribedRun
 

@@ -247,13 +247,14 @@ def test_more_contacts_than_expected_find_room(monkeypatch: pytest.MonkeyPatch) 
     s, start = stack(3)
     plain = run(s, start, 0.05, 2e-3)
     made: list[int] = []
+    raised = contacts.TreeContacts.raise_room
 
-    class Small(contacts.TreeContacts):
-        def __init__(self, system: Any, parameters: Any, control: Any, room: int | None = None) -> None:
-            made.append(room or 3)
-            super().__init__(system, parameters, control, room or 3)
+    def small(self: Any, room: int) -> None:
+        made.append(room if made else 3)
+        raised(self, made[-1])
 
-    monkeypatch.setattr("jourdain.systems.tree.moreau.TreeContacts", Small)
+    monkeypatch.setattr(contacts.TreeContacts, "raise_room", small)
+    s, start = stack(3)
     sol = run(s, start, 0.05, 2e-3)
     assert made == [3, 6, 12]
     np.testing.assert_array_equal(sol.t, plain.t)

@@ -267,3 +267,25 @@ def test_it_pickles(rng: np.random.Generator) -> None:
     expected = looped.inverse_dynamics(q, v, a, 0.7)
     copy = pickle.loads(pickle.dumps(looped))
     np.testing.assert_array_equal(copy.inverse_dynamics(q, v, a, 0.7), expected)
+
+
+def test_bodies_that_nothing_holds_are_seen_as_such() -> None:
+    """In closed form instead of four links: the same accelerations, poses and response to wrenches as the expressions and Newton–Euler."""
+    rng = np.random.default_rng(3)
+    m = Model("loose")
+    for i in range(3):
+        b = m.body(f"b{i}", mass=1.0 + i, com=(0.1, 0.2 * i, -0.05), inertia=(0.3, 0.4, 0.5, 0.01, 0.02, -0.03))
+        m.free(f"f{i}", m.ground, b)
+        if i == 1:
+            m.revolute("held", b.at(0.1, 0, 0), m.body("tip", mass=0.5, com=(0, 0, -0.3)), axis="y")
+    s, tree = m.compile(form="straight"), LoopedTree(m)
+    assert tree.arrays.loose == [3, 12]
+    q = s.configuration.normalise(s.state().q + 0.3 * rng.normal(size=s.nq))
+    v, tau, wrenches = rng.normal(size=s.nv), rng.normal(size=s.nv), rng.normal(size=(len(tree.links), 6))
+    np.testing.assert_allclose(tree.accelerations(q, v, tau), s.tree_accelerations(q, v, tau), atol=1e-12)
+    a = tree.accelerations(q, v, tau, wrenches=wrenches)
+    np.testing.assert_allclose(tree.inverse_dynamics(q, v, a, wrenches=wrenches), tau, atol=1e-12)
+    swept = LoopedTree(m)
+    swept.arrays.loose = []
+    for x, y in zip(tree.poses(q), swept.poses(q), strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-15)

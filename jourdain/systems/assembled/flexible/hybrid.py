@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
-from ...results.channel import Channel
-from ...results.solution import Solution
-from ..tree.system import TreeSystem
-from .directors import DirectorSystem
+from ....errors import InputError
+from ....results.channel import Channel
+from ....results.solution import Solution
+from ...tree.system import TreeSystem
+from ..directors import DirectorSystem
+from ..runs import resampled
 from .parts import separated
-from .runs import resampled
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...model.model import Model
-    from ..system import System
-    from .parts import SolidPart
+    from ....model.model import Model
+    from ...state import State
+    from ...system import System
+    from .parts import Part
 
 #: What asks for the equations of the whole model, or for its motion in joint coordinates.
 REFUSED = (
     "accelerations", "multipliers", "reactions", "inverse_dynamics", "mass_matrix", "bias", "forward_dynamics", "tree_accelerations",
     "energy", "equations", "function", "symbolic", "dof", "redundant", "dependent", "indeterminate", "stepper", "sweep", "mobility",
     "equilibrium", "equilibria", "inverse_dynamics_along", "static_forces", "recover", "linearise", "symbolic_linearisation", "modal",
-    "frequency_response", "root_locus", "track", "drift", "evaluation", "time_per_evaluation",
+    "frequency_response", "root_locus", "drift", "evaluation", "time_per_evaluation",
 )  # fmt: skip
 
 
@@ -36,7 +37,7 @@ class HybridSystem(DirectorSystem):
     equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.
     """
 
-    def __init__(self, reference: TreeSystem, parts: Sequence[SolidPart], **options: Any) -> None:
+    def __init__(self, reference: TreeSystem, parts: Sequence[Part], **options: Any) -> None:
         super().__init__(reference, **options)
         self.parts = parts
 
@@ -49,8 +50,13 @@ class HybridSystem(DirectorSystem):
         if isinstance(x0, Solution) and (x0.restart is None or x0.restart.method != (method or self.method)):
             remedy = "start from a state" if x0.restart is None else f"it goes on by the method '{x0.restart.method}' with which it ended"
             raise InputError(f"simulate '{self.model.name}': this solution does not tell how its parts are deformed; {remedy}")
-        found = super().simulate(x0, t, method, **options)
+        return self._with_parts(super().simulate(x0, t, method, **options))
 
+    def told(self, start: State, raw: Solution, inputs_at: Any = None) -> Solution:
+        """A run of the assembled system, with the channels of the engine and joint coordinates."""
+        return self._with_parts(super().told(start, raw, inputs_at))
+
+    def _with_parts(self, found: Solution) -> Solution:
         def channels() -> Mapping[str, Channel]:
             raw = found.assembled
             if len(raw.t) != len(found.t) or (raw.t != found.t).any():

@@ -1,0 +1,1 @@
+"""Gradients of analyses: exact derivatives of criteria by parameters, initial values and constants."""

@@ -1,0 +1,256 @@
+"""Gradients of criteria: the front of all methods, and what they give."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..criteria import Criterion, named
+from .measure import measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..planned import Analysis
+
+#: Names of methods.
+METHODS = ("auto", "forward", "adjoint", "differences")
+#: Relative step of central differences.
+STEP = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Values of criteria and their derivatives by variables: ``g["comfort", "d_F"]``, ``g["comfort"]`` is a row, ``g.matrix`` all.
+
+    ``elasticities`` are (p/ψ) ∂ψ/∂p, by how many per cent a criterion changes with one per cent of a variable.
+    """
+
+    analysis: Analysis = field(repr=False)
+    criteria: Mapping[str, Criterion] = field(repr=False)
+    #: Values of the criteria, in order.
+    values: Mapping[str, float]
+    #: Present values of the variables, in order.
+    variables: Mapping[str, float]
+    #: ∂ψᵢ/∂pⱼ, a row a criterion.
+    matrix: np.ndarray
+    #: How it was computed: "forward", "adjoint" or "differences".
+    method: str
+    #: What it cost: seconds of the run and of the derivatives, steps, evaluations.
+    cost: Mapping[str, float] = field(default_factory=dict)
+    #: The result of the analysis on which it was computed.
+    result: Any = field(default=None, repr=False)
+    #: What should be known: switches, growth of the adjoint, one-sided derivatives.
+    notes: Sequence[str] = ()
+    #: Laws that jumped without an event of the model, located for the gradient: when, and the expression that was zero.
+    switches: Sequence[Any] = ()
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Any:
+        names, variables = list(self.values), list(self.variables)
+        criterion, variable = key if isinstance(key, tuple) else (key, None)
+        if criterion not in names:
+            raise InputError(f"the gradient has no criterion '{criterion}'; it has {', '.join(names)}")
+        row = self.matrix[names.index(criterion)]
+        if variable is None:
+            return row
+        if variable not in variables:
+            raise InputError(f"the gradient has no variable '{variable}'; it has {', '.join(variables)}")
+        return float(row[variables.index(variable)])
+
+    @property
+    def elasticities(self) -> np.ndarray:
+        """(p/ψ) ∂ψ/∂p; NaN where a criterion is zero."""
+        psi = np.array(list(self.values.values()))[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(psi != 0.0, self.matrix * np.array(list(self.variables.values())) / psi, np.nan)
+
+    def check(self, rtol: float = 1e-6) -> Gradient:
+        """Compares with central differences of runs that take the same steps; an error says where they differ."""
+        other = differences(self.analysis, self.criteria, list(self.variables), self.variables)
+        scale = np.maximum(np.abs(self.matrix), np.abs(other.matrix))
+        gap = np.abs(self.matrix - other.matrix)
+        size = np.array([max(abs(x), 1e-300) for x in self.values.values()])[:, None]
+        width = np.array([max(abs(x), 1.0) for x in self.variables.values()])
+        wrong = np.argwhere(gap > rtol * scale + 1e-9 * size / width)
+        if len(wrong):
+            i, j = wrong[0]
+            names, variables = list(self.values), list(self.variables)
+            raise InputError(
+                f"gradient of '{names[i]}' by '{variables[j]}': {self.method} gives {self.matrix[i, j]:.9g}, differences {other.matrix[i, j]:.9g}"
+            )
+        return self
+
+    def plot(self, file: Any = None, show: bool = False) -> Figure:
+        """Bars of the elasticities."""
+        from .pictures import bars
+
+        return bars(self, file, show)
+
+    def __str__(self) -> str:
+        names, variables = list(self.values), list(self.variables)
+        width = max(len(n) for n in (*variables, "variable"))
+        columns = [max(len(n), 12) for n in names]
+        spent = ", ".join(f"{n} {x:.3g}" for n, x in self.cost.items())
+        lines = [f"gradient of {self.analysis.system.model.name} ({self.method}; {spent})"]
+        head = "  ".join(f"{n:>{w}} {'elasticity':>10}" for n, w in zip(names, columns, strict=True))
+        lines.append(f"{'variable':<{width}} {'value':>12}  {head}")
+        lines.append(
+            f"{'':<{width}} {'':>12}  " + "  ".join(f"{x:>{w}.6g} {'':>10}" for x, w in zip(self.values.values(), columns, strict=True))
+        )
+        e = self.elasticities
+        for j, (name, value) in enumerate(self.variables.items()):
+            row = "  ".join(f"{self.matrix[i, j]:>{w}.5g} {e[i, j]:>10.4f}" for i, w in enumerate(columns))
+            lines.append(f"{name:<{width}} {value:>12.6g}  {row}")
+        return "\n".join([*lines, *self.notes])
+
+
+def gradient(
+    analysis: Analysis, criteria: Any, wrt: Sequence[str], method: str = "auto", values: Mapping[str, Any] | None = None, **options: Any
+) -> Gradient:
+    """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
+
+    method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison, and is what "auto" takes for other
+        verbs than ``simulate``.
+    """
+    if method not in METHODS:
+        raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
+    chosen = named(criteria)
+    variables = _variables(analysis, wrt, chosen)
+    if analysis.verb != "simulate" and method in ("forward", "adjoint"):
+        from .runs import NotCarried
+
+        raise NotCarried(
+            f"gradient of '{analysis.system.model.name}': {analysis.verb} is not carried by the {method} method; use method='differences'"
+        )
+    if method == "differences" or analysis.verb != "simulate":
+        return differences(analysis, chosen, variables, values)
+    return _of_simulation(analysis, chosen, variables, method, values)
+
+
+def _of_simulation(
+    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None
+) -> Gradient:
+    """The gradient of a motion in time."""
+    from .simulated import Simulated
+
+    base = _numbers(analysis, values)
+    own, criteria = _split(criteria, base)
+    run = Simulated(analysis, criteria, wrt, own)
+    begun = time.perf_counter()
+    if method == "auto":
+        method = "adjoint" if len(criteria) < len(wrt) else "forward"
+    found, matrix = run.adjoint() if method == "adjoint" else run.forward()
+    cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
+    present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
+    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
+
+
+def _numbers(analysis: Analysis, values: Mapping[str, Any] | None) -> dict[str, float]:
+    return {n: float(x) for n, x in (values or {}).items()}
+
+
+def _split(criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, Criterion]]:
+    """Values of the analysis' own variables, and criteria with the others as their constants."""
+    owners = {f"{name}.{n}": (name, n) for name, c in criteria.items() for n in c.constants}
+    found = dict(criteria)
+    for variable, x in values.items():
+        if variable in owners:
+            name, n = owners[variable]
+            found[name] = found[name].with_constants(**{n: x})
+    return {n: x for n, x in values.items() if n not in owners}, found
+
+
+def _present(analysis: Analysis, criteria: Mapping[str, Criterion], variable: str) -> float:
+    """The value of a variable as it is."""
+    for name, c in criteria.items():
+        for n, x in c.constants.items():
+            if variable == f"{name}.{n}":
+                return x
+    return analysis.value_of(variable)
+
+
+def _variables(analysis: Analysis, wrt: Sequence[str], criteria: Mapping[str, Criterion]) -> list[str]:
+    """Names of variables, checked."""
+    if isinstance(wrt, str) or not len(wrt):
+        raise InputError(f"gradient: wrt = {wrt!r} must be a list of names of variables, such as ['d_F']")
+    constants = {f"{name}.{n}" for name, c in criteria.items() for n in c.constants}
+    for name in wrt:
+        if name not in constants:
+            analysis.variable(name)
+    if len({*wrt}) < len(wrt):
+        raise InputError(f"gradient: a variable is named twice in {', '.join(wrt)}")
+    return list(wrt)
+
+
+def evaluate(analysis: Analysis, criteria: Mapping[str, Criterion], values: Mapping[str, Any]) -> dict[str, float]:
+    """The values of criteria on a run of the analysis."""
+    own, chosen = _split(criteria, _numbers(analysis, values))
+    plan = analysis.keeping_steps()
+    return _measured(plan, plan.run(own), chosen, own)
+
+
+def _measured(plan: Analysis, result: Any, criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> dict[str, float]:
+    """Criteria of a result; of motions by the steps themselves, where these can be walked along."""
+    if plan.verb == "simulate":
+        from .simulated import NotCarried, Simulated
+
+        try:
+            run = Simulated(plan, criteria, [], values, result)
+            return run.results(*run.found())
+        except NotCarried:
+            pass
+    return measure(result, criteria, plan._changed(values))
+
+
+def _instants(plan: Analysis, solution: Any) -> np.ndarray:
+    """The steps of a run, and where an event has ended it further ones like the last to its planned end."""
+    from ..simulate import span_of
+
+    t = np.asarray(solution.t)
+    planned = plan.kwargs["t"] if "t" in plan.kwargs else plan.args[1]
+    end = span_of(plan.system.model.name, float(t[0]), planned)[1]
+    width = max(t[-1] - t[-2], 1e-3 * (t[-1] - t[0])) if len(t) > 1 else end - t[-1]
+    return np.concatenate([t, np.arange(t[-1] + width, end, width), [end]]) if end > t[-1] else t
+
+
+def _width(analysis: Analysis, name: str) -> float:
+    """The size of a variable that is zero: what its bounds span, or 1."""
+    known = analysis.system.model.parameter_set
+    low, high = known[name].bounds if name in known else (None, None)
+    return 1e-2 * (high - low) if low is not None and high is not None else 1.0
+
+
+def differences(
+    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, Any] | None = None
+) -> Gradient:
+    """Central differences, of motions with the steps of the first one."""
+    begun = time.perf_counter()
+    base = _numbers(analysis, values)
+    own, first = _split(criteria, base)
+    plan = analysis.keeping_steps()
+    result = plan.run(own)
+    found = _measured(plan, result, first, own)
+    present = {n: base.get(n, _present(analysis, first, n)) for n in wrt}
+    if plan.verb == "simulate":
+        plan = plan.keeping_steps(steps=_instants(plan, result))
+
+    def at(name: str, x: float) -> dict[str, float]:
+        changed, chosen = _split(criteria, {**base, name: x})
+        return _measured(plan, plan.run(changed), chosen, changed)
+
+    rows = []
+    for name, x in present.items():
+        h = STEP * (abs(x) or _width(analysis, name))
+        ends = at(name, x + h), at(name, x - h)
+        rows.append([(ends[0][c] - ends[1][c]) / (2.0 * h) for c in criteria])
+    cost = {"seconds": time.perf_counter() - begun, "runs": 1 + 2 * len(rows)}
+    return Gradient(analysis, criteria, found, present, np.array(rows).T, "differences", cost, result)
+
+
+__all__ = ["Gradient", "differences", "gradient"]

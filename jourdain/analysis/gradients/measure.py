@@ -1,0 +1,175 @@
+"""Values of criteria on results: integrals, values at instants and extrema of a motion, numbers of other verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...results.solution import Solution
+from ..criteria import OF_MOTION, Criterion
+from .expressions import Expressions, expressions_of
+
+if TYPE_CHECKING:
+    from ...systems.system import System
+
+#: Points of Gauss's rule within a step; peaks that are looked at closer, and points on each side of them.
+GAUSS, CANDIDATES, PROBES = 6, 6, 8
+
+
+def measure(result: Any, criteria: Mapping[str, Criterion], system: System | None = None) -> dict[str, float]:
+    """The values of criteria by name on the result of an analysis."""
+    if isinstance(result, Solution):
+        return _of_motion(result, criteria)
+    owner = system or getattr(result, "system", None)
+    return {name: _of_other(result, name, c, owner) for name, c in criteria.items()}
+
+
+def _of_motion(solution: Solution, criteria: Mapping[str, Criterion]) -> dict[str, float]:
+    system = solution.system
+    if system is None:
+        raise InputError("criteria: the solution was loaded from a file and does not know its system; simulate it anew")
+    for name, c in criteria.items():
+        if c.kind not in OF_MOTION:
+            raise InputError(f"criterion '{name}' ({c}) is none of a motion in time; those are {', '.join(OF_MOTION)}")
+    found = Motion(solution, expressions_of(system, criteria))
+    return {name: float(KINDS[c.kind](found, name, c)) for name, c in criteria.items()}
+
+
+class Motion:
+    """A solution as criteria read it: expressions at any times, from the interpolant of the method."""
+
+    def __init__(self, solution: Solution, expressions: Expressions) -> None:
+        if not solution.metadata.get("every_step", False):
+            raise InputError("criteria: the solution has not kept every step; simulate it without times= and outputs=")
+        self.solution, self.expressions = solution, expressions
+        s = expressions.system
+        self._states = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        t = np.asarray(solution.t)
+        inside = np.flatnonzero(np.diff(t) > 0)
+        self.begin, self.end = t[inside], t[inside + 1]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last instant."""
+        return float(self.solution.t[0]), float(self.solution.t[-1])
+
+    def read(self, name: str, times: np.ndarray) -> np.ndarray:
+        """The expression of a criterion at times."""
+        reader = self.expressions.reader((name,))
+        sample = self.solution.at(times)
+        x = np.column_stack([np.asarray(sample[n]) for n in self._states])
+        inputs = self.expressions.system.model.inputs
+        u = np.column_stack([np.asarray(sample[n]) for n in inputs]) if inputs else np.zeros((len(times), 0))
+        return reader(times, x, u)[:, 0]
+
+    def integral(self, name: str, of: Callable[[np.ndarray], np.ndarray] = lambda f: f) -> float:
+        """∫ F dt over all steps."""
+        nodes, weights = np.polynomial.legendre.leggauss(GAUSS)
+        half = 0.5 * (self.end - self.begin)
+        times = (0.5 * (self.end + self.begin))[:, None] + half[:, None] * nodes
+        return float(np.sum(half[:, None] * weights * of(self.read(name, times.ravel())).reshape(times.shape)))
+
+    def extremum(self, name: str, sign: float) -> tuple[float, float]:
+        """When the expression is largest (sign 1) or smallest (−1), and its value: near the best of the steps' ends, then ever closer."""
+        ends = np.append(self.begin, self.end[-1])
+        values = sign * self.read(name, ends)
+        padded = np.concatenate([[-np.inf], values, [-np.inf]])
+        peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
+        best = peaks[np.argsort(-values[peaks], kind="stable")[:CANDIDATES]]
+        near = [np.linspace(ends[max(k - 1, 0)], ends[min(k + 1, len(ends) - 1)], 2 * PROBES + 1) for k in best]
+        found = sign * self.read(name, np.concatenate(near)).reshape(len(near), -1)
+        row, k = divmod(int(np.argmax(found)), found.shape[1])
+        times = near[row]
+        low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
+        for _ in range(30):
+            times = np.linspace(low, high, 9)
+            found = sign * self.read(name, times)
+            k = int(np.argmax(found))
+            low, high = times[max(k - 1, 0)], times[min(k + 1, 8)]
+            if high - low < 1e-9 * (self.span[1] - self.span[0]):
+                break
+        return float(times[k]), sign * float(found[k])
+
+
+def _mean(m: Motion, name: str, c: Criterion) -> float:
+    return m.integral(name) / (m.span[1] - m.span[0])
+
+
+def _rms(m: Motion, name: str, c: Criterion) -> float:
+    return float(np.sqrt(m.integral(name, np.square) / (m.span[1] - m.span[0])))
+
+
+def _final(m: Motion, name: str, c: Criterion) -> float:
+    return float(m.read(name, np.array([m.span[1]]))[0])
+
+
+def _at(m: Motion, name: str, c: Criterion) -> float:
+    t = c.options["t"]
+    if not m.span[0] <= t <= m.span[1]:
+        raise InputError(f"criterion '{name}' ({c}): the run goes from {m.span[0]:g} to {m.span[1]:g} s")
+    return float(m.read(name, np.array([t]))[0])
+
+
+def _largest(m: Motion, name: str, c: Criterion) -> float:
+    p = c.options.get("smooth")
+    if p is None:
+        return m.extremum(name, 1.0)[1]
+    return float((m.integral(name, lambda f: np.abs(f) ** p) / (m.span[1] - m.span[0])) ** (1.0 / p))
+
+
+def _event_time(m: Motion, name: str, c: Criterion) -> float:
+    event, count = c.options["event"], c.options["count"]
+    times = [e.t for e in m.solution.events if e.name == event]
+    if event not in m.expressions.system.model.events:
+        raise InputError(f"criterion '{name}': there is no event '{event}'; there are {', '.join(m.expressions.system.model.events)}")
+    if len(times) < count:
+        raise InputError(f"criterion '{name}': event '{event}' happened {len(times)} times in the run, not {count}")
+    return times[count - 1]
+
+
+def _least_squares(m: Motion, name: str, c: Criterion) -> float:
+    o = c.options
+    return 0.5 * float(np.sum(o["weights"] * (m.read(name, o["times"]) - o["values"]) ** 2))
+
+
+def _moving_average(m: Motion, name: str, c: Criterion) -> float:
+    raise InputError(f"criterion '{name}': moving averages are not measured yet; use mean, rms or largest")
+
+
+#: What each kind of criterion of a motion is.
+KINDS: dict[str, Callable[[Motion, str, Criterion], float]] = {
+    "integral": lambda m, name, c: m.integral(name), "mean": _mean, "rms": _rms, "final": _final, "at": _at, "largest": _largest,
+    "smallest": lambda m, name, c: m.extremum(name, -1.0)[1], "event_time": _event_time, "end_time": lambda m, name, c: m.span[1],
+    "least_squares": _least_squares, "moving_average": _moving_average,
+}  # fmt: skip
+
+
+# -- other verbs ------------------------------------------------------------------------------------------------------
+
+
+def _of_other(result: Any, name: str, c: Criterion, system: System | None) -> float:
+    """A number of modes, of an equilibrium or of an assembled state."""
+    if c.kind in ("eigenvalue", "frequency", "damping_ratio"):
+        modes = getattr(result, "modes", None)
+        if modes is None:
+            raise InputError(f"criterion '{name}' ({c}) is one of modes; the analysis gives {type(result).__name__}, use verb 'modal'")
+        index = c.options["index"]
+        if not -len(modes) <= index < len(modes):
+            raise InputError(f"criterion '{name}': there is no mode {index}; there are {len(modes)}")
+        mode = modes[index]
+        if c.kind == "eigenvalue":
+            part = c.options["part"]
+            return float(abs(mode.eigenvalue) if part == "abs" else getattr(mode.eigenvalue, part))
+        return float(getattr(mode, c.kind))
+    if c.kind == "value" and system is not None:
+        state = getattr(result, "state", result)
+        reader = expressions_of(system, {name: c}).reader((name,))
+        u = system.inputs_at(state, getattr(result, "inputs", None))
+        return float(reader(np.array([state.t]), state.x[None], u[None])[0, 0])
+    raise InputError(f"criterion '{name}' ({c}) cannot be read from {type(result).__name__}")
+
+
+__all__ = ["Motion", "measure"]

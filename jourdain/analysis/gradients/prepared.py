@@ -1,0 +1,130 @@
+"""What the gradient of a simulation needs that does not depend on the run: derived and compiled once for criteria and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...solvers.sensitivity.walk import Leg, new_leg
+from ...symbolic.expr import Expr
+from ...systems.sensitivity import Derived, derived, give, readings
+from .expressions import Expressions, expressions_of
+from .primitives import Primitives, primitives
+from .runs import Differentiable, NotCarried, differentiable
+from .switches import Surfaces, surfaces
+
+if TYPE_CHECKING:
+    from ...results.solution import Solution
+    from ...systems.system import System
+    from ..criteria import Criterion
+    from ..planned import Analysis
+
+
+class Prepared:
+    """Native functions of rate, integrands, values and events of a run with their derivatives, for criteria and variables."""
+
+    def __init__(self, analysis: Analysis, run: Differentiable, criteria: Mapping[str, Criterion], wrt: Sequence[str]) -> None:
+        self.run, self.system, self.wrt = run, run.system, list(wrt)
+        self.expressions: Expressions = expressions_of(run.system, criteria)
+        self.primitives: Primitives = primitives(criteria, self.expressions)
+        self._sort(analysis)
+        self._derive()
+
+    def _sort(self, analysis: Analysis) -> None:
+        """Symbols of the chosen parameters and constants with their columns, and the places of initial values."""
+        s = self.system
+        known = {p.name: p.symbol for p in s.model.parameter_set}
+        starts = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        self.symbols: list[Expr] = []
+        self.columns: list[int] = []
+        self.initial: list[tuple[int, int]] = []
+        for j, name in enumerate(self.wrt):
+            if name in self.expressions.constants:
+                self.symbols.append(self.expressions.constants[name][0])
+                self.columns.append(j)
+                continue
+            kind, own = analysis.variable(name)
+            if kind == "parameter":
+                self.symbols.append(known[own])
+                self.columns.append(j)
+            else:
+                self.initial.append((j, starts.index(own)))
+
+    def _derive(self) -> None:
+        eq, run, p = self.system.equations_of_motion, self.run, self.expressions.parameters
+        self._own = {s.id for s, _ in self.expressions.constants.values()}
+        self.keep: list[Any] = []
+        field = run.field([s for s in self.symbols if s.id not in self._own], self.keep)
+        lam = run.multipliers
+        arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u, "a": eq.a, "lam": lam}
+        values = self.expressions.parameter_values()
+
+        def of(name: str, outputs: Sequence[Expr]) -> Derived | None:
+            if not outputs:
+                return None
+            return derived(name, arrays, run.signalled(outputs), ("t", "x", "a", "lam"), p, values, self.symbols)
+
+        self.readings = [of("integrands", self.primitives.integrands), of("values", self.primitives.values)]
+        if any(f is not None and f.uses("lam") for f in self.readings) and run.redundant:
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': a criterion speaks of reactions or multipliers that redundant constraints "
+                f"({', '.join(run.redundant)}) leave undetermined; use joints that close the loops without redundancy"
+            )
+        made = [readings(f, field.n, field.nv, len(lam), run.u, self.keep) for f in (*self.readings, None)]
+        self.leg: Leg = new_leg(field, run.scheme, *made)
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        """Surfaces on which laws and integrands may be switched."""
+        switched = self.run.signalled(self.primitives.integrands)
+        names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]]))
+
+        def integrands(t: np.ndarray, x: np.ndarray) -> np.ndarray:
+            return self.expressions.reader(names)(t, x, np.tile(self.run.u[: len(self.run.eq.u)], (len(t), 1)))
+
+        return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
+
+    def need(self, word: str) -> None:
+        """Compiles the pushes or the pulls of all functions, if they are not yet."""
+        self.run.need(word)
+        for record, f in zip((self.leg.integrands, self.leg.values), self.readings, strict=True):
+            if f is not None:
+                give(record, f, word, self.run.u, self.keep)
+
+    def begin(self, plan: Analysis, values: Mapping[str, float], criteria: Mapping[str, Criterion]) -> None:
+        """Takes the parameters, constants, inputs and the start of a run."""
+        self.expressions = self.expressions.with_constants({f"{n}.{k}": x for n, c in criteria.items() for k, x in c.constants.items()})
+        for item in self.primitives.items:
+            item.criterion = criteria[item.name]
+        p = self.expressions.parameter_values()
+        for f in self.readings:
+            if f is not None:
+                f.set_parameters(p)
+        self.run.begin(plan, values)
+        rates = np.zeros((len(self.run.slopes), len(self.symbols)))
+        rates[:, [j for j, s in enumerate(self.symbols) if s.id not in self._own]] = self.run.slopes
+        first, second = (np.zeros((0, len(self.symbols))) if f is None else f.slopes for f in self.readings)
+        self.slopes = (rates, first, second)
+
+
+def compiled_for(
+    plan: Analysis, system: System, solution: Solution, values: Mapping[str, float], criteria: Mapping[str, Criterion], wrt: Sequence[str]
+) -> Prepared:
+    """What is kept with the analysis (in this thread), or made."""
+    kept: dict[Any, Prepared] = plan._own.__dict__.setdefault("prepared", {})
+    about = tuple((n, c.kind, _key(c.expression), c.options.get("smooth"), tuple(c.constants)) for n, c in criteria.items())
+    key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"])
+    found = kept.get(key)
+    if found is None or found.run.stale(plan):
+        found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values), criteria, wrt)
+    return found
+
+
+def _key(e: Any) -> Any:
+    return e.id if isinstance(e, Expr) else e
+
+
+__all__ = ["Prepared", "compiled_for"]

@@ -1,0 +1,1 @@
+"""Derivatives of discrete runs: changes carried along the steps of a method, and weights walked back through them, in native code."""

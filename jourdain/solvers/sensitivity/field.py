@@ -1,0 +1,170 @@
+"""What the derivatives of a run are made of: a rate of change and integrands, with their linear maps, as native code calls them.
+
+A map is the address of a compiled function and the pointers of its arguments.  Those of a rate f begin alike, whether it is one expression or
+found by elimination: value (t, x, f), push (t, x, u, (dt, dx), dc, df), pull (t, x, u, w, (t̄, x̄), c̄).  Maps of integrands F(t, x, a, λ), which
+may speak of accelerations and multipliers: value (t, x, u, a, λ, F), push (t, x, u, a, λ, d, dc, dF), pull (t, x, u, a, λ, w, bar, c̄).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...native.call import address as at
+from ...native.call import call
+from ...native.kernel import hot, jit
+from ...native.record import Address, Floats, Integers, Record
+from ..native_function import NativeFunction
+
+
+class Map(Record):
+    """A compiled function with the pointers of its arguments."""
+
+    function: Address
+    args: Integers
+
+
+class Field(Record):
+    """ẋ = f(t, x): n states, accelerations from ``first`` on, ``nv`` of them; ``multipliers`` of them λ; constants ``nc``."""
+
+    n: int
+    first: int
+    nv: int
+    m: int
+    nc: int
+    value: Map
+    push: Map
+    pull: Map
+    #: Multipliers at (t, x) with rates: slots (t, x, u, f, λ); 0 where there are none.
+    balance: Map
+    #: The projection after a step, in place: value (t, x, x), push and pull as those of the rate, of (t, x); 0 where there is none.
+    project: Map
+    project_push: Map
+    project_pull: Map
+    #: Changes and weights of one point: (dt, dx).
+    change: Floats
+    bar: Floats
+    cbar: Floats
+    #: Changes of the multipliers that the last push found, and weights of them for the next pull.
+    dlam: Floats
+    lambar: Floats
+
+
+class Readings(Record):
+    """``count`` functions F(t, x, a, λ) with ``nc`` constants."""
+
+    count: int
+    nc: int
+    forces: int  # whether they speak of λ
+    value: Map
+    push: Map
+    pull: Map
+    y: Floats
+    lam: Floats
+    change: Floats
+    bar: Floats
+    cbar: Floats
+
+
+def map_of(f: NativeFunction | None, slots: int) -> Map:
+    """A native function whose first slots callers set."""
+    if f is None:
+        return Map(function=0, args=np.zeros(max(slots, 1), dtype=np.int64))
+    return Map(function=f.address, args=f.args.view(np.int64).copy())
+
+
+@hot
+def evaluate(field: Field, t: Any, x: Any, f: Any) -> int:
+    """f = f(t, x)."""
+    args = field.value.args
+    args[0], args[1], args[2] = at(t), at(x), at(f)
+    return call(field.value.function, args)
+
+
+@jit
+def multipliers(field: Field, readings: Readings, t: Any, x: Any, f: Any) -> int:
+    """λ at (t, x) where rates are f, into the row of the readings."""
+    if field.m == 0 or readings.forces == 0:
+        return 0
+    args = field.balance.args
+    args[0], args[1], args[3], args[4] = at(t), at(x), at(f), at(readings.lam)
+    return call(field.balance.function, args)
+
+
+@jit
+def read(field: Field, readings: Readings, t: Any, x: Any, f: Any) -> int:
+    """F(t, x, a, λ) into ``y`` at a point with rates f."""
+    if readings.count == 0:
+        return 0
+    status = multipliers(field, readings, t, x, f)
+    args = readings.value.args
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(f[field.first :]), at(readings.lam), at(readings.y)
+    return status if status != 0 else call(readings.value.function, args)
+
+
+@jit
+def push_rate(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any, df: Any) -> int:
+    """df for changes of time, state and constants."""
+    change, args = field.change, field.push.args
+    change[0] = dt
+    for i in range(field.n):
+        change[1 + i] = dx[i]
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(change), at(dc), at(df)
+    return call(field.push.function, args)
+
+
+@jit
+def pull_rate(field: Field, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any:
+    """Adds the weights that w of f gives the state and the constants; returns the status and the weight of time."""
+    args, bar, c = field.pull.args, field.bar, field.cbar
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(w), at(bar), at(c)
+    status = call(field.pull.function, args)
+    for i in range(field.n):
+        xbar[i] += bar[1 + i]
+    for i in range(field.nc):
+        cbar[i] += c[i]
+    return status, bar[0]
+
+
+@jit
+def push_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, dt: float, dx: Any, df: Any, dc: Any, dy: Any) -> int:
+    """dF for changes of time, state, rates and constants; those of λ are what the push of the rate has just found."""
+    change, args, n, nv = readings.change, readings.push.args, field.n, field.nv
+    status = multipliers(field, readings, t, x, f)
+    if status != 0:
+        return status
+    change[0] = dt
+    for i in range(n):
+        change[1 + i] = dx[i]
+    for i in range(nv):
+        change[1 + n + i] = df[field.first + i]
+    for i in range(field.m):
+        change[1 + n + nv + i] = field.dlam[i]
+    args[0], args[1], args[3], args[4] = at(t), at(x), at(f[field.first :]), at(readings.lam)
+    args[5], args[6], args[7] = at(change), at(dc), at(dy)
+    return call(readings.push.function, args)
+
+
+@jit
+def pull_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, w: Any, xbar: Any, fbar: Any, cbar: Any) -> Any:
+    """Adds the weights that w of F gives state, rates and constants; returns the status and the weight of time."""
+    args, bar, c, n, nv = readings.pull.args, readings.bar, readings.cbar, field.n, field.nv
+    status = multipliers(field, readings, t, x, f)
+    if status != 0:
+        return status, 0.0
+    args[0], args[1], args[3], args[4] = at(t), at(x), at(f[field.first :]), at(readings.lam)
+    args[5], args[6], args[7] = at(w), at(bar), at(c)
+    status = call(readings.pull.function, args)
+    for i in range(n):
+        xbar[i] += bar[1 + i]
+    for i in range(nv):
+        fbar[field.first + i] += bar[1 + n + i]
+    for i in range(field.m):
+        field.lambar[i] += bar[1 + n + nv + i]
+    for i in range(readings.nc):
+        cbar[i] += c[i]
+    return status, bar[0]
+
+
+__all__ = ["Field", "Map", "Readings", "evaluate", "map_of", "pull_rate", "pull_reading", "push_rate", "push_reading", "read"]

@@ -1,0 +1,350 @@
+"""Walks along the steps of a run, in native code: forwards with changes in many directions, and back with weights of many criteria.
+
+A leg is a row of steps without an event inside.  A value at an instant is that of a step of the method that ends there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...native.call import address as at
+from ...native.call import call
+from ...native.kernel import jit, kernel
+from ...native.record import Floats, Integers, Matrix, Record
+from .explicit import Scheme, Stages, integrals, pull_step, push_step, stages_of, take_step
+from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
+
+#: Where a value is read: within a step, or at its end.
+INSIDE, AT_END = 0, 1
+
+
+class Leg(Record):
+    """Steps from t[0] to t[count] with the states x at them; values at instants (sorted by their steps); what is carried along or back.
+
+    ``dx`` and ``xbar`` hold a row for each direction or criterion, at the end of the leg or at its beginning; ``dta``, ``dtb`` changes and
+    ``tabar``, ``tbbar`` weights of the first and the last instant; ``dp`` and ``rows`` parts of constants of rate, integrands and values.
+    """
+
+    count: int
+    field: Field
+    integrands: Readings
+    values: Readings
+    scheme: Scheme
+    stages: Stages
+    inner: Stages
+    t: Floats
+    x: Matrix
+    #: How long before its end (an event) the last step stops, as that of the run does so that no stage looks beyond the event.
+    margin: float
+    # values at instants
+    point_step: Integers
+    point_kind: Integers
+    point_t: Floats
+    point_y: Matrix
+    # forwards: a row a direction
+    directions: int
+    dta: Floats
+    dtb: Floats
+    dx: Matrix
+    dc: Matrix
+    dr: Matrix
+    dv: Matrix
+    total: Floats
+    dtotal: Matrix
+    point_dy: Matrix  # a row a point: direction by direction
+    # back: a row a criterion
+    criteria: int
+    xbar: Matrix
+    weights: Matrix
+    point_weights: Matrix  # a row a point: criterion by criterion
+    cbar: Matrix
+    rbar: Matrix
+    vbar: Matrix
+    tabar: Floats
+    tbbar: Floats
+    # of one point
+    rate: Floats
+    drate: Floats
+    ratebar: Floats
+    one: Floats
+    late: Floats
+    back: Floats
+    part: Floats
+    none: Readings
+    largest: Matrix  # of each weight of the state on the way
+
+
+@jit
+def _project(field: Field, t: Any, x: Any) -> int:
+    if field.project.function == 0:
+        return 0
+    args = field.project.args
+    args[0], args[1], args[2] = at(t), at(x), at(x)
+    return call(field.project.function, args)
+
+
+@jit
+def _push_projection(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any) -> int:
+    """Carries a direction over the projection that gave x."""
+    if field.project_push.function == 0:
+        return 0
+    change, args = field.change, field.project_push.args
+    change[0] = dt
+    for i in range(field.n):
+        change[1 + i] = dx[i]
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(change), at(dc), at(dx)
+    return call(field.project_push.function, args)
+
+
+@jit
+def _pull_projection(field: Field, t: Any, x: Any, xbar: Any, cbar: Any) -> Any:
+    """Walks weights back over the projection that gave x; the status and the weight of time."""
+    if field.project_pull.function == 0:
+        return 0, 0.0
+    args, bar, c = field.project_pull.args, field.bar, field.cbar
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(xbar), at(bar), at(c)
+    status = call(field.project_pull.function, args)
+    for i in range(field.n):
+        xbar[i] = bar[1 + i]
+    for i in range(field.nc):
+        cbar[i] += c[i]
+    return status, bar[0]
+
+
+@jit
+def _value(leg: Leg, p: int, t: Any, x: Any) -> int:
+    """Reads the values at a point."""
+    status = evaluate(leg.field, t, x, leg.rate)
+    if status == 0:
+        status = read(leg.field, leg.values, t, x, leg.rate)
+    out = leg.point_y[p]
+    for j in range(leg.values.count):
+        out[j] = leg.values.y[j]
+    return status
+
+
+@jit
+def _push_value(leg: Leg, p: int, d: int, t: Any, x: Any, dt: float, dx: Any) -> int:
+    """Changes of the values at a point in direction d; its rates stand in ``rate``."""
+    status = push_rate(leg.field, t, x, dt, dx, leg.dc[d], leg.drate)
+    out = leg.point_dy[p]
+    count = leg.values.count
+    if status == 0:
+        status = push_reading(leg.field, leg.values, t, x, leg.rate, dt, dx, leg.drate, leg.dv[d], out[d * count : d * count + count])
+    return status
+
+
+@jit
+def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
+    """Adds the weights that the values at a point give its state; the status and the weight of time."""
+    n, count, weights = leg.field.n, leg.values.count, leg.point_weights[p]
+    used = 0.0
+    for j in range(count):
+        used += abs(weights[r * count + j])
+    if used == 0.0:
+        return 0, 0.0
+    for i in range(n):
+        leg.ratebar[i] = 0.0
+    status, early = pull_reading(
+        leg.field, leg.values, t, x, leg.rate, weights[r * count : r * count + count], xbar, leg.ratebar, leg.vbar[r]
+    )
+    late = 0.0
+    if status == 0:
+        status, late = pull_rate(leg.field, t, x, leg.ratebar, xbar, leg.cbar[r])
+    return status, early + late
+
+
+@jit
+def _inner_step(leg: Leg, k: int, t: float) -> int:
+    """A step from the beginning of step k to an instant inside it."""
+    status = take_step(leg.field, leg.none, leg.scheme, leg.inner, leg.t[k], t, leg.x[k])
+    leg.one[0] = t
+    if status == 0:
+        status = _project(leg.field, leg.one, leg.inner.end)
+    return status
+
+
+@jit
+def _tail(leg: Leg, t: float) -> int:
+    """The tiny rest of the last step up to an event, by its last rate: rate and integrands where it begins."""
+    leg.late[0] = t
+    status = evaluate(leg.field, leg.late, leg.stages.end, leg.rate)
+    if status == 0:
+        status = read(leg.field, leg.integrands, leg.late, leg.stages.end, leg.rate)
+    for j in range(leg.integrands.count):
+        leg.total[j] += leg.margin * leg.integrands.y[j]
+    return status
+
+
+@jit
+def _push_tail(leg: Leg, d: int) -> int:
+    """Carries a direction over the rest before an event."""
+    dx, x, rest = leg.dx[d], leg.stages.end, leg.margin
+    status = push_rate(leg.field, leg.late, x, leg.dtb[d], dx, leg.dc[d], leg.drate)
+    if status == 0 and leg.integrands.count > 0:
+        status = push_reading(leg.field, leg.integrands, leg.late, x, leg.rate, leg.dtb[d], dx, leg.drate, leg.dr[d], leg.part)
+        for j in range(leg.integrands.count):
+            leg.dtotal[d][j] += rest * leg.part[j]
+    for i in range(leg.field.n):
+        dx[i] += rest * leg.drate[i]
+    return status
+
+
+@jit
+def _pull_tail(leg: Leg, r: int) -> Any:
+    """Walks weights back over the rest before an event; the status and the weight of time."""
+    xbar, x, early = leg.xbar[r], leg.stages.end, 0.0
+    for i in range(leg.field.n):
+        leg.ratebar[i] = leg.margin * xbar[i]
+    if leg.integrands.count > 0:
+        for j in range(leg.integrands.count):
+            leg.part[j] = leg.margin * leg.weights[r][j]
+        status, early = pull_reading(leg.field, leg.integrands, leg.late, x, leg.rate, leg.part, xbar, leg.ratebar, leg.rbar[r])
+        if status != 0:
+            return status, 0.0
+    status, late = pull_rate(leg.field, leg.late, x, leg.ratebar, xbar, leg.cbar[r])
+    return status, early + late
+
+
+@kernel
+def forwards(address: int) -> int:
+    """Values of all integrals and instants of a leg, and their changes in all directions."""
+    leg = Leg.at(address)
+    field, scheme, st, n = leg.field, leg.scheme, leg.stages, leg.field.n
+    p = 0
+    points = len(leg.point_step)
+    for k in range(leg.count):
+        ta, tb = leg.t[k], leg.t[k + 1]
+        h = tb - ta
+        first, last = k == 0, k == leg.count - 1
+        while p < points and leg.point_step[p] == k and leg.point_kind[p] == INSIDE:
+            tp = leg.point_t[p]
+            status = _inner_step(leg, k, tp)
+            if status == 0:
+                status = _value(leg, p, leg.one, leg.inner.end)
+            for d in range(leg.directions):
+                if status == 0:
+                    for i in range(n):
+                        leg.back[i] = leg.dx[d][i]
+                    dta = leg.dta[d] if first else 0.0
+                    status = push_step(field, leg.none, scheme, leg.inner, tp - ta, dta, 0.0, leg.back, leg.dc[d], leg.dr[d], leg.total)
+                if status == 0:
+                    status = _push_projection(field, leg.one, leg.inner.end, 0.0, leg.back, leg.dc[d])
+                if status == 0:
+                    status = _push_value(leg, p, d, leg.one, leg.inner.end, 0.0, leg.back)
+            if status != 0:
+                return status
+            p += 1
+        rest = leg.margin if last else 0.0
+        h -= rest
+        status = take_step(field, leg.integrands, scheme, st, ta, tb - rest, leg.x[k])
+        if status != 0:
+            return status
+        integrals(leg.integrands, scheme, st, h, leg.total)
+        if rest > 0.0:
+            status = _tail(leg, tb - rest)
+        for d in range(leg.directions):
+            dta, dtb = (leg.dta[d] if first else 0.0), (leg.dtb[d] if last else 0.0)
+            status = push_step(field, leg.integrands, scheme, st, h, dta, dtb, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d])
+            if status == 0 and rest > 0.0:
+                status = _push_tail(leg, d)
+            if status == 0:
+                status = _push_projection(field, leg.t[k + 1 :], leg.x[k + 1], dtb, leg.dx[d], leg.dc[d])
+            if status != 0:
+                return status
+        while p < points and leg.point_step[p] == k:
+            status = _value(leg, p, leg.t[k + 1 :], leg.x[k + 1])
+            for d in range(leg.directions):
+                if status == 0:
+                    status = _push_value(leg, p, d, leg.t[k + 1 :], leg.x[k + 1], leg.dtb[d] if last else 0.0, leg.dx[d])
+            if status != 0:
+                return status
+            p += 1
+    return 0
+
+
+@kernel
+def backwards(address: int) -> int:
+    """Weights of the end of a leg, of its integrals and of its instants walked back to its beginning; values of both on the way."""
+    leg = Leg.at(address)
+    field, scheme, st, n = leg.field, leg.scheme, leg.stages, leg.field.n
+    p = len(leg.point_step) - 1
+    for k in range(leg.count - 1, -1, -1):
+        ta, tb = leg.t[k], leg.t[k + 1]
+        h = tb - ta
+        first, last = k == 0, k == leg.count - 1
+        while p >= 0 and leg.point_step[p] == k and leg.point_kind[p] == AT_END:
+            status = _value(leg, p, leg.t[k + 1 :], leg.x[k + 1])
+            for r in range(leg.criteria):
+                if status == 0:
+                    status, time = _pull_value(leg, p, r, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r])
+                    if last:
+                        leg.tbbar[r] += time
+            if status != 0:
+                return status
+            p -= 1
+        rest = leg.margin if last else 0.0
+        h -= rest
+        status = take_step(field, leg.integrands, scheme, st, ta, tb - rest, leg.x[k])
+        if status != 0:
+            return status
+        integrals(leg.integrands, scheme, st, h, leg.total)
+        if rest > 0.0:
+            status = _tail(leg, tb - rest)
+        for r in range(leg.criteria):
+            if status == 0:
+                status, end = _pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
+            if status == 0 and rest > 0.0:
+                status, more = _pull_tail(leg, r)
+                end += more
+            if status != 0:
+                return status
+            status, begin, finish = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
+            if status != 0:
+                return status
+            if last:
+                leg.tbbar[r] += finish + end
+            if first:
+                leg.tabar[r] += begin
+        while p >= 0 and leg.point_step[p] == k:
+            tp = leg.point_t[p]
+            status = _inner_step(leg, k, tp)
+            if status == 0:
+                status = _value(leg, p, leg.one, leg.inner.end)
+            for r in range(leg.criteria):
+                for i in range(n):
+                    leg.back[i] = 0.0
+                if status == 0:
+                    status, _ = _pull_value(leg, p, r, leg.one, leg.inner.end, leg.back)
+                if status == 0:
+                    status, _ = _pull_projection(field, leg.one, leg.inner.end, leg.back, leg.cbar[r])
+                if status == 0:
+                    status, begin, _ = pull_step(
+                        field, leg.none, scheme, leg.inner, tp - ta, leg.weights[r], leg.back, leg.cbar[r], leg.rbar[r]
+                    )
+                    if first:
+                        leg.tabar[r] += begin
+                for i in range(n):
+                    leg.xbar[r][i] += leg.back[i]
+            if status != 0:
+                return status
+            p -= 1
+        for r in range(leg.criteria):
+            for i in range(n):
+                leg.largest[r][i] = max(leg.largest[r][i], abs(leg.xbar[r][i]))
+    return 0
+
+
+def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings, none: Readings) -> Leg:
+    """A leg with the memory that does not depend on its steps."""
+    n = field.n
+    rows = {name: np.zeros(n) for name in ("rate", "drate", "ratebar", "back")}
+    return Leg(
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, stages=stages_of(scheme.s, n, integrands.count),
+        inner=stages_of(scheme.s, n, 0), one=np.zeros(1), late=np.zeros(1), part=np.zeros(max(1, integrands.count)), **rows,
+    )  # fmt: skip
+
+
+__all__ = ["AT_END", "INSIDE", "Leg", "backwards", "forwards", "new_leg"]

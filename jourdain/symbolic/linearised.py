@@ -1,0 +1,88 @@
+"""A function of named arrays with its two linear maps: the push of changes forwards and the pull of weights back.
+
+What depends on parameters alone is not differentiated at every call: the expressions c(p) that the rest of a function uses (its *constants*,
+which native code prepares once) are variables of their own.  Weights of constants add up over a whole run and meet ∂c/∂p once, so that the
+cost of a pull does not grow with the number of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from ..errors import InputError
+from .derivatives import jvp, sparse_jacobian, vjp
+from .expr import PARAMETER, ZERO, Expr, halves, symbol
+from .function import Argument, Result, SymbolicFunction, hoisted
+from .graph import topological
+
+
+class Linearised:
+    """y = f(arrays; p): ``value``, ``push`` (ẏ for changes of the active arrays and of the constants) and ``pull`` (weights of y to weights of
+    the active arrays and of the constants), as symbolic functions.
+
+    Every function takes the arrays in the order given, so that native loops call them alike: ``value`` gives y; ``push`` takes behind them the
+    changes of the active arrays in one row and those of the constants, and gives dy; ``pull`` takes the weights of y and gives those of the
+    active arrays in one row and of the constants.
+    """
+
+    def __init__(
+        self, name: str, arrays: Mapping[str, Sequence[Expr]], outputs: Sequence[Expr], active: Sequence[str], parameters: Sequence[Expr],
+        wrt: Sequence[Expr], shared: Sequence[Expr] | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.arrays, self.outputs, self.wrt = name, {n: tuple(a) for n, a in arrays.items()}, list(outputs), list(wrt)
+        self.parameters, self._shared = tuple(parameters), shared
+        self.variables = [s for n in active for s in self.arrays[n]]
+
+    @cached_property
+    def constants(self) -> list[Expr]:
+        """Expressions of parameters alone that the function uses and that depend on the chosen parameters; or those that several share."""
+        if self._shared is not None:
+            return list(self._shared)
+        order = topological(self.outputs)
+        touched = {s.id for s in self.wrt}
+        for e in order:
+            if any(a.id in touched for a in e.args):
+                touched.add(e.id)
+                if e.op == "dot" and any(a.id in touched and a.deps == PARAMETER for a in halves(e.args)[0]):
+                    raise InputError(f"{self.name}: a number of a structure depends on a variable; gradients by those are not carried")
+        return [e for e in hoisted(self.outputs) if e.id in touched]
+
+    def value(self) -> SymbolicFunction:
+        """y."""
+        return self._function("value", [], [Result("y", tuple(self.outputs), (len(self.outputs),))])
+
+    def push(self) -> SymbolicFunction:
+        """dy."""
+        d, dc = self._symbols("d", self.variables), self._symbols("dc", self.constants)
+        moved = dict(zip([*self.variables, *self.constants], [*d, *dc], strict=True))
+        found = jvp(self.outputs, moved)
+        return self._function("push", [Argument("d", d), Argument("dc", dc)], [Result("dy", tuple(found), (len(found),))])
+
+    def pull(self) -> SymbolicFunction:
+        """Weights of the active arrays and of the constants."""
+        w = self._symbols("w", self.outputs)
+        n = len(self.variables)
+        found = vjp(self.outputs, w, [*self.variables, *self.constants])
+        parts = [Result("bar", tuple(found[:n]), (n,)), Result("cbar", tuple(found[n:]), (len(found) - n,))]
+        return self._function("pull", [Argument("w", w)], parts)
+
+    def slopes(self) -> SymbolicFunction:
+        """∂c/∂p by the chosen parameters, row by row."""
+        table = [[ZERO] * len(self.wrt) for _ in self.constants]
+        for (i, j), e in sparse_jacobian(self.constants, self.wrt).items():
+            table[i][j] = e
+        result = Result("slopes", tuple(e for row in table for e in row), (len(table), len(self.wrt)))
+        return SymbolicFunction(f"{self.name}_slopes", (Argument("p", self.parameters),), (result,))
+
+    def _symbols(self, word: str, of: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(symbol(f"{word}_{i}", "input") for i in range(len(of)))
+
+    def _function(self, word: str, more: Sequence[Argument], results: Sequence[Result]) -> SymbolicFunction:
+        inputs = [*(Argument(n, a) for n, a in self.arrays.items()), *more]
+        if self.parameters:
+            inputs.append(Argument("p", self.parameters))
+        return SymbolicFunction(f"{self.name}_{word}", tuple(inputs), tuple(results))
+
+
+__all__ = ["Linearised"]

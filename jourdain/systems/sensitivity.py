@@ -1,0 +1,126 @@
+"""Functions of a system with their derivatives, as the walks along a run call them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..native.function import Function, compile_function
+from ..solvers.native_function import NativeFunction, address
+from ..solvers.sensitivity.field import Field, Map, Readings, map_of
+from ..symbolic.expr import Expr
+from ..symbolic.graph import free_symbols
+from ..symbolic.linearised import Linearised
+
+
+@dataclass(eq=False)
+class Derived:
+    """A function y = f(arrays; p) of a system, compiled when first needed, with its push, its pull and the slopes of its constants."""
+
+    linear: Linearised
+    #: Values of all its parameters.
+    p: np.ndarray
+
+    def _compiled(self, word: str) -> Function:
+        return compile_function(getattr(self.linear, word)(), self.p if self.linear.parameters else None)
+
+    @cached_property
+    def value(self) -> Function:
+        """y."""
+        return self._compiled("value")
+
+    @cached_property
+    def push(self) -> Function:
+        """dy."""
+        return self._compiled("push")
+
+    @cached_property
+    def pull(self) -> Function:
+        """Weights of the active arrays and of the constants."""
+        return self._compiled("pull")
+
+    @cached_property
+    def _slopes(self) -> Function | None:
+        return self._compiled("slopes") if self.nc and self.linear.wrt else None
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """∂c/∂p (constants × chosen parameters)."""
+        return np.zeros((self.nc, len(self.linear.wrt))) if self._slopes is None else np.asarray(self._slopes())
+
+    @property
+    def nc(self) -> int:
+        """Number of constants."""
+        return len(self.linear.constants)
+
+    def uses(self, array: str) -> bool:
+        """Whether the function depends on an array."""
+        own = {s.id for s in self.linear.arrays[array]}
+        return any(s.id in own for s in free_symbols(self.linear.outputs))
+
+    def set_parameters(self, p: np.ndarray) -> None:
+        """Other values of the parameters for all that is compiled."""
+        self.p = p
+        for name in ("value", "push", "pull", "_slopes"):
+            f = self.__dict__.get(name)
+            if f is not None and f.signature.parameters:
+                f.set_parameters(p)
+
+    def map(self, word: str, u: np.ndarray, outputs: int) -> tuple[Map, list[Any]]:
+        """A function as kernels call it: slots of the arrays (inputs u in the third), of what is given behind them, and of ``outputs``."""
+        f: Function = getattr(self, word)
+        inputs = len(f.signature.inputs)
+        work = np.zeros(max(1, f.signature.workspace))
+        k = f.constants
+        args = np.zeros(inputs + outputs + 2, dtype=np.int64)
+        args[2], args[-2], args[-1] = address(u), address(k), address(work)
+        return Map(function=f.address, args=args), [f, u, k, work]
+
+
+def derived(
+    name: str, arrays: Mapping[str, Sequence[Expr]], outputs: Sequence[Expr], active: Sequence[str], parameters: Sequence[Expr],
+    values: np.ndarray, wrt: Sequence[Expr], shared: Sequence[Expr] | None = None,
+) -> Derived:  # fmt: skip
+    """A function with its derivatives; see :class:`.Linearised`."""
+    return Derived(Linearised(name, arrays, outputs, active, parameters, wrt, shared), values)
+
+
+def readings(of: Derived | None, n: int, nv: int, m: int, u: np.ndarray, keep: list[Any]) -> Readings:
+    """Functions F(t, x, a, λ) as kernels read them; without any an empty record."""
+    size = 1 + n + nv + m
+    count, nc = (0, 0) if of is None else (len(of.linear.outputs), of.nc)
+    found = Readings(
+        count=count, nc=nc, forces=0 if of is None else int(of.uses("lam")), y=np.zeros(max(1, count)), lam=np.zeros(max(1, m)), change=np.zeros(size), bar=np.zeros(size),
+        cbar=np.zeros(max(1, nc)), value=map_of(None, 8), push=map_of(None, 8), pull=map_of(None, 8),
+    )  # fmt: skip
+    if of is not None and count:
+        give(found, of, "value", u, keep)
+    return found
+
+
+#: How many results each function has.
+RESULTS = {"value": 1, "push": 1, "pull": 2}
+
+
+def give(record: Any, of: Derived, word: str, u: np.ndarray, keep: list[Any]) -> None:
+    """Lets a record have a function, if it has not yet."""
+    if getattr(record, word).function == 0:
+        made, kept = of.map(word, u, RESULTS[word])
+        setattr(record, word, made)
+        keep += kept
+
+
+def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int) -> Field:
+    """A rate and the memory of one point; its push and pull are given when they are needed."""
+    none = {name: map_of(None, 8) for name in ("push", "pull", "balance", "project", "project_push", "project_pull")}
+    return Field(
+        n=n, first=first, nv=nv, m=m, nc=nc, value=map_of(rhs, 3), **none, change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
+        lambar=np.zeros(max(1, m)),
+    )  # fmt: skip
+
+
+__all__ = ["Derived", "derived", "field", "give", "readings"]
