@@ -149,9 +149,7 @@ class Exudyn:
 
     def _rigid(self, mass: float, inertia: Any, x: float) -> Any:
         node = self.mbs.AddNode(self.items.NodeRigidBodyEP(referenceCoordinates=[x, Y, Z, 1, 0, 0, 0]))
-        body = self.mbs.AddObject(
-            self.items.ObjectRigidBody(mass=mass, inertia=[*inertia, 0, 0, 0], nodeNumber=node)
-        )
+        body = self.mbs.AddObject(self.items.ObjectRigidBody(mass=mass, inertia=[*inertia, 0, 0, 0], nodeNumber=node))
         marker = self.mbs.AddMarker(self.items.MarkerBodyMass(bodyNumber=body))
         self.mbs.AddLoad(self.items.LoadMassProportional(markerNumber=marker, loadVector=[0, 0, -9.81]))
         return body

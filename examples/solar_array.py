@@ -20,7 +20,9 @@ def panel(name: str) -> jd.structures.Structure:
     """A frame of thin tubes with cross bars, held in the middle of two of its sides."""
     y = WIDTH / 2 * np.linspace(-1, 1, 5)
     nodes = [(x, b, 0.0) for x in np.linspace(0, WIDTH, 5) for b in y]
-    members = [(5 * i + j, 5 * i + j + 1) for i in range(5) for j in range(4)] + [(5 * i + j, 5 * i + j + 5) for i in range(4) for j in range(5)]
+    members = [(5 * i + j, 5 * i + j + 1) for i in range(5) for j in range(4)] + [
+        (5 * i + j, 5 * i + j + 5) for i in range(4) for j in range(5)
+    ]
     part = jd.structures.framework(nodes, members, jd.structures.circle(0.02, 0.0185), CARBON, name=name)
     for node in range(25):  # cells and glass
         part = part.with_mass(node, 0.12)
@@ -53,15 +55,17 @@ if __name__ == "__main__":
     plain = satellite().compile()
     first = next(mode for mode in plain.modal(plain.state().with_values(t=2 * TIME)) if mode.kind == "oscillation")
     print(f"first mode of the arrays: {first.frequency:.4f} Hz")
-    shaped = satellite(jd.input_shaper("zvd", frequency=first.frequency, damping=first.damping_ratio)).compile()
+    shaped = satellite(jd.input_shaper("ZVD", frequency=first.frequency, damping=first.damping_ratio)).compile()
     runs = {name: s.simulate({}, t=3 * TIME, rtol=1e-7) for name, s in (("one go", plain), ("shaped", shaped))}
     for name, sol in runs.items():
         late = sol["tip"][sol.t > 1.8 * TIME]
-        print(f"{name:8s} tip rings by {1e3 * np.ptp(late) / 2:7.3f} mm, wheel torque up to {np.abs(sol['attitude.drive_force']).max():.3f} N m")
+        print(
+            f"{name:8s} tip rings by {1e3 * np.ptp(late) / 2:7.3f} mm, wheel torque up to {np.abs(sol['attitude.drive_force']).max():.3f} N m"
+        )
 
     Path("out").mkdir(exist_ok=True)
-    compare(runs, ["tip", "attitude.drive_force"], file="out/solar_array_plot.png")
+    compare(list(runs.values()), "tip", labels=list(runs), file="out/solar_array_plot.png")
     sol = runs["one go"].resample(301)
-    sol.save_page("out/solar_array.html", stress="displacement", exaggerate=20, fine=0)
-    sol.save_picture("out/solar_array.png", t=TIME / 3, stress="displacement", exaggerate=20, fine=0)
+    sol.save_page("out/solar_array.html", stress="displacement", exaggerate=5, fine=0)
+    sol.save_picture("out/solar_array.png", t=TIME / 3, stress="displacement", exaggerate=5, fine=0)
     print("wrote out/solar_array.png, out/solar_array_plot.png and out/solar_array.html")

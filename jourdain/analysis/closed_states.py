@@ -29,7 +29,9 @@ class ClosedStates:
         parts = partition(jacobian(self.system, state.q, state.t), preferred=[*wanted, *(j for j in modes if j not in wanted)])
         free = [j for j in wanted if j not in parts.dependent]  # loops of plane joints bind what bends out of the plane
         if wanted and not free:
-            raise InputError(f"{what}: the loops of '{system.model.name}' bind '{first[0].removesuffix('_rate')}', which cannot be chosen freely")
+            raise InputError(
+                f"{what}: the loops of '{system.model.name}' bind '{first[0].removesuffix('_rate')}', which cannot be chosen freely"
+            )
         #: how many of those named first are independent
         self.first = len(free)
         #: velocity columns: those named first, then the others

@@ -202,7 +202,9 @@ def test_inner_nodes_of_calculix_are_condensed(tmp_path: Path) -> None:
     assert_allclose(found.K.toarray()[np.ix_(order, order)], part.K.toarray(), atol=1e-6 * abs(part.K).max())
     printed = [line.split() for line in (tmp_path / "own.dat").read_text().splitlines() if len(line.split()) == 5]
     squares = np.array([float(row[1]) for row in printed if row[0].isdigit()][6:10])
-    assert_allclose(found.frequencies(1), np.sqrt(squares[:1]), rtol=2e-3)  # their own inertia, which goes with static shapes, is what is left
+    assert_allclose(
+        found.frequencies(1), np.sqrt(squares[:1]), rtol=2e-3
+    )  # their own inertia, which goes with static shapes, is what is left
     assert_allclose(found.frequencies(4), np.sqrt(squares), rtol=1.2e-2)
 
 
