@@ -48,8 +48,9 @@ class Analysis:
 
     def run(self, values: Mapping[str, Any] | None = None) -> Any:
         """The result of the verb, with some variables changed; the system keeps its own values."""
-        if not values:
+        if not values and not (self.verb == "simulate" and self.system.equations_of_motion.rows):
             return self._call(self.system, self.args, self.kwargs)
+        values = values or {}
         system = self._changed(values)
         args, kwargs = self._started(system, self.initial_of(values))
         return self._call(system, args, kwargs)
@@ -128,7 +129,8 @@ class Analysis:
         """The same simulation with every step kept, and other options changed."""
         if self.verb != "simulate":
             return self
-        kwargs = {n: x for n, x in self.kwargs.items() if n not in ("times", "outputs", "dense", "progress")}
+        left = ("times", "outputs", "dense", "progress", *(("step", "max_step") if "steps" in changes else ()))
+        kwargs = {n: x for n, x in self.kwargs.items() if n not in left}
         return self.like(**(kwargs | changes))
 
     def like(self, **kwargs: Any) -> Analysis:
@@ -160,7 +162,9 @@ class Analysis:
             if initial:
                 kwargs[word] = dict(initial)
             return tuple(args), kwargs
-        if initial:
+        if self.verb == "simulate" and system.equations_of_motion.rows and not isinstance(given, Solution):
+            given = self._closed(system, given, initial)
+        elif initial:
             if isinstance(given, Solution):
                 raise InputError(f"{self.verb} starts where another run ended; give its initial values by name to change them")
             given = _with_values(given, initial) if isinstance(given, State) else {**(given or {}), **initial}
@@ -169,6 +173,17 @@ class Analysis:
         else:
             args[place] = given
         return tuple(args), kwargs
+
+    def _closed(self, system: System, given: Any, initial: Mapping[str, float]) -> State:
+        """The start with closed loops; where parameters or initial values are other ones, its independent coordinates are held."""
+        from .start_values import closed_again, closed_start
+
+        key = self.system.parameter_vector
+        kept = self._own.__dict__.get("start")
+        if kept is None or kept[0] is not key or kept[1] is not given:
+            kept = self._own.start = (key, given, closed_start(self.system, given))
+        base: State = kept[2]
+        return base if system is self.system and not initial else closed_again(system, base, initial)
 
     def _call(self, system: System, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return getattr(system, self.verb)(*args, **kwargs)

@@ -20,17 +20,18 @@ from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
 from ..systems.modes import dictating_mode
-from ..systems.run import DEFAULTS, Outcome, Run, Settings, SimulationError, SimulationInterrupted
+from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
+from ..systems.touching import touches
 
 if TYPE_CHECKING:
     from ..systems.system import System
 
 
 def simulate(
-    system: System, x0: State | Solution | Mapping[str, Any] | None, t: float | Sequence[float], method: str | None = None, *,
+    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
     inputs: Mapping[str, Any] | None = None, parameters: np.ndarray | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
@@ -38,23 +39,39 @@ def simulate(
     A run that cannot go on raises :class:`SimulationError`, one that is interrupted by Ctrl-C :class:`SimulationInterrupted` (a
     ``KeyboardInterrupt``); what was done is the ``solution`` of both.
     """
+    if t is None:
+        raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
     if parameters is not None:
         system = system.copy(parameters)
     if "formulation" in options:
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
-    name, restart = system.model.name, None
+    if system.model.switches or method == AUTO:
+        from .pieces import in_pieces
+
+        return in_pieces(system, x0, t, method, inputs, options)
+    start, restart, span = started(system, x0, t)
+    settings, rest = settings_of(system, span, method, options)
+    return solved(system, system.run(start, span, Inputs(system, inputs, start.memory), settings, rest), restart)
+
+
+def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
+    """The state from which a run starts, what an earlier run remembers, and the span."""
+    restart = None
     if isinstance(x0, Solution):
         restart, start = x0.restart, end_of(system, x0)
     else:
         start = system.state(x0)
-    span = span_of(name, start.t, t)
-    start = start if start.t == span[0] else start.with_values(t=span[0])
-    settings, rest = _settings(system, span, method, options)
-    run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
+    span = span_of(system.model.name, start.t, t)
+    return start if start.t == span[0] else start.with_values(t=span[0]), restart, span
+
+
+def solved(system: System, run: Run, restart: Restart | None, begun: bool = False) -> Solution:
+    """A run gone through, looked at and told; one that has begun earlier may be as far from closed as the other scheme left it."""
+    name = system.model.name
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
-        check_closed(system, start, 1e-6 if restart is None else 1e-4)
+        check_closed(system, run.start, 1e-4 if begun or restart is not None else 1e-6)
     outcome = audited(system, run, run.go(restart))
     solution = _solution(system, run, outcome)
     if outcome.status == "interrupted":
@@ -65,13 +82,13 @@ def simulate(
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
     told = too_bent(system, outcome) or beyond_limits(system, solution)
     if told:
-        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=4)
     if outcome.status == "doubtful":
-        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=4)
     return solution
 
 
-def _settings(
+def settings_of(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
@@ -118,6 +135,8 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
+#: The word for an explicit and an implicit method that take turns.
+AUTO = "auto"
 #: Options that are times.
 TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
@@ -159,6 +178,10 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
+    elif touches(system.model):
+        from ..systems.touch_table import TouchTable
+
+        solution.touching = TouchTable(solution, system.reference)
     if system.model.events:
         solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
     return solution

@@ -35,6 +35,10 @@ def stepper(
     model = system.model
     if not (isinstance(step, (int, float, np.number)) and 0.0 < step < np.inf):
         raise InputError(f"stepper '{model.name}': step = {step!r} must be a positive number of seconds")
+    if model.switches:
+        raise InputError(
+            f"stepper '{model.name}': events release or engage {', '.join(map(repr, model.switches))}; only simulate goes from phase to phase"
+        )
     start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
     check_closed(system, start)
     acting = Inputs(system, others, start.memory)

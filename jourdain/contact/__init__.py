@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from ..model.contact_laws import rigid
+    from ..model.penalty_laws import bristle, flores, hertz, hunt_crossley, kelvin_voigt, lankarani_nikravesh, linear, own, regularised
     from .adaptive import AdaptiveRun, strike
     from .bodies import ball, beam, cylinder, disc, plate, rod, structure
     from .bounds import ResponseBounds, decay_rate
     from .coefficient import Restitution, RestitutionTable, restitution
-    from .hertz import Surface, curvature_factor, hertz_stiffness
+    from .hertz_theory import Surface, curvature_factor, hertz_stiffness
     from .jumps import RigidImpact, rigid_impacts, three_coefficients
     from .laws import NormalForce, regularised_friction
     from .signals import identify_damping, power_spectrum, ringing, sound, write_wav
@@ -21,7 +22,8 @@ _LATER = {
     name: module
     for module, names in {
         ".model.contact_laws": "rigid",
-        "hertz": "Surface curvature_factor hertz_stiffness",
+        ".model.penalty_laws": "bristle flores hertz hunt_crossley kelvin_voigt lankarani_nikravesh linear own regularised",
+        "hertz_theory": "Surface curvature_factor hertz_stiffness",
         "laws": "NormalForce regularised_friction",
         "bodies": "ball beam cylinder disc plate rod structure",
         "coefficient": "Restitution RestitutionTable restitution",
@@ -45,6 +47,15 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "regularised",
+    "own",
+    "linear",
+    "lankarani_nikravesh",
+    "kelvin_voigt",
+    "hunt_crossley",
+    "hertz",
+    "flores",
+    "bristle",
     "AdaptiveRun",
     "NormalForce",
     "ResponseBounds",

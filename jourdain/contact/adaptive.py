@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..structures.dofs import Array
 from .bodies import CUTOFF, GRAVITY, FastBody, Modal
 from .coefficient import checked_speed
-from .hertz import hertz_stiffness
+from .hertz_theory import hertz_stiffness
 from .impact import MOST_CONTACTS, Contact, Pair, contacts_of
 from .laws import NormalForce
 from .marches import fly_modes, march_modes, sample_modes

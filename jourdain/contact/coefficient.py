@@ -19,7 +19,7 @@ from ..symbolic import Expr
 from ..symbolic import log as symbolic_log
 from ..symbolic.tables import Table, table
 from .bodies import CUTOFF, FastBody, rigid
-from .hertz import hertz_stiffness
+from .hertz_theory import hertz_stiffness
 from .impact import Contact, Impact, Pair
 from .laws import NormalForce
 

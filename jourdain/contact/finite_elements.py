@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..structures.dofs import Array
 from .bodies import Ball, Cylinder, FastBody, Rod
 from .elastic import Elastic, highest_frequency, revolved_solid
-from .hertz import relative_curvatures
+from .hertz_theory import relative_curvatures
 from .impact import MOST_CONTACTS, Impact, Motion, Pair, RigidMotion, contacts_of
 from .marches import march_elements
 from .meshes import cylinder_section, graded, sphere_section

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import ModelError
+from ..model.penalty_laws import pressed, stored
 from ..symbolic.derivatives import gradient
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, as_expr, symbol
 from ..symbolic.functions import absolute, atan2, cos, exp, sqrt, where
@@ -31,7 +32,7 @@ PLAYS = ("angular", "axial", "radial")
 
 def hertz(phi: Expr, stiffness: Expr, exponent: float) -> Expr:
     """V = k/(n + 1) φⁿ⁺¹ where φ > 0, else 0 (J)."""
-    return stiffness / (exponent + 1.0) * _pressed(phi, exponent + 1.0)
+    return stored(phi, stiffness, exponent)
 
 
 def hertz_quotient(phi0: Expr, phi1: Expr, stiffness: Expr, exponent: float) -> Expr:
@@ -99,22 +100,17 @@ class SphericalClearance(Pair):
 
         start, end, mid = (self.vectors(s, p).gap for p in (s.at0, s.at1, s.mid))
         r0, r1 = sqrt(start.dot(start)), sqrt(end.dot(end))
-        pressed = HALF * (_pressed(r0 - s.radius, self.exponent) + _pressed(r1 - s.radius, self.exponent))
+        share = HALF * (pressed(r0 - s.radius, self.exponent) + pressed(r1 - s.radius, self.exponent))
         touching = (r0 > s.radius) | (r1 > s.radius)
         total = where(touching, r0 + r1, 1.0)
         change = where(touching, 2.0 * mid.dot(end - start) / total, ZERO)
-        size = s.damping * s.stiffness * pressed * change / s.h
+        size = s.damping * s.stiffness * share * change / s.h
         return Internal(pair_forces(self, s, mid * (2.0 * size / total)), dissipated=size * change)
 
     def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
         """The distance from the wall (negative when pressed into it)."""
         gap = self.vectors(s, s).gap
         return [("gap", "m", s.radius - sqrt(gap.dot(gap)))]
-
-
-def _pressed(phi: Expr, exponent: float) -> Expr:
-    """φᵖ where φ > 0, else 0; the power is formed of a harmless number where it is not used, so that its slope stays finite."""
-    return where(phi > 0.0, where(phi > 0.0, phi, ONE) ** as_expr(exponent), ZERO)
 
 
 def _checked(exponent: float, name: str, least: float) -> float:
@@ -197,8 +193,8 @@ class Cavity(Pair):
             stored = HALF * f1 * f1
         if self.dissipation:
             phi0, phi1 = (substitute([phi], dict(zip(y, p, strict=True)))[0] for p in (start, end))
-            pressed = HALF * (_pressed(phi0, self.exponent) + _pressed(phi1, self.exponent))
-            size = s.damping * s.stiffness * pressed * (phi1 - phi0) / s.h
+            share = HALF * (pressed(phi0, self.exponent) + pressed(phi1, self.exponent))
+            size = s.damping * s.stiffness * share * (phi1 - phi0) / s.h
             _add(forces, self._pull(s, [size * g for g in discrete_gradient_by_rules(phi, y, start, end)]))
             dissipated = size * (phi1 - phi0)
         return Internal(forces, dissipated=dissipated, stored=stored) if forces else None
@@ -246,7 +242,7 @@ def wall_gradient(
 
 def constraint_of_wall(phi: Expr, stiffness: Expr, exponent: float) -> Expr:
     """The regularised constraint Φ = √(2k/(n + 1)) φ^((n+1)/2) where φ > 0 (eq. 41), so that V = ½Φ²."""
-    return sqrt(2.0 * stiffness / (exponent + 1.0)) * _pressed(phi, 0.5 * (exponent + 1.0))
+    return sqrt(2.0 * stiffness / (exponent + 1.0)) * pressed(phi, 0.5 * (exponent + 1.0))
 
 
 class RevoluteClearance(Pair):
@@ -298,8 +294,8 @@ class RevoluteClearance(Pair):
             exponent = getattr(self, word)
             play, stiffness, damping = (getattr(s, f"{word}_{n}") for n in ("play", "stiffness", "damping"))
             phi0, phi1 = start.phi(word, play), end.phi(word, play)
-            pressed = HALF * (_pressed(phi0, exponent) + _pressed(phi1, exponent))
-            size = damping * stiffness * pressed * (phi1 - phi0) / s.h
+            share = HALF * (pressed(phi0, exponent) + pressed(phi1, exponent))
+            size = damping * stiffness * share * (phi1 - phi0) / s.h
             touching = (phi0 > 0.0) | (phi1 > 0.0)
             weights = [where(touching, size * w, ZERO) for w in start.slopes(word, end)]
             _add(forces, _forces_along(self, s, mid.of(word), weights))

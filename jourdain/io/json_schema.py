@@ -48,6 +48,7 @@ _SECTION = {"anyOf": [
         "required": ["area", "Iy", "Iz", "torsion"], "additionalProperties": False,
     },
 ]}  # fmt: skip
+_MATERIAL = {"anyOf": [{"type": "string"}, _numbered(("E", "nu", "density"), ("E", "nu", "density"))]}
 _TYPES: dict[str, Any] = {
     "text": {"type": "string", "minLength": 1},
     "file": {"type": "string", "minLength": 1},
@@ -86,7 +87,8 @@ _TYPES: dict[str, Any] = {
     "interfaces": {"type": "object", "additionalProperties": {"$ref": "#/$defs/interface"}},
     "integers": {"type": "object", "additionalProperties": {"type": "integer"}},
     "section": {"anyOf": [_SECTION, _array(_SECTION, 1)]},
-    "material": {"anyOf": [{"type": "string"}, _numbered(("E", "nu", "density"), ("E", "nu", "density"))]},
+    "material": _MATERIAL,
+    "materials": {"anyOf": [_MATERIAL, _exactly(_MATERIAL, 2)]},
     "damping": {"anyOf": [_NUMBER, _array(_NUMBER), {"type": "object", "properties": {"mass": _NUMBER, "stiffness": _NUMBER}}]},
     "points_of_part": {"anyOf": [_POINT, _array(_POINT)]},
     "variants": {"type": "object", "additionalProperties": {"type": "object"}},

@@ -54,12 +54,13 @@ def _joint_law(reader: ModelReader, name: str, item: Table) -> None:
     c = joint._single() if "coordinate" not in item else joint.coordinate(item["coordinate"])
     with_self = {"self.position": c.q[0], "self.velocity": c.v[0]}
     model._load_name(name, name)
-    law = _law(reader, _single(item["force"], "force"), with_self)
-    load = JointForce(name, joint, c, law, _law(reader, item.get("potential", 0.0), with_self), item["kind"])
+    law = local_law(reader, _single(item["force"], "force"), with_self)
+    load = JointForce(name, joint, c, law, local_law(reader, item.get("potential", 0.0), with_self), item["kind"])
     model.loads[name] = load
 
 
-def _law(reader: ModelReader, given: Any, local: dict[str, Expr]) -> Expr:
+def local_law(reader: ModelReader, given: Any, local: dict[str, Expr]) -> Expr:
+    """An expression with names of its own, such as self.position."""
     reader.names.local = local
     try:
         return reader.expression(given)
@@ -93,8 +94,8 @@ def _link(reader: ModelReader, name: str, item: Table) -> None:
     model.loads[name] = load
     if "along" in item:
         model._along(load, reader.axis(item["along"]), reader.frame(item["axes"]) if "axes" in item else None)
-    load.tension = _law(reader, item["tension"], local)
-    load.potential = _law(reader, item.get("potential", 0.0), local)
+    load.tension = local_law(reader, item["tension"], local)
+    load.potential = local_law(reader, item.get("potential", 0.0), local)
 
 
 def _wrench(reader: ModelReader, name: str, item: Table) -> None:
@@ -153,7 +154,7 @@ def _contact(reader: ModelReader, name: str, item: Table) -> None:
     height = item.get("height", 0.0)
 
     def level(x: Expr, y: Expr) -> Expr:
-        return _law(reader, height, {"self.x": x, "self.y": y})
+        return local_law(reader, height, {"self.x": x, "self.y": y})
 
     reader.model.ground_contact(name, reader.frame(item["frame"]), **_constants(reader, item, *keys), height=level)
 
@@ -245,4 +246,4 @@ def add_constraint(reader: ModelReader, name: str, item: Table) -> None:
         model.close(name, reader.frame(item["a"]), reader.frame(item["b"]), kind, **options)
 
 
-__all__ = ["add_constraint", "add_load", "load_table"]
+__all__ = ["add_constraint", "add_load", "load_table", "local_law"]

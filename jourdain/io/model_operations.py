@@ -290,6 +290,7 @@ def _references(data: Mapping[str, Any]) -> dict[ObjectName, set[ObjectName]]:
                 found[own] |= index.channel(name)
             if key == "events":
                 found[own] |= {o for target in table.get("jump", {}) for o in index.channel(target)}
+                found[own] |= {o for held in (*table.get("release", ()), *table.get("engage", ())) for o in index.held(held)}
     for o in _objects(data):
         if o.kind == "frame":
             body, frame = _frame_owner(data, o.name)
@@ -337,6 +338,14 @@ class _Index:
             yield ObjectName(kind, name)
         else:
             yield from self._included(name)
+
+    def held(self, name: str) -> Iterator[ObjectName]:
+        """A joint or constraint that may let go."""
+        yield from (
+            self._owner("constraint", "constraints", name)
+            if name in self.data.get("constraints", {})
+            else self._owner("joint", "joints", name)
+        )
 
     def _included(self, name: str) -> Iterator[ObjectName]:
         yield from (ObjectName("include", p) for p in self.prefixes if name.startswith(p + "."))

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..errors import JourdainError, ModelError, nearest
 from ..model.bodies import Body, Frame, shape_mass
-from ..model.contact_laws import rigid
 from ..model.flexible import Elasticity, FlexibleBody
 from ..model.joints import Joint
 from ..model.load_sorts import LinkForce
 from ..model.model import Model
 from ..model.sensors import Sensor
 from ..model.shapes import Shape
+from ..model.switches import Holding
 from ..model.units import unit
 from ..model.values import number, value
 from ..model.values import rotation as parse_rotation
@@ -27,6 +27,7 @@ from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
 from ..symbolic.tables import Table, table
 from ..symbolic.vectors import Inertia, Vector
+from .contact_tables import read_law
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
@@ -347,6 +348,9 @@ class ModelReader:
             body.shapes.append(shape)
             if _has_density(shape) and not given.get("massless", False):
                 shape_mass(body, shape)
+        names = item.get("collision_names", ())
+        for k, given in enumerate(item.get("collision", ())):
+            body.add_collision(self._shape(given), names[k] if k < len(names) else "")
         for name, given in item.get("frames", {}).items():
             body.frame(name, self.vector(given.get("position", (0, 0, 0))), self.rotation(given.get("rotation")))
 
@@ -465,16 +469,27 @@ class ModelReader:
                 model.output(name, self.value(given["expression"]), given.get("unit", ""))
 
     def _contacts(self) -> None:
+        for name, item in self.data.get("materials", {}).items():
+            with self.at(("materials", name), f"material '{name}'"):
+                self.model.material(name, **{k: self.value(x) for k, x in item.items()})
         for name, item in self.data.get("contacts", {}).items():
             with self.at(("contacts", name), f"contact '{name}'"):
-                law = rigid(self.value(item.get("friction", 0.0)), self.value(item.get("restitution", 0.0)))
-                self.model.contact(name, item.get("a"), item.get("b"), law, item.get("exclude", ()))
+                self.model.contact(name, item.get("a"), item.get("b"), read_law(self, item), item.get("exclude", ()))
 
     def _events(self) -> None:
         for name, item in self.data.get("events", {}).items():
             with self.at(("events", name), f"event '{name}'"):
                 jump = {self._target(target): self.value(e) for target, e in item.get("jump", {}).items()}
-                self.model.event(name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump)
+                release, engage = ([self._held(n) for n in item.get(key, ())] for key in ("release", "engage"))
+                self.model.event(
+                    name, self.value(item["guard"]), item.get("direction", 0), item.get("terminal", False), jump, release, engage
+                )
+        self.model.adopt_switches()
+
+    def _held(self, name: str) -> Holding:
+        """A joint or constraint that may let go."""
+        found = self.model.constraints.get(name)
+        return self.joint(name) if found is None else found
 
     def _target(self, name: str) -> Expr:
         kinds = [k for k in ("joint", "state", "input") if self.names._of_kind(k, name) is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..symbolic.expr import ZERO, Expr
 from ..symbolic.graph import topological
 from ..symbolic.tables import Table, table
 from ..symbolic.vectors import Matrix
+from .contact_tables import law_table
 from .creation_order import misplaced, symbol_entries
 from .expression_language import spelled
 from .expression_writer import ExpressionWriter, shared_expressions
@@ -128,7 +130,7 @@ class ModelWriter:
         }
         made = self._made_by_loads()
         document["states"] = {s.name: self._state(s) for s in m.states.values() if s.name not in made}
-        document["memories"] = {i.name: self._memory(i) for i in m.memories.values()}
+        document["memories"] = {i.name: self._memory(i) for i in m.memories.values() if i.name not in m.point_memories}
         document["unknowns"] = {i.name: self._unknown(i) for i in m.unknowns.values()}
         document["structures"] = self.structures.tables
         document["ground"] = self._body(m.ground)
@@ -138,6 +140,11 @@ class ModelWriter:
         document["sensors"] = {s.name: self._sensor(s) for s in m.sensors.values() if s.name not in made}
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
+        document["materials"] = {name: asdict(material) for name, material in m.materials.items()}
+        if m.rigid_stops:
+            raise ModelError(
+                f"joint '{next(iter(m.rigid_stops))}': a file cannot hold its rigid stop yet; call m.stops(law=…) after reading the file"
+            )
         document["contacts"] = {c.name: self._contact(c) for c in m.contacts.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
@@ -193,11 +200,9 @@ class ModelWriter:
             if side is None or (key == "a" and contact.b is None and set(side) == set(self.model.shapes())):
                 continue
             item[key] = list(dict.fromkeys(s.body.name for s in side))
-            if len(side) != sum(len(s.body.shapes) for s in {s.body.name: s for s in side}.values()):
+            if len(side) != sum(len(s.body.surfaces) for s in {s.body.name: s for s in side}.values()):
                 raise ModelError(f"contact '{contact.name}': a file names bodies, and it is of some shapes of '{side[0].body.name}' only")
-        item |= {
-            key: self.value(e) for key, e in (("friction", contact.law.friction), ("restitution", contact.law.restitution)) if e is not ZERO
-        }
+        item |= law_table(contact.law, self)
         return item | ({"exclude": sorted(sorted(pair) for pair in contact.exclude)} if contact.exclude else {})
 
     def _unknown(self, unknown: Any) -> dict[str, Any]:
@@ -226,6 +231,9 @@ class ModelWriter:
                 item["masses"] = given[1:]
         if body.shapes:
             item["shapes"] = [self._shape(shape, body, massive is not None) for shape in body.shapes]
+        if body.collision:
+            item["collision"] = [self._shape(shape, body, False) for shape in body.collision]
+            item["collision_names"] = list(body.collision_names)
         frames = {name: self._placed(f) for name, f in body.frames.items() if name not in body.nodes}
         if frames:
             item["frames"] = frames
@@ -403,9 +411,13 @@ class ModelWriter:
             item["direction"] = event.direction
         if event.terminal:
             item["terminal"] = True
-        if event.jump:
-            item["jump"] = {target.name: self.value(e) for target, e in event.jump.items()}
-        return item
+        switched = {f"{name}.engaged" for name in event.switches}
+        jump = {target.name: self.value(e) for target, e in event.jump.items() if target.name not in switched}
+        names = {
+            "release": [n for n, holds in event.switches.items() if not holds],
+            "engage": [n for n, holds in event.switches.items() if holds],
+        }
+        return item | {key: given for key, given in {"jump": jump, **names}.items() if given}
 
 
 def _plain(given: Any, writer: ExpressionWriter) -> Any:

@@ -79,6 +79,10 @@ def _is_material(value: Any) -> bool:
     )
 
 
+def _is_material_word(value: Any) -> bool:
+    return _is_material(value) and value != ""
+
+
 def _is_damping(value: Any) -> bool:
     return (
         is_number(value)
@@ -115,6 +119,10 @@ SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
         "{circle = …}, {rectangle = [width, height]} or {area = …, Iy = …, Iz = …, torsion = …}",
     ),
     "material": (_is_material, '"steel", "aluminium" or {E = …, nu = …, density = …}'),
+    "materials": (
+        lambda v: _is_material_word(v) or (isinstance(v, list) and len(v) == 2 and all(map(_is_material_word, v))),
+        "the name of a material, {E = …, nu = …, density = …}, or a pair of such",
+    ),
     "damping": (_is_damping, "a number, a list of numbers or {mass = …, stiffness = …}"),
     "points_of_part": (
         lambda v: _is_point_of_part(v) or (isinstance(v, list) and all(map(_is_point_of_part, v))),

@@ -7,6 +7,24 @@ from .human import human  # at once: field and model have one name
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .course import course_slider_crank
+    from .crash import (
+        barrier,
+        buffer_stop,
+        contact_device,
+        crash_measures,
+        crush_device,
+        draft_gear,
+        flat_contact_stiffness,
+        head_on,
+        hydraulic_buffer,
+        in_series,
+        rayleigh,
+        s_beam,
+        steps_of_curve,
+        train,
+        truck,
+        wagon_into_wagons,
+    )
     from .flexible_arms import cooperating_arms, flexible_arm, flexible_scara, ist_link, spin_up_beam
     from .four_link import four_link_axle
     from .mechanisms import (
@@ -35,6 +53,24 @@ if TYPE_CHECKING:  # for editors and type checkers
 #: Field -> its models.
 _FIELDS = {
     "course": ("course_slider_crank",),
+    "crash": (
+        "barrier",
+        "buffer_stop",
+        "contact_device",
+        "crash_measures",
+        "crush_device",
+        "draft_gear",
+        "flat_contact_stiffness",
+        "head_on",
+        "hydraulic_buffer",
+        "in_series",
+        "rayleigh",
+        "s_beam",
+        "steps_of_curve",
+        "train",
+        "truck",
+        "wagon_into_wagons",
+    ),
     "flexible_arms": ("cooperating_arms", "flexible_arm", "flexible_scara", "ist_link", "spin_up_beam"),
     "four_link": ("four_link_axle",),
     "mechanisms": (
@@ -77,5 +113,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
     "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "human", "ist_link", "n_four_bar", "pendulum", "plane_vehicle", "quarter_car", "rolling_disk",
+    "barrier", "buffer_stop", "contact_device", "crash_measures", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on", "hydraulic_buffer", "in_series", "rayleigh", "s_beam", "steps_of_curve", "train", "truck", "wagon_into_wagons",
     "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import ModelError
 from ..model.bodies import Body, Frame
 from ..model.model import Model
+from ..model.shapes import box, cylinder, sphere
 from ..symbolic.expr import Expr
 from ..symbolic.functions import cos, where
 
@@ -45,12 +46,17 @@ def plane_vehicle(damper: str = "cubic", height: float = 0.1, length: float = 3.
     c_T, c_S, d_S = m.parameter("c_T", 360e3, "N/m"), m.parameter("c_S", 9e3, "N/m"), m.parameter("d_S", 500.0, "N s/m")
     H, L = m.parameter("bump_height", height, "m"), m.parameter("bump_length", length, "m")
 
-    car = m.body("body", mass=mass, com=(0, 0, h_3), inertia=(J, J, J))
+    hull = [box(4.2, 1.5, 0.5).at(-0.1, 0, 0.4), box(0.04, 1.3, 0.3).at(0.55, 0, 0.78)]
+    car = m.body("body", mass=mass, com=(0, 0, h_3), inertia=(J, J, J), shape=hull, colour="#4269d0")
     m.sequence("body", m.ground, car, ["Tx", "Tz", "Ry"])
-    front, rear = m.body("front_axle", mass=axle_F, com=(arm, 0, 0), inertia=(2.0, 2.0, 2.0)), m.body("rear_axle", mass=axle_R)
+    wheel = cylinder(0.3, 0.2, axis="y")
+    front = m.body("front_axle", mass=axle_F, com=(arm, 0, 0), inertia=(2.0, 2.0, 2.0), shape=wheel.at(0.45, -0.8, 0), colour="#3d444d")
+    rear = m.body("rear_axle", mass=axle_R, shape=wheel.at(0, -0.8, 0), colour="#3d444d")
     m.revolute("swing", car.frame("pivot", (a - arm, 0, 0)), front, axis="y")
     m.prismatic("guide", car.frame("guide", (-b, 0, 0)), rear, axis="z")
-    man = m.body("driver", mass=driver)
+    man = m.body(
+        "driver", mass=driver, shape=[sphere(0.13).at(0, -0.35, 0.62), cylinder(0.17, 0.5, axis="z").at(0, -0.35, 0.25)], colour="#efb118"
+    )
     seat = m.prismatic("seat", car.frame("seat", (0.1, 0, 0.3)), man, axis="z")
     m.sensor("driver", man)
 

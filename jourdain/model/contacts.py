@@ -8,9 +8,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ModelError, nearest
+from ..structures.sections import Material
 from .bodies import Body
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
+from .contact_loads import LONG, SHORT, declare_touch, slot_count, wrench_names
+from .penalty_laws import Penalty
+from .shapes.plane import plane
+from .values import number
 
 if TYPE_CHECKING:
     from .model import Model
@@ -26,12 +31,19 @@ class BodyShape:
     @property
     def shape(self) -> Any:
         """The solid."""
-        return self.body.shapes[self.index]
+        return self.body.surfaces[self.index]
 
     @property
     def name(self) -> str:
-        """The body's name, with the number of the shape where there are several."""
-        return self.body.name if len(self.body.shapes) == 1 else f"{self.body.name}.{self.index + 1}"
+        """Its own name, or the body's name, with the number of the shape where there are several."""
+        own = self.body.collision_names[self.index] if self.body.collision else self.body.name
+        several = len(self.body.surfaces) > 1 and (not self.body.collision or self.body.collision_names.count(own) > 1)
+        return f"{own}.{self.index + 1}" if several else own
+
+    def fits(self, pattern: str) -> bool:
+        """Whether the name of its body, or its own, fits a pattern with * and ?."""
+        names = [self.body.name, *(self.body.collision_names[self.index : self.index + 1])]
+        return any(fnmatchcase(n, pattern) for n in names)
 
     def __hash__(self) -> int:
         return hash((id(self.body), self.index))
@@ -44,7 +56,7 @@ class Contact:
     name: str
     a: tuple[BodyShape, ...]
     b: tuple[BodyShape, ...] | None
-    law: Rigid
+    law: Rigid | Penalty
     #: Pairs of bodies that never touch.
     exclude: frozenset[frozenset[str]]
 
@@ -58,11 +70,28 @@ class Contact:
         """Bodies that take part, except the ground."""
         return list({id(s.body): s.body for s in self.shapes if not s.body.is_ground}.values())
 
+    @property
+    def gives_way(self) -> bool:
+        """Whether its surfaces give way, so that forces follow from where bodies are."""
+        return isinstance(self.law, Penalty)
+
+    @property
+    def memory_names(self) -> list[str]:
+        """Names of its memories, point by point."""
+        words = LONG if isinstance(self.law, Penalty) and self.law.bristles else SHORT
+        return [f"{self.name}.point{k + 1}.{word}" for k in range(slot_count(self)) for word in words]
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs that the run finds: wrenches on its bodies."""
+        return [name for body in self.bodies for name in wrench_names(self, body)]
+
 
 class ContactMethods:
     """The part of a model that declares contacts."""
 
     contacts: dict[str, Contact]
+    materials: dict[str, Material]
     bodies: dict[str, Body]
     ground: Body
 
@@ -73,30 +102,40 @@ class ContactMethods:
         def _unlocked(self, what: str) -> None: ...
         def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
 
+    def material(self, name: str, E: Any, nu: Any, density: Any = 0.0) -> Material:
+        """An elastic material with a name, for laws of contact: Young's modulus (Pa), Poisson's ratio, density (kg/m³)."""
+        self._unlocked(f"material '{name}'")
+        self._new_name(name, "material", self.materials)
+        what = f"material '{name}'"
+        units = (("E", E, "Pa"), ("nu", nu, "1"), ("density", density, "kg/m³"))
+        self.materials[name] = Material(*(number(x, f"{what}: {word}", unit) for word, x, unit in units))
+        return self.materials[name]
+
     def shapes(self, pattern: str = "*") -> list[BodyShape]:
-        """Shapes of the bodies whose names fit a pattern with * and ?, for :meth:`contact`."""
-        found = [BodyShape(b, i) for b in self.all_bodies if fnmatchcase(b.name, pattern) for i in range(len(b.shapes))]
+        """Shapes whose names, or those of their bodies, fit a pattern with * and ?, for :meth:`contact`."""
+        every = [BodyShape(b, i) for b in self.all_bodies for i in range(len(b.surfaces))]
+        found = [s for s in every if s.fits(pattern)]
         if not found:
-            names = [b.name for b in self.all_bodies]
+            names = [n for b in self.all_bodies for n in (b.name, *b.collision_names)]
             near = nearest(pattern, names, 3)
             raise ModelError(f"no body with shapes fits '{pattern}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
         return found
 
     def contact(
-        self, name: str, a: Any = None, b: Any = None, law: Rigid | None = None, exclude: Iterable[Sequence[Body | str]] = ()
+        self, name: str, a: Any = None, b: Any = None, law: Rigid | Penalty | None = None, exclude: Iterable[Sequence[Body | str]] = ()
     ) -> Contact:  # fmt: skip
         """Lets shapes touch: those of ``a`` against those of ``b``, or all of ``a`` (of the whole model, if it is not given) against each other.
 
-        a, b: a body, a list of bodies or of ``m.shapes("*_foot")``, the ground.
-        law: ``jd.contact.rigid(friction=…, restitution=…)``.
+        a, b: a body, a list of bodies or of ``m.shapes("*_foot")``, the ground (a floor z = 0 where it has no shape).
+        law: ``jd.contact.rigid(friction=…, restitution=…)``, or one of surfaces that give way, ``jd.contact.hertz(…)``, ``hunt_crossley(…)`` ….
         exclude: pairs of bodies that do not touch.  Bodies fixed to each other never do; where all of a list touch each other, neighbours
             that a joint connects do not either (the ground apart).  Where two contacts name the same pair of shapes, the later law acts.
         """
         self._unlocked(f"contact '{name}'")
         self._new_name(name, "contact", self.contacts)
         what = f"contact '{name}'"
-        if law is not None and not isinstance(law, Rigid):
-            raise ModelError(f"{what}: law = {law!r} is no law of contact; give jd.contact.rigid(friction=0.5, restitution=0.0)")
+        if law is not None and not isinstance(law, (Rigid, Penalty)):
+            raise ModelError(f"{what}: law = {law!r} is no law of contact; give jd.contact.rigid(friction=0.5) or jd.contact.hertz(…)")
         first = self._side(a, what, everything=b is None)
         second = None if b is None else self._side(b, what)
         pairs = frozenset(self._excluded(pair, what) for pair in exclude)
@@ -104,8 +143,21 @@ class ContactMethods:
         if len({id(s.body) for s in found.shapes}) < 2:
             raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
         _check_apart(found, self, what)  # type: ignore[arg-type]
+        if isinstance(found.law, Penalty):
+            _check_curved(found, found.law, what)
+            declare_touch(self, found)  # type: ignore[arg-type]
         self.contacts[name] = found
         return found
+
+    @property
+    def found_inputs(self) -> set[str]:
+        """Names of the inputs that contacts set."""
+        return {n for c in self.contacts.values() for n in c.input_names}
+
+    @property
+    def point_memories(self) -> set[str]:
+        """Names of the memories of contacts."""
+        return {n for c in self.contacts.values() for n in c.memory_names}
 
     def _side(self, given: Any, what: str, everything: bool = False) -> tuple[BodyShape, ...]:
         if given is None:
@@ -124,9 +176,11 @@ class ContactMethods:
             self._own(item.body, what)
             return [item]
         body = self._body(item, what)
-        if not body.shapes:
+        if body.is_ground and not body.surfaces:
+            body.shapes.append(plane())  # a floor: the half-space z ≤ 0
+        if not body.surfaces:
             raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: m.body('{body.name}', shape=jd.sphere(…))")
-        return [BodyShape(body, i) for i in range(len(body.shapes))]
+        return [BodyShape(body, i) for i in range(len(body.surfaces))]
 
     def _body(self, given: Any, what: str) -> Body:
         if isinstance(given, str):
@@ -159,10 +213,31 @@ def _check_apart(contact: Contact, model: Model, what: str) -> None:
         raise ModelError(f"{what}: '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch")
 
 
-def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'") -> None:
-    """Raises an error where something does not know contacts."""
-    if model.contacts:
-        raise InputError(f"{what} knows no contacts, but '{model.name}' has '{next(iter(model.contacts))}'; {remedy}")
+#: Shapes that are curved wherever they are touched.
+CURVED = ("sphere", "capsule", "ellipsoid", "torus")
+
+
+def _check_curved(contact: Contact, law: Penalty, what: str) -> None:
+    """Refuses Hertz's stiffness from curvatures where there may be none."""
+    if not law.normal.by_shape or "radius" in law.normal.given:
+        return
+    sides = (contact.a, contact.a if contact.b is None else contact.b)
+    flat = [[s for s in side if s.shape.kind not in CURVED] for side in sides]
+    both = [s for s in flat[0] for other in flat[1] if s.body is not other.body]
+    if both:
+        raise ModelError(
+            f"{what}: '{both[0].name}' ({both[0].shape.kind}) may touch another flat face, edge or corner, where Hertz's law has no curvature; give "
+            "radius= (m) to stand for it, or stiffness="
+        )
+
+
+def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'", rigid_only: bool = False) -> None:
+    """Raises an error where something does not know contacts, or only those whose surfaces give way."""
+    for joint in model.rigid_stops:
+        raise InputError(f"{what} knows no rigid stops, but joint '{joint}' of '{model.name}' has one; {remedy}")
+    for contact in model.contacts.values():
+        if not (rigid_only and contact.gives_way):
+            raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")
 
 
 def apart(model: Model, contact: Contact) -> set[frozenset[str]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..symbolic.expr import Expr
 from .joints import Coordinate
+from .switches import Holding, several
 from .values import value
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 class ModelEvent:
     """A guard whose zero crossing stops the run or changes the state.
 
-    ``jump`` gives new values of velocities, positions, user states or memories as expressions of the state before.
+    ``jump`` gives new values of velocities, positions, user states or memories as expressions of the state before; ``switches`` says what lets go
+    (False) and what holds from then on (True), by name.
     """
 
     name: str
@@ -28,6 +30,7 @@ class ModelEvent:
     direction: int = 0
     terminal: bool = False
     jump: dict[Expr, Expr] = field(default_factory=dict)
+    switches: dict[str, bool] = field(default_factory=dict)
 
 
 class EventMethods:
@@ -44,13 +47,17 @@ class EventMethods:
         def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
         @property
         def coordinates(self) -> list[Coordinate]: ...
+        def engaged(self, held: Holding) -> Expr: ...
 
     def event(
-        self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | None = None
-    ) -> ModelEvent:
+        self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | None = None,
+        release: Holding | Sequence[Holding] | None = None, engage: Holding | Sequence[Holding] | None = None,
+    ) -> ModelEvent:  # fmt: skip
         """Something that happens when ``guard`` crosses zero (rising: +1, falling: −1, both: 0).
 
         ``terminal`` ends the simulation; ``jump={joint.velocity: -0.8 * joint.velocity}`` changes the state there.
+        ``release`` and ``engage`` name joints and constraints that let go, or hold from then on: velocities change there as by an impact
+        without rebound, and the run goes on.
         """
         self._unlocked(f"event '{name}'")
         self._new_name(name, "event", self.events)
@@ -66,5 +73,11 @@ class EventMethods:
             if not isinstance(target, Expr) or target.id not in known:
                 raise ModelError(f"event '{name}': {target!r} is not a position, velocity, user state or memory of the model '{self.name}'")
             new[target] = value(e, f"event '{name}': jump")
-        self.events[name] = ModelEvent(name, g, direction, terminal, new)
+        switches: dict[str, bool] = {}
+        for held, holds in [*((x, False) for x in several(release)), *((x, True) for x in several(engage))]:
+            new[self.engaged(held)] = value(float(holds), name)
+            if held.name in switches:
+                raise ModelError(f"event '{name}': '{held.name}' is named twice in release= and engage=")
+            switches[held.name] = holds
+        self.events[name] = ModelEvent(name, g, direction, terminal, new, switches)
         return self.events[name]

@@ -12,6 +12,7 @@ from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
+from .contact_loads import TouchLoad
 from .contacts import BodyShape
 from .flexible import FlexibleBody, PartBody, RigidPart
 from .joints import Joint
@@ -139,8 +140,10 @@ class Copy:
 
     def _channels(self) -> None:
         self._become(self.other.time, self.model.time)
+        apart = self.other.found_inputs | self.other.point_memories  # they come with their contacts
         for i in self.other.inputs.values():
-            self._become(i.symbol, self._channel(i))
+            if i.name not in apart:
+                self._become(i.symbol, self._channel(i))
         for s in self.other.states.values():
             self._become(s.symbol, self.model.state(self.name(s.name), s.initial, s.unit))
 
@@ -194,6 +197,8 @@ class Copy:
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}
         copy.shapes = list(solids.values())
+        copy.collision = [self.mirror.shape(mapped_shape(s, self.expr)) for s in body.collision]
+        copy.collision_names = [self.name(n) for n in body.collision_names]
         for entry in body.contributions:
             if isinstance(entry, MassGiven):
                 copy.add_given(self._mass(entry))
@@ -293,6 +298,8 @@ class Copy:
             for key, reading in load.readings.items():
                 self._become(reading, symbol(f"{self.name(load.name)}.{key}", load.reading_kinds[key]))
         for load in self.other.loads.values():
+            if isinstance(load, TouchLoad):
+                continue
             name = self.name(load.name) if load.of_body else self.model._load_name(self.name(load.name), "")
             self.model.loads[name] = load.copied(self, name)
 
@@ -326,24 +333,33 @@ class Copy:
         for state in other.states.values():
             if state.rate is not None:
                 m.rate(self.new[state.symbol], self.expr(state.rate))
+        for name, material in other.materials.items():
+            m.materials[self.name(name)] = material
+        m.rigid_stops |= {self.name(name): law.mapped(self.expr) for name, law in other.rigid_stops.items()}
+        for contact in other.contacts.values():
+            law = contact.law.mapped(self.expr)
+            a, b = (None if side is None else [self._shape_of(s, contact.name) for s in side] for side in (contact.a, contact.b))
+            copy = m.contact(self.name(contact.name), a, b, law, [[self.name(n) for n in pair] for pair in contact.exclude])
+            for old, new in zip(contact.input_names, copy.input_names, strict=True):
+                self._become(other.inputs[old].symbol, m.inputs[new].symbol)
+        own = other.point_memories
         for memory in other.memories.values():
-            if memory.update is not None:
+            if memory.update is not None and memory.name not in own:
                 m.update(self.new[memory.symbol], self.expr(memory.update))
         for unknown in other.unknowns.values():
             if unknown.equation is not None:
                 m.equation(self.new[unknown.symbol], self.expr(unknown.equation))
         for output in other.outputs.values():
             m.output(self.name(output.name), self.expr(output.expression), output.unit)
-        for contact in other.contacts.values():
-            law = replace(contact.law, friction=self.expr(contact.law.friction), restitution=self.expr(contact.law.restitution))
-            a, b = (None if side is None else [self._shape_of(s, contact.name) for s in side] for side in (contact.a, contact.b))
-            m.contact(self.name(contact.name), a, b, law, [[self.name(n) for n in pair] for pair in contact.exclude])
         for event in other.events.values():
             jump = {}
             for target, e in event.jump.items():
                 sign = self.signs[target]
                 jump[signed(sign, self.new[target])] = signed(sign, self.expr(e))
-            m.event(self.name(event.name), self.expr(event.guard), event.direction, event.terminal, jump)
+            held = [(m.joints.get(self.name(n)) or m.constraints[self.name(n)], holds) for n, holds in event.switches.items()]
+            release, engage = ([x for x, holds in held if holds is wanted] for wanted in (False, True))
+            m.event(self.name(event.name), self.expr(event.guard), event.direction, event.terminal, jump, release, engage)
+        m.adopt_switches()
         for name, e in other.expressions.items():
             m.expressions[self.name(name)] = self.expr(e)
         opposite = {s.name for s, sign in self.signs.items() if sign < 0}

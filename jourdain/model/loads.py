@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
-from ..symbolic.functions import absolute, exp, maximum, sqrt, tanh
+from ..symbolic.functions import absolute, exp, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
+from .contact_laws import Rigid
 from .joints import Joint, law_units
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
+from .penalty_laws import pushing, smooth_sign
 from .sensors import Sensor
 from .values import number, traced, unit_axis, value, values, vector
 
@@ -75,6 +77,7 @@ class LoadMethods:
     outputs: dict[str, Output]
     sensors: dict[str, Sensor]
     ground: Body
+    rigid_stops: dict[str, Rigid]
     _parameters: Parameters
     _readings: dict[Expr, tuple[Sensor, str, int]]
 
@@ -172,26 +175,36 @@ class LoadMethods:
         def law(x: Expr, v: Expr, t: Expr) -> Expr:
             total = ZERO
             if "lower" in ends:
-                depth = maximum(ends["lower"] - x, 0.0)
-                total = total + maximum(depth * (k - d * v), 0.0)
+                total = total + pushing(ends["lower"] - x, -v, k, hysteresis=d)
             if "upper" in ends:
-                depth = maximum(x - ends["upper"], 0.0)
-                total = total - maximum(depth * (k + d * v), 0.0)
+                total = total - pushing(x - ends["upper"], v, k, hysteresis=d)
             return total
 
         load = self.force(joint, law, name=name or self._free_name(f"{joint.name}.stop"))
         load.kind, load.given = "stop", {**ends, "stiffness": k, "damping": d}
         return load
 
-    def stops(self, stiffness: Any = None, damping: Any = 0.0, joints: Sequence[Joint] | None = None) -> list[JointForce]:
+    def stops(
+        self, stiffness: Any = None, damping: Any = 0.0, joints: Sequence[Joint] | None = None, law: Rigid | None = None
+    ) -> list[JointForce]:
         """Lets the ``limits`` of joints act: an elastic :meth:`stop` at every joint that has limits and no stop yet.
 
-        ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.
+        ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.  With
+        ``law=jd.contact.rigid(restitution=e)`` joints do not pass their limits at all, in runs by ``method="moreau"``.
         """
-        acting = {joint.name for load in self.loads.values() if load.kind == "stop" for joint in load.joints}
-        given = {} if stiffness is None else {"stiffness": stiffness}
+        acting = {joint.name for load in self.loads.values() if load.kind == "stop" for joint in load.joints} | set(self.rigid_stops)
         free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
-        return [self.stop(j, damping=damping, **given) for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
+        free = [j for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
+        if law is not None:
+            if not isinstance(law, Rigid) or stiffness is not None:
+                raise ModelError(
+                    f"stops: law = {law} must be jd.contact.rigid(restitution=…), without stiffness=; elastic stops have no law="
+                )
+            self._unlocked("stops")
+            self.rigid_stops |= {j.name: law for j in free}
+            return []
+        given = {} if stiffness is None else {"stiffness": stiffness}
+        return [self.stop(j, damping=damping, **given) for j in free]
 
     # -- links between points -------------------------------------------------------------------------------------
 
@@ -246,7 +259,7 @@ class LoadMethods:
         """An elastic rope over any number of points; it pulls and never pushes."""
         given = ("stiffness", stiffness, "N/m"), ("length", length, "m"), ("damping", damping, "N s/m")
         k, z0, d = values(f"rope '{name}'", *given)
-        load = self.link(name, *points, law=lambda z, rate, t: maximum(k * maximum(z - z0, 0.0) + d * rate * (z > z0), 0.0), kind="rope")
+        load = self.link(name, *points, law=lambda z, rate, t: pushing(z - z0, rate, k, damping=d), kind="rope")
         load.given = {"stiffness": k, "length": z0, "damping": d}
         return load
 
@@ -317,13 +330,12 @@ class LoadMethods:
         )  # fmt: skip
         s = self.sensor(f"{name}.sensor", frame)
         level = value(height(s.x, s.y) if callable(height) else height, f"{what}: height", "m")
-        depth = maximum(level + r - s.z, 0.0)
         v = s.velocity
         w = s.angular_velocity
         slip = v + w.cross(Vector(ZERO, ZERO, neg(r)))
-        normal = maximum(k * depth * (1.0 - d * v.z), 0.0)
-        speed = sqrt(slip.x * slip.x + slip.y * slip.y + eps * eps)
-        tangent = Vector(neg(mu * normal * slip.x / speed), neg(mu * normal * slip.y / speed), ZERO)
+        normal = pushing(level + r - s.z, -v.z, k, hysteresis=k * d)
+        x, y = smooth_sign((slip.x, slip.y), eps)
+        tangent = Vector(neg(mu * normal * x), neg(mu * normal * y), ZERO)
         total = tangent + Vector(ZERO, ZERO, normal)
         item = self.load(name, frame, force=total, torque=Vector(ZERO, ZERO, neg(r)).cross(tangent))
         item.kind = "contact"

@@ -42,6 +42,8 @@ class MemoryMethods:
         def _unlocked(self, what: str) -> None: ...
         def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
         def input(self, name: str, value: Any = 0.0, unit: str = "") -> Expr: ...
+        @property
+        def found_inputs(self) -> set[str]: ...
 
     def memory(self, name: str, initial: Any = 0.0, update: Callable[[Expr], Any] | Any = None, unit: str = "") -> Expr:
         """A discrete variable, renewed only when a step is accepted; laws, outputs, events and other updates may read it.
@@ -81,8 +83,9 @@ class MemoryMethods:
 
     @property
     def outer_inputs(self) -> list[str]:
-        """Names of the inputs that come from outside: neither memories nor unknowns."""
-        return [name for name in self.inputs if name not in self.memories and name not in self.unknowns]
+        """Names of the inputs that come from outside: neither memories nor unknowns, nor what contacts set."""
+        apart = {*self.memories, *self.unknowns, *self.found_inputs}
+        return [name for name in self.inputs if name not in apart]
 
 
 __all__ = ["Memory", "MemoryMethods"]

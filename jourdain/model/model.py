@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..structures.sections import Material
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
+from .contact_laws import Rigid
 from .contacts import Contact, ContactMethods
 from .control import ControlMethods
 from .environment import EnvironmentMethods
@@ -24,6 +26,7 @@ from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
 from .parameters import Parameters
 from .sensors import Sensor
+from .switches import SwitchMethods
 from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, value, vector
 
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Model(
-    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, EnvironmentMethods, FlexibleMethods,
+    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
     InstrumentMethods, ControlMethods,
 ):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.
@@ -56,6 +59,9 @@ class Model(
         self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.contacts: dict[str, Contact] = {}
+        #: Laws of joints that cannot go on at their limits.
+        self.rigid_stops: dict[str, Rigid] = {}
+        self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}
         self.memories: dict[str, Memory] = {}
@@ -64,6 +70,7 @@ class Model(
         self.outputs: dict[str, Output] = {}
         self.sensors: dict[str, Sensor] = {}
         self.events: dict[str, ModelEvent] = {}
+        self.switches: dict[str, Memory] = {}
         self._readings: dict[Expr, tuple[Sensor, str, int]] = {}
         self.time: Expr = symbol("t", "time")
         self._locked = False

@@ -124,6 +124,12 @@ def _walk(model: Model, chosen: list[Joint]) -> list[Branch]:
     orphans = [b.name for b in model.bodies.values() if b.name not in reached]
     if orphans:
         listed = ", ".join(f"'{n}'" for n in orphans[:6])
+        for name in model.switches:
+            if name in model.joints and {model.joints[name].parent.body.name, model.joints[name].child.body.name} & {*orphans}:
+                raise ModelError(
+                    f"joint '{name}' may let go, and then {listed} would hang on nothing: add the joint in which it moves then, such as m.free(...) or "
+                    "m.planar(...)"
+                )
         raise ModelError(f"not connected to the ground by any chain of joints: {listed}; add a joint (m.free(...) lets a body fly)")
     return branches
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ..errors import ModelError
 from ..symbolic.derivatives import jvp
 from ..symbolic.expr import ONE, ZERO, Expr
-from ..symbolic.functions import absolute, atan, cos, exp, maximum, sign, sin, sqrt, where
+from ..symbolic.functions import absolute, atan, cos, exp, maximum, sign, sin, sqrt
 from ..symbolic.vectors import AXES, NULL, Vector
 from .bodies import Body, Frame
 from .loads import FrameLoad
+from .penalty_laws import pushing
 from .values import value, values
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def tyre(
         raise ModelError(f"{what}: low_speed {float(eps):g} m/s must be positive; slips are divided by it at standstill")
     c = contact(model, name, wheel, radius, road, crown, roll)
     depth = c.deflection
-    Fz = where(depth > 0, maximum(depth * (k + k2 * depth) + d * c.deflection_rate, 0.0), 0.0)
+    Fz = pushing(depth, c.deflection_rate, k + k2 * depth, damping=d)
     pace = c.speed * c.speed
     slip = Slip(Fz, *_slips(model, name, c, eps, relaxation, what), c.camber * (pace / (pace + eps * eps)))
     forces = TyreForces(ZERO, ZERO, ZERO) if law is None else law.forces(slip)

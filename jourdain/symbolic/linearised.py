@@ -28,15 +28,17 @@ class Linearised:
 
     def __init__(
         self, name: str, arrays: Mapping[str, Sequence[Expr]], outputs: Sequence[Expr], active: Sequence[str], parameters: Sequence[Expr],
-        wrt: Sequence[Expr],
+        wrt: Sequence[Expr], shared: Sequence[Expr] | None = None,
     ) -> None:  # fmt: skip
         self.name, self.arrays, self.outputs, self.wrt = name, {n: tuple(a) for n, a in arrays.items()}, list(outputs), list(wrt)
-        self.parameters = tuple(parameters)
+        self.parameters, self._shared = tuple(parameters), shared
         self.variables = [s for n in active for s in self.arrays[n]]
 
     @cached_property
     def constants(self) -> list[Expr]:
-        """Expressions of parameters alone that the function uses and that depend on the chosen parameters."""
+        """Expressions of parameters alone that the function uses and that depend on the chosen parameters; or those that several share."""
+        if self._shared is not None:
+            return list(self._shared)
         order = topological(self.outputs)
         touched = {s.id for s in self.wrt}
         for e in order:

@@ -33,7 +33,7 @@ LOST = 1e3
 
 def audited(system: Compiled, run: Run, outcome: Outcome) -> Outcome:
     """The outcome, "doubtful" where a run that reached its end has not kept what it must."""
-    if outcome.status not in ("finished", "event") or callable(outcome.states) or not len(outcome.t):
+    if outcome.status not in ("finished", "event", "left") or callable(outcome.states) or not len(outcome.t):
         return outcome
     if run.settings.step is not None and run.settings.method not in ADAPTIVE and _strides(system, run.settings.step, outcome):
         told = _too_long(system, run, outcome)

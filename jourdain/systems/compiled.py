@@ -133,6 +133,10 @@ class Compiled(ABC):
         for name in names:
             if name in self.model.unknowns:
                 raise InputError(f"'{self.model.name}': '{name}' is an unknown, which its equation determines; it is no input to choose")
+            if self.model.contacts and name in self.model.found_inputs:
+                raise InputError(
+                    f"'{self.model.name}': '{name}' is the force of a contact, which follows from where bodies are; it is no input to choose"
+                )
 
     def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order that act at a state: memories as it holds them, some replaced by values, unknowns found."""
@@ -142,12 +146,23 @@ class Compiled(ABC):
             from .unknowns import find_unknowns
 
             find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
+        if self.model.contacts:
+            from .touching import find_forces, touches
+
+            if touches(self.model):
+                find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
         return u
 
     @property
     def fingerprint(self) -> str:
         """Hash of the model's equations and the formulation: the name under which results are kept."""
         return f"{self.reference.fingerprint} {self.formulation}"
+
+    def phase(self, *released: str) -> System:
+        """The system while joints and constraints of these names, and no others, have let go; every verb answers for it."""
+        from .phases import phase
+
+        return phase(self, released)  # type: ignore[arg-type]
 
     @abstractmethod
     def copy(self, parameters: np.ndarray | None = None) -> System:

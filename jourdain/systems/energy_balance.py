@@ -10,6 +10,7 @@ itself is of order eight.  What is lost in jumps at events counts as dissipated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from ..results.channel import Channel
 from ..symbolic.expr import KINDS
 from .reactions import constrained_accelerations
+from .touching import touches
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -25,13 +27,17 @@ States = Callable[[np.ndarray], np.ndarray]
 Inputs = Callable[[np.ndarray, np.ndarray], np.ndarray]
 #: Channels that depend on the whole run before them.
 BOOKS = ("energy.dissipated", "energy.supplied", "energy.error")
-#: Nodes and weights on (0, 1).
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 
 
-def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Powers (W) dissipated and supplied at states in rows."""
+@cache
+def _gauss() -> tuple[np.ndarray, np.ndarray]:
+    """Gauss' four nodes and weights on (0, 1)."""
+    nodes, weights = np.polynomial.legendre.leggauss(4)  # NumPy loads its polynomials when they are asked for
+    return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
+def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Powers (W) dissipated, supplied, and taken by contacts whose surfaces give way, at states in rows."""
     f = system.function("load_powers")
     accelerations = [constrained_accelerations(system, t, x, u)[0]] if "a" in f.inputs else []
     table = f(t[:, None], x, u, *accelerations)
@@ -41,7 +47,10 @@ def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tup
         nq, nv = system.nq, system.nv
         a, lam = constrained_accelerations(system, t, x, u)
         supplied += system.function("supplied_power")(t[:, None], x[:, :nq], x[:, nq : nq + nv], a, x[:, nq + nv :], u, lam)[:, 0]
-    return dissipated, supplied
+    contacts = np.zeros(len(t))
+    if touches(system.model):
+        contacts -= system.function("touching_power")(t[:, None], x, u)[:, 0]
+    return dissipated, supplied, contacts
 
 
 def _hermite(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
@@ -65,44 +74,51 @@ def _cubic(s: np.ndarray, h: np.ndarray, a: np.ndarray, b: np.ndarray, da: np.nd
 
 def work(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Inputs,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Energy dissipated and supplied (J) from the first sample to each sample, jumps apart."""
-    dissipated, supplied = np.zeros(len(t)), np.zeros(len(t))
+) -> tuple[np.ndarray, ...]:  # fmt: skip
+    """Energy dissipated, supplied and taken by contacts (J) from the first sample to each sample, jumps apart."""
+    books = tuple(np.zeros((3, len(t))))
     steps = np.flatnonzero(np.diff(t) > 0)
     if len(steps) == 0:
-        return dissipated, supplied
+        return books
     find = _hermite(system, t, x, u) if states is None else states
     h = t[steps + 1] - t[steps]
-    times = (t[steps][:, None] + h[:, None] * _NODES).ravel()
+    nodes, weights = _gauss()
+    times = (t[steps][:, None] + h[:, None] * nodes).ravel()
     inside = find(times)[:, : x.shape[1]]
     inside[:, : system.nq] = system.configuration.normalise(inside[:, : system.nq])
     parts = powers(system, times, inside, inputs_at(times, inside))
-    for total, power in zip((dissipated, supplied), parts, strict=True):
-        total[steps + 1] = h * (power.reshape(len(steps), -1) @ _WEIGHTS)
+    for total, power in zip(books, parts, strict=True):
+        total[steps + 1] = h * (power.reshape(len(steps), -1) @ weights)
         np.cumsum(total, out=total)
-    return dissipated, supplied
+    return books
 
 
 def energy_channels(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
-    inputs_at: Inputs, taken: Callable[[], np.ndarray] | None = None,
+    inputs_at: Inputs, taken: Callable[[], np.ndarray] | None = None, stored: Callable[[], np.ndarray] | None = None,
 ) -> dict[str, Channel]:  # fmt: skip
-    """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J); ``taken`` is what else the run has dissipated."""
+    """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J); ``taken`` is what else the run has dissipated, ``stored`` what
+    contacts hold, which have a channel ``contacts.dissipated`` of their own then."""
     cache: list[np.ndarray] = []
 
     def books() -> list[np.ndarray]:
         if not cache:
-            dissipated, supplied = work(system, t, x, u, states, inputs_at)
+            dissipated, supplied, contacts = work(system, t, x, u, states, inputs_at)
             energy = total()
+            if stored is not None:
+                held = stored()
+                contacts = contacts - (held - held[:1])
+                energy, dissipated = energy + held, dissipated + contacts
             jumps = np.zeros(len(t))
             same = np.flatnonzero(np.diff(t) == 0)
             jumps[same + 1] = energy[same] - energy[same + 1]
             dissipated = dissipated + np.cumsum(jumps) + (0.0 if taken is None else taken())
-            cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated])
+            cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated, contacts])
         return cache
 
-    return {
+    own = {} if stored is None else {"contacts.dissipated": Channel(lambda: books()[3], "J", "energy taken by contacts")}
+    return own | {
         "energy.dissipated": Channel(lambda: books()[0], "J", "work taken by dampers, friction, drag and impacts"),
         "energy.supplied": Channel(lambda: books()[1], "J", "work done by inputs, set forces, drives and moving constraints"),
-        "energy.error": Channel(lambda: books()[2], "J", "kinetic + potential - initial - supplied + dissipated"),
+        "energy.error": Channel(lambda: books()[2], "J", "kinetic + potential (+ stored in contacts) - initial - supplied + dissipated"),
     }

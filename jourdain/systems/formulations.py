@@ -40,6 +40,8 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
         raise InputError(f"formulation '{formulation}' is unknown; use one of {', '.join(FORMULATIONS)}")
     from .tree.system import TreeSystem
 
+    if not isinstance(model, System) and model.switches and model.whole is None:
+        model = model.phase(model.released_at_start())
     if formulation == "recursive":
         if isinstance(model, System):
             if options:
@@ -47,11 +49,10 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
             return model.reference
         _check_options(formulation, TreeSystem, options)
         return TreeSystem(model, **options)
-    refuse_contacts(
-        model.model if isinstance(model, System) else model, f"formulation '{formulation}'", "use 'recursive' with method='moreau'"
-    )
+    described = model.model if isinstance(model, System) else model
+    refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=formulation != "directors")
     if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
-        from .assembled.hybrid import hybrid
+        from .assembled.flexible.hybrid import hybrid
 
         return hybrid(model, **options)
     if formulation in RIGID:

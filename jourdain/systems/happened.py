@@ -9,6 +9,7 @@ import numpy as np
 from ..results.events import END, JUMP, EventTable, Occurrence
 
 if TYPE_CHECKING:
+    from ..model.events import ModelEvent
     from .inputs import Inputs
     from .run import Happened
     from .system import System
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def event_table(system: System, inputs: Inputs, found: Happened | None) -> EventTable:
     """Events with the states of the model, user states and memories before and after."""
-    items = system.model.events
+    items = (system.model.whole or system.model).events
     if found is None:
         return EventTable((), items)
     names = [*system.coordinate_names, *system.velocity_names, *system.model.states]
@@ -26,9 +27,16 @@ def event_table(system: System, inputs: Inputs, found: Happened | None) -> Event
         if inputs.memories:
             held = inputs.at(np.array([t, t]), np.array(pair))[:, inputs.memory_places].tolist()
             states = [s | dict(zip(inputs.memories, x, strict=True)) for s, x in zip(states, held, strict=True)]
-        did = ", ".join([JUMP] * bool(items[name].jump) + [END] * items[name].terminal)
+        did = ", ".join(_did(items[name]))
         rows.append(Occurrence(name, float(t), states[0], states[1], did))
     return EventTable(rows, items)
+
+
+def _did(event: ModelEvent) -> list[str]:
+    """What an event is for, in words."""
+    told = [JUMP] * (len(event.jump) > len(event.switches))
+    told += [f"{'engages' if holds else 'releases'} {name}" for name, holds in event.switches.items()]
+    return told + [END] * event.terminal
 
 
 __all__ = ["event_table"]

@@ -58,6 +58,8 @@ class Inputs:
         self._readings: dict[str, Reading] = {}
         #: Callbacks of the model with the places of their inputs.
         self.callbacks = [(c, [list(model.inputs).index(n) for n in c.inputs]) for c in model.callbacks.values()]
+        #: Inputs that contacts set.
+        self.found = model.found_inputs if model.contacts else set()
         #: As the user wrote them.
         self.given = given or {}
         if self.given:
@@ -72,6 +74,8 @@ class Inputs:
         self.settled: Noted = []
         #: When controllers set which inputs to what, in order of time.
         self.history: list[tuple[float, dict[str, float]]] = []
+        #: When each controller was asked last, and what it gave.
+        self.acted: dict[str, tuple[float, float]] = {}
         #: Whether a callback has ended the run: where it gives no value, inputs are NaN afterwards.
         self.broken = False
         #: The instant from which sampling instants are counted; an earlier one where a run goes on.
@@ -86,6 +90,8 @@ class Inputs:
         for name, item in given.items():
             if name in model.memories:
                 raise InputError(f"memory '{name}' is set by the run itself; give its value at the start with the state: {{'{name}': …}}")
+            if name in self.found:
+                raise InputError(f"input '{name}' is the force of a contact, which the run finds; it cannot be given")
             if name in model.unknowns:
                 raise InputError(
                     f"unknown '{name}' is found by its equation; a value with the state, {{'{name}': …}}, is where its search begins"
@@ -122,7 +128,7 @@ class Inputs:
     @property
     def steady(self) -> bool:
         """Whether all inputs stay as they are."""
-        return not (self.signals or self.controllers or self.callbacks or self.memories or (self.unknowns and self.sought))
+        return not (self.signals or self.controllers or self.callbacks or self.memories or self.found or (self.unknowns and self.sought))
 
     @property
     def sought(self) -> list[str]:
@@ -132,18 +138,24 @@ class Inputs:
     @property
     def set_on_the_way(self) -> list[str]:
         """Names of the inputs that controllers, callbacks and renewals set."""
-        return [*self.controllers, *(n for c, _ in self.callbacks for n in c.inputs), *self.memories]
+        return [*self.controllers, *(n for c, _ in self.callbacks for n in c.inputs), *self.memories, *self.found]
 
     # -- controllers ----------------------------------------------------------------------------------------------
 
     def sampled(self, name: str, state: State) -> float:
-        """The new value of a controlled input at a state; it is kept in the history."""
+        """The new value of a controlled input at a state; it is kept in the history.
+
+        A law may remember what it was asked: where a run goes on in other coordinates at an instant of sampling, it is not asked again.
+        """
+        if name in self.acted and self.acted[name][0] == state.t:
+            return self.acted[name][1]
         law = self.controllers[name].law
         with named(f"controller of '{name}'", state.t):
             value = self._readings[name](state, self._before(state)) if isinstance(law, Expr) else float(law(state))
         if not np.isfinite(value):
             raise CallbackError(f"controller of '{name}' gave {value} at t = {state.t:g} s; it must give a finite number")
         self.history.append((state.t, {name: value}))
+        self.acted[name] = state.t, value
         return value
 
     def _before(self, state: State) -> np.ndarray:
@@ -223,7 +235,8 @@ class Inputs:
             return events
         items = self.system.model.events
         held = {m.symbol for m in self.system.model.memories.values()}
-        return [replace(e, action=self._setting(e, u, state_of)) if held & items[e.name].jump.keys() else e for e in events]
+        jumps = {name: item.jump.keys() for name, item in items.items()}
+        return [replace(e, action=self._setting(e, u, state_of)) if held & jumps.get(e.name, set()) else e for e in events]
 
     def _setting(self, event: Event, u: np.ndarray, state_of: StateOf) -> Callable[[float, np.ndarray], Any]:
         jump: Any = event.action
@@ -286,6 +299,10 @@ class Inputs:
             from .unknowns import find_unknowns
 
             find_unknowns(self.system.reference, t, rows, values)
+        if self.found:
+            from .touching import find_forces
+
+            find_forces(self.system.reference, t, rows, values)
         return values
 
     def _replay(self, name: str, t: np.ndarray, column: np.ndarray) -> None:

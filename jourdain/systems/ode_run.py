@@ -147,8 +147,16 @@ class OdeRun(Run):
         s = self.settings
         return {
             "rtol": s.rtol, "atol": s.atol, "step": s.step, "max_step": s.max_step, "max_steps": s.max_steps, "steps": s.steps,
-            "t_eval": s.times, "dense": s.keeps_interpolant, "progress": s.progress,
+            "t_eval": s.times, "dense": s.keeps_interpolant, "progress": s.progress, **self._leaving(),
         }  # fmt: skip
+
+    def _leaving(self) -> dict[str, Any]:
+        """When the run stops for another sort of method."""
+        if self.settings.leave is None:
+            return {}
+        from ..solvers.ode.leave import Leave
+
+        return {"leave": Leave(self.settings.leave, self.derivatives().get("jacobian"))}
 
     def derivatives(self) -> Mapping[str, Any]:
         """∂f/∂x and ∂f/∂t where the method needs them."""

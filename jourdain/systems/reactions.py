@@ -36,7 +36,9 @@ def constrained_accelerations(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, tau: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """v̇ and λ at every row of states: M v̇ = f + τ + Jᵀλ, J v̇ = g; with redundant constraints the λ of least norm."""
-    refuse_contacts(system.model, "a channel of accelerations or reactions", "contact forces are channels: sol['contact.body.force']")
+    refuse_contacts(
+        system.model, "a channel of accelerations or reactions", "contact forces are channels: sol['contact.body.force']", rigid_only=True
+    )
     M, f, J, g, _ = system.function("descriptor")(t[:, None], x, u)
     if tau is not None:
         f = f + tau

@@ -62,6 +62,8 @@ class Settings:
     dense: bool | None = None
     progress: bool = False
     given: frozenset[str] = frozenset()
+    #: Steps after which the run may stop because another sort of method would do better; None: never.
+    leave: int | None = None
 
     @property
     def keeps_interpolant(self) -> bool:
@@ -70,7 +72,7 @@ class Settings:
 
 
 #: Common options and what they are without being given.
-DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given")} | {"outputs": None}
+DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given", "leave")} | {"outputs": None}
 
 
 @dataclass(eq=False)
@@ -159,6 +161,8 @@ class Run(ABC):
 
     def __init__(self, system: System, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings) -> None:
         self.system, self.start, self.span, self.inputs, self.settings = system, start, span, inputs, settings
+        if inputs.begun is None:  # a run may go on in legs, and samples are counted from its beginning
+            inputs.begun = span[0]
 
     @abstractmethod
     def go(self, restart: Restart | None = None) -> Outcome:
@@ -176,8 +180,7 @@ class Run(ABC):
 
     def memory(self, u: np.ndarray) -> dict[str, Any]:
         """What every run hands over: inputs as they are, and from when on samples are counted."""
-        begun = self.span[0] if self.inputs.begun is None else self.inputs.begun
-        return {"u": u[: self.system.nu].copy(), "begun": begun}
+        return {"u": u[: self.system.nu].copy(), "begun": self.inputs.begun}
 
     def resume_inputs(self, restart: Restart) -> None:
         """Lets sampled inputs and memories go on as they were held."""

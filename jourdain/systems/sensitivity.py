@@ -13,6 +13,7 @@ from ..native.function import Function, compile_function
 from ..solvers.native_function import NativeFunction, address
 from ..solvers.sensitivity.field import Field, Map, Readings, map_of
 from ..symbolic.expr import Expr
+from ..symbolic.graph import free_symbols
 from ..symbolic.linearised import Linearised
 
 
@@ -56,6 +57,11 @@ class Derived:
         """Number of constants."""
         return len(self.linear.constants)
 
+    def uses(self, array: str) -> bool:
+        """Whether the function depends on an array."""
+        own = {s.id for s in self.linear.arrays[array]}
+        return any(s.id in own for s in free_symbols(self.linear.outputs))
+
     def set_parameters(self, p: np.ndarray) -> None:
         """Other values of the parameters for all that is compiled."""
         self.p = p
@@ -77,10 +83,10 @@ class Derived:
 
 def derived(
     name: str, arrays: Mapping[str, Sequence[Expr]], outputs: Sequence[Expr], active: Sequence[str], parameters: Sequence[Expr],
-    values: np.ndarray, wrt: Sequence[Expr],
+    values: np.ndarray, wrt: Sequence[Expr], shared: Sequence[Expr] | None = None,
 ) -> Derived:  # fmt: skip
     """A function with its derivatives; see :class:`.Linearised`."""
-    return Derived(Linearised(name, arrays, outputs, active, parameters, wrt), values)
+    return Derived(Linearised(name, arrays, outputs, active, parameters, wrt, shared), values)
 
 
 def readings(of: Derived | None, n: int, nv: int, m: int, u: np.ndarray, keep: list[Any]) -> Readings:
@@ -88,7 +94,7 @@ def readings(of: Derived | None, n: int, nv: int, m: int, u: np.ndarray, keep: l
     size = 1 + n + nv + m
     count, nc = (0, 0) if of is None else (len(of.linear.outputs), of.nc)
     found = Readings(
-        count=count, nc=nc, y=np.zeros(max(1, count)), lam=np.zeros(max(1, m)), change=np.zeros(size), bar=np.zeros(size),
+        count=count, nc=nc, forces=0 if of is None else int(of.uses("lam")), y=np.zeros(max(1, count)), lam=np.zeros(max(1, m)), change=np.zeros(size), bar=np.zeros(size),
         cbar=np.zeros(max(1, nc)), value=map_of(None, 8), push=map_of(None, 8), pull=map_of(None, 8),
     )  # fmt: skip
     if of is not None and count:

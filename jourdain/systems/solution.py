@@ -16,6 +16,7 @@ from .energy_balance import BOOKS, energy_channels
 from .frames import FrameProvider
 from .prescribed import prescribed_channels, prescribed_rates
 from .reactions import constrained_accelerations, reaction_channels, with_redundant
+from .touching import touches, touching_channels
 
 if TYPE_CHECKING:
     from .system import System
@@ -66,7 +67,11 @@ def solution_of(
         made |= _lazy_channels(system, t, x, table.inputs)
         more = dict(own() if own is not None else {})
         taken = (lambda: more["contacts.dissipated"].values) if "contacts.dissipated" in more else None
-        made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken)
+        stored = None
+        if touches(system.model):
+            made |= touching_channels(system.reference, t, x, table.inputs)
+            stored = lambda: made["contacts.stored"].values
+        made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored)
         return {name: channel.within(then) for name, channel in (made | more).items()}
 
     about = with_redundant(table, metadata)

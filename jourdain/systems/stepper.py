@@ -315,7 +315,7 @@ class OdeEngine(Engine):
         arrays = {name: a for name, a in copies.items() if name != "block" and not name.startswith("bound ")}
         march = {name: block[part] for name, part in parts.items() if name != "frame"}
         events, ended, stopped = (own.attribute(self, name) for name in ("events", "ended", "stopped"))
-        inputs = {name: own.attribute(self.run.inputs, name) for name in ("initial", "history", "begun")}
+        inputs = {name: own.attribute(self.run.inputs, name) for name in ("initial", "history", "begun", "acted")}
         run = self.run.portable(lambda name: own.attribute(self.run, name))
         return {"arrays": arrays, "march": march, "events": events, "ended": ended, "stopped": stopped, "inputs": inputs, "run": run}
 
@@ -331,8 +331,13 @@ class OdeEngine(Engine):
         for name, values in data["arrays"].items():
             arrays[name][...] = values
         self.events, self.ended, self.stopped = list(data["events"]), data["ended"], data["stopped"]
-        inputs = self.run.inputs
-        inputs.initial[:], inputs.history[:], inputs.begun = data["inputs"]["initial"], data["inputs"]["history"], data["inputs"]["begun"]
+        inputs, given = self.run.inputs, data["inputs"]
+        inputs.initial[:], inputs.history[:], inputs.begun, inputs.acted = (
+            given["initial"],
+            given["history"],
+            given["begun"],
+            dict(given["acted"]),
+        )
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """All memory that changes from step to step; arguments of bound functions hold addresses."""

@@ -105,8 +105,8 @@ class System(Compiled):
     @motion
     def simulate(
         self,
-        x0: State | Solution | Mapping[str, Any] | None,
-        t: float | Sequence[float],
+        x0: State | Solution | Mapping[str, Any] | None = None,
+        t: float | Sequence[float] | None = None,
         method: str | None = None,
         *,
         inputs: Mapping[str, float | Callable[..., Any] | tuple[Any, Any] | Controller] | None = None,
@@ -140,13 +140,15 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
+        watch: Sequence[Expr] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
 
         Start and inputs, in every formulation:
 
-        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None.
+        x0: a state, named values, the solution of an earlier run to go on from (with the same method: as if it had never stopped), or None
+            for the model's own start: ``s.simulate(t=0.8)``.
         inputs: values of the model's inputs by name: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a
             sampled :class:`jourdain.Controller`.
         parameters: a vector in the order of ``parameter_vector`` that replaces the system's for this run.
@@ -154,7 +156,7 @@ class System(Compiled):
         Method and steps:
 
         method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
-            "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
+            "radau", "rosenbrock", "auto" (turns of "dopri5" and "radau", as stiffness comes and goes), with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
             differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
@@ -163,6 +165,9 @@ class System(Compiled):
         max_step, max_steps: the largest step (s), so that no short pulse of an input is stepped over, and how many.
         steps: instants (s) to step to whatever the error, or a solution whose steps are taken again, so that runs with other parameters
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
+
+        watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
+            (trees with projected loops).
 
         Output:
 

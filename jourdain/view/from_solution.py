@@ -60,6 +60,12 @@ def scene_of(
         if stress is not None or exaggerate != 1.0:
             raise InputError("stress and exaggerate concern flexible bodies of models; a system of elements has none")
         return assembled_scene(first, plots, trace, COLOURS, **options)
+    if system is None and getattr(first.system, "parts", None) and f"{next(iter(first.system.model.bodies))}.rotation" in first:
+        from .from_parts import parts_scene
+
+        if exaggerate != 1.0 or forces:
+            raise InputError("scene: parts of large deformation are shown as they are; leave out exaggerate and forces")
+        return parts_scene(first, plots, trace, stress, **options)
     runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)
@@ -69,7 +75,7 @@ def scene_of(
         )
     number = Numbers(system.model, _parameters_of(runs[0], system))
     tracks = [_run(s, system, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
-    scene = _scene(system.model, number, tracks[0].bodies)
+    scene = model_bodies(system.model, number, tracks[0].bodies)
     scene.runs = tracks
     groups = [[p] if isinstance(p, str) else list(p) for p in plots] or _default_plots(system)
     scene.plots = [Plot(g) for g in groups]
@@ -115,7 +121,7 @@ def state_scene(system: Any, state: Any = None) -> Scene:
     state = system.state(state)
     placed = _placed(system, state)
     tracks = {b: Track(p[None], q[None]) for b, (p, q) in placed.items()}
-    scene = _scene(system.model, Numbers(system.model, system.parameters), tracks)
+    scene = model_bodies(system.model, Numbers(system.model, system.parameters), tracks)
     bent = _bent(system, lambda n: state.q[system.coordinate_names.index(n)])
     for body in scene.bodies:
         if body.name in placed:
@@ -295,7 +301,7 @@ def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joi
 # --- what does not move ------------------------------------------------------------------------------------------
 
 
-def _scene(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
+def model_bodies(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
     """Bodies, joints, links and bearings; ``tracks`` tell where bodies move, for the bearings' sake."""
     size, up = model_size(model, number), _up(model, number)
     bodies = []

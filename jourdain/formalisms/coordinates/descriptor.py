@@ -139,6 +139,7 @@ class Descriptor:
             "outputs",
             "readings",
             "callback_arguments",
+            "touching_motion",
             "jump",
             "renewal",
             "unknowns",

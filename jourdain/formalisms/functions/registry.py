@@ -52,7 +52,7 @@ def builder(function: Builder) -> Builder:
 #: Modules with builders that are not loaded with this one.
 HOMES = (
     "functions.tree", "functions.linearisation", "functions.state_jacobian", "functions.residual", "functions.reduced",
-    "functions.drive_forces", "functions.flexible", "functions.semi_recursive", "tree.power", "coordinates.descriptor",
+    "functions.drive_forces", "functions.flexible", "functions.semi_recursive", "functions.touching", "tree.power", "coordinates.descriptor",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from ...symbolic.function import Argument, SymbolicFunction
 from ..equations import Equations
 from .linearisation import implicit_terms
 from .registry import assemble, builder, jacobian_result, vector_result
+from .touching import found_symbols
 from .tree import multiplier_symbols
 
 #: Residuals by name (see :func:`.linearisation.constrained_terms`).
@@ -40,12 +41,18 @@ def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
     dx = tuple(symbol(f"dx[{i}]", "input") for i in range(len(state)))
     da = tuple(symbol(f"da[{i}]", "input") for i in range(len(eq.a)))
     dt = symbol("dt", "input")
-    arguments = (
+    arguments: tuple[Argument, ...] = (
         Argument("dx", dx, "change of the state"),
         Argument("da", da, "change of the accelerations"),
         Argument("dt", (dt,), "change of time"),
     )
-    return arguments, {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), eq.t: dt}
+    along = {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), eq.t: dt}
+    found = found_symbols(eq.model)
+    if found:
+        dw = tuple(symbol(f"dw[{i}]", "input") for i in range(len(found)))
+        arguments += (Argument("dw", dw, "change of the wrenches of contacts"),)
+        along |= zip(found, dw, strict=True)
+    return arguments, along
 
 
 def _changes(eq: Equations, name: str, terms: Terms) -> SymbolicFunction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...model.contact_loads import TouchLoad
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import KINDS, ZERO, Expr, add, mul, sub
 from ...symbolic.function import SymbolicFunction
@@ -38,6 +39,8 @@ def load_powers(eq: Equations) -> SymbolicFunction:
     flow = {**eq.flow, **dict(zip(eq.z, eq.state_rates, strict=True))}
     dissipated, supplied = ZERO, ZERO
     for load in eq.model.loads.values():
+        if isinstance(load, TouchLoad):
+            continue  # contacts have books of their own
         resting = power(load, eq, _at_rest(load.laws))
         dissipated = sub(dissipated, sub(power(load, eq, load.laws), resting))
         supplied = add(supplied, add(resting, jvp(eq.resolve([load.potential]), flow)[0]))

@@ -10,7 +10,7 @@ from typing import Any
 from ...native.call import call, doubles
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Integers, Record
-from ..linear.dense import cholesky, cholesky_solve
+from ..linear.dense import cholesky, cholesky_solve, inner
 from ..linear.fronts import eliminate_by_fronts
 from ..linear.redundant import drop_redundant
 from .elimination import RANK_TOLERANCE, Elimination, eliminate
@@ -105,10 +105,7 @@ def solve_again(f: Any, e: Any, free: int, a: Any) -> None:
     Z, a0 = space.Z, space.a0
     right = reduced[free * free :]
     for u in range(free):
-        total = 0.0
-        for j in range(n):
-            total -= ZM[u * n + j] * a0[j]
-        right[u] = total
+        right[u] = -inner(ZM[u * n :], a0, n)
     for j in range(n):
         members, force = space.members[space.begin[j] :], f[j]
         for i in range(space.count[j]):

@@ -13,12 +13,15 @@ import numpy as np
 
 from ...native.kernel import jit
 from ...native.record import Floats, Integers, Record
+from ..linear.dense import inner
 from ..linear.fronts import NullSpace, Walk, null_space, walk
 from .plan import Plan
 
 #: A pivot below this fraction of the first counts as a redundant row; near a singular position the directions that the
 #: constraints hardly hold are then left to the dynamics for the moment of passing, which keeps accelerations bounded.
 RANK_TOLERANCE = 1e-5
+#: Blocks of this many rows have mostly zeros.
+SPARSE = 8
 
 
 class Pivots(Record):
@@ -67,14 +70,7 @@ def _factor(a: Any, m: int, n: int, rows: Any, columns: Any) -> int:
     for k in range(min(m, n)):
         if not best > RANK_TOLERANCE * first:
             return k
-        if p != k:
-            rows[k], rows[p] = rows[p], rows[k]
-            for j in range(n):
-                a[k * n + j], a[p * n + j] = a[p * n + j], a[k * n + j]
-        if q != k:
-            columns[k], columns[q] = columns[q], columns[k]
-            for i in range(m):
-                a[i * n + k], a[i * n + q] = a[i * n + q], a[i * n + k]
+        _exchange(a, m, n, k, p, q, rows, columns)
         inverse = 1.0 / a[k * n + k]
         best, p, q = 0.0, k + 1, k + 1
         for i in range(k + 1, m):
@@ -85,6 +81,61 @@ def _factor(a: Any, m: int, n: int, rows: Any, columns: Any) -> int:
                 a[i * n + j] = rest
                 if abs(rest) > best:
                     best, p, q = abs(rest), i, j
+    return min(m, n)
+
+
+@jit
+def _exchange(a: Any, m: int, n: int, k: int, p: int, q: int, rows: Any, columns: Any) -> None:
+    """Brings the entry in row p and column q to the place (k, k)."""
+    if p != k:
+        rows[k], rows[p] = rows[p], rows[k]
+        for j in range(n):
+            a[k * n + j], a[p * n + j] = a[p * n + j], a[k * n + j]
+    if q != k:
+        columns[k], columns[q] = columns[q], columns[k]
+        for i in range(m):
+            a[i * n + k], a[i * n + q] = a[i * n + q], a[i * n + k]
+
+
+@jit
+def _largest(row: Any, begin: int, end: int) -> float:
+    """The largest size of some entries."""
+    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
+    whole = end - (end - begin) % 4
+    for j in range(begin, whole, 4):
+        m0, m1 = max(m0, abs(row[j])), max(m1, abs(row[j + 1]))
+        m2, m3 = max(m2, abs(row[j + 2])), max(m3, abs(row[j + 3]))
+    for j in range(whole, end):
+        m0 = max(m0, abs(row[j]))
+    return max(max(m0, m1), max(m2, m3))
+
+
+@jit
+def _factor_sparse(a: Any, m: int, n: int, rows: Any, columns: Any, largest: Any) -> int:
+    """The same for a block with many zeros: rows in which the pivot's column is empty stay as they are, with their largest entry."""
+    first = 0.0
+    for i in range(m):
+        largest[i] = _largest(a[i * n :], 0, n)
+        first = max(first, largest[i])
+    for k in range(min(m, n)):
+        best, p, q = 0.0, k, k
+        for i in range(k, m):
+            if largest[i] > best:
+                best, p = largest[i], i
+        if not best > RANK_TOLERANCE * first:
+            return k
+        while abs(a[p * n + q]) != best:
+            q += 1
+        largest[p] = largest[k]
+        _exchange(a, m, n, k, p, q, rows, columns)
+        inverse = 1.0 / a[k * n + k]
+        for i in range(k + 1, m):
+            if a[i * n + k] != 0.0:
+                factor = a[i * n + k] * inverse
+                a[i * n + k] = factor
+                for j in range(k + 1, n):
+                    a[i * n + j] -= factor * a[k * n + j]
+                largest[i] = _largest(a[i * n :], k + 1, n)
     return min(m, n)
 
 
@@ -106,7 +157,11 @@ def factor_blocks(J: Any, e: Any) -> int:
         for i in range(m):
             for j in range(width):
                 factors[i * width + j] = J[rows[i] * n + columns[j]]
-        rank = min(block.rank, _factor(factors, m, width, rows, columns))
+        if m < SPARSE:
+            found = _factor(factors, m, width, rows, columns)
+        else:
+            found = _factor_sparse(factors, m, width, rows, columns, e.work)
+        rank = min(block.rank, found)
         e.pivots.rank[k] = rank
         for j in range(rank):
             number[columns[j]] = -1
@@ -179,18 +234,22 @@ def eliminate(J: Any, g: Any, e: Any) -> int:
 @jit
 def particular(g: Any, e: Any) -> None:
     """a₀ for another g with the factors of :func:`eliminate`: dependent velocities U⁻¹L⁻¹g, independent ones zero."""
-    plan, a0 = e.plan, e.space.a0
+    plan, a0, y = e.plan, e.space.a0, e.work
     for j in range(plan.nv):
         a0[j] = 0.0
     for k in range(len(plan.blocks)):
         block, rank = plan.blocks[k], e.pivots.rank[k]
-        width, lu, columns = block.columns, e.space.factors[block.factors :], e.pivots.columns[block.column :]
-        _particular(rank, width, lu, e.pivots.rows[block.row :], columns, g, a0)
+        width, lu, columns, rows = (
+            block.columns,
+            e.space.factors[block.factors :],
+            e.pivots.columns[block.column :],
+            e.pivots.rows[block.row :],
+        )
+        for i in range(rank):
+            y[i] = g[rows[i]] - inner(lu[i * width :], y, i)
         for i in range(rank - 1, -1, -1):
-            right = a0[columns[i]]
-            for j in range(i + 1, rank):
-                right -= lu[i * width + j] * a0[columns[j]]
-            a0[columns[i]] = right / lu[i * width + i]
+            y[i] = (y[i] - inner(lu[i * width + i + 1 :], y[i + 1 :], rank - i - 1)) / lu[i * width + i]
+            a0[columns[i]] = y[i]
 
 
 __all__ = ["RANK_TOLERANCE", "Elimination", "Pivots", "eliminate", "elimination", "factor_blocks", "particular"]

@@ -18,7 +18,7 @@ import numpy as np
 from ...native.call import address, call, doubles
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
-from ..linear.dense import cholesky, cholesky_solve, lu_full
+from ..linear.dense import cholesky, cholesky_solve, inner, lu_full
 from ..linear.redundant import drop_redundant
 from ..ode.frame import Arguments
 from .accelerations import listed_accelerations, solve_again
@@ -90,10 +90,7 @@ def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, f
     for i in range(m):
         lam[i] = 0.0
         for k in range(i + 1):
-            total = 0.0
-            for j in range(n):
-                total += J[i * n + j] * J[k * n + j]
-            gram[i * m + k] = total
+            gram[i * m + k] = inner(J[i * n :], J[k * n :], n)
         largest = max(largest, gram[i * m + i])
     for i in range(m):
         gram[i * m + i] += 1e-13 * largest
@@ -101,16 +98,12 @@ def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, f
         return
     for _ in range(1 + REFINEMENTS):
         for j in range(n):
-            force[j] = -f[j]
-            for k in range(n):
-                force[j] += Mass[j * n + k] * a[k]
+            force[j] = inner(Mass[j * n :], a, n) - f[j]
         for i in range(m):
             for j in range(n):
                 force[j] -= J[i * n + j] * lam[i]
         for i in range(m):
-            right[i] = 0.0
-            for j in range(n):
-                right[i] += J[i * n + j] * force[j]
+            right[i] = inner(J[i * n :], force, n)
         cholesky_solve(gram, m, right)
         for i in range(m):
             lam[i] += right[i]

@@ -2,7 +2,7 @@
 
 The formulas are those of :mod:`~jourdain.solvers.constraints.reductions`; "partition" is :mod:`~jourdain.solvers.constraints.elimination`.
 Where rows are redundant, what their combinations say is taken out smoothly, and as many rows as are independent are chosen at each
-evaluation.  All ways give the same accelerations up to rounding, the penalty up to 1/α.
+evaluation, so that singular positions are passed.  All ways give the same accelerations up to rounding, the penalty up to 1/α.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 from ...native.call import call, doubles
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
-from ..linear.dense import cholesky, cholesky_solve, lu_factor, lu_solve
+from ..linear.dense import cholesky, cholesky_solve, inner, lu_factor, lu_solve
 from ..linear.redundant import drop_redundant
 from .accelerations import store_rates
+from .elimination import RANK_TOLERANCE
 from .null_space import orthonormal_solution
 from .plan import Compiled
 
@@ -28,6 +29,9 @@ WAYS = {
 
 #: α of the penalty and of the augmented Lagrangian, and the most iterations of the latter.
 PENALTY_FACTOR, AUGMENTATION, ITERATIONS = 1e8, 1e3, 100
+#: Where factors of M span more than this, it counts as singular: with Euler parameters it is, and elimination by a small pivot that comes
+#: first hides it under rounding.
+DEPENDENT = 1e-3
 #: Sweeps of Jacobi rotations over the rows of J, which end when no pair is less orthogonal than this.
 SWEEPS, ORTHOGONAL = 30, 1e-15
 
@@ -136,7 +140,7 @@ def range_space_solution(M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: A
         least, most = factor[0], factor[0]
         for i in range(n):
             least, most = min(least, factor[i * n + i]), max(most, factor[i * n + i])
-        singular = least < 1e-7 * most
+        singular = least < DEPENDENT * most
     if singular:
         for i in range(n * n):
             factor[i] = M[i]
@@ -366,47 +370,51 @@ def solution(way: int, M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any
 
 @jit
 def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> int:
-    """The m best independent rows brought to the front, after what the others repeat is taken out (Gram–Schmidt with pivoting)."""
+    """The best independent rows brought to the front, at most m, after what the others repeat is taken out (Gram–Schmidt with pivoting).
+
+    Returns how many there are: directions that the constraints hardly hold are left to the dynamics for the moment of passing a singular
+    position.  −1: none can be found.
+    """
     rows = listed.size
-    if drop_redundant(J, g, n, listed, rows - m, work) != 0:
-        return 2
+    if m < rows and drop_redundant(J, g, n, listed, rows - m, work) != 0:
+        return -1
     for i in range(rows * n):
         work[i] = J[i]
+    first = 0.0
     for k in range(m):
         best, p = -1.0, k
         for i in range(k, rows):
-            norm = 0.0
-            for j in range(n):
-                norm += work[i * n + j] * work[i * n + j]
+            row = work[i * n :]
+            norm = inner(row, row, n)
             if norm > best:
                 best, p = norm, i
-        if not best > 0.0:
-            return 2
+        if k == 0:
+            first = best
+        if not best > RANK_TOLERANCE * RANK_TOLERANCE * first:
+            return k
         g[k], g[p] = g[p], g[k]
         for j in range(n):
             J[k * n + j], J[p * n + j] = J[p * n + j], J[k * n + j]
             work[k * n + j], work[p * n + j] = work[p * n + j], work[k * n + j]
         for i in range(k + 1, rows):
-            dot = 0.0
-            for j in range(n):
-                dot += work[i * n + j] * work[k * n + j]
-            for j in range(n):
-                work[i * n + j] -= dot / best * work[k * n + j]
-    return 0
+            dot = inner(work[i * n :], work[k * n :], n) / best
+            if dot != 0.0:
+                for j in range(n):
+                    work[i * n + j] -= dot * work[k * n + j]
+    return m
 
 
 @kernel
 def reduced_state_derivative(args: int) -> int:
     """ẋ of a constrained system by one of the ways."""
     s = ByReduction.at(args)
-    nq, n, nz, m, terms = s.nq, s.nv, s.nz, s.rank, s.descriptor
+    nq, n, nz, terms = s.nq, s.nv, s.nz, s.descriptor
     terms.args[0], terms.args[1] = s.t, s.x
     if call(terms.function, terms.args) != 0:
         return -1
     J, g, xdot = terms.J, terms.g, doubles(s.out, nq + n + nz)
-    if m < s.rows.size and independent_rows(J, g, s.rows, m, n, s.work) != 0:
-        return 2
-    if solution(s.way, terms.M, terms.f, J, g, m, n, s.work, s.pivots, xdot[nq : nq + n]) != 0:
+    m = independent_rows(J, g, s.rows, s.rank, n, s.work)
+    if m < 0 or solution(s.way, terms.M, terms.f, J, g, m, n, s.work, s.pivots, xdot[nq : nq + n]) != 0:
         return 2
     store_rates(terms.rates, nq, n, nz, xdot)
     return 0

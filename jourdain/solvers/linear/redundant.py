@@ -17,6 +17,8 @@ from .dense import cholesky, cholesky_solve
 #: Shift of the inverse iteration relative to the trace: above round-off, below every true constraint.
 SHIFT = 1e-13
 ROUNDS = 3
+#: Parts of a unit vector that are rounding errors of its other parts.
+ROUNDING = 1e-15
 
 
 @jit
@@ -38,20 +40,28 @@ def orthonormalise(Y: Any, count: int, rows: int) -> None:
 
 
 @jit
+def _gram(J: Any, n: int, listed: Any, gram: Any) -> float:
+    """Products of the listed rows of J with each other, which have few entries, in the lower triangle; their trace."""
+    rows, trace = listed.size, 0.0
+    for i in range(rows):
+        line = gram[i * rows :]
+        for k in range(i + 1):
+            line[k] = 0.0
+        for j in range(n):
+            entry = J[listed[i] * n + j]
+            if entry != 0.0:
+                for k in range(i + 1):
+                    line[k] += entry * J[listed[k] * n + j]
+        trace += line[i]
+    return trace
+
+
+@jit
 def drop_redundant(J: Any, g: Any, n: int, listed: Any, excess: int, work: Any) -> int:
     """Removes from the listed rows of J and of g their ``excess`` vanishing combinations, in place."""
     rows = listed.size
     gram, Y = work[: rows * rows], work[rows * rows : rows * (rows + excess)]
-    trace = 0.0
-    for i in range(rows):
-        p = listed[i] * n
-        for k in range(i + 1):
-            q = listed[k] * n
-            total = 0.0
-            for j in range(n):
-                total += J[p + j] * J[q + j]
-            gram[i * rows + k] = total
-        trace += gram[i * rows + i]
+    trace = _gram(J, n, listed, gram)
     for i in range(rows):
         gram[i * rows + i] += SHIFT * trace
         for c in range(excess):
@@ -63,15 +73,19 @@ def drop_redundant(J: Any, g: Any, n: int, listed: Any, excess: int, work: Any) 
             cholesky_solve(gram, rows, Y[c * rows : (c + 1) * rows])
         orthonormalise(Y, excess, rows)
     for c in range(excess):
+        y = Y[c * rows :]
+        for i in range(rows):  # rounding would fill rows that do not take part
+            if abs(y[i]) < ROUNDING:
+                y[i] = 0.0
         for j in range(n + 1):
             dot = 0.0
             for i in range(rows):
-                r = listed[i]
-                dot += Y[c * rows + i] * (g[r] if j == n else J[r * n + j])
-            for i in range(rows):
-                r = listed[i]
-                if j == n:
-                    g[r] -= dot * Y[c * rows + i]
-                else:
-                    J[r * n + j] -= dot * Y[c * rows + i]
+                if y[i] != 0.0:
+                    dot += y[i] * (g[listed[i]] if j == n else J[listed[i] * n + j])
+            if dot != 0.0:
+                for i in range(rows):
+                    if j == n:
+                        g[listed[i]] -= dot * y[i]
+                    elif y[i] != 0.0:
+                        J[listed[i] * n + j] -= dot * y[i]
     return 0

@@ -20,6 +20,7 @@ from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
+from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BLOCK_SPARSE, BODIES, BlockSparse, Problem, room
 from ..complementarity.solve import solve
@@ -27,6 +28,7 @@ from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step
 from ..ode.method import Method
 from ..ode.rotation import turn
 from .contact_set import Closures, ContactSet, Parts, contact_velocity, form_delassus, keep, push, recall, remember, respond
+from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
 NO_ROOM = -77
@@ -34,8 +36,9 @@ NO_ROOM = -77
 TOUCHING = 1e-4
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
 RESTING = 2.0
-#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act, iterations.
-DISSIPATED, DEPTH, RESIDUAL, ACTING, ITERATIONS, BOOKS = range(6)
+#: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act, iterations, and how fast
+#: convex cones open contacts.
+DISSIPATED, DEPTH, RESIDUAL, ACTING, ITERATIONS, OPENING, BOOKS = range(7)
 
 
 class Asked(Record):
@@ -71,8 +74,7 @@ class Moreau(Record):
     contacts: ContactSet
     parts: Parts
     closures: Closures
-    friction: Floats  # by law
-    restitution: Floats
+    impacts: Impacts
     problem: Problem
     depths: Problem
     p: Floats
@@ -101,10 +103,10 @@ def displaced(m: Any, q: Any, d: Any, scale: float, out: Any) -> None:
 def _select(m: Any, h: float, v: Any, free: Any) -> None:
     """Contacts that may act within the step, with their normal speeds before it; the right-hand sides of their laws."""
     s, parts, problem = m.contacts, m.parts, m.problem
-    kept = 0
+    kept = m.impacts.acting = 0
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
-        gap, e = s.gap[k], m.restitution[s.law[k]]
+        law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
         # a contact that rebounds must not be braked before it touches
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
@@ -112,9 +114,17 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
             continue
         keep(s, parts.stride, k, kept)
         w = 3 * kept
-        problem.w[w] = after + (e * before if bounces else max(0.0, gap / h))
+        in_phases = bounces and m.impacts.law[law] != NEWTON
+        problem.w[w] = after + (0.0 if in_phases else e * before if bounces else max(0.0, gap / h))
         problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
-        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = m.friction[s.law[kept]]
+        mu = m.impacts.friction[law]
+        if m.impacts.static[law] != mu:
+            mu = coefficient(m.impacts, law, contact_velocity(s, parts, kept, 1, v), contact_velocity(s, parts, kept, 2, v))
+        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = mu
+        m.impacts.before[kept], m.impacts.after[kept] = before, 0.0 if in_phases else -1.0
+        for row in (0, 1, 2):
+            m.impacts.free[w + row] = problem.w[w + row]
+        m.impacts.acting += 1 if in_phases else 0
         problem.law[kept], problem.row[kept] = 0, w
         kept += 1
     s.count = problem.blocks = kept
@@ -137,6 +147,8 @@ def _solve(m: Any, t: float) -> Any:
     recall(s, p)
     tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
     done, residual, worst = solve(problem, p, tolerance, m.limit)
+    if m.impacts.acting > 0:
+        residual = expand(m.impacts, problem, p, s.law, tolerance, m.limit)
     log = m.worst
     if residual > 1e3 * tolerance and residual > log.residual:
         log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]
@@ -198,6 +210,7 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
                         x[place + i] += (1.0 - 2.0 * side) * s.axes[9 * k + 3 * row + i] * p[3 * k + row] / h
     books[DISSIPATED] += lost
     books[DEPTH], books[RESIDUAL], books[ACTING], books[ITERATIONS] = depth, residual, acting, float(done)
+    books[OPENING] = relaxation_gap(m.problem, p) if m.problem.relaxed == 1 else 0.0
 
 
 @kernel

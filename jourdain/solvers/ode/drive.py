@@ -13,14 +13,13 @@ from jourdain.solvers.interruption import CHUNK_TIME, Bar, Interruption
 from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
+from jourdain.solvers.ode.leave import LOOK, STIFF, Leave
 from jourdain.solvers.ode.march import march
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.session import Session
 from jourdain.solvers.ode.start import first_step
 from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 
-#: Steps in a row at the limit of stability that make a problem stiff (Hairer and Wanner II, IV.2).
-STIFF = 15
 #: Steps after which a stiff problem is told of, steps that are many, and so many in all that a word is due.
 SLOW_STEPS, LONG_STEPS, VERY_LONG = 2_000, 100_000, 1_000_000
 
@@ -36,11 +35,15 @@ class Drive:
         self._chunk = 64
         #: The number of steps after which a word is said about their number; None: not any more.
         self._to_tell: int | None = None
+        #: When to stop for another sort of method.
+        self.leave: Leave | None = None
 
     def start(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""
         self.span, self.step = (t0, t1), step
-        self._to_tell = SLOW_STEPS if self.method.adaptive and not self.method.stiff else None
+        if self.leave is not None:
+            self.leave.next_look = 0
+        self._to_tell = SLOW_STEPS if self.method.adaptive and not self.method.stiff and self.leave is None else None
         self.session.start(x0, t0, t1, step)
 
     def again(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool) -> None:
@@ -90,7 +93,7 @@ class Drive:
         room = session.step_room
         try:
             while True:
-                session.progress.steps_left = granted = min(self._chunk, room)
+                session.progress.steps_left = granted = min(LOOK if self.leave else self._chunk, room)
                 begun = time.perf_counter()
                 reason = march.call(session.address)
                 spent = time.perf_counter() - begun
@@ -104,6 +107,8 @@ class Drive:
                     return 0
                 if self._to_tell is not None and session.count.steps >= self._to_tell:
                     self._tell()
+                if self.leave is not None and reason in (fr.PAUSED, fr.SAMPLE) and self.leave.now(session):
+                    return fr.LEFT
                 if reason == fr.PAUSED:
                     if granted == self._chunk and session.progress.steps_left <= 0:
                         self._chunk = max(1, int(granted * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
@@ -137,7 +142,7 @@ class Drive:
             return
         self._to_tell = None
         about = f"; at this pace it takes {steps * abs(end - start) / done:.2g}" if done > 0.0 else ""
-        remedy = "for stiff problems there are method='radau' and 'rosenbrock'"
+        remedy = "for stiff problems there are method='radau', 'rosenbrock' and 'auto'"
         warnings.warn(
             f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}", RuntimeWarning, stacklevel=2
         )
@@ -154,6 +159,8 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint
     t, bad_t = clock.t, clock.t_bad
+    if reason == fr.LEFT:
+        return "left", ""
     if reason == fr.TERMINAL:
         return "event", f"terminal event '{session.records[-1].name}' at t = {t:.12g} s. {hint}".rstrip()
     if reason == fr.EXHAUSTED:

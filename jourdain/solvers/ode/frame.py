@@ -22,7 +22,7 @@ from jourdain.solvers.memory_log import MemoryLog
 # What a step returns besides 0, and what the marching loop adds.
 RHS_FAILED, NOT_FINITE, UNDERFLOW, JAC_FAILED, SINGULAR, NO_CONVERGENCE = range(1, 7)
 HOOK_FAILED, ZENO, NOT_RENEWED, GUARD_NAN = range(7, 11)
-FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED, RENEWED = range(11, 18)
+FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED, RENEWED, LEFT = range(11, 19)
 
 EPS = 2.220446049250313e-16
 TINY = 1e-100
@@ -54,6 +54,7 @@ class Clock(Record):
     t_event: float
     t_last: float
     direction: float
+    shortest: float
 
 
 class Count(Record):

@@ -586,5 +586,5 @@ def method(
     return Method(
         name=name, order=2, adaptive=adaptive, step=step.address, dense=dense.address,
         constants=np.array([2.0, *coefficients(name, rho), epsilon, float(adaptive)]),
-        work=lambda n: size, integer_work=lambda n: unknowns, degree=3, needs_jacobian=True, stiff=True,
+        work=lambda n: size, integer_work=lambda n: unknowns, degree=3, needs_jacobian=True, stiff=True, shortest=1e-5,
     )  # fmt: skip

@@ -166,9 +166,10 @@ def _approach(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
     """
     start, g = clock.t_old, frame.g
     sign = frame.sign
+    least = clock.shortest * abs(clock.t - start)
     for _ in range(4):
         t = clock.t_event
-        if abs(t - start) <= 64.0 * EPS * abs(t):
+        if abs(t - start) <= max(64.0 * EPS * abs(t), least):
             return 0
         margin = math.copysign(max(APPROACH * abs(t - start), 8.0 * EPS * abs(t)), t - start)
         status = _step_to(frame, clock, count, progress, t - margin)

@@ -20,6 +20,7 @@ from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 
 if TYPE_CHECKING:
     from jourdain.solvers.ode.drive import Drive
+    from jourdain.solvers.ode.leave import Leave
     from jourdain.solvers.ode.memories import Renewals
     from jourdain.solvers.unknowns import Search
 
@@ -97,6 +98,7 @@ def prepare(
     positions: int | None = None,
     dense: bool | None = None,
     max_steps: int = MAX_STEPS,
+    leave: Leave | None = None,
 ) -> Drive:
     """An integration ready to run, or to be driven from instant to instant.
 
@@ -110,6 +112,7 @@ def prepare(
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
+    leave: when to stop because another sort of method would do better; the status is "left" then.
     """
     from jourdain.solvers.ode.drive import Drive
 
@@ -129,6 +132,7 @@ def prepare(
     if chosen.needs_time_derivative and time_derivative is None:
         _check_autonomous(chosen, rhs, start, t0, t1)
     drive = Drive(chosen, start.size, _positions(chosen, start.size, positions))
+    drive.leave = leave
     drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
     drive.tolerances(rtol, atol, max_step, max_steps)
     drive.functions(rhs, jacobian, time_derivative, project, output)

@@ -38,5 +38,7 @@ class Method:
     stiff: bool = False
     one_step: bool = True
     past: int = 0
+    #: The part of a step below which a shorter one to an event is not worth taking: rounding grows with 1/h where constraints are positions.
+    shortest: float = 0.0
     #: Layouts of the memory of a run by number of states, made by the sessions.
     layouts: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)

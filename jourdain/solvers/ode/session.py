@@ -80,7 +80,8 @@ class _Layout:
         count.restart = count.begin = 1
         count.bad = progress.fired = progress.forget = progress.last_fired = -1
         progress.restep, progress.event_limit = method.one_step, EVENT_ROOM
-        fr.Clock.at(whole["clock"]).t_last = -np.inf
+        clock = fr.Clock.at(whole["clock"])
+        clock.t_last, clock.shortest = -np.inf, method.shortest
 
 
 def _layout(method: Method, n: int) -> _Layout:

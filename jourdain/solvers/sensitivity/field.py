@@ -56,6 +56,7 @@ class Readings(Record):
 
     count: int
     nc: int
+    forces: int  # whether they speak of λ
     value: Map
     push: Map
     pull: Map
@@ -84,7 +85,7 @@ def evaluate(field: Field, t: Any, x: Any, f: Any) -> int:
 @jit
 def multipliers(field: Field, readings: Readings, t: Any, x: Any, f: Any) -> int:
     """λ at (t, x) where rates are f, into the row of the readings."""
-    if field.m == 0:
+    if field.m == 0 or readings.forces == 0:
         return 0
     args = field.balance.args
     args[0], args[1], args[3], args[4] = at(t), at(x), at(f), at(readings.lam)
@@ -128,8 +129,11 @@ def pull_rate(field: Field, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any
 
 @jit
 def push_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, dt: float, dx: Any, df: Any, dc: Any, dy: Any) -> int:
-    """dF for changes of time, state, rates and constants; λ and its change stand in the readings' rows."""
+    """dF for changes of time, state, rates and constants; those of λ are what the push of the rate has just found."""
     change, args, n, nv = readings.change, readings.push.args, field.n, field.nv
+    status = multipliers(field, readings, t, x, f)
+    if status != 0:
+        return status
     change[0] = dt
     for i in range(n):
         change[1 + i] = dx[i]
@@ -146,6 +150,9 @@ def push_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, dt: f
 def pull_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, w: Any, xbar: Any, fbar: Any, cbar: Any) -> Any:
     """Adds the weights that w of F gives state, rates and constants; returns the status and the weight of time."""
     args, bar, c, n, nv = readings.pull.args, readings.bar, readings.cbar, field.n, field.nv
+    status = multipliers(field, readings, t, x, f)
+    if status != 0:
+        return status, 0.0
     args[0], args[1], args[3], args[4] = at(t), at(x), at(f[field.first :]), at(readings.lam)
     args[5], args[6], args[7] = at(w), at(bar), at(c)
     status = call(readings.pull.function, args)

@@ -73,7 +73,7 @@ class Leg(Record):
     back: Floats
     part: Floats
     none: Readings
-    largest: float
+    largest: Matrix  # of each weight of the state on the way
 
 
 @jit
@@ -333,7 +333,7 @@ def backwards(address: int) -> int:
             p -= 1
         for r in range(leg.criteria):
             for i in range(n):
-                leg.largest = max(leg.largest, abs(leg.xbar[r][i]))
+                leg.largest[r][i] = max(leg.largest[r][i], abs(leg.xbar[r][i]))
     return 0
 
 

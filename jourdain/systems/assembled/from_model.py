@@ -38,7 +38,7 @@ from .model_coordinates import JointElements, ModelCoordinates
 from .program import Handle
 
 if TYPE_CHECKING:
-    from .parts import SolidPart
+    from .flexible.parts import Part
 
 PAIRS: dict[str, type[Pair]] = {
     "ball": Spherical, "spherical": Spherical, "revolute": Revolute, "prismatic": Prismatic, "cylindrical": Cylindrical, "planar": Planar,
@@ -57,11 +57,13 @@ class DirectorAssembly(ModelCoordinates):
 
     def __init__(
         self, own: DescriptorDynamics, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
-        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None, parts: Sequence[SolidPart] = (),
+        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None, parts: Sequence[Part] = (),
     ) -> None:  # fmt: skip
         super().__init__(own, state, inputs, held, frozen, outputs, elements)
         self._bodies()
         self._parts = parts
+        #: The advance and the angle of each screw, and its pitch.
+        self._advances: list[tuple[Handle, Handle, float]] = []
         for part in parts:
             part.add(self.system, self.handles, self.numbers)
         for joint in self.model.joints.values():
@@ -77,10 +79,12 @@ class DirectorAssembly(ModelCoordinates):
     def move_to(self, state: State) -> None:
         """Gives the assembled system another state to start from, its parts undeformed; elements and code stay."""
         super().move_to(state)
-        if self._parts:
+        if self._parts or self._advances:
             q, v = self.system.q0, self.system.v0
             for part in self._parts:
                 part.move(self.system, self.handles, self.numbers, q, v)
+            for advance, angle, pitch in self._advances:
+                q[advance.offset], v[advance.offset] = pitch * q[angle.offset], pitch * v[angle.offset]
             self.system.set_state(q, v)
 
     # -- bodies and joints ----------------------------------------------------------------------------------------
@@ -167,6 +171,7 @@ class DirectorAssembly(ModelCoordinates):
         angle = self.handles[self._coordinates[id(turn.coordinate)]]
         start = self.system.q0[angle.offset], self.system.v0[angle.offset]
         displacement = self.system.coordinates(f"{joint.name}.advance", 1, pitch * start[0], pitch * start[1], unit="m")
+        self._advances.append((displacement, angle, pitch))
         self.tied[displacement.name] = ([mul(as_expr(pitch), turn.coordinate.q[0])], [mul(as_expr(pitch), turn.coordinate.v[0])])
         constants = {**self._places(joint.parent, joint.child), "pitch": [pitch]}
         constants |= self._frames(joint.parent, joint.child, self._axes("helical", turn.axis))

@@ -188,6 +188,9 @@ def _residual(native: NativeSystem) -> tuple[Any, NativeFunction]:
     first, second = _pointers(native, equations, keep), _pointers(native, tangent, keep)
     if native.search is not None:  # the tangent follows the equations at the same state
         plan.equations, first = native.search.headed(equations.address, first)
+    if native.touching_full is not None:
+        plan.equations, first = native.touching_full.headed(plan.equations, first)
+        plan.tangent, second = native.touching_full.along(tangent.address, second)
     pairs = np.array([i for pair in turns for i in pair] + [0], dtype=np.int64)
     massless = np.array(getattr(system, "massless", np.zeros(max(1, system.nv))), dtype=np.int64)
     args = np.array([0, 0, 0, plan.address, *(a.ctypes.data for a in (first, second, pairs, massless))], dtype=np.uintp)
@@ -235,10 +238,15 @@ def _tangent(native: NativeSystem, name: str, keep: list[object]) -> Tangent:
     from ...solvers.constraints.jacobian import Tangent, TangentPointers
 
     f, own = native._function(name), list[Any]()
-    pointers = _pointers(native, f, own)
-    keep += own
+    pointers, function = _pointers(native, f, own), f.address
+    if native.touching_full is not None:
+        if name == "constraint_tangent":  # it does not look at forces
+            pointers[8] = native.touching_full.record.change.ctypes.data
+        else:
+            function, pointers = native.touching_full.along(function, pointers)
+    keep += [*own, pointers]
     outputs = {name: a[: math.prod(shape)] for (name, shape), a in zip(f.signature.outputs, own[2], strict=True)}
-    return Tangent(function=f.address, args=TangentPointers.at(pointers), **outputs)
+    return Tangent(function=function, args=TangentPointers.at(pointers), **outputs)
 
 
 def _derivatives(address: int, args: Any, keep: list[object]) -> dict[str, NativeFunction]:

@@ -14,11 +14,14 @@ from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
 from ...solvers.nonsmooth.contact_set import NOBODY, Closures, ContactSet, Parts, prepare_closures
 from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.penalty.touch import axes_of
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
 from .loose_bodies import loose_inverse_mass
 
 #: What is returned where a part of the velocities feels no inertia.
 NO_INERTIA = -78
+#: Where the numbers of stops begin among those of shapes.
+STOPS = 1 << 40
 #: What is returned where constraints depend on each other.
 DEPENDENT = -79
 
@@ -50,6 +53,12 @@ class TreeContacts(Record):
     group: Integers
     groups: int
     law_of: Integers
+    #: ends of joints: position, velocity, direction that is open (±1), where, and the law
+    stop_q: Integers
+    stop_v: Integers
+    stop_sign: Floats
+    stop_bound: Floats
+    stop_law: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
     #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
@@ -227,24 +236,11 @@ def _part_of_body(c: Any, body: int) -> int:
 
 
 @jit
-def _axes(contact: Any, axes: Any) -> None:
-    """Normal and two tangents."""
-    x, y, z = contact.nx, contact.ny, contact.nz
-    axes[0], axes[1], axes[2] = x, y, z
-    # Duff et al., "Building an orthonormal basis, revisited" (2017)
-    sign = 1.0 if z >= 0.0 else -1.0
-    a = -1.0 / (sign + z)
-    b = x * y * a
-    axes[3], axes[4], axes[5] = 1.0 + sign * x * x * a, sign * b, -sign * x
-    axes[6], axes[7], axes[8] = b, sign + y * y * a, -y
-
-
-@jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
     s, parts, k = c.contacts, c.parts, c.contacts.count
     axes, point, stride = s.axes[9 * k :], s.point[3 * k :], parts.stride
-    _axes(contact, axes)
+    axes_of(contact, axes)
     point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
     s.law[k], s.gap[k] = law, contact.gap
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
@@ -262,6 +258,25 @@ def _write(c: Any, contact: Any, law: int) -> None:
         if contact.body_b >= 0:
             drift += _force(c, contact.body_b, point, axes, row, -1.0, s.J[(first + second) * stride :])
         s.drift[3 * k + row] = drift
+    s.count = k + 1
+
+
+@jit
+def _write_stop(c: Any, i: int) -> None:
+    """The end of a joint's way as a contact without tangents; its impulse is a generalised one."""
+    s, parts, k, sign = c.contacts, c.parts, c.contacts.count, c.stop_sign[i]
+    q, v = doubles(c.x, c.stop_q[i] + 1), c.stop_v[i]
+    s.law[k], s.gap[k] = c.stop_law[i], sign * (q[c.stop_q[i]] - c.stop_bound[i])
+    s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
+    s.place[2 * k] = s.place[2 * k + 1] = -1
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = STOPS + i, STOPS + i, 0
+    for j in range(9):
+        s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
+    for j in (0, 1, 2):
+        s.point[3 * k + j] = s.drift[3 * k + j] = 0.0
+    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
+        s.J[j] = 0.0
+    s.J[6 * parts.stride * k + parts.place_of[v]] = sign
     s.count = k + 1
 
 
@@ -294,6 +309,10 @@ def contact_rows(address: int) -> int:
             if s.count >= s.room:
                 return NO_ROOM
             _write(c, contact, law)
+    for i in range(c.stop_q.size):
+        if s.count >= s.room:
+            return NO_ROOM
+        _write_stop(c, i)
     return 0
 
 

@@ -68,14 +68,14 @@ class ContactTable:
 def _touches(contacts: TreeContacts, h: float) -> Any:
     """The contacts that the last step has left in memory."""
     record = contacts.record
-    s, p, u, friction = record.contacts, record.p, record.problem.u, record.friction
+    s, p, u, friction = record.contacts, record.p, record.problem.u, record.impacts.friction
     for k in range(s.count):
         axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
         limit, pull = friction[s.law[k]] * impulse[0], float(np.hypot(*impulse[1:]))
         slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= limit * (1.0 - 1e-9))
         a, b = (contacts.body_of(int(s.key[3 * k + i])) for i in (0, 1))
         yield Touch(
-            contacts.contacts[int(s.law[k])].name, a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
+            contacts.law_name(int(s.law[k])), a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
             impulse @ axes / h, "open" if impulse[0] <= 0.0 else "slip" if slides else "stick",
         )  # fmt: skip
 

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
+from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
-from ...model.contact_laws import check_coefficient
-from ...model.contacts import BodyShape, apart
+from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...model.flexible import FlexibleBody
+from ...native.function import compile_function
 from ...native.record import Table
-from ...solvers.collision import Placed, Scene
+from ...solvers.collision import Scene
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
-from ...symbolic.expr import Expr
+from ...solvers.nonsmooth.impacts import Impacts
 from ...symbolic.graph import evaluate
+from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
+from .contact_rows import STOPS, contact_rows
 from .contact_rows import TreeContacts as NativeRows
-from .contact_rows import contact_rows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
 
 if TYPE_CHECKING:
-    from ...model.model import Model
     from .projected import NativeSystem
     from .system import TreeSystem
 
@@ -35,43 +37,6 @@ if TYPE_CHECKING:
 SLACK = 0.01
 #: Part of the largest velocity to which laws are met, and most sweeps over all contacts.
 TOLERANCE, SWEEPS = 1e-7, 1000
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Which shapes may touch by which law: groups of shapes that are treated alike, and the law of every pair of groups (−1: none)."""
-
-    shapes: tuple[BodyShape, ...]
-    group: np.ndarray
-    law: np.ndarray
-    #: Pairs of bodies that never touch.
-    excluded: tuple[frozenset[str], ...]
-
-
-def pairs_of(model: Model) -> Pairs:
-    """Groups and laws of a model's contacts; where two contacts name a pair, the later one acts."""
-    contacts = list(model.contacts.values())
-    shapes = tuple(dict.fromkeys(s for c in contacts for s in c.shapes))
-    sides = [(set(c.a), set(c.a if c.b is None else c.b)) for c in contacts]
-    left_out = [apart(model, c) for c in contacts]
-    # one contact: bodies are kept apart by the scene; several: each body that is kept apart from another is a group of its own
-    excluded, left_out = (tuple(left_out[0]), [set()]) if len(contacts) == 1 else ((), left_out)
-    single = {name for pairs in left_out for pair in pairs for name in pair}
-
-    def law(s: BodyShape, other: BodyShape) -> int:
-        pair = frozenset((s.body.name, other.body.name))
-        for i in range(len(contacts) - 1, -1, -1):
-            a, b = sides[i]
-            if pair not in left_out[i] and ((s in a and other in b) or (s in b and other in a)):
-                return i
-        return -1
-
-    signature = [(tuple((s in a, s in b) for a, b in sides), s.body.name if s.body.name in single else "") for s in shapes]
-    first = dict(zip(reversed(signature), reversed(shapes), strict=True))  # a shape of every group
-    number = {key: i for i, key in enumerate(first)}
-    group = np.array([number[key] for key in signature], np.int64)
-    table = np.array([[law(s, other) for other in first.values()] for s in first.values()], np.int64)
-    return Pairs(shapes, group, table, excluded)
 
 
 class TreeContacts:
@@ -82,7 +47,7 @@ class TreeContacts:
         self.system, self.model, self.parameters = system, model, parameters
         self._refuse()
         self.contacts = list(model.contacts.values())
-        self.pairs = pairs_of(model)
+        self.pairs = pairs_of(model, Rigid)
         self._tree = system.bare_tree
         self.looped = system.looped if parameters is system.parameter_vector else LoopedTree(self._tree, parameters)
         self._keep: list[Any] = []
@@ -91,7 +56,8 @@ class TreeContacts:
         self.scene = self._scene()
         self.parts = self._parts()
         self.places = self._places()
-        self.raise_room(room or 8 * len(self.pairs.shapes) + 64)
+        self.stops = self._stops()
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops))
 
     @staticmethod
     def of(system: TreeSystem) -> TreeContacts:
@@ -135,6 +101,20 @@ class TreeContacts:
         if told is not None:
             raise InputError(f"simulate '{name}': method 'moreau': {told}")
 
+    def _stops(self) -> list[tuple[str, int, int, float, float, int]]:
+        """Ends of joints that act: joint, position, velocity, the open direction, where, and the number of the law."""
+        c, found = self.system.configuration, []
+        for k, name in enumerate(self.model.rigid_stops):
+            joint = self.model.joints[name]
+            label = joint.coordinates[0].names[0]
+            if label not in c.position_names:
+                raise InputError(f"stops: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
+            q, v = c.position_names.index(label), c.velocity_names.index(joint.coordinates[0].velocity_names[0])
+            for end, sign in zip(joint.limits, (1.0, -1.0), strict=True):
+                if end is not None:
+                    found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
+        return found
+
     def _heavy_rods(self) -> bool:
         return any(getattr(c, "inertia", None) is not None for c in self.model.constraints.values())
 
@@ -155,21 +135,8 @@ class TreeContacts:
 
     def _scene(self) -> Scene:
         number = {b.name: i for i, b in enumerate(self.bodies)}
-        bits, law = len(self.pairs.law) <= 60, self.pairs.law
-        placed = []
-        for s, g in zip(self.pairs.shapes, self.pairs.group.tolist(), strict=True):
-            mask = sum(1 << j for j in range(len(law)) if law[g, j] >= 0) if bits else -1
-            pose = np.r_[np.eye(3).ravel(), np.zeros(3)]
-            if not s.body.is_ground and s.body.name not in number:
-                pose = self._pose_on_link(s.body)
-            body = number.get(s.body.name, -1)
-            placed.append(Placed(body, self._shape(s), pose[9:], pose[:9].reshape(3, 3), 1 << g if bits else 1, mask))
-        excluded = [tuple(number.get(name, -1) for name in pair) for pair in self.pairs.excluded]
-        used = [(a, b) for a, b in excluded if a != b and {a, b} & set(number.values())]
-        return Scene(placed, used)
-
-    def _shape(self, s: BodyShape) -> Any:
-        return s.shape.numeric(lambda e: float(self._numbers([e])[0]) if isinstance(e, Expr) else float(e))
+        numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=self.parameters)
+        return placed_shapes(self.pairs, number, numeric, lambda s: self._pose_on_link(s.body))
 
     @property
     def _loose(self) -> list[int]:
@@ -222,7 +189,7 @@ class TreeContacts:
     def _places(self) -> dict[tuple[int, int], int]:
         """Where the force of a contact (by number) on a body (by number) stands in the state."""
         s, number = self.system, {b.name: i for i, b in enumerate(self.bodies)}
-        pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) for b in c.bodies if b.name in number]
+        pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) if not c.gives_way for b in c.bodies if b.name in number]
         return {pair: s.nq + s.nv + s.nz + 3 * i for i, pair in enumerate(pairs)}
 
     @property
@@ -241,18 +208,47 @@ class TreeContacts:
     def _record(self) -> moreau.Moreau:
         rows = self.rows
         s, room = self.system, self.room
-        friction, restitution = (self._numbers(getattr(c.law, word) for c in self.contacts) for word in ("friction", "restitution"))
-        for mu, e in zip(friction, restitution, strict=True):
-            check_coefficient("friction", mu, np.inf)
-            check_coefficient("restitution", e, 1.0)
         problem, depths = moreau.make_problems(rows.contacts, self.parts)
+        problem.relaxed = self._convex()
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
-            friction=friction, restitution=restitution, problem=problem, depths=depths,
+            impacts=self._impacts(), problem=problem, depths=depths,
             p=np.zeros(3 * room), r=np.zeros(room), slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
             worst=moreau.Worst(),
         )  # fmt: skip
+
+    def _impacts(self) -> Impacts:
+        """Friction and restitution of all laws; those of surfaces that give way have none."""
+        rigid = [*(c.law if isinstance(c.law, Rigid) else None for c in self.contacts), *self.model.rigid_stops.values()]
+        friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
+        static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
+        restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
+        for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
+            for x in values:
+                check_coefficient(word, x, most)
+        speed, found = np.ones(1), np.zeros(1)
+        function, args = np.zeros(len(rigid), np.int64), np.zeros(4 * max(1, len(rigid)), np.int64)
+        for k, law in enumerate(rigid):
+            if law is not None and law.by_speed:
+                f = compile_function(restitution_function(law, self.model.parameter_set.symbols), self.parameters)
+                function[k], args[4 * k : 4 * k + 4] = f.address, f.arguments(speed, found).view(np.int64)
+                self._keep.append(f)
+        return Impacts(
+            friction=friction, static=static, restitution=restitution, function=function, args=args, speed=speed, found=found,
+            law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(self.room),
+            after=np.zeros(self.room), compression=np.zeros(self.room), free=np.zeros(3 * self.room),
+        )  # fmt: skip
+
+    def _convex(self) -> int:
+        """Whether cones of friction are taken as convex: all or none."""
+        cones = {c.name: c.law.cone for c in self.contacts if isinstance(c.law, Rigid)}
+        if len(set(cones.values())) > 1:
+            odd = next(name for name, cone in cones.items() if cone == "convex")
+            raise InputError(
+                f"contact '{odd}': cone = 'convex' must be that of all rigid contacts or of none, since they are solved together"
+            )
+        return int("convex" in cones.values())
 
     def _rows(self) -> NativeRows:
         """The arguments of the search for contacts and their rows."""
@@ -287,6 +283,9 @@ class TreeContacts:
             body_place=np.array([self._pose_on_link(b) for b in self.bodies]).reshape(-1, 12), body_poses=np.zeros((n, 12)),
             body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
+            stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
+            stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
+            stop_law=np.array([x[5] for x in self.stops], np.int64),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
             wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
@@ -319,12 +318,20 @@ class TreeContacts:
         world = self.scene.native
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
+    def law_name(self, number: int) -> str:
+        """The name of a contact, or "stop"."""
+        return self.contacts[number].name if number < len(self.contacts) else "stop"
+
     def name_of(self, shape: int) -> str:
-        """The name of a shape of the scene."""
+        """The name of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= STOPS:
+            return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
 
     def body_of(self, shape: int) -> str:
-        """The name of the body of a shape of the scene."""
+        """The name of the body of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= STOPS:
+            return self.name_of(shape)
         return self.pairs.shapes[int(self.scene.source[shape])].body.name
 
     def overlaps(self, q: np.ndarray, t: float) -> list[tuple[float, str, str]]:
@@ -346,4 +353,4 @@ class TreeContacts:
         return NativeFunction.of(moreau.step.address, self.record, self)
 
 
-__all__ = ["Pairs", "TreeContacts", "pairs_of"]
+__all__ = ["TreeContacts"]

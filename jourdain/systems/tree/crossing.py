@@ -387,7 +387,9 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
     skip = [0 if k == 0 or len(r.t) == 0 or len(runs[k - 1].t) == 0 or r.t[0] > runs[k - 1].t[-1] else 1 for k, r in enumerate(runs)]
     t, x = (np.concatenate([getattr(r, name)[s:] for r, s in zip(runs, skip, strict=True)]) for name in ("t", "x"))
     totals = {f.name: sum(getattr(r.stats, f.name) for r in runs) for f in fields(runs[0].stats)}
-    events = tuple(e for r in runs for e in r.events if e.name != NEARING)
+    found = [e for r in runs for e in r.events]
+    events = tuple(e for e in found if e.name != NEARING)
+    totals["events"] -= len(found) - len(events)
     return replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), events=events, segments=_segments(runs))
 
 

@@ -43,7 +43,7 @@ class MoreauRun(ProjectedRun):
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
             raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
-        if not system.model.contacts:
+        if not (system.model.contacts or system.model.rigid_stops):
             raise InputError(
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )
@@ -172,6 +172,10 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     found["contacts.residual"] = Channel(books[:, moreau.RESIDUAL].copy(), "m/s", "residual of the contact laws")
     found["contacts.acting"] = Channel(books[:, moreau.ACTING].copy(), "", "contacts that act")
     found["contacts.iterations"] = Channel(books[:, moreau.ITERATIONS].copy(), "", "iterations for the contact laws")
+    if contacts.record.problem.relaxed:
+        found["contacts.opening"] = Channel(
+            books[:, moreau.OPENING].copy(), "m/s", "speed at which convex cones open sliding contacts, at most"
+        )
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...errors import InputError
+from ...formalisms.functions.registry import assemble, vector_result
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
 from ...symbolic.expr import ZERO, Expr
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.graph import substitute
+from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
 from .redundancy import redundant_rows
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ...solvers.unknowns import Search
     from ..dynamics import Dynamics
     from ..state import State
+    from ..touching import Touching
 
 #: Plans of constrained systems by their equations and redundant rows.
 _PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
@@ -66,6 +69,8 @@ class NativeSystem:
             self.rhs = self._looped()
         else:
             self.rhs = self.wrap(self._function("state_derivative"))
+        #: ẋ with contact forces as they stand among the inputs.
+        self.without_touch = self.sought(self.rhs)
         self.rhs = self.finding(self.rhs)
         self.callbacks = Callbacks(self, self.rhs) if system.model.callbacks else None
         if self.callbacks is not None:
@@ -158,12 +163,38 @@ class NativeSystem:
         places = np.array([i for i, name in enumerate(model.inputs) if name in model.unknowns], dtype=np.int64)
         return Search(self.of_state(self._function("unknowns")), self.u, places, len(sought))
 
-    def finding(self, f: NativeFunction) -> NativeFunction:
+    def sought(self, f: NativeFunction) -> NativeFunction:
         """A function of the run's state that finds the unknowns first."""
         return f if self.search is None else self.search.before(f)
 
+    def finding(self, f: NativeFunction) -> NativeFunction:
+        """A function of the run's state that finds contact forces and unknowns first."""
+        found = self.sought(f)
+        return found if self.touching is None else self.touching.before(found)
+
+    @cached_property
+    def touching(self) -> Touching | None:
+        """Contact forces by penalty at the run's state, if there are any."""
+        return self._touching(self.of_state)
+
+    @cached_property
+    def touching_full(self) -> Touching | None:
+        """The same at the full state."""
+        return self._touching(self._of_full_state)
+
+    def _touching(self, of: Callable[[Function], NativeFunction]) -> Touching | None:
+        if not self.system.model.contacts:
+            return None
+        from ..touching import Touching, touches
+
+        if not touches(self.system.model):
+            return None
+        return Touching(self.system, of(self._function("touching_motion")), self.u, self.n, self._constants, self.parameters)
+
     def lost(self) -> str:
-        """The unknown that could not be found, in words."""
+        """The unknown, or the contact force, that could not be found, in words."""
+        if self.touching is not None and self.touching.lost():
+            return f"contact forces cannot be found: {self.touching.lost()}"
         if self.search is None or self.search.record.bad < 0:
             return ""
         from ..unknowns import not_found
@@ -181,10 +212,13 @@ class NativeSystem:
             from .alpha import constrained_derivatives
 
             return constrained_derivatives(self)
-        return {
+        found = {
             "jacobian": self.wrap(self._function("state_jacobian")),
             "time_derivative": self.wrap(self._function("state_time_derivative")),
         }
+        if self.touching is None:
+            return found
+        return self.touching.derivatives({n: self.sought(f) for n, f in found.items()}, self.without_touch)
 
     def reading(self, channels: tuple[str, ...]) -> NativeFunction:
         """Channels that are functions of time, (full) state, inputs and accelerations."""
@@ -212,7 +246,8 @@ class NativeSystem:
 
     def renewal(self) -> NativeFunction:
         """The model's memories after a step that ended at (t, x)."""
-        return self.finding(self.of_state(self._function("renewal")))
+        found = self.finding(self.of_state(self._function("renewal")))
+        return found if self.touching is None else self.touching.renewal(found, len(self.system.model.memories))
 
     def events(self) -> list[Event]:
         """The model's events as the solvers take them."""
@@ -221,6 +256,20 @@ class NativeSystem:
             guard = self.finding(self.of_state(self._function("guard", event=item.name)))
             action = self._jump(item.name) if item.jump else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
+        return found
+
+    def watching(self, expressions: Sequence[Expr]) -> list[Event]:
+        """Events that only end steps, where expressions of the model are zero."""
+        eq, found = self.system.equations_of_motion, []
+        for i, e in enumerate(expressions):
+            known = {s.id for s in (eq.t, *eq.q, *eq.v, *eq.a, *eq.z, *eq.u, *eq.p)}
+            resolved = eq.resolve([e])
+            strange = [s.name for s in free_symbols(resolved) if s.id not in known]
+            if strange:
+                raise InputError(f"watch: '{strange[0]}' is nothing of the model '{self.system.model.name}'")
+            symbolic = with_signals(assemble(eq, "watch", "t x u", [vector_result("g", resolved)], optional="a"), self._signals)
+            f = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else None)
+            found.append(Event(self.finding(self.of_state(f)), name=f"watch {i}"))
         return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:

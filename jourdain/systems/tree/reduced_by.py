@@ -18,7 +18,7 @@ NATIVE_REDUCTIONS = ("partition", *WAYS)
 class ReducedBy(NativeSystem):
     """The right-hand side by a named reduction of M a = f + Jᵀλ, J a = g; projection, events and derivatives are those of the system.
 
-    As many rows count as redundant as at the start; "partition" alone passes singular positions.
+    As many rows count as redundant as at the start.
     """
 
     def __init__(self, reduction: str, system: Any, *args: Any, **options: Any) -> None:

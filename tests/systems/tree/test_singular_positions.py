@@ -86,6 +86,25 @@ def test_multipliers_pass_singular_positions(loops: str, n: int) -> None:
         assert sol["A0.angle"][-1] == pytest.approx(-THETA, abs=5e-9)
 
 
+ABSOLUTE = [
+    ("natural", {}, 2e-9),
+    ("cartesian", {}, 1e-8),
+    *(("cartesian", {"reduction": r}, 1e-8) for r in ("kkt", "qr", "range-space", "gram-schmidt")),
+]
+
+
+@pytest.mark.parametrize(("formulation", "options", "error"), ABSOLUTE)
+@pytest.mark.parametrize("tolerance", [1e-10, 1e-12])
+def test_absolute_coordinates_pass_singular_positions(formulation: str, options: dict[str, Any], error: float, tolerance: float) -> None:
+    """Places are rounded to 2e-16 m, and at a clearance of 1e-5 that turns velocities by 1e-6: energy is kept to 1e-10, not better."""
+    s, x = chain(2)
+    run = s.model.compile(formulation=formulation, **options)
+    sol = run.simulate(x, 10.0, method="dop853", rtol=tolerance, atol=0.1 * tolerance, outputs=11)
+    assert sol.metadata["status"] == "finished"
+    assert sol["A0.angle"][-1] == pytest.approx(-THETA, abs=max(error, 200 * tolerance))
+    assert np.ptp(sol["energy.total"]) < max(error, 200 * tolerance)
+
+
 def test_a_chain_of_seven_with_all_defaults() -> None:
     s, x = chain(7)
     expected = table(s, s.simulate(x, 10.0, outputs=21))

@@ -1,0 +1,72 @@
+"""What contacts by penalty need of the equations: the motion of bodies that touch, the power of contact forces, and laws as functions of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...model.bodies import Body
+from ...model.contact_laws import SPEED, Rigid
+from ...model.contact_loads import TouchLoad
+from ...model.model import Model
+from ...model.penalty_laws import Penalty, Point
+from ...symbolic.expr import ZERO, Expr, add, symbol
+from ...symbolic.function import Argument, SymbolicFunction
+from ..equations import Equations
+from ..loads import power
+from .registry import assemble, builder, vector_result
+
+#: What a law reads of a point, in order.
+READ = ("depth", "rate", "approach", "curvature", "slide_1", "slide_2", "bent_1", "bent_2", "spin", "roll_1", "roll_2")
+
+
+def touching_bodies(model: Model) -> list[Body]:
+    """Bodies of all contacts whose surfaces give way, each once."""
+    return list({id(b): b for c in model.contacts.values() if c.gives_way for b in c.bodies}.values())
+
+
+def found_symbols(model: Model) -> list[Expr]:
+    """The inputs that are wrenches of contacts."""
+    return [model.inputs[n].symbol for c in model.contacts.values() for n in c.input_names]
+
+
+@builder
+def touching_motion(eq: Equations) -> SymbolicFunction:
+    """Rotation matrix, origin, velocity and angular velocity of every body that may touch another, in the world's axes."""
+    k = eq.kinematics
+    found: list[Expr] = []
+    for b in touching_bodies(eq.model):
+        found += [*k.rotation(b).entries, *k.position(b), *k.velocity(b), *k.angular_velocity(b)]
+    return assemble(eq, "touching_motion", "t x u", [vector_result("motion", found)])
+
+
+@builder
+def touching_power(eq: Equations) -> SymbolicFunction:
+    """The power (W) of all forces of contacts by penalty."""
+    total = ZERO
+    for load in eq.model.loads.values():
+        if isinstance(load, TouchLoad):
+            total = add(total, power(load, eq, load.laws))
+    return assemble(eq, "touching_power", "t x u", [vector_result("P", [total])])
+
+
+def law_function(law: Penalty, parameters: Sequence[Expr]) -> SymbolicFunction:
+    """A law of contact: from what it reads to normal force, friction, torques about normal and tangents, energy, and bristles afterwards."""
+    read = tuple(symbol(name, "input") for name in READ)
+    depth, rate, approach, curvature, s1, s2, b1, b2, spin, r1, r2 = read
+    f = law.forces(Point(depth, rate, approach, curvature), (s1, s2), (b1, b2), spin, (r1, r2))
+    given = [f.normal, *f.friction, f.spin, *f.roll, f.energy, *f.stretch]
+    arguments = [Argument("y", read, "what the law reads")]
+    if parameters:
+        arguments.append(Argument("p", tuple(parameters), "parameters"))
+    return SymbolicFunction("contact_law", tuple(arguments), (vector_result("f", given),), title=law.kind)
+
+
+def restitution_function(law: Rigid, parameters: Sequence[Expr]) -> SymbolicFunction:
+    """The coefficient of restitution of a speed."""
+    arguments = [Argument("speed", (SPEED,), "m/s")]
+    if parameters:
+        arguments.append(Argument("p", tuple(parameters), "parameters"))
+    return SymbolicFunction("restitution", tuple(arguments), (vector_result("e", [law.restitution]),), title="restitution")
+
+
+__all__ = ["READ", "found_symbols", "law_function", "restitution_function", "touching_bodies", "touching_motion", "touching_power"]

@@ -1,0 +1,18 @@
+"""Crashworthiness: devices that are crushed, trains on a line, scenarios and measures.
+
+After J. P. Dias and M. S. Pereira, "Multicriteria optimization of train structures for crashworthiness".
+"""
+
+from .buffers import contact_device, draft_gear, flat_contact_stiffness, hydraulic_buffer
+from .crush import crush_device, in_series
+from .curves import steps_of_curve
+from .hinges import rayleigh
+from .measures import crash_measures
+from .sbeam import s_beam
+from .scenarios import barrier, buffer_stop, head_on, truck, wagon_into_wagons
+from .trains import train
+
+__all__ = [
+    "barrier", "buffer_stop", "contact_device", "crash_measures", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on",
+    "hydraulic_buffer", "in_series", "rayleigh", "s_beam", "steps_of_curve", "train", "truck", "wagon_into_wagons",
+]  # fmt: skip

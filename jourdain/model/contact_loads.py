@@ -1,0 +1,75 @@
+"""What contacts by penalty are to a model: a force and a torque on every body, as inputs that the run finds, and memories of its points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ..symbolic.vectors import Vector
+from .bodies import Body
+from .load_sorts import FrameLoad
+from .penalty_laws import Penalty
+from .shapes.base import Shape
+
+if TYPE_CHECKING:
+    from .contacts import BodyShape, Contact
+    from .model import Model
+
+#: Components of the wrench on a body about its origin, in the world's axes, with their units.
+COMPONENTS = {"Fx": "N", "Fy": "N", "Fz": "N", "Mx": "N m", "My": "N m", "Mz": "N m"}
+#: What a point remembers: pair of shapes and feature, approach speed; with bristles their deflection, and the points that are in touch on both bodies.
+SHORT = ("pair", "feature", "approach")
+LONG = (*SHORT, *(f"{word}_{c}" for word in ("bristle", "on_a", "on_b") for c in "xyz"))
+#: Points in which shapes of a kind touch others, at most; others have eight.
+POINTS = {"sphere": 1, "capsule": 2, "ellipsoid": 2, "plane": 8}
+
+
+class TouchLoad(FrameLoad):
+    """The wrench of a contact on a body; it comes with the contact."""
+
+    title = "force of a contact"
+    of_body: ClassVar[bool] = True
+
+
+def declare_touch(model: Model, contact: Contact) -> None:
+    """Gives a model the inputs, loads and memories of a contact by penalty."""
+    law = contact.law
+    assert isinstance(law, Penalty)
+    for body in contact.bodies:
+        label = f"{contact.name}.{body.name}"
+        model._new_name(label, "load", model.loads)
+        symbols = [model.input(f"{label}.{c}", 0.0, unit) for c, unit in COMPONENTS.items()]
+        model.loads[label] = TouchLoad(
+            label, model._frame(body, label), Vector(*symbols[:3]), Vector(*symbols[3:]), None, None, kind="touch"
+        )
+    for name in contact.memory_names:
+        model.memory(name, 0.0, update=lambda m: m)
+
+
+def wrench_names(contact: Contact, body: Body) -> list[str]:
+    """The inputs that are the wrench of a contact on a body."""
+    return [f"{contact.name}.{body.name}.{c}" for c in COMPONENTS] if isinstance(contact.law, Penalty) else []
+
+
+def slot_count(contact: Contact) -> int:
+    """Points of a contact for which there is a memory."""
+    if not (isinstance(contact.law, Penalty) and contact.law.remembers):
+        return 0
+    a, b = [_points(s) for s in contact.a], None if contact.b is None else [_points(s) for s in contact.b]
+    most = 8 * len(contact.shapes)
+    if b is None:
+        total = sum(min(x, y) for i, x in enumerate(a) for y in a[:i])
+    else:
+        total = sum(min(x, y) for x in a for y in b)
+    return min(total, most)
+
+
+def _points(s: BodyShape) -> int:
+    return _points_of(s.shape)
+
+
+def _points_of(shape: Shape) -> int:
+    parts = getattr(shape, "parts", ())
+    return sum(_points_of(p) for p in parts) if parts and shape.kind == "union" else POINTS.get(shape.kind, 8)
+
+
+__all__ = ["COMPONENTS", "LONG", "SHORT", "TouchLoad", "declare_touch", "slot_count", "wrench_names"]

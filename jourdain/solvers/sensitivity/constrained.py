@@ -1,0 +1,413 @@
+"""Derivatives of constrained motion: accelerations found by elimination, and the projection of states after a step.
+
+M v̇ − Jᵀλ = f, J v̇ = g has a symmetric matrix.  With r = M v̇ − Jᵀλ − f and e = J v̇ − g the changes are
+M dv̇ − Jᵀdλ = −dr, J dv̇ = −de, and weights (v̄, λ̄) of (v̇, λ) are found by the same elimination: M μ + Jᵀν = v̄, J μ = −λ̄; they are −μ of r
+and −ν of e.  So nothing is inverted that the run does not factorise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...native.call import address as at
+from ...native.call import call, doubles, words
+from ...native.kernel import jit, kernel
+from ...native.record import Address, Floats, Integers, Record
+from ..constraints.accelerations import Constrained, constrained_solution
+from ..linear.dense import cholesky, cholesky_solve, lu_full
+from .field import Map
+
+#: A pivot of J below this part of the first is that of a redundant row, as in the run.
+RANK_TOLERANCE = 1e-5
+
+
+class Linkage(Record):
+    """A constrained system with the derivatives of its equations (r, e, q̇, ż) and of its constraints (h, w).
+
+    ``motion`` maps have the slots (t, x, u, a, λ, …), ``closure`` maps (t, x, u, …).
+    """
+
+    system: Constrained
+    motion_push: Map
+    motion_pull: Map
+    closure_push: Map
+    closure_pull: Map
+    a: Floats
+    lam: Floats
+    mu: Floats
+    nu: Floats
+    right: Floats
+    J: Floats
+    g: Floats
+    lu: Floats
+    rows: Integers
+    columns: Integers
+    gram: Floats
+    small: Floats
+    y: Floats  # changes, or weights, of (r, e, q̇, ż) or of (h, w)
+    change: Floats
+    bar: Floats
+    cbar: Floats
+    nc: int
+    dlam: Address
+    lambar: Address
+
+
+@jit
+def _terms(s: Linkage, t: int, x: int) -> int:
+    """M, f, J and g at a point; J and g are kept, since elimination may change them."""
+    d = s.system.descriptor
+    d.args[0], d.args[1] = t, x
+    status = call(d.function, d.args)
+    for i in range(d.J.size):
+        s.J[i] = d.J[i]
+    for i in range(d.g.size):
+        s.g[i] = d.g[i]
+    return status
+
+
+@jit
+def _solve(s: Linkage, f: Any, g: Any, out: Any) -> int:
+    """out with M a − Jᵀλ = f, J a = g."""
+    d = s.system.descriptor
+    for i in range(d.J.size):
+        d.J[i] = s.J[i]
+    for i in range(d.g.size):
+        d.g[i] = g[i]
+    return constrained_solution(d.M, f, d.J, d.g, s.system.elimination, out)
+
+
+@jit
+def _factor_rows(s: Linkage, m: int) -> int:
+    """Independent rows among the first m of J; the rank."""
+    n = s.system.elimination.plan.nv
+    for i in range(m * n):
+        s.lu[i] = s.J[i]
+    return lu_full(s.lu, m, n, s.rows, s.columns, RANK_TOLERANCE)
+
+
+@jit
+def _balanced(s: Linkage, rank: int, m: int, rest: Any, lam: Any) -> None:
+    """λ with Jᵀλ = rest for the independent rows, zero for the others."""
+    n, lu, y = s.system.elimination.plan.nv, s.lu, s.small
+    for i in range(m):
+        lam[i] = 0.0
+    for i in range(rank):
+        total = rest[s.columns[i]]
+        for k in range(i):
+            total -= lu[k * n + i] * y[k]
+        y[i] = total / lu[i * n + i]
+    for i in range(rank - 1, -1, -1):
+        for k in range(i + 1, rank):
+            y[i] -= lu[k * n + i] * y[k]
+    for i in range(rank):
+        lam[s.rows[i]] = y[i]
+
+
+@jit
+def _excess(s: Linkage, a: Any, f: Any, sign: float, out: Any) -> None:
+    """out = sign (M a − f)."""
+    n, M = s.system.elimination.plan.nv, s.system.descriptor.M
+    for i in range(n):
+        total = -f[i]
+        for j in range(n):
+            total += M[i * n + j] * a[j]
+        out[i] = sign * total
+
+
+@jit
+def _motion(s: Linkage, t: int, x: int) -> Any:
+    """Accelerations and multipliers at a point; the status and the rank of J."""
+    plan = s.system.elimination.plan
+    status = _terms(s, t, x)
+    rank = 0
+    if status == 0:
+        status = _solve(s, s.system.descriptor.f, s.g, s.a)
+    if status == 0:
+        rank = _factor_rows(s, plan.m)
+        _excess(s, s.a, s.system.descriptor.f, 1.0, s.right)
+        _balanced(s, rank, plan.m, s.right, s.lam)
+    return status, rank
+
+
+@jit
+def _at(args: Any, t: int, x: int, s: Linkage) -> None:
+    args[0], args[1], args[3], args[4] = t, x, at(s.a), at(s.lam)
+
+
+@kernel
+def balance(address: int) -> int:
+    """λ at (t, x): slots (t, x, u, f, λ), linkage."""
+    slots = words(address, 7)
+    s = Linkage.at(slots[6])
+    status, _ = _motion(s, slots[0], slots[1])
+    out = doubles(slots[4], s.system.elimination.plan.m)
+    for i in range(s.system.elimination.plan.m):
+        out[i] = s.lam[i]
+    return status
+
+
+@kernel
+def push(address: int) -> int:
+    """df for changes (dt, dx) and dc: slots (t, x, u, d, dc, df), linkage; the changes of λ go to ``dlam``."""
+    slots = words(address, 7)
+    s = Linkage.at(slots[6])
+    plan, y, args = s.system.elimination.plan, s.y, s.motion_push.args
+    n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
+    status, rank = _motion(s, slots[0], slots[1])
+    if status != 0:
+        return status
+    _at(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = slots[3], slots[4], at(y)
+    status = call(s.motion_push.function, args)
+    if status != 0:
+        return status
+    out = doubles(slots[5], nq + n + nz)
+    for i in range(n + m):
+        y[i] = -y[i]
+    status = _solve(s, y[:n], y[n : n + m], s.mu)
+    _excess(s, s.mu, y[:n], 1.0, s.right)
+    _balanced(s, rank, m, s.right, doubles(s.dlam, m))
+    for i in range(nq):
+        out[i] = y[n + m + i]
+    for i in range(n):
+        out[nq + i] = s.mu[i]
+    for i in range(nz):
+        out[nq + n + i] = y[n + m + nq + i]
+    return status
+
+
+@kernel
+def pull(address: int) -> int:
+    """Weights of (t, x) and of the constants for weights of f, and those of λ in ``lambar``, which are used up: slots (t, x, u, w, bar, c̄), linkage."""
+    slots = words(address, 7)
+    s = Linkage.at(slots[6])
+    plan, y, args = s.system.elimination.plan, s.y, s.motion_pull.args
+    n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
+    status, rank = _motion(s, slots[0], slots[1])
+    if status != 0:
+        return status
+    w, lambar = doubles(slots[3], nq + n + nz), doubles(s.lambar, m)
+    for i in range(m):
+        s.nu[i] = -lambar[i]
+        lambar[i] = 0.0
+    status = _solve(s, w[nq : nq + n], s.nu, s.mu)
+    _excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
+    _balanced(s, rank, m, s.right, s.nu)
+    for i in range(n):
+        y[i] = -s.mu[i]
+    for i in range(m):
+        y[n + i] = -s.nu[i]
+    for i in range(nq):
+        y[n + m + i] = w[i]
+    for i in range(nz):
+        y[n + m + nq + i] = w[nq + n + i]
+    _at(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(y), slots[4], slots[5]
+    return status if status != 0 else call(s.motion_pull.function, args)
+
+
+# -- projection -------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _turned(d: Any, q: Any, s: Linkage, out: Any) -> None:
+    """out += E(q) d: a displacement along the velocities as one of the positions."""
+    nq, turns = s.system.elimination.plan.nq, s.system.quaternions
+    iq, iv, k = 0, 0, 0
+    while iq < nq:
+        if k < turns.size and turns[k] == iq:
+            x, y, z = 0.5 * d[iv], 0.5 * d[iv + 1], 0.5 * d[iv + 2]
+            e0, e1, e2, e3 = q[iq], q[iq + 1], q[iq + 2], q[iq + 3]
+            out[iq] -= e1 * x + e2 * y + e3 * z
+            out[iq + 1] += e0 * x + e2 * z - e3 * y
+            out[iq + 2] += e0 * y + e3 * x - e1 * z
+            out[iq + 3] += e0 * z + e1 * y - e2 * x
+            iq, iv, k = iq + 4, iv + 3, k + 2
+        else:
+            out[iq] += d[iv]
+            iq, iv = iq + 1, iv + 1
+
+
+@jit
+def _turned_back(w: Any, q: Any, s: Linkage, out: Any) -> None:
+    """out = E(q)ᵀ w."""
+    nq, turns = s.system.elimination.plan.nq, s.system.quaternions
+    iq, iv, k = 0, 0, 0
+    while iq < nq:
+        if k < turns.size and turns[k] == iq:
+            e0, e1, e2, e3 = q[iq], q[iq + 1], q[iq + 2], q[iq + 3]
+            w0, w1, w2, w3 = w[iq], w[iq + 1], w[iq + 2], w[iq + 3]
+            out[iv] = 0.5 * (-e1 * w0 + e0 * w1 + e3 * w2 - e2 * w3)
+            out[iv + 1] = 0.5 * (-e2 * w0 - e3 * w1 + e0 * w2 + e1 * w3)
+            out[iv + 2] = 0.5 * (-e3 * w0 + e2 * w1 - e1 * w2 + e0 * w3)
+            iq, iv, k = iq + 4, iv + 3, k + 2
+        else:
+            out[iv] = w[iq]
+            iq, iv = iq + 1, iv + 1
+
+
+@jit
+def _levelled(w: Any, q: Any, s: Linkage) -> None:
+    """Takes what is along unit quaternions out of a row: the (symmetric) derivative of bringing them to length one."""
+    turns = s.system.quaternions
+    for k in range(0, turns.size, 2):
+        i = turns[k]
+        along = w[i] * q[i] + w[i + 1] * q[i + 1] + w[i + 2] * q[i + 2] + w[i + 3] * q[i + 3]
+        for j in range(4):
+            w[i + j] -= along * q[i + j]
+
+
+@jit
+def _gram(s: Linkage, rank: int) -> int:
+    """The factor of J Jᵀ of the independent rows."""
+    n = s.system.elimination.plan.nv
+    for i in range(rank):
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(n):
+                total += s.J[s.rows[i] * n + j] * s.J[s.rows[k] * n + j]
+            s.gram[i * rank + k] = total
+    return cholesky(s.gram, rank)
+
+
+@jit
+def _shortest(s: Linkage, rank: int, h: Any, d: Any) -> None:
+    """d = Jᵀ(J Jᵀ)⁻¹h of the independent rows."""
+    n, y = s.system.elimination.plan.nv, s.small
+    for i in range(rank):
+        y[i] = h[s.rows[i]]
+    cholesky_solve(s.gram, rank, y)
+    for j in range(n):
+        total = 0.0
+        for i in range(rank):
+            total += s.J[s.rows[i] * n + j] * y[i]
+        d[j] = total
+
+
+@jit
+def _shortest_back(s: Linkage, rank: int, m: int, d: Any, h: Any) -> None:
+    """h = (J Jᵀ)⁻¹J d of the independent rows, zero for the others."""
+    n, y = s.system.elimination.plan.nv, s.small
+    for i in range(rank):
+        total = 0.0
+        for j in range(n):
+            total += s.J[s.rows[i] * n + j] * d[j]
+        y[i] = total
+    cholesky_solve(s.gram, rank, y)
+    for i in range(m):
+        h[i] = 0.0
+    for i in range(rank):
+        h[s.rows[i]] = y[i]
+
+
+@jit
+def _push_closure(s: Linkage, slots: Any) -> int:
+    """Changes of (h, w) for those in ``change``."""
+    args = s.closure_push.args
+    args[0], args[1], args[3], args[4], args[5] = slots[0], slots[1], at(s.change), slots[4], at(s.y)
+    return call(s.closure_push.function, args)
+
+
+@jit
+def _pull_closure(s: Linkage, slots: Any, cbar: Any) -> int:
+    """Adds the weights of (t, x) and of the constants for those of (h, w) in ``y`` to ``change`` and ``cbar``."""
+    args, plan = s.closure_pull.args, s.system.elimination.plan
+    args[0], args[1], args[3], args[4], args[5] = slots[0], slots[1], at(s.y), at(s.bar), at(s.cbar)
+    status = call(s.closure_pull.function, args)
+    for i in range(1 + plan.nq + plan.nv + plan.nz):
+        s.change[i] += s.bar[i]
+    for i in range(s.nc):
+        cbar[i] += s.cbar[i]
+    return status
+
+
+@kernel
+def push_projection(address: int) -> int:
+    """Changes of the projected state: slots (t, x, u, (dt, dx), dc, dx), linkage; x is the projected one."""
+    slots = words(address, 7)
+    s = Linkage.at(slots[6])
+    plan = s.system.elimination.plan
+    nq, n, m, mh = plan.nq, plan.nv, plan.m, plan.holonomic
+    size = nq + n + plan.nz
+    given, out, x = doubles(slots[3], 1 + size), doubles(slots[5], size), doubles(slots[1], size)
+    change = s.change
+    for i in range(1 + size):
+        change[i] = given[i]
+    _levelled(change[1:], x, s)
+    status = 0
+    if m > 0:
+        status = _terms(s, slots[0], slots[1])
+    if mh > 0 and status == 0:
+        rank = _factor_rows(s, mh)
+        status = _gram(s, rank)
+        if status == 0:
+            status = _push_closure(s, slots)
+        _shortest(s, rank, s.y, s.mu)
+        for i in range(n):
+            s.mu[i] = -s.mu[i]
+        _turned(s.mu, x, s, change[1:])
+    if m > 0 and status == 0:
+        status = _push_closure(s, slots)
+        for i in range(n):
+            s.right[i] = 0.0
+        for i in range(m):
+            s.nu[i] = -s.y[mh + i]
+        if status == 0:
+            status = _solve(s, s.right, s.nu, s.mu)
+        for i in range(n):
+            change[1 + nq + i] += s.mu[i]
+    for i in range(size):
+        out[i] = change[1 + i]
+    return status
+
+
+@kernel
+def pull_projection(address: int) -> int:
+    """Weights of the state before the projection: slots (t, x, u, w, bar, c̄), linkage; x is the projected one."""
+    slots = words(address, 7)
+    s = Linkage.at(slots[6])
+    plan = s.system.elimination.plan
+    nq, n, m, mh = plan.nq, plan.nv, plan.m, plan.holonomic
+    size = nq + n + plan.nz
+    w, x, bar, cbar = doubles(slots[3], size), doubles(slots[1], size), doubles(slots[4], 1 + size), doubles(slots[5], s.nc)
+    change = s.change
+    change[0] = 0.0
+    for i in range(size):
+        change[1 + i] = w[i]
+    for i in range(s.nc):
+        cbar[i] = 0.0
+    status = 0
+    if m > 0:
+        status = _terms(s, slots[0], slots[1])
+        rank = _factor_rows(s, m)
+        for i in range(m):
+            s.nu[i] = 0.0
+        if status == 0:
+            status = _solve(s, w[nq : nq + n], s.nu, s.mu)
+        _excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
+        _balanced(s, rank, m, s.right, s.nu)
+        for i in range(mh):
+            s.y[i] = 0.0
+        for i in range(m):
+            s.y[mh + i] = -s.nu[i]
+        if status == 0:
+            status = _pull_closure(s, slots, cbar)
+    if mh > 0 and status == 0:
+        rank = _factor_rows(s, mh)
+        status = _gram(s, rank)
+        _turned_back(change[1:], x, s, s.mu)
+        _shortest_back(s, rank, mh, s.mu, s.y)
+        for i in range(mh):
+            s.y[i] = -s.y[i]
+        for i in range(m):
+            s.y[mh + i] = 0.0
+        if status == 0:
+            status = _pull_closure(s, slots, cbar)
+    _levelled(change[1:], x, s)
+    for i in range(1 + size):
+        bar[i] = change[i]
+    return status
+
+
+__all__ = ["Linkage", "balance", "pull", "pull_projection", "push", "push_projection"]

@@ -1,0 +1,103 @@
+"""Derivatives of constrained motion and of projections for a tree with loops, as native code calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...formalisms.equations import Equations
+from ...formalisms.functions.linearisation import implicit_terms
+from ...formalisms.functions.tree import multiplier_symbols
+from ...solvers.native_function import address
+from ...solvers.sensitivity import constrained
+from ...solvers.sensitivity.field import Field, Map, map_of
+from ...symbolic.expr import Expr
+from ...symbolic.graph import substitute
+from ..sensitivity import Derived, derived
+from .projected import NativeSystem
+
+
+class Linked:
+    """Equations (r, e, q̇, ż) and constraints (h, w) of a model with their derivatives, on the native functions of a run."""
+
+    def __init__(self, eq: Equations, signals: Mapping[Expr, Expr], values: np.ndarray, symbols: Sequence[Expr]) -> None:
+        self.eq, lam = eq, multiplier_symbols(eq)
+        terms = implicit_terms(eq, lam)
+        outputs = substitute([*terms["r"], *terms["g"], *eq.position_rates, *terms["f"]], signals)
+        closure = substitute([*terms["h"], *terms["w"]], signals)
+        arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u}
+        moving = {**arrays, "a": eq.a, "lam": lam}
+        both = derived("linkage", moving, [*outputs, *closure], ("t", "x"), eq.p, values, symbols)
+        shared = both.linear.constants
+        self.motion = derived("motion", moving, outputs, ("t", "x"), eq.p, values, symbols, shared)
+        self.closure = derived("closure", arrays, closure, ("t", "x"), eq.p, values, symbols, shared)
+
+    @property
+    def functions(self) -> tuple[Derived, Derived]:
+        """Both."""
+        return self.motion, self.closure
+
+    def attach(self, native: NativeSystem, field: Field, u: np.ndarray, keep: list[Any]) -> None:
+        """Gives the rate of a run its derivatives, its multipliers and its projection."""
+        system, kept = native._constraints
+        plan = system.elimination.plan
+        n, m, nq, nz, nc = plan.nv, plan.m, plan.nq, plan.nz, self.motion.nc
+        size = 1 + nq + n + nz
+        rows = {
+            "a": n,
+            "lam": m,
+            "mu": n,
+            "nu": m,
+            "right": n,
+            "J": m * n,
+            "g": m,
+            "lu": m * n,
+            "gram": m * m,
+            "small": m,
+            "bar": size,
+            "cbar": nc,
+        }
+        made = {name: np.zeros(max(1, count)) for name, count in rows.items()}
+        y, order = (
+            np.zeros(n + m + nq + nz + m),
+            {"rows": np.zeros(max(1, m), dtype=np.int64), "columns": np.zeros(max(1, n), dtype=np.int64)},
+        )
+        maps = {f"{f}_{w}": map_of(None, 8) for f in ("motion", "closure") for w in ("push", "pull")}
+        self.record = constrained.Linkage(
+            system=system,
+            y=y,
+            change=np.zeros(size),
+            nc=nc,
+            dlam=address(field.dlam),
+            lambar=address(field.lambar),
+            **made,
+            **order,
+            **maps,
+        )
+        self.native, self.field, self.u, self.keep = native, field, u, keep
+        keep += [kept, native]
+        if m:
+            field.balance = self._kernel(constrained.balance)
+        field.project = map_of(native.project, 3)
+
+    def need(self, word: str) -> None:
+        """Compiles the pushes or the pulls, if they are not yet."""
+        target, record = self.field, self.record
+        if getattr(record, f"closure_{word}").function == 0:
+            for name, f in (("motion", self.motion), ("closure", self.closure)):
+                made, kept = f.map(word, self.u, 1 if word == "push" else 2)
+                setattr(record, f"{name}_{word}", made)
+                self.keep += kept
+        if record.system.elimination.plan.m:
+            setattr(target, word, self._kernel(constrained.push if word == "push" else constrained.pull))
+        setattr(target, f"project_{word}", self._kernel(constrained.push_projection if word == "push" else constrained.pull_projection))
+
+    def _kernel(self, kernel: Any) -> Map:
+        args = np.zeros(7, dtype=np.int64)
+        args[2], args[6] = address(self.u), self.record.address
+        return Map(function=kernel.address, args=args)
+
+
+__all__ = ["Linked"]
