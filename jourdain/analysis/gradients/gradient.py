@@ -115,12 +115,19 @@ def gradient(
     """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
 
     method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
-        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison, and is what "auto" takes for other
+        verbs than ``simulate``.
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
     chosen = named(criteria)
     variables = _variables(analysis, wrt, chosen)
+    if analysis.verb != "simulate" and method in ("forward", "adjoint"):
+        from .runs import NotCarried
+
+        raise NotCarried(
+            f"gradient of '{analysis.system.model.name}': {analysis.verb} is not carried by the {method} method; use method='differences'"
+        )
     if method == "differences" or analysis.verb != "simulate":
         return differences(analysis, chosen, variables, values)
     return _of_simulation(analysis, chosen, variables, method, values)
