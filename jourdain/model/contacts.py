@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -238,6 +239,17 @@ def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with me
     for contact in model.contacts.values():
         if not (rigid_only and contact.gives_way):
             raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")
+
+
+def contact_digest(model: Model) -> str:
+    """What equations of motion do not say of contacts: shapes, sides and laws, as a hash; empty where there are none."""
+    if not (model.contacts or model.rigid_stops):
+        return ""
+    told = [f"{name} {law!r}" for name, law in model.rigid_stops.items()]
+    for c in model.contacts.values():
+        sides = [[(s.body.name, repr(s.shape.primitive())) for s in side] for side in (c.a, c.b or ())]
+        told.append(f"{c.name} {c.law!r} {sides} {sorted(map(sorted, c.exclude))}")
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def apart(model: Model, contact: Contact) -> set[frozenset[str]]:

@@ -460,3 +460,19 @@ def test_models_refuse_what_they_cannot_do() -> None:
         a = s.accelerations({"f.z": 0.05 - 1e-3})
     mass = sum(float(b.mass) for b in (box, ball))
     np.testing.assert_allclose(a[2] if len(a) == 6 else a[-1], 4 * 1e5 * 1e-3 / mass - G, rtol=1e-9)
+
+
+def test_results_are_kept_apart_by_laws_and_shapes() -> None:
+    """Equations are the same whatever the law: what is kept under a system's name must not be."""
+    from jourdain.model.contacts import contact_digest
+
+    def digest(K: float, radius: float) -> str:
+        m = jd.Model("ball")
+        ball = m.body("ball", mass=1.0, inertia=(1, 1, 1), shape=jd.sphere(radius))
+        m.free("f", m.ground, ball)
+        m.contact("floor", ball, m.ground, law=jd.contact.linear(K))
+        return contact_digest(m)
+
+    assert digest(1e5, 0.05) == digest(1e5, 0.05)
+    assert len({digest(1e5, 0.05), digest(2e5, 0.05), digest(1e5, 0.06)}) == 3
+    assert contact_digest(jd.Model("none")) == ""

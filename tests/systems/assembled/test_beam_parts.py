@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,24 @@ def test_refusals() -> None:
     m.flexible_body("rod", beam((0, 0, 0), (1, 0, 0), SECTION, SOFT, elements=4), damping=0.01, attach={"start": m.ground}, modes=2)
     with pytest.raises(InputError, match="damping of modes has no counterpart"):
         m.compile(formulation="directors")
+
+
+def pendulum_rod() -> tuple[jd.Model, Any]:
+    m = jd.Model("rod")
+    rod = m.flexible_body("rod", beam((0, 0, 0), (1, 0, 0), SECTION, Material(5e7, 0.3, 1000.0), elements=4), modes=3)
+    m.revolute("hinge", m.ground, rod.node("start"), axis="y")
+    return m, m.sensor("eye", rod.node("end"))
+
+
+def test_events_and_walls_at_nodes() -> None:
+    """A run ends where the end of a rod passes a height; on a springy floor the work of the floor is in the books."""
+    m, eye = pendulum_rod()
+    m.event("low", eye.position.z + 0.5, terminal=True)
+    sol = m.compile(formulation="directors", reduction="bodies").simulate({}, t=2.0, step=0.01)
+    assert sol["rod.end.position"][-1, 2] == pytest.approx(-0.5, abs=1e-9) and np.ptp(sol["energy.total"]) < 1e-12
+    assert [e.name for e in sol.events] == ["low"]
+    m, eye = pendulum_rod()
+    gap = eye.position.z + 0.4
+    m.load("floor", m.bodies["rod"].node("end"), (0, 0, jd.where(gap < 0.0, -2000.0 * gap, 0.0)))  # type: ignore[attr-defined]
+    sol = m.compile(formulation="directors", reduction="bodies").simulate({}, t=0.6, step=0.002)
+    assert -0.5 < sol["rod.end.position"][:, 2].min() < -0.4 and np.ptp(sol["energy.total"] - sol["energy.supplied"]) < 1e-11

@@ -64,7 +64,9 @@ class HybridSystem(DirectorSystem):
             names = [n for n in (*self.coordinate_names, *self.velocity_names, *self.model.inputs) if n in found and n not in raw]
             return {n: raw.channel(n) for n in raw.names} | {n: found.channel(n) for n in names}
 
-        made = Solution(found.t, channels, found.metadata, found.statistics, self, frame_provider=found.frame_provider)
+        made = Solution(
+            found.t, channels, found.metadata, found.statistics, self, frame_provider=found.frame_provider, events=lambda: found.events
+        )
         made.raw, made.restart = found.raw, found.restart
         return made
 
