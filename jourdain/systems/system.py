@@ -190,8 +190,8 @@ class System(Compiled):
         Coefficients and numerics of implicit schemes:
 
         rho: spectral radius at infinite frequency of generalised-α (0.8; 1: no numerical damping).
-        quasi_static: modes of flexible bodies ("rod.mode3", "rod.*") that follow their loads at once, without vibrating, so that they do not
-            dictate the step ("generalized-alpha", "hht", "newmark", "trapezoidal" of trees and descriptors).
+        quasi_static: modes of flexible bodies ("rod.mode3", "rod.*") that the steps need not resolve: they follow their loads, and what they vibrate is
+            forgotten after a few steps (ρ = 0; "generalized-alpha", "hht", "newmark" of trees and descriptors).
         alpha, beta, gamma: of "hht" and "newmark" in directors.
         overlap: "push apart": bodies that overlap at the start are moved apart in the first step ("moreau").
         tolerance, max_iterations: of Newton's method in a step, or of contact laws (part of the largest velocity; "moreau"); adaptive: lets the steps follow their error; every: keeps every n-th step;

@@ -33,7 +33,8 @@ OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 
 def scene_of(
     solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
-    system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, **options: Any,
+    system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, static: bool = True,
+    **options: Any,
 ) -> Scene:  # fmt: skip
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
@@ -41,6 +42,7 @@ def scene_of(
     ``forces`` joints whose reaction force is drawn as an arrow.  A solution that was read from a file needs the ``system`` it
     belongs to.  Between the steps of a method the motion is interpolated, so that a run has at least ``fine`` samples (0: its own).
     ``stress`` colours flexible bodies: what to show by body, or one word for all, such as "von mises", "displacement", "strain", "Mz";
+    colours have the static share of joints, loads and inertia, as ``system.recover`` has (``static=False``: of the modes alone);
     ``exaggerate`` deforms them so many times more than they are.
     Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
@@ -83,6 +85,10 @@ def scene_of(
         run.channels = [Channel(n, s[n][index], s.channel(n).unit) for n in wanted]
     scene.exaggeration = float(exaggerate)
     show_stress(scene, stress)
+    if stress is not None and static and not system.model.contacts:
+        from .static_share import add_static_share
+
+        add_static_share(scene, [(s, _kept(len(s.t))) for s in runs], system)
     for path in trace:
         body, position, node = _traced(system.model, path, number)
         if node is not None and body is not None:

@@ -76,7 +76,7 @@ class NativeSystem:
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
         #: The equations as implicit schemes take them, made with the first of these.
-        self.implicit: tuple[Any, NativeFunction, np.ndarray, Any] | None = None
+        self.implicit: tuple[Any, NativeFunction, Any] | None = None
         #: Integrations that ended runs with constant inputs have made ready, by their settings.
         self.drives: dict[tuple[Any, ...], Drive] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
