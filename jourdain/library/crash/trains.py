@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
+from ...model.bodies import Body
 from ...model.joints import Joint
 from ...model.model import Model
 from ...model.shapes import box
 from ...model.values import number
 from ...symbolic.expr import Expr
-from ...symbolic.functions import absolute, clip, sign, where
+from ...symbolic.functions import absolute, clip, positive_part, sign, where
+from .crush import crush_device
 from .device import Device, positive
 
 #: Speed below which a braked car is held by its brakes (m/s).
@@ -195,10 +197,27 @@ class Line:
         return self.model
 
 
+def occupant(m: Model, car: Body | str, name: str = "occupant", gap: Any = 0.75, mass: Any = 75.0, seat: Device | None = None) -> Joint:
+    """A passenger as a mass that slides freely along x of a car and meets the seat in front after ``gap`` m; ``name.displacement`` is the way.
+
+    ``seat`` is by default a cushion of 100 kN/m that gives way at 6 kN: ``name.seat.force``, ``name.seat.crush``.  The one behind is the seat itself.
+    """
+    body = m.bodies[car] if isinstance(car, str) else car
+    kg, free = positive(mass, f"'{name}': mass", "kg"), positive(gap, f"'{name}': gap", "m", zero=True)
+    slide = m.prismatic(
+        name, body, m.body(name, mass=kg, inertia=(1.0, 1.0, 1.0), shape=box(0.3, 0.4, 0.9).at(0.0, 0.0, 1.5), colour="#e4572e"), axis="x"
+    )
+    cushion = (seat or crush_device(6e3, 0.5, 1e5, name="seat")).declared(m, f"{name}.seat")
+    ahead = cushion.act(m, f"{name}.seat", slide.position - free, slide.velocity)
+    behind = 1e5 * positive_part(-slide.position) * positive_part(1.0 - slide.velocity)
+    m.force(slide, behind - ahead, name=f"{name}.seats")
+    return slide
+
+
 def _all_masses(train: Train) -> Iterator[tuple[int, int, float]]:
     for i, car in enumerate(train.cars):
         for j, kg in enumerate(car):
             yield i, j, kg
 
 
-__all__ = ["Brake", "Line", "Train", "train"]
+__all__ = ["Brake", "Line", "Train", "occupant", "train"]
