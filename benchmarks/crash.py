@@ -43,18 +43,18 @@ def systems() -> list[jd.System]:
 
 
 def designs(task: tuple[int, int]) -> float:
-    """Many designs in three scenarios each, with their measures; the sum of all accelerations."""
+    """Many designs in three scenarios each, with their measures; the processor time that it took."""
+    begun = time.process_time()
     seed, count = task
     rng = np.random.default_rng(seed)
     made = systems()
-    total = 0.0
     for _ in range(count):
         le, he = np.sort(rng.uniform(0.3e6, 4e6, 3)), np.sort(rng.uniform(0.3e6, 4.5e6, 3))
         values = {f"coupler.level{i + 1}": x for i, x in enumerate(le)} | {f"front.level{i + 1}": x for i, x in enumerate(he)}
         for s in made:
             s.set_parameters(**values)
-            total += lib.crash_measures(s.simulate(t=0.8)).acceleration_sum
-    return total
+            lib.crash_measures(s.simulate(t=0.8))
+    return time.process_time() - begun
 
 
 def scipy_train(rtol: float) -> np.ndarray:
@@ -88,6 +88,10 @@ def scipy_train(rtol: float) -> np.ndarray:
         return guard
 
     while t < 0.8:
+        sol = solve_ivp(rhs, (t, min(t + 1e-6, 0.8)), x, rtol=rtol, atol=1e-10)  # away from the turn that ended the last piece
+        t, x = float(sol.t[-1]), sol.y[:, -1]
+        if t >= 0.8:
+            break
         sol = solve_ivp(rhs, (t, 0.8), x, rtol=rtol, atol=1e-10, events=[turn(i) for i in range(3)], max_step=5e-3)
         t, x = float(sol.t[-1]), sol.y[:, -1]
         for i, d in enumerate((x[0] - x[1], x[1] - x[2], x[2])):
@@ -103,8 +107,9 @@ def main() -> None:
     print(f"three cars, 0.8 s: {1e3 * run:.2f} ms, with its measures {1e3 * measured:.2f} ms (goal 5 ms)")
     begun = time.perf_counter()
     with ProcessPoolExecutor(2) as pool:
-        list(pool.map(designs, [(1, 1050), (2, 1050)]))
-    print(f"6 300 runs with measures in two processes, compiled anew: {time.perf_counter() - begun:.1f} s (goal 30 s)")
+        used = list(pool.map(designs, [(1, 1050), (2, 1050)]))
+    wall = time.perf_counter() - begun
+    print(f"6 300 runs with measures in two processes: {max(used):.1f} s of processor time each, {wall:.1f} s of wall time (goal 30 s)")
     beam = lib.s_beam((0.0661, 0.05, 0.0788)).compile()
     rough = {"method": "dopri5", "rtol": 1e-6, "atol": 1e-8}
     print(f"S-beam, 12 modes, 50 ms: {least(lambda: beam.simulate(None, 0.05, **rough), 3):.3f} s (goal 0.5 s)")

@@ -126,6 +126,7 @@ class Line:
         self.push: dict[str, Any] = {}
         self.braked: list[tuple[str, Joint, Expr, Brake]] = []
         self._declared: list[tuple[Device, Device]] = []
+        self._span: dict[str, tuple[float, float]] = {}
 
     def mass(
         self, name: str, mass: float, speed: float, place: float = 0.0, length: float = 2.0, brake: Brake | None = None, colour: str = ""
@@ -138,6 +139,7 @@ class Line:
         joint = m.prismatic(name, m.ground.at(place, 0.0, 0.0), body, axis="x")
         m.initial[f"{name}.displacement_rate"] = speed
         self.push[name] = 0.0
+        self._span[name] = place - 0.5 * length, place + 0.5 * length
         if brake is not None:
             if m.gravity[2].is_number:
                 raise InputError(f"brakes of '{name}' have no normal force: gravity is zero; give gravity= in m/s²")
@@ -155,10 +157,19 @@ class Line:
     def device(self, name: str, device: Device, rear: Joint, front: Joint | None, gap: float = 0.0) -> None:
         """A device between a mass and the one ahead of it (or a wall), crushed by their approach beyond a gap."""
         crush, rate = (rear.position, rear.velocity) if front is None else (rear.position - front.position, rear.velocity - front.velocity)
+        self._draw(rear, front)
         force = device.act(self.model, name, crush - gap if gap else crush, rate)
         self.push[rear.name] = self.push[rear.name] - force
         if front is not None:
             self.push[front.name] = self.push[front.name] + force
+
+    def _draw(self, rear: Joint, front: Joint | None) -> None:
+        """The zone that is crushed, fastened to the mass behind it: the one ahead moves over it."""
+        low, begins = self._span[rear.name]
+        ends = 0.5 if front is None else self._span[front.name][0]
+        if ends > begins:
+            zone = box(ends - begins, 0.6 * WIDTH, 0.5 * HEIGHT, colour="#e4572e")
+            rear.child.body.shapes.append(zone.at(0.5 * (begins - low + ends - begins), 0.0, 0.35 * HEIGHT + 0.9))
 
     def train(self, train: Train, speed: float, prefix: str = "", nose: float = 0.0, towards: int = 1, shared: bool = False) -> Joint:
         """A train with its nose at a place, ahead (+1) or the other way round (−1); the mass at its front.
