@@ -1,4 +1,4 @@
-"""A rake of two cars runs into a wall with ends 6 cm apart in height: without anti-climbers one car climbs onto the other.
+"""Overriding: two cars run into a wall with ends 6 cm apart in height, and one climbs onto the other unless anti-climbers hold it.
 
 python examples/overriding.py
 """

@@ -1,4 +1,4 @@
-"""An S-shaped beam between a car and a wall folds in four plastic hinges; its three members bend by their modes.
+"""The S-beam: between a car and a wall it folds in four plastic hinges, and its three members bend by their modes.
 
 python examples/s_beam.py
 """
