@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ClosedStates:
-    """States near a closed one; ``first`` names velocities that are to be independent, all of them."""
+    """States near a closed one; ``first`` names velocities that come first among the independent ones."""
 
     def __init__(self, system: System, state: State, first: Sequence[str], what: str) -> None:
         self.system, self.state = system.reference, state
@@ -27,13 +27,15 @@ class ClosedStates:
         wanted = [names.index(n) for n in first]
         modes = [names.index(f"{n}_rate") for n in mode_names(system.model)]  # loops are closed by the joints, where that is possible
         parts = partition(jacobian(self.system, state.q, state.t), preferred=[*wanted, *(j for j in modes if j not in wanted)])
-        bound = [n for n, j in zip(first, wanted, strict=True) if j in parts.dependent]
-        if bound:
+        free = [j for j in wanted if j not in parts.dependent]  # loops of plane joints bind what bends out of the plane
+        if wanted and not free:
             raise InputError(
-                f"{what}: the loops of '{system.model.name}' bind '{bound[0].removesuffix('_rate')}', which cannot be chosen freely"
+                f"{what}: the loops of '{system.model.name}' bind '{first[0].removesuffix('_rate')}', which cannot be chosen freely"
             )
+        #: how many of those named first are independent
+        self.first = len(free)
         #: velocity columns: those named first, then the others
-        self.columns = [*wanted, *(j for j in sorted(parts.independent) if j not in wanted)]
+        self.columns = [*free, *(j for j in sorted(parts.independent) if j not in free)]
         self.names = [names[j] for j in self.columns]
 
     def at(self, moved: np.ndarray, rates: np.ndarray, t: float | None = None) -> State:

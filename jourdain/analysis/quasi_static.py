@@ -37,7 +37,7 @@ def quasi_static(system: System, state: Any = None, modes: str | Sequence[str] =
     given = system.state(state)
     chosen = chosen_modes(system.model, modes, what)
     states = ClosedStates(system, given, [f"{n}_rate" for n in chosen], what)
-    n = len(chosen)
+    n = states.first
     search = _Search(system.reference, states, n, inputs, what)
     motion = given.v[states.columns].copy()
     motion[:n] = 0.0

@@ -8,7 +8,7 @@ closures and loads alike (mode-acceleration method).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..systems.reactions import constrained_accelerations
 from ..systems.state import State
 
 if TYPE_CHECKING:
+    from ..structures.load_cases import LoadCases
     from ..structures.recovery import Recovery
     from ..systems.system import System
 
@@ -56,13 +57,12 @@ def recover(system: System, run: Solution | State, body: str, static: bool = Tru
     """Element quantities of a flexible body along a solution or at a state; ``static=False`` leaves the static share out."""
     item = _flexible(system, body, "recover")
     recovery = item.part.recovery(group, item.used_nodes, static)
-    t, x, u = _states(system, run)
+    t, x, _ = _states(system, run)
     names = system.reference.configuration.position_names
     e = x[:, [names.index(c.names[0]) for c in item.modes]]
     values = np.einsum("ecm,tm->tec", recovery.modal, e)
     if static:
-        amplitudes = _amplitudes(system, item, recovery, t, x, u)
-        values = values + np.einsum("ecl,tl->tec", recovery.static, amplitudes)
+        values = values + np.einsum("ecl,tl->tec", recovery.static, load_amplitudes(system, run, item, recovery.cases))
     return Recovered(body, t, tuple(recovery.channels), values, recovery)
 
 
@@ -151,14 +151,16 @@ def node_wrenches(
     return a, wrenches, motion.reshape(len(t), 9)
 
 
-def _amplitudes(system: System, body: FlexibleBody, recovery: Any, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Amplitudes (times, cases) of the unit loads: the frame's motion, and the wrenches at nodes."""
-    _, wrenches, motion = node_wrenches(system, body, t, x, u)
-    order = [body.used_nodes.index(p) for p in recovery.cases.points]
-    return np.array([
-        recovery.cases.amplitudes(m[:3], m[3:6], m[6:], dict(zip(recovery.cases.points, w[order], strict=True)))
-        for m, w in zip(motion, wrenches, strict=True)
-    ])  # fmt: skip
+def load_amplitudes(system: System, run: Solution | State, body: FlexibleBody, cases: LoadCases) -> np.ndarray:
+    """Amplitudes (times, cases) of a flexible body's unit loads: the frame's motion, and the wrenches at nodes."""
+    _, wrenches, motion = node_wrenches(system, body, *_states(system, run))
+    order = [body.used_nodes.index(p) for p in cases.points]
+    return np.array(
+        [
+            cases.amplitudes(m[:3], m[3:6], m[6:], dict(zip(cases.points, w[order], strict=True)))
+            for m, w in zip(motion, wrenches, strict=True)
+        ]
+    )
 
 
-__all__ = ["ModalBalance", "Recovered", "modal_balance", "node_wrenches", "recover"]
+__all__ = ["ModalBalance", "Recovered", "load_amplitudes", "modal_balance", "node_wrenches", "recover"]

@@ -24,6 +24,7 @@ from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationE
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
+from ..systems.touching import touches
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -177,6 +178,10 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
+    elif touches(system.model):
+        from ..systems.touch_table import TouchTable
+
+        solution.touching = TouchTable(solution, system.reference)
     if system.model.events:
         solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
     return solution

@@ -17,6 +17,7 @@ from uuid import uuid4
 import numpy as np
 
 from ..errors import InputError, JourdainError
+from ..model.contacts import contact_digest
 from ..native.function import thread_count
 from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
@@ -299,6 +300,8 @@ class _Kept:
         values, structures = system.parameters, system.model.parameter_set.digest
         text = f'name = "{system.model.name}"\nfingerprint = "{system.fingerprint}"\n'
         text += f'structures = "{structures}"\n' if structures else ""
+        touching = contact_digest(system.model)
+        text += f'contacts = "{touching}"\n' if touching else ""
         self.designs = store.add_designs(store.add_model(system.model.name, text), [values | job.parameters for job in jobs])
         self.keys = _keys(system, jobs, {"t": t, "method": method, **settings})
         self.method, self.end = method, float(np.ravel(t)[-1])

@@ -13,11 +13,12 @@ from ..results.channel import Channel
 from ..results.solution import Solution
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
-from ..systems.assembled.along import Along
+from ..systems.assembled.audit import measured
 from ..systems.assembled.channels import motion_of
-from ..systems.assembled.inversion import stable_inverse
+from ..systems.assembled.inverse.along import Along
+from ..systems.assembled.inverse.optimal import optimal_inverse
+from ..systems.assembled.inverse.stable import stable_inverse
 from ..systems.assembled.march import March
-from ..systems.assembled.optimal_inversion import optimal_inverse
 from ..systems.assembled.servo import at_instants, servo_report
 from ..systems.assembled.start import InconsistentState
 from ..systems.constraints import check_closed
@@ -26,7 +27,7 @@ from .simulate import span_of
 
 if TYPE_CHECKING:
     from ..systems.assembled.directors import DirectorSystem
-    from ..systems.assembled.inversion import Inverse
+    from ..systems.assembled.inverse.stable import Inverse
     from ..systems.assembled.program import Handle
     from ..systems.assembled.system import AssembledSystem
     from ..systems.state import State
@@ -151,7 +152,7 @@ def _inverted(
         "status": "finished",
         "inversion": told,
     }
-    channels = motion_of(system.handles, system.instances, found.q, found.v)
+    channels = motion_of(system.handles, system.instances, found.q, found.v) | measured(system.instances, found.q)
     channels |= {f"servo.{n}": Channel(x, model.inputs[n].unit, "input") for n, x in u.items()}
     raw = Solution(found.t, channels, about, {"newton_iterations": found.iterations}, system)
     return formulation.told(start, raw, _inputs_at(formulation, inputs, raw.t, u))

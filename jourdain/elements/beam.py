@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 VISCOSITIES: dict[str, dict[str, int]] = {"none": {}, "kelvin-voigt": {"damping": 36}, "standard": {"branch": 36, "relaxation": 1}}
 
 
+#: What is said of an element whose sections turn too far.
+FOLDED = "of a beam turns by a right angle between its nodes: take more elements there, or a smaller step"
+
+
 def section_of(section: Section, material: Material) -> dict[str, Any]:
     """Stiffness (6 × 6: N, Vy, Vz, T, My, Mz) and inertia (4 × 4, for a length) of a cross section.
 
@@ -118,7 +122,7 @@ class Beam(VectorElement):
         """Whether sections turn by a right angle between nodes, beyond which the curvature falls again."""
         y = np.einsum("ki,pkj->pji", np.reshape(q, (-1, 3)), np.reshape(numbers["shapes"], (self.points, -1, 7)))
         folded = not (y[:, 1:4] ** 2).sum(axis=(1, 2)).min() > 2.0
-        return "of a beam turns by a right angle between its nodes: take more elements there, or a smaller step" if folded else ""
+        return FOLDED if folded else ""
 
     def initial_history(self, q: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """A viscous branch starts relaxed."""

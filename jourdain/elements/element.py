@@ -217,6 +217,10 @@ class Element:
         """Quantities of a state by name that must vanish, though no constraint sees to it (an angle on its mirror branch)."""
         return ()
 
+    def astray(self, q: np.ndarray, numbers: Mapping[str, np.ndarray]) -> str:
+        """How an element has gone wrong at its coordinates (turned inside out, folded), in words; nothing if it has not."""
+        return ""
+
     def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
         """Quantities of a state to be shown as channels: name, unit, value (the gaps of a joint with play, for instance)."""
         return ()

@@ -36,10 +36,6 @@ class VectorElement(Element):
         """The name of its viscosity, if it has one."""
         return ""
 
-    def astray(self, q: np.ndarray, numbers: Mapping[str, np.ndarray]) -> str:
-        """What is wrong with an element at some coordinates: why a run cannot go on; nothing if all is well."""
-        return ""
-
 
 class VectorStep(ElementStep):
     """What the engine's tables need: nothing is derived, all entries are there."""

@@ -12,12 +12,14 @@ numbers; what a linear theory leaves out are terms of the polynomials, never ter
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add as plus
 from weakref import WeakKeyDictionary
 
 from ..model.bodies import Body
 from ..model.flexible import FlexibleBody
 from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, sub
-from ..symbolic.vectors import Inertia, Vector, scalar_product
+from ..symbolic.vectors import Inertia, Vector, scalar_product, steiner
 
 
 class ModalInertia:
@@ -98,6 +100,52 @@ class ModalInertia:
         return sub(along, mul(HALF, scalar_product([scalar_product(M1[i][j], rates) for j in n], rates)))
 
 
+class CompleteInertia(ModalInertia):
+    """The same by fields that are orthonormal in the mass, Σ |c_k v + ω × ρ_k + ρ̇_k|² as the whole kinetic energy: each is a point of unit mass that
+    takes part in translations by c_k."""
+
+    def __init__(self, body: FlexibleBody) -> None:
+        data = body.data
+        assert data.fields is not None
+        self.data, self.mass = data, data.mass
+        self.e, self.rates = [c.q[0] for c in body.modes], [c.v[0] for c in body.modes]
+        halves = [mul(HALF, e) for e in self.e]
+        self.c = [c for c, *_ in data.fields]
+        #: ρ_k, ∂ρ_k/∂e_i, ρ̇_k and ρ̈_k without ë
+        self.by = [[a + _sum(row, self.e) for a, row in zip(first, second, strict=True)] for _, _, first, second in data.fields]
+        self.rho = [
+            start + _sum([a + b for a, b in zip(first, by, strict=True)], halves)
+            for (_, start, first, _), by in zip(data.fields, self.by, strict=True)
+        ]
+        self.rho_rate = [_sum(by, self.rates) for by in self.by]
+        self.bent = [_sum([_sum(row, self.rates) for row in second], self.rates) for *_, second in data.fields]
+        n = range(len(self.e))
+        self.s, self.s_rate = _sum(self.rho, self.c), _sum(self.rho_rate, self.c)
+        self.s_by = [_sum([by[i] for by in self.by], self.c) for i in n]
+        self.J = reduce(plus, (steiner(r, r) for r in self.rho))
+        self.D = [reduce(plus, (r.cross(by[i]) for r, by in zip(self.rho, self.by, strict=True))) for i in n]
+        upper = [[reduce(add, (by[i].dot(by[j]) for by in self.by)) if j >= i else ZERO for j in n] for i in n]
+        self.M = [[upper[min(i, j)][max(i, j)] for j in n] for i in n]
+
+    def _relative(self, omega: Vector, rates2: Sequence[Expr]) -> list[Vector]:
+        """Relative and Coriolis' accelerations, ρ̈_k + 2ω × ρ̇_k."""
+        return [_sum(by, rates2) + bent + omega.cross(rate) * TWO for by, bent, rate in zip(self.by, self.bent, self.rho_rate, strict=True)]
+
+    def wrench(self, omega: Vector, rates2: Sequence[Expr]) -> tuple[Vector, Vector]:
+        """Σ c_k h_k and Σ ρ_k × h_k of the relative accelerations h."""
+        h = self._relative(omega, rates2)
+        return _sum(h, self.c), reduce(plus, (r.cross(x) for r, x in zip(self.rho, h, strict=True)))
+
+    def forces(self, omega: Vector, omega_dot: Vector, acceleration: Vector, rates2: Sequence[Expr]) -> list[Expr]:
+        """Rows of the amplitudes: s_i·a + D_i·ω̇ + Σ ∂_iρ_k·(h_k + ω × (ω × ρ_k))."""
+        h = [x + omega.cross(omega.cross(r)) for x, r in zip(self._relative(omega, rates2), self.rho, strict=True)]
+        found = []
+        for i in range(len(self.e)):
+            row = add(self.s_by[i].dot(acceleration), self.D[i].dot(omega_dot))
+            found.append(reduce(add, (by[i].dot(x) for by, x in zip(self.by, h, strict=True)), row))
+        return found
+
+
 _KNOWN: WeakKeyDictionary[FlexibleBody, ModalInertia] = WeakKeyDictionary()
 
 
@@ -105,7 +153,7 @@ def modal_inertia(body: FlexibleBody) -> ModalInertia:
     """The inertia of a flexible body, derived once: kinematics, energy, momentum and every formulation ask for it."""
     found = _KNOWN.get(body)
     if found is None:
-        found = _KNOWN[body] = ModalInertia(body)
+        found = _KNOWN[body] = ModalInertia(body) if body.data.fields is None else CompleteInertia(body)
     return found
 
 

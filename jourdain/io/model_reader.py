@@ -348,6 +348,9 @@ class ModelReader:
             body.shapes.append(shape)
             if _has_density(shape) and not given.get("massless", False):
                 shape_mass(body, shape)
+        names = item.get("collision_names", ())
+        for k, given in enumerate(item.get("collision", ())):
+            body.add_collision(self._shape(given), names[k] if k < len(names) else "")
         for name, given in item.get("frames", {}).items():
             body.frame(name, self.vector(given.get("position", (0, 0, 0))), self.rotation(given.get("rotation")))
 

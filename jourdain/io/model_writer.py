@@ -141,6 +141,10 @@ class ModelWriter:
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["materials"] = {name: asdict(material) for name, material in m.materials.items()}
+        if m.rigid_stops:
+            raise ModelError(
+                f"joint '{next(iter(m.rigid_stops))}': a file cannot hold its rigid stop yet; call m.stops(law=…) after reading the file"
+            )
         document["contacts"] = {c.name: self._contact(c) for c in m.contacts.values()}
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
@@ -196,7 +200,7 @@ class ModelWriter:
             if side is None or (key == "a" and contact.b is None and set(side) == set(self.model.shapes())):
                 continue
             item[key] = list(dict.fromkeys(s.body.name for s in side))
-            if len(side) != sum(len(s.body.shapes) for s in {s.body.name: s for s in side}.values()):
+            if len(side) != sum(len(s.body.surfaces) for s in {s.body.name: s for s in side}.values()):
                 raise ModelError(f"contact '{contact.name}': a file names bodies, and it is of some shapes of '{side[0].body.name}' only")
         item |= law_table(contact.law, self)
         return item | ({"exclude": sorted(sorted(pair) for pair in contact.exclude)} if contact.exclude else {})
@@ -227,6 +231,9 @@ class ModelWriter:
                 item["masses"] = given[1:]
         if body.shapes:
             item["shapes"] = [self._shape(shape, body, massive is not None) for shape in body.shapes]
+        if body.collision:
+            item["collision"] = [self._shape(shape, body, False) for shape in body.collision]
+            item["collision_names"] = list(body.collision_names)
         frames = {name: self._placed(f) for name, f in body.frames.items() if name not in body.nodes}
         if frames:
             item["frames"] = frames

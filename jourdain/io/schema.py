@@ -73,6 +73,8 @@ _BODY = {
     "moment": ("vector", "first moment of mass in kg m, in place of com"),
     "masses": ("masses", "further masses: tables of mass, com, inertia, about, axes"),
     "shapes": ("shapes", "solids drawn on the body; those with a density add to its mass"),
+    "collision": ("shapes", "shapes for contacts, in place of those that are drawn"),
+    "collision_names": ("texts", "their names"),
     "frames": ("frames", "named frames on the body"),
     "colour": ("text", "colour of the body, such as #3366cc"),
     "flexible": ("flexible", "the structure by which the body bends, and how it is reduced"),

@@ -138,11 +138,11 @@ def structure_of(reader: ModelReader, name: str, item: Table) -> Structure | Red
         part = _from_file(reader, item)
         part.name = name
     else:
-        part = getattr(structures, kind)(name=name, **_arguments(reader, kind, item))
-        if "patches" in item:
-            part = structures.with_patches(part, [structures.Patch(**_patch(reader, given)) for given in item["patches"]])
-        if kind == "ritz_beam":
-            return part  # reduced already, its points are places on it
+        made: Any = getattr(structures, kind)(name=name, **_arguments(reader, kind, item))
+        if kind == "ritz_beam":  # reduced already, its points are places on it
+            patches = [structures.Patch(**_patch(reader, given)) for given in item.get("patches", ())]
+            return structures.with_patches(made, patches) if patches else made  # type: ignore[no-any-return]
+        part = made
     part.names.update({n: part.node(i) for n, i in item.get("names", {}).items()})
     for point, given in item.get("interfaces", {}).items():
         more = {k: given[k] for k in ("kind", "rotation", "weights") if k in given}

@@ -67,7 +67,8 @@ def read_urdf(
     shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://``
     addresses: {name: folder}, or a function of the address; without it the folders around the file and
     ROS_PACKAGE_PATH are searched. Meshes are read from those packages and from ``folder`` alone: by default that of the package the file is
-    in (with its package.xml, or above a folder "urdf"), else that of the file. What is not taken over (collision shapes, transmissions, missing meshes or inertias …)
+    in (with its package.xml, or above a folder "urdf"), else that of the file. Collision shapes are those that ``m.shapes("*_foot")`` finds for
+    contacts, by the names of their links. What is not taken over (transmissions, missing meshes or inertias …)
     is said by name in ``model.notes`` and by one warning; limits of force and speed are in ``model.imported["effort_limits"]``.
 
     >>> text = '''<robot name="pendulum"><link name="base"/>
@@ -148,20 +149,26 @@ class _Importer:
             body.frame(link.name, pose.position, pose.matrix)
         for visual in link.element.all("visual"):
             self._draw(visual, body, pose)
+        for solid in link.element.all("collision"):
+            self._draw(solid, body, pose, link.name)
 
     # ---- shapes ---------------------------------------------------------------------------------------------
 
-    def _draw(self, visual: Element, body: Body, pose: Pose) -> None:
+    def _draw(self, visual: Element, body: Body, pose: Pose, collision: str | None = None) -> None:
+        """A shape to be seen, or one for contacts with the name of its link."""
         geometry = visual.first("geometry")
         if geometry is None or not geometry.children:
             return
         form = geometry.children[0]
         try:
             shape = self._shape(form, body)
-            if shape is not None:
+            if shape is not None and collision is None:
                 body.shapes.append(placed(shape, pose @ _origin(visual), self._colour(visual)))
+            elif shape is not None:
+                body.add_collision(placed(shape, pose @ _origin(visual)), collision or "")
         except JourdainError as error:
-            self.model.notes.append(f"link '{body.name}': a shape is left out ({error})")
+            what = "shape" if collision is None else "collision shape"
+            self.model.notes.append(f"link '{body.name}': a {what} is left out ({error})")
 
     def _shape(self, form: Element, body: Body) -> Any:
         if form.tag == "box":
@@ -303,7 +310,9 @@ def left_out(robot: Element) -> list[str]:
     notes = []
     solid = [link.get("name") or "" for link in robot.all("link") if link.first("collision") is not None]
     if solid:
-        notes.append(f"collision shapes are not taken over, so nothing touches: links {', '.join(solid)}")
+        notes.append(
+            f"collision shapes touch nothing until m.contact(…) lets them, as in m.contact('feet', m.shapes('*_foot'), m.ground): links {', '.join(solid)}"
+        )
     unweighed = [e.get("name") or "" for e in robot.all("link") if (i := e.first("inertial")) is not None and i.first("mass") is None]
     if unweighed:
         notes.append(f"an <inertial> without <mass> is taken for none: links {', '.join(unweighed)}")

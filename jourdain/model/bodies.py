@@ -94,6 +94,9 @@ class Body:
         #: Inertia about the body's origin, in the body's axes.
         self.inertia: Inertia = NO_INERTIA
         self.shapes: list[Any] = []
+        #: Shapes for contacts, with names, where those that are drawn are not meant to touch.
+        self.collision: list[Any] = []
+        self.collision_names: list[str] = []
         self.frames: dict[str, Frame] = {}
         self.colour: str | None = None
         #: What the mass properties are the sum of: values given, and solids.
@@ -102,6 +105,16 @@ class Body:
         self.nodes: set[str] = set()
         #: Amplitudes of its deformation; a rigid body has none.
         self.modes: tuple[Coordinate, ...] = ()
+
+    @property
+    def surfaces(self) -> list[Any]:
+        """Shapes that contacts see: those given for them, else those that are drawn."""
+        return self.collision or self.shapes
+
+    def add_collision(self, shape: Any, name: str = "") -> None:
+        """A shape for contacts alone; it is not drawn and weighs nothing."""
+        self.collision.append(shape)
+        self.collision_names.append(name or self.name)
 
     @property
     def is_ground(self) -> bool:

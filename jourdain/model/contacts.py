@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,6 +15,7 @@ from .constraints import Closure
 from .contact_laws import Rigid, rigid
 from .contact_loads import LONG, SHORT, declare_touch, slot_count, wrench_names
 from .penalty_laws import Penalty
+from .shapes.plane import plane
 from .values import number
 
 if TYPE_CHECKING:
@@ -30,12 +32,19 @@ class BodyShape:
     @property
     def shape(self) -> Any:
         """The solid."""
-        return self.body.shapes[self.index]
+        return self.body.surfaces[self.index]
 
     @property
     def name(self) -> str:
-        """The body's name, with the number of the shape where there are several."""
-        return self.body.name if len(self.body.shapes) == 1 else f"{self.body.name}.{self.index + 1}"
+        """Its own name, or the body's name, with the number of the shape where there are several."""
+        own = self.body.collision_names[self.index] if self.body.collision else self.body.name
+        several = len(self.body.surfaces) > 1 and (not self.body.collision or self.body.collision_names.count(own) > 1)
+        return f"{own}.{self.index + 1}" if several else own
+
+    def fits(self, pattern: str) -> bool:
+        """Whether the name of its body, or its own, fits a pattern with * and ?."""
+        names = [self.body.name, *(self.body.collision_names[self.index : self.index + 1])]
+        return any(fnmatchcase(n, pattern) for n in names)
 
     def __hash__(self) -> int:
         return hash((id(self.body), self.index))
@@ -104,10 +113,11 @@ class ContactMethods:
         return self.materials[name]
 
     def shapes(self, pattern: str = "*") -> list[BodyShape]:
-        """Shapes of the bodies whose names fit a pattern with * and ?, for :meth:`contact`."""
-        found = [BodyShape(b, i) for b in self.all_bodies if fnmatchcase(b.name, pattern) for i in range(len(b.shapes))]
+        """Shapes whose names, or those of their bodies, fit a pattern with * and ?, for :meth:`contact`."""
+        every = [BodyShape(b, i) for b in self.all_bodies for i in range(len(b.surfaces))]
+        found = [s for s in every if s.fits(pattern)]
         if not found:
-            names = [b.name for b in self.all_bodies]
+            names = [n for b in self.all_bodies for n in (b.name, *b.collision_names)]
             near = nearest(pattern, names, 3)
             raise ModelError(f"no body with shapes fits '{pattern}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
         return found
@@ -117,7 +127,7 @@ class ContactMethods:
     ) -> Contact:  # fmt: skip
         """Lets shapes touch: those of ``a`` against those of ``b``, or all of ``a`` (of the whole model, if it is not given) against each other.
 
-        a, b: a body, a list of bodies or of ``m.shapes("*_foot")``, the ground.
+        a, b: a body, a list of bodies or of ``m.shapes("*_foot")``, the ground (a floor z = 0 where it has no shape).
         law: ``jd.contact.rigid(friction=…, restitution=…)``, or one of surfaces that give way, ``jd.contact.hertz(…)``, ``hunt_crossley(…)`` ….
         exclude: pairs of bodies that do not touch.  Bodies fixed to each other never do; where all of a list touch each other, neighbours
             that a joint connects do not either (the ground apart).  Where two contacts name the same pair of shapes, the later law acts.
@@ -167,9 +177,11 @@ class ContactMethods:
             self._own(item.body, what)
             return [item]
         body = self._body(item, what)
-        if not body.shapes:
+        if body.is_ground and not body.surfaces:
+            body.shapes.append(plane())  # a floor: the half-space z ≤ 0
+        if not body.surfaces:
             raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: m.body('{body.name}', shape=jd.sphere(…))")
-        return [BodyShape(body, i) for i in range(len(body.shapes))]
+        return [BodyShape(body, i) for i in range(len(body.surfaces))]
 
     def _body(self, given: Any, what: str) -> Body:
         if isinstance(given, str):
@@ -222,9 +234,22 @@ def _check_curved(contact: Contact, law: Penalty, what: str) -> None:
 
 def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'", rigid_only: bool = False) -> None:
     """Raises an error where something does not know contacts, or only those whose surfaces give way."""
+    for joint in model.rigid_stops:
+        raise InputError(f"{what} knows no rigid stops, but joint '{joint}' of '{model.name}' has one; {remedy}")
     for contact in model.contacts.values():
         if not (rigid_only and contact.gives_way):
             raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")
+
+
+def contact_digest(model: Model) -> str:
+    """What equations of motion do not say of contacts: shapes, sides and laws, as a hash; empty where there are none."""
+    if not (model.contacts or model.rigid_stops):
+        return ""
+    told = [f"{name} {law!r}" for name, law in model.rigid_stops.items()]
+    for c in model.contacts.values():
+        sides = [[(s.body.name, repr(s.shape.primitive())) for s in side] for side in (c.a, c.b or ())]
+        told.append(f"{c.name} {c.law!r} {sides} {sorted(map(sorted, c.exclude))}")
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def apart(model: Model, contact: Contact) -> set[frozenset[str]]:

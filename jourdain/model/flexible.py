@@ -52,6 +52,8 @@ class ModalData:
     M1: list[list[list[Expr]]]  #: empty where M does not depend on e
     K: list[list[Expr]]
     C: list[list[Expr]]
+    #: c, ρ0, ρ1 and ρ2 of fields with the whole kinetic energy; the integrals of higher order are then empty
+    fields: list[tuple[Expr, Vector, list[Vector], list[list[Vector]]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -307,6 +309,19 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
         entries = np.array([(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]) for J in tensors])
         return [Inertia(*row) for row in made(name, entries, size)]
 
+    if part.fields is not None:
+        f = part.fields
+        tables = zip(
+            made("c", f.c), *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))), strict=True
+        )
+        found = [
+            (c, Vector(*r0), [Vector(*(row[i] for row in r1)) for i in range(n)], [[Vector(*(row[i][j] for row in r2)) for j in range(n)] for i in range(n)])
+            for c, r0, r1, r2 in tables
+        ]  # fmt: skip
+        return ModalData(
+            made("mass", part.mass), Vector(*made("s0", part.s0)), [], [], inertias("J0", [np.asarray(part.J0)])[0], [], [], [], [], [], [], [],
+            _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping), found,
+        )  # fmt: skip
     J1, J2 = np.asarray(part.J1), np.asarray(part.J2)
     hessian = np.array([J2[:, :, a, b] + J2[:, :, a, b].T for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
     s2 = np.zeros((n, n, 3)) if part.s2 is None else np.moveaxis(part.s2, 0, 2)

@@ -197,6 +197,8 @@ class Copy:
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}
         copy.shapes = list(solids.values())
+        copy.collision = [self.mirror.shape(mapped_shape(s, self.expr)) for s in body.collision]
+        copy.collision_names = [self.name(n) for n in body.collision_names]
         for entry in body.contributions:
             if isinstance(entry, MassGiven):
                 copy.add_given(self._mass(entry))
@@ -333,6 +335,7 @@ class Copy:
                 m.rate(self.new[state.symbol], self.expr(state.rate))
         for name, material in other.materials.items():
             m.materials[self.name(name)] = material
+        m.rigid_stops |= {self.name(name): law.mapped(self.expr) for name, law in other.rigid_stops.items()}
         for contact in other.contacts.values():
             law = contact.law.mapped(self.expr)
             a, b = (None if side is None else [self._shape_of(s, contact.name) for s in side] for side in (contact.a, contact.b))

@@ -11,6 +11,7 @@ from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
 from ..symbolic.functions import absolute, exp, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
+from .contact_laws import Rigid
 from .joints import Joint, law_units
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
 from .penalty_laws import pushing, smooth_sign
@@ -76,6 +77,7 @@ class LoadMethods:
     outputs: dict[str, Output]
     sensors: dict[str, Sensor]
     ground: Body
+    rigid_stops: dict[str, Rigid]
     _parameters: Parameters
     _readings: dict[Expr, tuple[Sensor, str, int]]
 
@@ -182,15 +184,27 @@ class LoadMethods:
         load.kind, load.given = "stop", {**ends, "stiffness": k, "damping": d}
         return load
 
-    def stops(self, stiffness: Any = None, damping: Any = 0.0, joints: Sequence[Joint] | None = None) -> list[JointForce]:
+    def stops(
+        self, stiffness: Any = None, damping: Any = 0.0, joints: Sequence[Joint] | None = None, law: Rigid | None = None
+    ) -> list[JointForce]:
         """Lets the ``limits`` of joints act: an elastic :meth:`stop` at every joint that has limits and no stop yet.
 
-        ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.
+        ``stiffness`` is one value for all (as a number; by default that of :meth:`stop`), ``joints`` restricts it to some.  With
+        ``law=jd.contact.rigid(restitution=e)`` joints do not pass their limits at all, in runs by ``method="moreau"``.
         """
-        acting = {joint.name for load in self.loads.values() if load.kind == "stop" for joint in load.joints}
-        given = {} if stiffness is None else {"stiffness": stiffness}
+        acting = {joint.name for load in self.loads.values() if load.kind == "stop" for joint in load.joints} | set(self.rigid_stops)
         free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
-        return [self.stop(j, damping=damping, **given) for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
+        free = [j for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
+        if law is not None:
+            if not isinstance(law, Rigid) or stiffness is not None:
+                raise ModelError(
+                    f"stops: law = {law} must be jd.contact.rigid(restitution=…), without stiffness=; elastic stops have no law="
+                )
+            self._unlocked("stops")
+            self.rigid_stops |= {j.name: law for j in free}
+            return []
+        given = {} if stiffness is None else {"stiffness": stiffness}
+        return [self.stop(j, damping=damping, **given) for j in free]
 
     # -- links between points -------------------------------------------------------------------------------------
 
@@ -320,7 +334,8 @@ class LoadMethods:
         w = s.angular_velocity
         slip = v + w.cross(Vector(ZERO, ZERO, neg(r)))
         normal = pushing(level + r - s.z, -v.z, k, hysteresis=k * d)
-        tangent = Vector(*(neg(mu * normal * e) for e in smooth_sign((slip.x, slip.y), eps)), ZERO)
+        x, y = smooth_sign((slip.x, slip.y), eps)
+        tangent = Vector(neg(mu * normal * x), neg(mu * normal * y), ZERO)
         total = tangent + Vector(ZERO, ZERO, normal)
         item = self.load(name, frame, force=total, torque=Vector(ZERO, ZERO, neg(r)).cross(tangent))
         item.kind = "contact"

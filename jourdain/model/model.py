@@ -14,6 +14,7 @@ from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
+from .contact_laws import Rigid
 from .contacts import Contact, ContactMethods
 from .control import ControlMethods
 from .environment import EnvironmentMethods
@@ -58,6 +59,8 @@ class Model(
         self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.contacts: dict[str, Contact] = {}
+        #: Laws of joints that cannot go on at their limits.
+        self.rigid_stops: dict[str, Rigid] = {}
         self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}

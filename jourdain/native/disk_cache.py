@@ -9,7 +9,6 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from functools import cache
@@ -91,6 +90,8 @@ def write_cache(key: str, suffix: str, data: bytes) -> None:
 
     A full or read-only disk is ignored.
     """
+    import tempfile  # takes time to load, and reading does without
+
     try:
         top = cache_folder()
         top.parent.mkdir(parents=True, exist_ok=True)

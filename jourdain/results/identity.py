@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ..model.contacts import contact_digest
+
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range)
 _FOLDERS = tuple(str(Path(sysconfig.get_path(key)).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib"))
 _PACKAGE = __name__.partition(".")[0]
@@ -139,7 +141,7 @@ class _Walk:
     def _object(self, value: Any, where: str) -> bytes:
         kind: Any = type(value)
         if hasattr(value, "fingerprint") and hasattr(value, "parameter_vector"):  # a compiled system
-            return _hash("system", str(value.fingerprint), np.asarray(value.parameter_vector).tobytes())
+            return _hash("system", str(value.fingerprint), contact_digest(value.model), np.asarray(value.parameter_vector).tobytes())
         if callable(value) and hasattr(value, "__qualname__") and _is_installed(value):  # a compiled function
             return _library(value)
         name = str(getattr(value, "__name__", ""))

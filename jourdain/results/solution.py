@@ -575,7 +575,7 @@ class Solution:
 
 def _scene_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the scene and those of the page, picture or movie."""
-    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name", "stress", "exaggerate"}
+    own = {"trace", "forces", "system", "fine", "camera", "follow", "ground", "up", "name", "stress", "exaggerate", "static"}
     return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k not in own}
 
 

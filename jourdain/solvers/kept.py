@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,8 @@ class Kept:
 
     def _spill(self) -> None:
         """Moves the blocks in memory into files, behind those that are there."""
+        import tempfile  # takes time to load, and few runs come here
+
         if not self._files:
             self._files = [tempfile.TemporaryFile() for _ in self._blocks[0]]  # noqa: SIM115 - they live as long as their arrays
             self._shapes = [(block.dtype, block.shape[1:]) for block in self._blocks[0]]

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
 
 from ..errors import InputError
 from .dofs import Array, dofs_of
@@ -54,6 +56,10 @@ def read_calculix(path: Path, matrices: str | Path | None, material: Material | 
     size = len(labels)
     K = mass * read_triangle(existing(job.with_suffix(".sti")), size)
     M = mass * read_triangle(existing(job.with_suffix(".mas")), size)
+    inner = np.array([i > max(deck.nodes) for i, _ in labels])
+    if inner.any() and "C3D8I" in deck.elements:
+        K, M = without_inner_nodes(K, M, inner)
+        labels = [label for label, gone in zip(labels, inner, strict=True) if not gone]
     used = sorted({i for i, _ in labels})
     unknown = [i for i in used if i not in deck.nodes]
     if unknown:
@@ -63,6 +69,20 @@ def read_calculix(path: Path, matrices: str | Path | None, material: Material | 
     part = Structure(positions, M, K, [(number[i], c - 1) for i, c in labels], sets=numbered(deck.sets, number), name=name)
     part.elements = tuple(groups(deck, number, positions, material_of(deck, material, length, mass), part, path))
     return part
+
+
+def without_inner_nodes(K: sp.csc_array, M: sp.csc_array, inner: NDArray[np.bool_]) -> tuple[sp.csc_array, sp.csc_array]:
+    """The matrices without the nodes that CalculiX gives to the incompatible modes of C3D8I: static shapes of the others (Guyan), element by element."""
+    i, b = np.flatnonzero(inner), np.flatnonzero(~inner)
+    own = sp.csr_array(K[i][:, i])
+    _, element = csgraph.connected_components(own, directed=False)
+    pieces = np.split(np.argsort(element, kind="stable"), np.cumsum(np.bincount(element))[:-1])
+    inverse = sp.block_diag([np.linalg.inv(own[rows][:, rows].toarray()) for rows in pieces], format="csr")
+    back = np.argsort(np.concatenate(pieces))
+    follow = -sp.csc_array(inverse[back][:, back] @ K[i][:, b])
+    T = sp.csc_array(sp.vstack([sp.eye_array(len(b)), follow]))
+    order = np.concatenate([b, i])
+    return tuple(sp.csc_array(T.T @ X[order][:, order] @ T) for X in (K, M))  # type: ignore[return-value]
 
 
 def scales(deck: Deck, units: str | None, path: Path) -> tuple[float, float]:

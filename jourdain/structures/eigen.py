@@ -25,8 +25,9 @@ def lowest_modes(flexible: Flexible, K: sp.csc_array, M: sp.csc_array, count: in
 
     `most` is the number of these motions.
     """
-    if count < 0:
-        raise InputError(f"{name}: modes = {count} must not be negative")
+    if isinstance(count, bool) or count != int(count) or count < 0:
+        raise InputError(f"{name}: modes = {count} must be a whole number that is not negative")
+    count = int(count)
     if count > most:
         raise InputError(
             f"{name}: modes = {count} are asked for, but it has only {most} elastic degrees of freedom that carry mass; ask for at most {most}"

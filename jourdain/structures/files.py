@@ -19,6 +19,7 @@ from ..errors import InputError
 from .dofs import Array
 from .field import MassField
 from .reduced import Point, ReducedStructure
+from .second_order import Fields
 from .sections import Material
 from .solids import solid
 from .structure import Interface, Structure
@@ -249,6 +250,7 @@ RECORD = {
 }  # fmt: skip
 #: Arrays of a point, and of bodies and points with terms of second order.
 POINT = {"position": "3", "rotation": "33", "phi_t": "3m", "phi_r": "3m"}
+FIELDS = {"c": "k", "rho0": "k3", "rho1": "k3m", "rho2": "k3mm"}
 SECOND, POINT_SECOND = {"s2": "3mm", "M1": "mmm"}, {"psi_t": "3mm", "psi_r": "3mm"}
 
 
@@ -258,6 +260,8 @@ def save_reduced(body: ReducedStructure, path: str | Path) -> None:
     words["reduced"] = {"frame": body.frame, "kind": body.kind, "names": body.names, "mass": body.mass, "points": []}
     for key in (*RECORD, *(k for k in SECOND if getattr(body, k) is not None), "shapes", "conditions"):
         arrays[f"reduced.{key}"] = getattr(body, key)
+    if body.fields is not None:
+        arrays |= {f"fields.{key}": getattr(body.fields, key) for key in FIELDS}
     for k, p in enumerate(body.points.values()):
         words["reduced"]["points"].append({"name": p.name, "turns": p.turns})
         arrays |= {f"point{k}.{key}": x for key in (*POINT, *POINT_SECOND) if (x := getattr(p, key)) is not None}
@@ -276,7 +280,7 @@ def read_reduced(path: str | Path) -> ReducedStructure:
 
         def arrays(of: str, letters: dict[str, str]) -> dict[str, Array]:
             for key, letter in letters.items():
-                shape = tuple(m if c == "m" else n if c == "n" else 3 for c in letter)
+                shape = tuple({"m": m, "n": n, "k": len(found["fields.c"]) if "fields.c" in found else 0}.get(c, 3) for c in letter)
                 if found[f"{of}.{key}"].shape != shape:
                     raise InputError(f"{file}: '{of}.{key}' has the shape {found[f'{of}.{key}'].shape}, not {shape}")
             return {key: found[f"{of}.{key}"] for key in letters}
@@ -297,6 +301,7 @@ def read_reduced(path: str | Path) -> ReducedStructure:
             mass=float(words["mass"]),
             points=points,
             part=part,
+            fields=Fields(**arrays("fields", FIELDS)) if "fields.c" in found else None,
             **record,
         )
 

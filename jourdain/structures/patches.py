@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from ..errors import InputError
 from .dofs import Array
 from .gauges import end_section
-from .second_order import integrals
+from .second_order import fields_of_points, integrals
 
 if TYPE_CHECKING:
     from .reduced import ReducedStructure
@@ -80,6 +80,7 @@ def with_patches(body: ReducedStructure, patches: Sequence[Patch]) -> ReducedStr
         )
     section, K = end_section(body.part), body.stiffness.copy()
     sums: dict[str, Any] = {name: getattr(body, name) for name in SUMS}
+    fields = body.fields
     for patch in patches:
         a, b = patch.span
         if not 0.0 <= a < b <= _length(body) * (1 + 1e-12):
@@ -93,17 +94,23 @@ def with_patches(body: ReducedStructure, patches: Sequence[Patch]) -> ReducedStr
         kappa = np.array([body.curvature(x, axis) for x in X])
         K += EI * np.einsum("p,pi,pj->ij", dX, kappa, kappa)
         found = _mass(body, X, count * patch.density * width * t * dX)
+        more = found.pop("fields", None)
         sums = {name: old if old is None or found[name] is None else old + found[name] for name, old in sums.items()}
+        if fields is not None and more is not None:
+            fields = fields.joined(more)
     recipe = getattr(body, "recipe", None)
     kept = None if recipe is None else {**recipe, "patches": [*recipe.get("patches", ()), *patches]}
-    return replace(body, stiffness=K, **sums, recipe=kept)  # type: ignore[call-arg]
+    return replace(body, stiffness=K, **sums, fields=fields, recipe=kept)  # type: ignore[call-arg]
 
 
 def _mass(body: ReducedStructure, X: Array, w: Array) -> dict[str, Any]:
     """Integrals of mass on the axis; those that the beam leaves out stay out."""
     points = [body.point((float(x), 0.0, 0.0)) for x in X]
     psi = None if body.s2 is None else np.array([p.psi_t for p in points])
-    found = integrals(np.column_stack([X, np.zeros((len(X), 2))]), w, np.array([p.phi_t for p in points]), psi)
+    places, phi = np.column_stack([X, np.zeros((len(X), 2))]), np.array([p.phi_t for p in points])
+    found = integrals(places, w, phi, psi)
+    if psi is not None and body.fields is not None:
+        found["fields"] = fields_of_points(places, w, phi, psi)
     return found if np.any(body.J2) else found | {"J2": np.zeros_like(body.J2)}
 
 

@@ -54,8 +54,12 @@ def recovery(body: ReducedStructure, group: int = 0, points: Iterable[Any] | Non
     local = elements.recovery()
     operator = stacked(len(part.dofs), elements.rows, local)
     shape = local.shape[:2]
-    missed = cases.displacements
-    if body.modes:
-        missed = missed - body.shapes @ np.linalg.solve(body.stiffness, body.shapes.T @ cases.loads)
-    rest = np.asarray(operator @ missed) if static else np.zeros((operator.shape[0], len(cases.names)))
+    rest = np.asarray(operator @ missed(body, cases)) if static else np.zeros((operator.shape[0], len(cases.names)))
     return Recovery(elements, cases, np.asarray(operator @ body.shapes).reshape(*shape, -1), rest.reshape(*shape, -1))
+
+
+def missed(body: ReducedStructure, cases: LoadCases) -> Array:
+    """Displacements (n, cases) of the static answers to unit loads that the kept modes leave out."""
+    if not body.modes:
+        return cases.displacements
+    return np.asarray(cases.displacements - body.shapes @ np.linalg.solve(body.stiffness, body.shapes.T @ cases.loads))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .geometric import GeometricStiffness
     from .linearity import Linearity
     from .recovery import Recovery
+    from .second_order import Fields
     from .structure import Structure
 
 
@@ -80,6 +81,7 @@ class ReducedStructure:
         default=None, repr=False
     )  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
     M1: Array | None = field(default=None, repr=False)  #: (m, m, m) of M_ee + Σ e_k M1_k
+    fields: Fields | None = field(default=None, repr=False)  #: the whole kinetic energy, where polynomials of second order do not suffice
     options: Mapping[str, Any] | None = field(default=None, repr=False)  #: of the reduction, where it was made by :meth:`Structure.reduce`
 
     @property
@@ -107,7 +109,8 @@ class ReducedStructure:
         return np.sqrt(np.maximum(sl.eigh(self.stiffness, 0.5 * (relieved + relieved.T), eigvals_only=True), 0.0))
 
     def first_moment(self, e: ArrayLike) -> Array:
-        return self.s0 + self.s1 @ np.asarray(e, float)
+        e = np.asarray(e, float)
+        return self.s0 + self.s1 @ e + (0.0 if self.s2 is None else 0.5 * self.s2 @ e @ e)
 
     def inertia(self, e: ArrayLike) -> Array:
         """J(e) about the origin."""
@@ -122,8 +125,12 @@ class ReducedStructure:
     def mass_matrix(self, e: ArrayLike | None = None) -> Array:
         """M(e), (6 + m, 6 + m), for velocities (v, ω, ė) in body components."""
         e = np.zeros(self.modes) if e is None else np.asarray(e, float)
+        if self.fields is not None:
+            return self.fields.mass_matrix(e)
         c, D = skew(self.first_moment(e)), self.coupling(e)
-        return np.block([[self.mass * np.eye(3), -c, self.s1], [c, self.inertia(e), D], [self.s1.T, D.T, self.M_ee]])
+        s = self.s1 if self.s2 is None else self.s1 + self.s2 @ e
+        M = self.M_ee if self.M1 is None else self.M_ee + np.einsum("k,kij->ij", e, self.M1)
+        return np.block([[self.mass * np.eye(3), -c, s], [c, self.inertia(e), D], [s.T, D.T, M]])
 
     def displacement(self, e: ArrayLike) -> Array:
         """Deflections of all degrees of freedom, Φ e."""

@@ -22,7 +22,7 @@ from .frames import conditions
 from .points import Motion
 from .reduced import Point, ReducedStructure, modal_damping
 from .reduction import record
-from .second_order import integrals
+from .second_order import fields_of_points, integrals
 from .sections import Material, Section
 
 #: Roots of cos βL cosh βL = −1, the clamped-free beam; beyond them (k − ½)π.
@@ -201,7 +201,13 @@ def ritz_beam(
     part = beam((0, 0, 0), (length, 0, 0), section, material, elements=elements, theory="timoshenko", name=name)
     drawn = _nodal_shapes(field, part)
     found = record(part, "tangent", "ritz", conditions(part, "tangent", "start"), drawn, None)
-    sums = integrals(*field.cloud(section, material, order, rotary))
+    x, w, phi, psi = field.cloud(section, material, order, rotary)
+    sums = integrals(x, w, phi, psi)
+    kinds = {shape.what for shape in field.shapes}
+    if (
+        psi is not None and "alpha" in kinds and len(kinds) > 1
+    ):  # bending and torsion: their product moves the beam more than torsion alone does
+        sums["fields"] = fields_of_points(x, w, phi, psi)
     if not softening:
         sums["J2"] = np.zeros_like(sums["J2"])
     K = field.stiffness(section, material)
@@ -226,7 +232,9 @@ class RitzBody(ReducedStructure):
 
     def with_damping(self, damping: Any) -> ReducedStructure:
         """The same beam with other damping."""
-        return replace(super().with_damping(damping), recipe=None if self.recipe is None else {**self.recipe, "later_damping": damping})
+        damped = super().with_damping(damping)
+        assert isinstance(damped, RitzBody)
+        return replace(damped, recipe=None if self.recipe is None else {**self.recipe, "later_damping": damping})
 
     def point(self, which: Any) -> Point:
         """A point by its name, the number of a node, or its place (x, 0, 0) on the axis."""

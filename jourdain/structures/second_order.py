@@ -8,13 +8,13 @@ on ψ is −½ e·K_g e, so that the matrices K_g of loads, accelerations and ro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
-from .dofs import Array
+from .dofs import Array, skew
 from .field import LEVI
 
 if TYPE_CHECKING:
@@ -51,6 +51,68 @@ def integrals(x: Array, w: Array, phi: Array, psi: Array | None) -> dict[str, An
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """A body's motion by few fields b_k that are orthonormal in its mass: r = Σ b_k ρ_k(e), with which ∫ |v + ω × r + ṙ|² dm is Σ |c_k v + ω × ρ_k + ρ̇_k|².
+
+    ρ_k = ρ0 + ρ1 e + ½ e·ρ2 e.  Nothing of the kinetic energy of a field of second order is left out, so that it is positive at any
+    amplitudes; integrals that end at the second order are not, where torsion has little inertia of its own.
+    """
+
+    c: Array  #: (k,)
+    rho0: Array  #: (k, 3)
+    rho1: Array  #: (k, 3, m)
+    rho2: Array  #: (k, 3, m, m)
+
+    def positions(self, e: Array) -> Array:
+        """ρ (k, 3)."""
+        return np.asarray(self.rho0 + self.rho1 @ e + 0.5 * self.rho2 @ e @ e)
+
+    def mass_matrix(self, e: Array) -> Array:
+        """M(e) of (v, ω, ė)."""
+        rho, by = self.positions(e), self.rho1 + self.rho2 @ e
+        rows = np.concatenate([self.c[:, None, None] * np.eye(3), -skew(rho), by], axis=2).reshape(3 * len(rho), -1)
+        return np.asarray(rows.T @ rows)
+
+    def joined(self, other: Fields) -> Fields:
+        """The fields of both masses."""
+        a, b = ([getattr(x, n) for n in ("c", "rho0", "rho1", "rho2")] for x in (self, other))
+        return fields_of(*(np.concatenate(pair) for pair in zip(a, b, strict=True)))
+
+
+#: Parts of fields that are so much smaller than the body's mass and size are rounding.
+ROUNDING = 3e-7
+
+
+def fields_of(c: Array, rho0: Array, rho1: Array, rho2: Array) -> Fields:
+    """Few fields with the same kinetic energy, by Gram and Schmidt over points, the constant one first."""
+    m = rho1.shape[2]
+    pairs = [(i, j) for i in range(m) for j in range(i + 1)]
+    columns = np.column_stack([c, rho0, rho1.reshape(len(c), -1), *(rho2[:, :, i, j] for i, j in pairs)])
+    size = float(np.linalg.norm(rho0)) / float(np.linalg.norm(c)) or 1.0
+    scale = np.concatenate([[1.0], np.full(3, 1 / size), np.ones(3 * m), np.full(3 * len(pairs), size)]) / np.linalg.norm(c)
+    basis: list[Array] = []
+    for column, weight in zip(columns.T, scale, strict=True):
+        rest = column.copy()
+        for _ in range(2):  # twice is enough
+            for b in basis:
+                rest -= (b @ rest) * b
+        if np.linalg.norm(rest) * weight > ROUNDING:
+            basis.append(rest / np.linalg.norm(rest))
+    found = np.array(basis) @ columns
+    k = len(basis)
+    second = np.zeros((k, 3, m, m))
+    for n, (i, j) in enumerate(pairs):
+        second[:, :, i, j] = second[:, :, j, i] = found[:, 4 + 3 * m + 3 * n : 7 + 3 * m + 3 * n]
+    return Fields(found[:, 0], found[:, 1:4], found[:, 4 : 4 + 3 * m].reshape(k, 3, m), second)
+
+
+def fields_of_points(x: Array, w: Array, phi: Array, psi: Array) -> Fields:
+    """The fields of points x (p, 3) of mass w (p,) with shapes φ and ψ."""
+    root = np.sqrt(w)
+    return fields_of(root, root[:, None] * x, root[:, None, None] * phi, root[:, None, None, None] * psi)
+
+
 def stiffened(body: ReducedStructure, points: Iterable[str] | None = None) -> ReducedStructure:
     """The body with the terms of second order that its geometric stiffness stands for, of inertia and of forces at points (all, unless given)."""
     from .load_cases import PRODUCTS
@@ -82,4 +144,4 @@ def _shortening(geometric: GeometricStiffness, point: str) -> Array:
     return -np.array([geometric.of(f"{point}.f{axis}") for axis in "xyz"])
 
 
-__all__ = ["integrals", "shortening", "stiffened"]
+__all__ = ["Fields", "fields_of", "fields_of_points", "integrals", "shortening", "stiffened"]

@@ -10,6 +10,7 @@ itself is of order eight.  What is lost in jumps at events counts as dissipated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +27,13 @@ States = Callable[[np.ndarray], np.ndarray]
 Inputs = Callable[[np.ndarray, np.ndarray], np.ndarray]
 #: Channels that depend on the whole run before them.
 BOOKS = ("energy.dissipated", "energy.supplied", "energy.error")
-#: Nodes and weights on (0, 1).
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+
+
+@cache
+def _gauss() -> tuple[np.ndarray, np.ndarray]:
+    """Gauss' four nodes and weights on (0, 1)."""
+    nodes, weights = np.polynomial.legendre.leggauss(4)  # NumPy loads its polynomials when they are asked for
+    return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
 def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,12 +82,13 @@ def work(
         return books
     find = _hermite(system, t, x, u) if states is None else states
     h = t[steps + 1] - t[steps]
-    times = (t[steps][:, None] + h[:, None] * _NODES).ravel()
+    nodes, weights = _gauss()
+    times = (t[steps][:, None] + h[:, None] * nodes).ravel()
     inside = find(times)[:, : x.shape[1]]
     inside[:, : system.nq] = system.configuration.normalise(inside[:, : system.nq])
     parts = powers(system, times, inside, inputs_at(times, inside))
     for total, power in zip(books, parts, strict=True):
-        total[steps + 1] = h * (power.reshape(len(steps), -1) @ _WEIGHTS)
+        total[steps + 1] = h * (power.reshape(len(steps), -1) @ weights)
         np.cumsum(total, out=total)
     return books
 

@@ -52,7 +52,7 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
     described = model.model if isinstance(model, System) else model
     refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=formulation != "directors")
     if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
-        from .assembled.hybrid import hybrid
+        from .assembled.flexible.hybrid import hybrid
 
         return hybrid(model, **options)
     if formulation in RIGID:

@@ -235,7 +235,8 @@ class Inputs:
             return events
         items = self.system.model.events
         held = {m.symbol for m in self.system.model.memories.values()}
-        return [replace(e, action=self._setting(e, u, state_of)) if held & items[e.name].jump.keys() else e for e in events]
+        jumps = {name: item.jump.keys() for name, item in items.items()}
+        return [replace(e, action=self._setting(e, u, state_of)) if held & jumps.get(e.name, set()) else e for e in events]
 
     def _setting(self, event: Event, u: np.ndarray, state_of: StateOf) -> Callable[[float, np.ndarray], Any]:
         jump: Any = event.action

@@ -13,6 +13,7 @@ from ..model.flexible import FlexibleBody
 
 if TYPE_CHECKING:
     from ..model.model import Model
+    from .run import Settings
 
 
 def mode_names(model: Model) -> list[str]:
@@ -32,6 +33,39 @@ def chosen_modes(model: Model, given: str | Sequence[str], what: str) -> list[st
             raise InputError(f"{what}: '{pattern}' is no mode of a flexible body of '{model.name}'; there are {there}")
         found += [name for name in fitting if name not in found]
     return found
+
+
+#: Radians of a vibration in a step from which on a scheme without memory of high frequencies (ρ = 0) has lost it after a few steps.
+UNRESOLVED = 1.0
+
+
+def check_quasi_static(model: Model, given: str | Sequence[str], settings: Settings, rho: float | None) -> float:
+    """The spectral radius with which modes that the steps do not resolve follow their loads; refused where the steps resolve them."""
+    what = f"simulate '{model.name}': quasi_static"
+    chosen = chosen_modes(model, given, what)
+    if settings.method == "trapezoidal" or (rho is not None and rho > 0.0):
+        raise InputError(f"{what}: modes follow their loads where the scheme forgets them (rho = 0, the default with quasi_static), not with "
+                         f"{'the trapezoidal rule' if rho is None else f'rho = {rho:g}'}")  # fmt: skip
+    if settings.step is None:
+        raise InputError(f"{what}: steps that adapt would resolve them; give a step (s) that is longer than their periods")
+    for name in chosen:
+        frequency = frequency_of(model, name)
+        if settings.step * frequency < UNRESOLVED:
+            raise InputError(
+                f"{what}: '{name}' has {frequency / (2 * np.pi):.4g} Hz, which steps of {settings.step:g} s resolve; take steps of more than "
+                f"{UNRESOLVED / frequency:.2g} s, or leave it out of quasi_static"
+            )
+    return 0.5 if settings.method == "hht" else 0.0
+
+
+def frequency_of(model: Model, mode: str) -> float:
+    """The angular frequency (rad/s) of a mode by itself, its body's frame held."""
+    for body in model.bodies.values():
+        if isinstance(body, FlexibleBody):
+            for k, c in enumerate(body.modes):
+                if c.names[0] == mode:
+                    return float(np.sqrt(body.part.stiffness[k, k] / body.part.M_ee[k, k]))
+    raise KeyError(mode)
 
 
 #: Steps are on the scale of a mode where they are at least this part of a radian of its vibration; below, something else is faster.
@@ -70,4 +104,4 @@ def dictating_mode(model: Model, span: float, steps: int) -> str:
     )
 
 
-__all__ = ["chosen_modes", "dictating_mode", "fastest_mode", "mode_names"]
+__all__ = ["check_quasi_static", "chosen_modes", "dictating_mode", "fastest_mode", "mode_names"]

@@ -140,6 +140,7 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
+        watch: Sequence[Expr] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
@@ -165,6 +166,9 @@ class System(Compiled):
         steps: instants (s) to step to whatever the error, or a solution whose steps are taken again, so that runs with other parameters
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
 
+        watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
+            (trees with projected loops).
+
         Output:
 
         times: instants (s) to keep; outputs: that many equal ones; without both every step is kept.
@@ -186,8 +190,8 @@ class System(Compiled):
         Coefficients and numerics of implicit schemes:
 
         rho: spectral radius at infinite frequency of generalised-α (0.8; 1: no numerical damping).
-        quasi_static: modes of flexible bodies ("rod.mode3", "rod.*") that follow their loads at once, without vibrating, so that they do not
-            dictate the step ("generalized-alpha", "hht", "newmark", "trapezoidal" of trees and descriptors).
+        quasi_static: modes of flexible bodies ("rod.mode3", "rod.*") that the steps need not resolve: they follow their loads, and what they vibrate is
+            forgotten after a few steps (ρ = 0; "generalized-alpha", "hht", "newmark" of trees and descriptors).
         alpha, beta, gamma: of "hht" and "newmark" in directors.
         overlap: "push apart": bodies that overlap at the start are moved apart in the first step ("moreau").
         tolerance, max_iterations: of Newton's method in a step, or of contact laws (part of the largest velocity; "moreau"); adaptive: lets the steps follow their error; every: keeps every n-th step;

@@ -154,6 +154,10 @@ class Touching:
         """The name of a shape of the scene."""
         return self.pairs.shapes[int(self.scene.source[shape])].name
 
+    def body_of(self, shape: int) -> str:
+        """The name of the body of a shape of the scene."""
+        return self.pairs.shapes[int(self.scene.source[shape])].body.name
+
     # -- around native functions ----------------------------------------------------------------------------------
 
     def before(self, f: NativeFunction) -> NativeFunction:
@@ -185,14 +189,20 @@ class Touching:
         return NativeFunction.of(by.renew_then.address, args, f, self)
 
 
+def touching_at(system: TreeSystem, u: np.ndarray, n: int) -> Touching:
+    """The contacts of a tree at states of n numbers, apart from a run: they read and write the inputs ``u``."""
+    f = system.function("touching_motion")
+    work = np.zeros(max(1, f.signature.workspace))
+    inner = np.array([0, 0, address(u), 0, *(address(a) if a.size else 0 for a in (f.constants, work))], np.uintp)
+    motion = NativeFunction(with_inputs.address, np.array([0, 0, 0, f.address, address(inner)], np.uintp), (inner, u, work, f))
+    found = Touching(system, motion, u, n, lambda g: g.constants, system.parameter_vector)
+    found.record.watch = 0
+    return found
+
+
 def find_forces(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Writes contact forces at times and states (in rows) into rows of inputs; contacts that act, deepest penetration and elastic energy of each row."""
-    f = system.function("touching_motion")
-    now, work = np.zeros(max(1, u.shape[1])), np.zeros(max(1, f.signature.workspace))
-    inner = np.array([0, 0, address(now), 0, *(address(a) if a.size else 0 for a in (f.constants, work))], np.uintp)
-    motion = NativeFunction(with_inputs.address, np.array([0, 0, 0, f.address, address(inner)], np.uintp), (inner, now, work, f))
-    found = Touching(system, motion, now, x.shape[1], lambda g: g.constants, system.parameter_vector)
-    found.record.watch = 0
+    found = touching_at(system, np.zeros(max(1, u.shape[1])), x.shape[1])
     books = np.zeros((len(t), 3))
     rows, states = np.ascontiguousarray(u), np.ascontiguousarray(x, dtype=float)
     bad = touch_rows(found.record, np.ascontiguousarray(t, dtype=float), states, rows, books)
@@ -228,4 +238,4 @@ def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.nd
     return found
 
 
-__all__ = ["Touching", "find_forces", "touches", "touching_channels"]
+__all__ = ["Touching", "find_forces", "touches", "touching_at", "touching_channels"]

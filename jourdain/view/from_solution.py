@@ -33,7 +33,8 @@ OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 
 def scene_of(
     solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
-    system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, **options: Any,
+    system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, static: bool = True,
+    **options: Any,
 ) -> Scene:  # fmt: skip
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
@@ -41,6 +42,7 @@ def scene_of(
     ``forces`` joints whose reaction force is drawn as an arrow.  A solution that was read from a file needs the ``system`` it
     belongs to.  Between the steps of a method the motion is interpolated, so that a run has at least ``fine`` samples (0: its own).
     ``stress`` colours flexible bodies: what to show by body, or one word for all, such as "von mises", "displacement", "strain", "Mz";
+    colours have the static share of joints, loads and inertia, as ``system.recover`` has (``static=False``: of the modes alone);
     ``exaggerate`` deforms them so many times more than they are.
     Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
@@ -58,6 +60,12 @@ def scene_of(
         if stress is not None or exaggerate != 1.0:
             raise InputError("stress and exaggerate concern flexible bodies of models; a system of elements has none")
         return assembled_scene(first, plots, trace, COLOURS, **options)
+    if system is None and getattr(first.system, "parts", None) and f"{next(iter(first.system.model.bodies))}.rotation" in first:
+        from .from_parts import parts_scene
+
+        if exaggerate != 1.0 or forces:
+            raise InputError("scene: parts of large deformation are shown as they are; leave out exaggerate and forces")
+        return parts_scene(first, plots, trace, stress, **options)
     runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)
@@ -67,7 +75,7 @@ def scene_of(
         )
     number = Numbers(system.model, _parameters_of(runs[0], system))
     tracks = [_run(s, system, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
-    scene = _scene(system.model, number, tracks[0].bodies)
+    scene = model_bodies(system.model, number, tracks[0].bodies)
     scene.runs = tracks
     groups = [[p] if isinstance(p, str) else list(p) for p in plots] or _default_plots(system)
     scene.plots = [Plot(g) for g in groups]
@@ -77,6 +85,10 @@ def scene_of(
         run.channels = [Channel(n, s[n][index], s.channel(n).unit) for n in wanted]
     scene.exaggeration = float(exaggerate)
     show_stress(scene, stress)
+    if stress is not None and static and not system.model.contacts:
+        from .static_share import add_static_share
+
+        add_static_share(scene, [(s, _kept(len(s.t))) for s in runs], system)
     for path in trace:
         body, position, node = _traced(system.model, path, number)
         if node is not None and body is not None:
@@ -109,7 +121,7 @@ def state_scene(system: Any, state: Any = None) -> Scene:
     state = system.state(state)
     placed = _placed(system, state)
     tracks = {b: Track(p[None], q[None]) for b, (p, q) in placed.items()}
-    scene = _scene(system.model, Numbers(system.model, system.parameters), tracks)
+    scene = model_bodies(system.model, Numbers(system.model, system.parameters), tracks)
     bent = _bent(system, lambda n: state.q[system.coordinate_names.index(n)])
     for body in scene.bodies:
         if body.name in placed:
@@ -289,7 +301,7 @@ def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joi
 # --- what does not move ------------------------------------------------------------------------------------------
 
 
-def _scene(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
+def model_bodies(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
     """Bodies, joints, links and bearings; ``tracks`` tell where bodies move, for the bearings' sake."""
     size, up = model_size(model, number), _up(model, number)
     bodies = []

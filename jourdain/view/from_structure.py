@@ -1,7 +1,7 @@
 """From a reduced structure to a surface that deforms: tubes around beams, lines for bars, outer faces of solids.
 
 Vertices between the nodes of a beam follow Hermite's cubics of the nodes' displacements and rotations; what colours show is linear in the
-amplitudes, from the operators of the elements (the share of the modes; what loads add statically is not in it).
+amplitudes, from the operators of the elements (the share of the modes; :mod:`.static_share` adds what loads do besides).
 """
 
 from __future__ import annotations

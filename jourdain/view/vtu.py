@@ -35,7 +35,7 @@ def save_vtu(solution: Solution, path: str | Path, body: str, times: Any = None)
     """
     part, frame = _flexible(solution, body)
     wanted = _times(solution, times)
-    sample = solution if wanted is None else solution.at(wanted)
+    sample = solution if wanted is None else solution.resample(wanted)
     t = solution.t if wanted is None else wanted
     e = np.column_stack([np.atleast_1d(sample[c.names[0]]) for c in frame.modes])
     q = np.column_stack([np.atleast_1d(sample[n]) for n in solution.system.coordinate_names])
@@ -44,11 +44,11 @@ def save_vtu(solution: Solution, path: str | Path, body: str, times: Any = None)
     target = Path(path).with_suffix("")
     target.parent.mkdir(parents=True, exist_ok=True)
     digits = max(4, len(str(len(t) - 1)))
-    grid = Grid(part)
+    grid, shares = Grid(part), _static_shares(sample, frame)
     names = []
     for i in range(len(t)):
         name = f"{target.name}_{i:0{digits}d}.vtu"
-        (target.parent / name).write_text(grid.text(e[i], p[i, k], R[i, k]), encoding="utf-8")
+        (target.parent / name).write_text(grid.text(e[i], p[i, k], R[i, k], [share[i] for share in shares]), encoding="utf-8")
         names.append(name)
     entries = "".join(f'  <DataSet timestep="{float(x)!r}" part="0" file={quoteattr(n)}/>\n' for x, n in zip(t, names, strict=True))
     listed = f'<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0" byte_order="LittleEndian">\n<Collection>\n{entries}</Collection>\n</VTKFile>\n'
@@ -68,6 +68,18 @@ def _flexible(solution: Solution, body: str) -> tuple[ReducedStructure, Flexible
             f"save_vtu: '{body}' is no flexible body of '{solution.system.model.name}'; there is {', '.join(bodies) or 'none'}"
         )
     return bodies[body].part, bodies[body]
+
+
+def _static_shares(sample: Solution, body: FlexibleBody) -> list[np.ndarray]:
+    """For each group of elements what loads add to its channels beyond the modes (times, elements, channels); see :mod:`jourdain.analysis.recover`."""
+    from ..analysis.recover import load_amplitudes
+
+    system = sample.system
+    if not body.part.part.elements or system is None or system.model.contacts:
+        return []
+    found = [body.part.recovery(group, body.used_nodes) for group in range(len(body.part.part.elements))]
+    amplitudes = load_amplitudes(system, sample, body, found[0].cases)
+    return [np.einsum("ecl,tl->tec", r.static, amplitudes) for r in found]
 
 
 def _times(solution: Solution, given: Any) -> np.ndarray | None:
@@ -102,8 +114,8 @@ class Grid:
         self.kinds = np.array(numbers, dtype="u1")
         self.operators = [(g.channels, g.recovery() @ part.shapes[g.rows]) for g in whole.elements]
 
-    def text(self, e: np.ndarray, position: np.ndarray, R: np.ndarray) -> str:
-        """The file at amplitudes e with the body's frame at a pose."""
+    def text(self, e: np.ndarray, position: np.ndarray, R: np.ndarray, shares: Sequence[np.ndarray] = ()) -> str:
+        """The file at amplitudes e with the body's frame at a pose; ``shares`` are added to the channels of the groups of elements."""
         whole = self.part.part
         table = whole.dofs.table
         u = np.where(table >= 0, self.part.displacement(e)[table], 0.0)
@@ -113,7 +125,7 @@ class Grid:
             fields["rotation"] = u[:, 3:] @ R.T
         parts = [
             _block("PointData", fields),
-            _block("CellData", self._cells(e)),
+            _block("CellData", self._cells(e, shares)),
             _block("Points", {"points": points}),
             _block("Cells", {"connectivity": self.connectivity, "offsets": self.offsets, "types": self.kinds}),
         ]
@@ -121,15 +133,18 @@ class Grid:
         head = '<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
         return f"{head}<UnstructuredGrid>\n<Piece {size}>\n{''.join(parts)}</Piece>\n</UnstructuredGrid>\n</VTKFile>\n"
 
-    def _cells(self, e: np.ndarray) -> dict[str, np.ndarray]:
+    def _cells(self, e: np.ndarray, shares: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Channels of the elements; of groups that lack one it is not a number there."""
         names = dict.fromkeys(n for channels, _ in self.operators for n in channels)
         found = {}
         for name in names:
             columns = []
-            for channels, rows in self.operators:
-                known = name in channels
-                columns.append(rows[:, channels.index(name)] @ e if known else np.full(len(rows), np.nan))
+            for g, (channels, rows) in enumerate(self.operators):
+                if name not in channels:
+                    columns.append(np.full(len(rows), np.nan))
+                    continue
+                c = channels.index(name)
+                columns.append(rows[:, c] @ e + (shares[g][:, c] if len(shares) else 0.0))
             found[name] = np.concatenate(columns)
         return found
 

@@ -351,7 +351,7 @@ def test_what_is_left_out_is_said_by_name() -> None:
         model = read_urdf(text)
     assert len(caught) == 1 and caught[0].filename == __file__
     assert model.notes == [
-        "collision shapes are not taken over, so nothing touches: links a, b",
+        "collision shapes touch nothing until m.contact(…) lets them, as in m.contact('feet', m.shapes('*_foot'), m.ground): links a, b",
         "<transmission> is not taken over: transmission 'gear'",
         "<gazebo> is not taken over: gazebo 'a', gazebo in line 7",
         "<sensor> is not taken over: sensor 'eye'",

@@ -189,6 +189,25 @@ def test_calculix_agrees(tmp_path: Path, kind: str) -> None:
     assert_allclose(found.frequencies(8), np.sqrt(squares), rtol=2e-6)
 
 
+@with_ccx
+def test_inner_nodes_of_calculix_are_condensed(tmp_path: Path) -> None:
+    """C3D8I: its incompatible modes are nodes of their own in the matrices; without them the stiffness is ours, and frequencies are its own."""
+    part = bar("hex8")
+    for job, storage in (("bar", True), ("own", False)):
+        deck = write_deck(tmp_path / f"{job}.inp", part, "C3D8I", storage=storage)
+        subprocess.run(["ccx", job], cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    found = S.read(deck.with_name("bar.inp"), matrices="bar")
+    order = found.dofs.table[part.dofs.nodes, part.dofs.components]
+    assert found.mass == pytest.approx(part.mass, rel=1e-9) and len(found.dofs) == len(part.dofs)
+    assert_allclose(found.K.toarray()[np.ix_(order, order)], part.K.toarray(), atol=1e-6 * abs(part.K).max())
+    printed = [line.split() for line in (tmp_path / "own.dat").read_text().splitlines() if len(line.split()) == 5]
+    squares = np.array([float(row[1]) for row in printed if row[0].isdigit()][6:10])
+    assert_allclose(
+        found.frequencies(1), np.sqrt(squares[:1]), rtol=2e-3
+    )  # their own inertia, which goes with static shapes, is what is left
+    assert_allclose(found.frequencies(4), np.sqrt(squares), rtol=1.2e-2)
+
+
 @pytest.mark.parametrize("kind, cells", [("tet4", "tetra"), ("hex8", "hexahedron"), ("tet10", "tetra10"), ("hex20", "hexahedron20")])
 def test_meshes(tmp_path: Path, kind: str, cells: str) -> None:
     meshio = pytest.importorskip("meshio")

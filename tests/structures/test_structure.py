@@ -168,7 +168,7 @@ def test_too_many_modes_and_unknown_words() -> None:
     part = box()
     with refused("modes = 43 are asked for, but it has only 42 elastic degrees of freedom"):
         part.reduce(43)
-    with refused("modes = -1 must not be negative"):
+    with refused("modes = -1 must be a whole number that is not negative"):
         part.reduce(-1)
     with refused("frame 'middle' is unknown"):
         part.reduce(2, frame="middle")

@@ -334,6 +334,19 @@ def test_driven_bodies_push() -> None:
     np.testing.assert_allclose(found, found[0], atol=2e-5)
 
 
+def test_a_table_tells_who_touches_whom_and_where() -> None:
+    s = block_on_slope(0.2, 0.5)
+    sol = s.simulate({"f.z": 0.05 - 1e-4}, 0.5)
+    touches = sol.contacts.at(0.5)
+    assert len(touches) == 4
+    assert {t.body_a for t in touches} | {t.body_b for t in touches} == {"block", "ground"}
+    total = sum(t.force * (1 if t.body_a == "block" else -1) for t in touches)
+    np.testing.assert_allclose(total, sol["floor.block.force"][-1], atol=1e-9)
+    assert "4 contacts at most" in sol.contacts.summary()
+    with pytest.raises(InputError, match="outside of the run"):
+        sol.contacts.at(2.0)
+
+
 # -- memories, restarts, files ------------------------------------------------------------------------------------
 
 
@@ -447,3 +460,19 @@ def test_models_refuse_what_they_cannot_do() -> None:
         a = s.accelerations({"f.z": 0.05 - 1e-3})
     mass = sum(float(b.mass) for b in (box, ball))
     np.testing.assert_allclose(a[2] if len(a) == 6 else a[-1], 4 * 1e5 * 1e-3 / mass - G, rtol=1e-9)
+
+
+def test_results_are_kept_apart_by_laws_and_shapes() -> None:
+    """Equations are the same whatever the law: what is kept under a system's name must not be."""
+    from jourdain.model.contacts import contact_digest
+
+    def digest(K: float, radius: float) -> str:
+        m = jd.Model("ball")
+        ball = m.body("ball", mass=1.0, inertia=(1, 1, 1), shape=jd.sphere(radius))
+        m.free("f", m.ground, ball)
+        m.contact("floor", ball, m.ground, law=jd.contact.linear(K))
+        return contact_digest(m)
+
+    assert digest(1e5, 0.05) == digest(1e5, 0.05)
+    assert len({digest(1e5, 0.05), digest(2e5, 0.05), digest(1e5, 0.06)}) == 3
+    assert contact_digest(jd.Model("none")) == ""

@@ -47,6 +47,8 @@ class Gradient:
     result: Any = field(default=None, repr=False)
     #: What should be known: switches, growth of the adjoint, one-sided derivatives.
     notes: Sequence[str] = ()
+    #: Laws that jumped without an event of the model, located for the gradient: when, and the expression that was zero.
+    switches: Sequence[Any] = ()
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         names, variables = list(self.values), list(self.variables)
@@ -113,12 +115,19 @@ def gradient(
     """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
 
     method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
-        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison, and is what "auto" takes for other
+        verbs than ``simulate``.
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
     chosen = named(criteria)
     variables = _variables(analysis, wrt, chosen)
+    if analysis.verb != "simulate" and method in ("forward", "adjoint"):
+        from .runs import NotCarried
+
+        raise NotCarried(
+            f"gradient of '{analysis.system.model.name}': {analysis.verb} is not carried by the {method} method; use method='differences'"
+        )
     if method == "differences" or analysis.verb != "simulate":
         return differences(analysis, chosen, variables, values)
     return _of_simulation(analysis, chosen, variables, method, values)
@@ -139,7 +148,7 @@ def _of_simulation(
     found, matrix = run.adjoint() if method == "adjoint" else run.forward()
     cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
     present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
-    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes))
+    return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
 
 
 def _numbers(analysis: Analysis, values: Mapping[str, Any] | None) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...systems.sensitivity import Derived, derived, give, readings
 from .expressions import Expressions, expressions_of
 from .primitives import Primitives, primitives
 from .runs import Differentiable, NotCarried, differentiable
+from .switches import Surfaces, surfaces
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -73,6 +75,17 @@ class Prepared:
             )
         made = [readings(f, field.n, field.nv, len(lam), run.u, self.keep) for f in (*self.readings, None)]
         self.leg: Leg = new_leg(field, run.scheme, *made)
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        """Surfaces on which laws and integrands may be switched."""
+        switched = self.run.signalled(self.primitives.integrands)
+        names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]]))
+
+        def integrands(t: np.ndarray, x: np.ndarray) -> np.ndarray:
+            return self.expressions.reader(names)(t, x, np.tile(self.run.u[: len(self.run.eq.u)], (len(t), 1)))
+
+        return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
 
     def need(self, word: str) -> None:
         """Compiles the pushes or the pulls of all functions, if they are not yet."""

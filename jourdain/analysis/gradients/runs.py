@@ -46,6 +46,8 @@ class Differentiable:
         self.scheme: Scheme = scheme_of(TABLEAUS[method])
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
+        #: Surfaces of switches that are located, by name.
+        self.watched: dict[str, Expr] = {}
         self.start = start
         self._native()
 
@@ -105,7 +107,9 @@ class Differentiable:
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
         s = self.system
-        self.rates = self._derived("rates", state_rates(self.eq), symbols)
+        laws = state_rates(self.eq)
+        self.laws = self.signalled(laws)
+        self.rates = self._derived("rates", laws, symbols)
         n = s.nq + s.nv + s.nz
         self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, 0, self.rates.nc), keep
         return self.record
@@ -143,8 +147,8 @@ class Differentiable:
     def _of_event(self, word: str, event: str, symbols: Sequence[Expr]) -> Derived:
         key = (word, event, *(s.id for s in symbols))
         if key not in self._events:
-            symbolic = self.system.reference.symbolic(word, event=event)
-            self._events[key] = self._derived(word, symbolic.expressions, symbols)
+            outputs = [self.watched[event]] if event in self.watched else self.system.reference.symbolic(word, event=event).expressions
+            self._events[key] = self._derived(word, outputs, symbols)
         return self._events[key]
 
     def guard(self, event: str, t: float, x: np.ndarray, symbols: Sequence[Expr]) -> tuple[float, np.ndarray, np.ndarray]:
@@ -165,7 +169,7 @@ class Differentiable:
         symbols: Sequence[Expr],
     ) -> np.ndarray:
         """Changes after an event from those before it."""
-        if not self.system.model.events[event].jump:
+        if event in self.watched or not self.system.model.events[event].jump:
             return dx
         rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
         Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
@@ -175,7 +179,7 @@ class Differentiable:
         self, event: str, t: float, x: np.ndarray, after: np.ndarray, xbar: np.ndarray, symbols: Sequence[Expr]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weights before an event of state, time and symbols from those after it."""
-        if not self.system.model.events[event].jump:
+        if event in self.watched or not self.system.model.events[event].jump:
             return xbar, np.zeros(len(xbar)), np.zeros((len(xbar), len(symbols)))
         rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
         Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
@@ -195,6 +199,7 @@ class Constrained(Differentiable):
         s, eq, known = self.system, self.eq, {p.id for p in self.eq.p}
         own = [e for e in symbols if e.id in known]
         self.linked = Linked(eq, self.inputs.signals, s.parameter_vector, own)
+        self.laws: list[Expr] = self.linked.motion.linear.outputs
         n, m = s.nq + s.nv + s.nz, len(eq.rows)
         if not m:
             super().field(symbols, keep)

@@ -23,10 +23,13 @@ from ...results.solution import Solution
 from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
 from ...solvers.sensitivity.walk import AT_END, INSIDE, Leg, backwards, forwards
+from ...symbolic.expr import brief
+from ...systems.run import SimulationError
 from .measure import Motion
 from .prepared import compiled_for
 from .primitives import Primitive, locate
 from .runs import NotCarried
+from .switches import Switch
 
 if TYPE_CHECKING:
     from ..criteria import Criterion
@@ -72,36 +75,74 @@ class Simulated:
         self.rate = self.code.leg.field
         self.columns, self.initial = self.code.columns, self.code.initial
         self.rate_slopes, self.integrand_slopes, self.value_slopes = self.code.slopes
-        self.motion = Motion(self.solution, self.code.expressions)
         self.primitives = self.code.primitives
         #: What should be known of the derivatives.
         self.notes: list[str] = []
+        self.switches: list[Switch] = []
+        self.run.watched = {}
+        self._rows_of(self.solution)
+        if self.wrt:
+            self._locate_switches(plan, values)
+        self.motion = Motion(self.solution, self.code.expressions)
         locate(self.primitives, self.motion)
         self._read_steps()
+
+    def _rows_of(self, solution: Solution) -> None:
+        """Times and states of all steps."""
+        s = self.system
+        self.t = np.array(solution.t, dtype=float)
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        self.x = np.column_stack([np.asarray(solution[n], dtype=float) for n in names])
+
+    def _locate_switches(self, plan: Analysis, values: Mapping[str, float]) -> None:
+        """Runs again with steps that end on surfaces where laws jump, until there is none left inside a step."""
+        surfaces, watched = self.code.surfaces, []
+        for _ in range(4):
+            new = [j for j in surfaces.jumping(self.t, self.x) if j not in watched]
+            if not new:
+                break
+            watched += new
+            items = [surfaces.items[j] for j in watched]
+            try:
+                self.solution = plan.keeping_steps(watch=items).run(values)
+            except SimulationError as error:
+                raise NotCarried(
+                    f"gradient of '{self.system.model.name}': a law jumps where {brief(items[-1])} is zero, and a run that ends its steps there does not "
+                    f"come to its end ({error}); smooth the law, or give the model an event that ends the switching"
+                ) from None
+            self.run.watched = {f"switch {k}": e for k, e in enumerate(items)}
+            self._rows_of(self.solution)
+
+    def _switched(self, i: int) -> str:
+        """The switch at which a step has ended in row i."""
+        values = self.code.surfaces.read(self.t[i : i + 1], self.x[i : i + 1])[0]
+        own = {e.id: abs(values[j]) for j, e in enumerate(self.code.surfaces.items)}
+        name = min(self.run.watched, key=lambda n: own[self.run.watched[n].id])
+        self.switches.append(Switch(float(self.t[i]), brief(self.run.watched[name])))
+        return name
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
     def _read_steps(self) -> None:
         """Times, states and pieces of the run."""
         solution, s = self.solution, self.system
-        self.t = np.array(solution.t, dtype=float)
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        self.x = np.column_stack([np.asarray(solution[n], dtype=float) for n in names])
-        jumps = np.flatnonzero(np.diff(self.t) == 0)
+        jumps = np.flatnonzero(np.diff(self.t) == 0).tolist()
         happened = list(solution.events) if s.model.events else []
         self.terminal = solution.metadata["status"] == "event"
-        inside = happened[:-1] if self.terminal else happened
-        instants = [e for e in inside if e.t < self.t[-1] or len(inside) == len(jumps)]
-        if len(instants) != len(jumps) or any(e.t != self.t[i] for e, i in zip(instants, jumps, strict=True)):
-            raise NotCarried(
-                f"gradient of '{s.model.name}': events of one instant cannot be told apart ({len(instants)} events at {len(jumps)} "
-                "restarts); let one event do what several do"
-            )
+        left = happened[:-1] if self.terminal else list(happened)
         self.pieces: list[Piece] = []
         first = 0
-        for i, e in zip(jumps.tolist(), instants, strict=True):
-            self.pieces.append(Piece(first, i, e.name, self.x[i + 1]))
+        for i in jumps:
+            known = bool(left) and left[0].t == self.t[i]
+            if (not known and not self.run.watched) or i == first:
+                break
+            self.pieces.append(Piece(first, i, left.pop(0).name if known else self._switched(i), self.x[i + 1]))
             first = i + 1
+        if len(self.pieces) != len(jumps) or any(e.t < self.t[-1] for e in left):
+            raise NotCarried(
+                f"gradient of '{s.model.name}': events of one instant cannot be told apart ({len(happened)} events, {len(jumps)} restarts); let one event "
+                "do what several do"
+            )
         self.pieces.append(Piece(first, len(self.t) - 1, happened[-1].name if self.terminal else None))
         self.span = float(self.t[0]), float(self.t[-1])
         self._place_points()

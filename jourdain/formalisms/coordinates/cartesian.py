@@ -7,7 +7,9 @@ grows), or, when the model moves in a plane, by one angle.  M is block-diagonal:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from ...model.flexible import FlexibleBody
 from ...model.model import Model
 from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, div, mul, neg, sub, symbol, where
 from ...symbolic.functions import cos, sin, sqrt
-from ...symbolic.graph import evaluate, substitute
+from ...symbolic.graph import evaluate, free_symbols, substitute
 from ...symbolic.vectors import AXES, IDENTITY, NULL, Inertia, Matrix, Vector, axis_rotation, quaternion_rotation, steiner
 from ..equations import Row
 from ..modal_inertia import modal_inertia
@@ -225,16 +227,27 @@ class CartesianBody:
         for i, c in enumerate(columns):
             force[at + k + i] = sub(force[at + k + i], c.dot(torque))
 
+    @cached_property
+    def _constants(self) -> tuple[list[Expr], list[Expr]]:
+        """Centre of mass and, in a plane, the orientation at the angle zero; the parameters that they depend on."""
+        fixed = [*self.centre, *(() if self.plane is None else self.plane.rotations[self.body.name].entries)]
+        return fixed, free_symbols(fixed)
+
+    def _fixed(self, parameters: Mapping[Expr, float]) -> np.ndarray:
+        """Their numbers."""
+        fixed, needed = self._constants
+        return np.array(evaluate(fixed, {s: parameters[s] for s in needed}), dtype=float)
+
     def values(self, motion: BodyMotion, i: int) -> tuple[list[float], list[float]]:
         """Numbers of the coordinates and rates from the body's pose and twist."""
-        c = np.array([float(e) for e in evaluate(list(self.centre), dict(motion.parameters))])
+        fixed = self._fixed(motion.parameters)
         R, w = motion.rotation[i], motion.angular_velocity[i]
-        p, v = motion.position[i] + R @ c, motion.velocity[i] + np.cross(w, R @ c)
+        r, (wx, wy, wz) = R @ fixed[:3], w
+        v = motion.velocity[i] + (wy * r[2] - wz * r[1], wz * r[0] - wx * r[2], wx * r[1] - wy * r[0])
+        p = motion.position[i] + r
         x, xd = [float(p[j]) for j in self.places], [float(v[j]) for j in self.places]
         if self.plane is not None:
-            start = np.array([float(e) for e in evaluate(self.plane.rotations[self.body.name].entries, dict(motion.parameters))]).reshape(
-                3, 3
-            )
+            start = fixed[3:].reshape(3, 3)
             turn, (a, b) = R @ start.T, self.plane.axes
             return [*x, float(np.arctan2(turn[b, a], turn[a, a]))], [*xd, float(w[self.plane.normal])]
         e = quaternion_of(R)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, JourdainError
-from ...model.shapes import box, capsule, cylinder, mesh, polyhedron_properties, sphere
+from ...model.shapes import box, capsule, cylinder, ellipsoid, mesh, plane, polyhedron_properties, sphere
 from ..drawings import hex_colour, placed
 from ..placement import Inertial, Pose, from_quaternion, z_to
 from ..xml_reader import Element
@@ -60,6 +60,30 @@ class Geoms:
             return None, shape
         extent, unit = (shell_inertia if geom.get("shellinertia") == "true" else solid_inertia)(kind, size)
         return self._weighted(geom, self._mass(geom, extent), unit, pose), shape
+
+    def surface(self, geom: Element, frame: Pose) -> Any:
+        """The shape of a geom as contacts see it (None: it has none): planes without end, meshes by their convex hulls, as MuJoCo has them."""
+        kind = geom.get("type") or ("mesh" if "mesh" in geom.attributes else "sphere")
+        try:
+            if kind == "plane":
+                return placed(plane(), frame @ self.settings.pose(geom))
+            if kind == "mesh":
+                name = geom.required("mesh")
+                if name not in self.meshes:
+                    raise geom.error(f"the mesh '{name}' is not among the assets")
+                if name not in self.loaded:
+                    self.loaded[name] = self._solid(self.meshes[name])
+                vertices = self.loaded[name].shape.vertices
+                hull = mesh((vertices, _hull(self.meshes[name], vertices)), display_only=True)
+                return placed(hull, frame @ self.settings.pose(geom))
+            if kind not in SIZES or "mesh" in geom.attributes:
+                raise geom.error(f"a geom of type '{kind}' has no shape for contacts here")
+            size, pose = self._size(geom, kind)
+            shape = ellipsoid(*map(float, size)) if kind == "ellipsoid" else _shape(kind, size)
+            return placed(shape, frame @ pose)
+        except JourdainError as error:
+            self.notes.append(f"{geom.called} touches nothing ({error})")
+            return None
 
     def _without(self, geom: Element, error: JourdainError, weigh: bool) -> tuple[None, None]:
         """A geom that cannot be had: without its mass a model would give wrong answers, without its picture it is still right."""

@@ -14,6 +14,7 @@ from ...model import Body, Model
 from ..notes import tell
 from ..placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..xml_reader import Element, read_xml
+from .contacts import declare_contacts
 from .geoms import Geoms
 from .keyframes import keyframes, start_at
 from .replicate import expand_replicates
@@ -26,7 +27,7 @@ GENERATORS = ("composite", "flexcomp", "attach", "plugin")
 
 def read_mjcf(
     source: str | os.PathLike[str], name: str | None = None, shapes: bool = True, keyframe: str | None = None,
-    root: str | os.PathLike[str] | None = None, missing: str = "refuse",
+    root: str | os.PathLike[str] | None = None, missing: str = "refuse", contacts: bool = False,
 ) -> Model:  # fmt: skip
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
@@ -39,7 +40,8 @@ def read_mjcf(
     is said by name in ``model.notes`` and by one warning; cameras, lights and settings of MuJoCo's integrator are passed over.
     With ``shapes=False`` nothing is drawn, and meshes are read only where masses follow from them. Files are looked for within the
     model's folder, or within ``root``, a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
-    needed is refused; ``missing="note"`` leaves it out, with its mass.
+    needed is refused; ``missing="note"`` leaves it out, with its mass. With ``contacts=True`` geoms touch each other by MuJoCo's rules (contype, conaffinity, exclusions)
+    as rigid bodies with the larger of their coefficients of friction; the model then takes ``method="moreau"``.
 
     >>> text = '''<mujoco><worldbody><body name="bob"><joint name="hinge" axis="0 1 0"/>
     ...   <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>'''
@@ -59,7 +61,11 @@ def read_mjcf(
     model = Model(name or tree.get("model") or "mujoco", gravity=_gravity(tree))
     defaults = Defaults.of(tree)
     geoms = Geoms(tree, settings, defaults, folder, model.notes, missing)
-    left_out = _Importer(model, tree, settings, defaults, geoms, shapes).run()
+    importer = _Importer(model, tree, settings, defaults, geoms, shapes)
+    importer.unread.contacts = contacts
+    left_out = importer.run()
+    if contacts:
+        left_out += declare_contacts(model, importer.unread.geoms, tree)
     model.imported["keyframes"] = frames = keyframes(tree, model)
     if keyframe is not None:
         left_out += start_at(model, frames, keyframe)
@@ -156,7 +162,13 @@ class _Importer:
                     if str(error).startswith(f"{geom.source}, line"):
                         raise
                     raise geom.error(str(error)) from None
-                self.unread.geom(geom, body.name, shape is not None or not self.shapes)
+                place = -1
+                if self.unread.contacts and (geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"):
+                    surface = self.geoms.surface(geom, content.frame)
+                    if surface is not None:
+                        place = len(body.collision)
+                        body.add_collision(surface, geom.get("name") or "")
+                self.unread.geom(geom, body.name, shape is not None or not self.shapes, place)
                 parts += [] if inertial is None else [inertial]
                 body.shapes += [] if shape is None else [shape]
             elif content.element.tag == "site" and content.element.get("name"):

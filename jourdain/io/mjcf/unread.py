@@ -47,6 +47,9 @@ class _Geom:
     body: str
     contype: int
     conaffinity: int
+    friction: float = 1.0
+    #: place among the body's shapes for contacts, −1 for none
+    place: int = -1
 
 
 @dataclass
@@ -54,6 +57,8 @@ class Unread:
     """Collects what is met while bodies are read."""
 
     root: Element
+    #: whether contacts are taken over
+    contacts: bool = False
     geoms: list[_Geom] = field(default_factory=list)
     #: (tag, attribute) → names of the elements that have it.
     attributes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -75,15 +80,15 @@ class Unread:
         if element.tag not in IN_BODIES:
             self.others.append(element)
 
-    def geom(self, element: Element, body: str, drawn: bool) -> None:
-        """A geom with its defaults applied."""
+    def geom(self, element: Element, body: str, drawn: bool, place: int = -1) -> None:
+        """A geom with its defaults applied, and its place among the body's shapes for contacts."""
         name = element.get("name") or f"one of body '{body}'"
         self._unknown(element, name)
         if not drawn:
             self.undrawn.append(f"{name} ({element.get('type') or 'mesh'})")
         masks = int(element.number("contype", 1)), int(element.number("conaffinity", 1))
         if any(masks):
-            self.geoms.append(_Geom(name, body, *masks))
+            self.geoms.append(_Geom(name, body, *masks, float(element.numbers("friction", default=(1.0,))[0]), place))
 
     def joint(self, element: Element, name: str, limited: bool = False) -> None:
         """A joint with its defaults applied."""
@@ -103,7 +108,7 @@ class Unread:
         for compiler in self.root.all("compiler"):
             self._unknown(compiler, compiler.place)
         found = self._sections()
-        touching = [] if self._disabled("contact") or self._disabled("constraint") else touching_geoms(self)
+        touching = [] if self.contacts or self._disabled("contact") or self._disabled("constraint") else touching_geoms(self)
         if touching:
             found.append(f"contacts are not taken over; these geoms touch nothing here: {', '.join(dict.fromkeys(touching))}")
         if self.limited:
@@ -125,7 +130,7 @@ class Unread:
             if section.tag not in READ:
                 sections.setdefault(section.tag, []).extend(section.children)
         contact = sections.get("contact", [])
-        if contact and all(e.tag == "exclude" for e in contact):
+        if contact and (self.contacts or all(e.tag == "exclude" for e in contact)):
             del sections["contact"]  # pairs that do not touch in the first place
         return [f"the section <{tag}> is not taken over: {listed(inside) or 'it is empty'}" for tag, inside in sections.items()]
 

@@ -11,9 +11,6 @@ method are the displacement and s = βh²λ, the equations of motion are scaled 
 conditioning of the iteration matrix does not depend on the step.
 
 The state in the frame is x = (q, v, z, v̇, λ): accelerations and multipliers are part of the solution.
-
-Coordinates may be quasi-static: their rates are left out (v = v̇ = 0), and their displacement itself is the unknown by which their row of the
-equations is met.  A stiff coordinate then follows its loads at once and has no vibration that steps would have to follow.
 """
 
 from __future__ import annotations
@@ -137,7 +134,6 @@ class Residual(Record):
     tangent: Tangent
     quaternions: Address
     massless: Address
-    static: Address
 
 
 class Scheme(Record):
@@ -177,12 +173,6 @@ def _turns(frame: Frame, plan: Plan) -> Any:
     return integers(Residual.at(frame.jac_args).quaternions, 2 * plan.turns + 1)
 
 
-@hot
-def _static(frame: Frame, plan: Plan) -> Any:
-    """Which velocities are those of quasi-static coordinates."""
-    return integers(Residual.at(frame.jac_args).static, plan.nv)
-
-
 @jit
 def _trial(frame: Frame, plan: Plan, turns: Any, h: float) -> None:
     """The point (q₁, v₁, z₁) that belongs to the present v̇₁ and ż₁."""
@@ -191,11 +181,7 @@ def _trial(frame: Frame, plan: Plan, turns: Any, h: float) -> None:
     a, a1, acc, theta = (frame.work[plan.a :], frame.work[plan.a1 :], frame.work[plan.acc :], frame.work[plan.theta :])
     w, w1, rate, rate1 = (frame.work[plan.w :], frame.work[plan.w1 :], frame.work[plan.rate :], frame.work[plan.rate1 :])
     am, af, beta, gamma = c.alpha_m, c.alpha_f, c.beta, c.gamma
-    static = _static(frame, plan)
     for i in range(nv):
-        if static[i] != 0:  # its displacement is the unknown itself
-            a1[i] = x1[nq + i] = 0.0
-            continue
         a1[i] = ((1.0 - af) * acc[i] + af * x[nq + nv + nz + i] - am * a[i]) / (1.0 - am)
         theta[i] = h * (x[nq + i] + h * ((0.5 - beta) * a[i] + beta * a1[i]))
         x1[nq + i] = x[nq + i] + h * ((1.0 - gamma) * a[i] + gamma * a1[i])
@@ -272,7 +258,7 @@ def _assemble(frame: Frame, plan: Plan, turns: Any, h: float) -> int:
         dx[i] = 0.0
     for i in range(nv):
         da[i] = 0.0
-    status, static = 0, _static(frame, plan)
+    status = 0
     iq, iv, k = 0, 0, 0
     while iq < nq:
         turned = k < plan.turns and turns[2 * k] == iq
@@ -282,8 +268,7 @@ def _assemble(frame: Frame, plan: Plan, turns: Any, h: float) -> int:
                 quaternion_rate(x1, iq, wx, wy, wz, dx)
             else:
                 dx[iq] = 1.0
-            if static[iv + j] == 0:
-                dx[nq + iv + j], da[iv + j] = by_v, by_a
+            dx[nq + iv + j], da[iv + j] = by_v, by_a
             status |= _column(frame, plan, iv + j, h, by_v)
             dx[nq + iv + j] = da[iv + j] = 0.0
         for j in range(4 if turned else 1):
@@ -334,11 +319,8 @@ def _correct(frame: Frame, plan: Plan, pivots: Any, h: float) -> float:
         b[nv + nz + i] = -((e[i] if i < mh else e[i] / by_v) + soft[i] * scale * lam[i])
     lu_solve(matrix, size, pivots, b)
     ratio = (1.0 - c.alpha_m) / (1.0 - c.alpha_f)
-    largest, static, theta = 0.0, _static(frame, plan), frame.work[plan.theta :]
+    largest = 0.0
     for i in range(nv):
-        if static[i] != 0:
-            theta[i] += b[i]
-            continue
         acc[i] += b[i] * ratio / scale
         largest = max(largest, abs(acc[i]))
     for i in range(m):
@@ -407,9 +389,8 @@ def _start(frame: Frame, clock: Clock, count: Count, plan: Plan) -> int:
         frame.work[plan.w :],
         frame.work[plan.rate :],
     )
-    static = _static(frame, plan)
     for i in range(nv):
-        x[nq + nv + nz + i] = a[i] = f[nq + i] if static[i] == 0 else 0.0
+        x[nq + nv + nz + i] = a[i] = f[nq + i]
     for i in range(nz):
         rate[i] = w[i] = f[nq + nv + i]
     flags.started, flags.known = 1, 0
@@ -425,11 +406,7 @@ def _prepare(frame: Frame, plan: Plan, h: float) -> None:
     a, acc, lam = frame.work[plan.a :], frame.work[plan.acc :], frame.work[plan.lam :]
     w, rate, rate1 = frame.work[plan.w :], frame.work[plan.rate :], frame.work[plan.rate1 :]
     ratio = h / memory.h_last if memory.h_last != 0.0 else 1.0
-    static, theta = _static(frame, plan), frame.work[plan.theta :]
     for i in range(nv):
-        if static[i] != 0:
-            acc[i] = a[i] = theta[i] = 0.0
-            continue
         acc[i] = x[nq + nv + nz + i]
         a[i] = acc[i] + ratio * (a[i] - acc[i])
     for i in range(nz):
@@ -558,13 +535,6 @@ def dense(address: int) -> int:
     for i in range(nz):
         old[nq + nv + i], new[nq + nv + i] = rate_old[i], rate[i]
     h = clock.h_used
-    static = _static(frame, plan)
-    iq, iv, k = 0, 0, 0
-    while iq < nq:
-        turned = k < plan.turns and turns[2 * k] == iq
-        if not turned and static[iv] != 0:  # straight between steps
-            old[iq] = new[iq] = (x[iq] - x_old[iq]) / h
-        iq, iv, k = (iq + 4, iv + 3, k + 1) if turned else (iq + 1, iv + 1, k)
     for i in range(nq + nv + nz, x.size):
         old[i] = new[i] = (x[i] - x_old[i]) / h
     hermite(frame, clock, count, old, new)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...elements.beam import Beam
-from ...elements.element import Reduction
+from ...elements.element import Element, Reduction
 from ...elements.solid import Solid
 from ...elements.vectors import VectorElement
 from ...errors import InputError
@@ -89,9 +89,9 @@ def _before(sizes: Mapping[str, int], name: str) -> int:
 
 
 def astray(instances: Sequence[Instance], q: np.ndarray) -> str:
-    """The name of an element of vectors that has gone wrong at some coordinates, and how; nothing if there is none."""
+    """The name of an element that has gone wrong at some coordinates, and how; nothing if there is none."""
     for i in instances:
-        if isinstance(i.element, VectorElement):
+        if type(i.element).astray is not Element.astray:
             here = np.concatenate([q[h.offset : h.offset + h.size] for h in (i.blocks[b] for b in i.element.blocks)])
             parts = np.split(i.numbers, np.cumsum(list(i.element.constants.values()))[:-1])
             if wrong := i.element.astray(here, dict(zip(i.element.constants, parts, strict=True))):

@@ -53,7 +53,7 @@ def _motion(h: Handle, kind: str, q: np.ndarray, v: np.ndarray) -> dict[str, Cha
             f"{h.name}.velocity": Channel(v[:, :3], "m/s", "velocity of the origin"),
             f"{h.name}.angular_velocity": Channel(0.5 * np.cross(directors, rates).sum(axis=1), "rad/s", "angular velocity"),
         }  # fmt: skip
-    if kind == "PlanarBody":
+    if kind in ("PlanarBody", "PlanarNode") or (h.size == 6 and h.fixed):
         omega = 0.5 * (q[:, 2] * v[:, 3] - q[:, 3] * v[:, 2] + q[:, 4] * v[:, 5] - q[:, 5] * v[:, 4])
         return {
             f"{h.name}.position": Channel(q[:, :2], "m", "origin"), f"{h.name}.velocity": Channel(v[:, :2], "m/s", "velocity of the origin"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..inputs import Inputs
     from ..run import Run, Settings
     from ..tree.system import TreeSystem
-    from .parts import SolidPart
+    from .flexible.parts import Part
 
 
 #: For how many sets of inputs the elements are kept.
@@ -57,7 +57,7 @@ class DirectorSystem(DescriptorSystem):
         #: Assembled systems of ended runs by what is written into their elements.
         self._idle: dict[Any, list[DirectorAssembly]] = {}
         #: Parts of large deformation that the bodies carry.
-        self.parts: Sequence[SolidPart] = ()
+        self.parts: Sequence[Part] = ()
 
     def assembled(
         self, state: Any = None, inputs: Mapping[str, float] | None = None, elements: JointElements | None = None

@@ -38,7 +38,7 @@ from .model_coordinates import JointElements, ModelCoordinates
 from .program import Handle
 
 if TYPE_CHECKING:
-    from .parts import SolidPart
+    from .flexible.parts import Part
 
 PAIRS: dict[str, type[Pair]] = {
     "ball": Spherical, "spherical": Spherical, "revolute": Revolute, "prismatic": Prismatic, "cylindrical": Cylindrical, "planar": Planar,
@@ -57,7 +57,7 @@ class DirectorAssembly(ModelCoordinates):
 
     def __init__(
         self, own: DescriptorDynamics, state: State, inputs: Mapping[str, Any] | None = None, held: Sequence[str] = (), frozen: bool = False,
-        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None, parts: Sequence[SolidPart] = (),
+        outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None, parts: Sequence[Part] = (),
     ) -> None:  # fmt: skip
         super().__init__(own, state, inputs, held, frozen, outputs, elements)
         self._bodies()

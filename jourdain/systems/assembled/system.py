@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...solvers.stepping.run import Run
     from .convergence import Convergence
     from .events import AssembledEvent, Guard, Moment
+    from .flexible.cables import CableLine
     from .march import Held
     from .servo import ServoReport, ServoStart
     from .start import Start
@@ -190,7 +191,7 @@ class AssembledSystem:
         >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
         True
         """
-        from .meshes import Mesh
+        from .flexible.meshes import Mesh
 
         return Mesh(self, element, name, places, cells).add(velocities, fixed, at, attach, coupling, numbers)
 
@@ -215,11 +216,69 @@ class AssembledSystem:
         >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
         True
         """
-        from .beams import BeamLine
+        from .flexible.beams import BeamLine
 
         line = BeamLine(self, name, places, rotations, up, order)
         ends = {k: x for k, x in ((0, start), (len(line.X) - 1, end)) if x is not None}
         return line.add(stiffness, inertia, gravity, ends, at, velocities, omegas, viscosity)
+
+    def planar_beam(
+        self, name: str, places: Any, *, stiffness: Any, inertia: Any, angles: Any = None, order: int = 2, gravity: Any = 0.0,
+        start: Handle | str | None = None, end: Handle | str | None = None, at: Any = None, velocities: Any = 0.0, omegas: Any = 0.0,
+    ) -> list[Handle]:  # fmt: skip
+        """Adds a geometrically exact beam in the plane with nodes ("name.0" …) at ``places`` (m); see :mod:`jourdain.elements.planar_beam`.
+
+        ``stiffness`` is EA, κGA, EI (or 3 × 3), ``inertia`` ρA, ρI of a length (:func:`jourdain.elements.planar_section_of`); ``angles`` (rad) of the sections are along
+        the line unless given.  All else is as for :meth:`beam`; bodies at the ends have their frame in the section.
+
+        >>> s, line = AssembledSystem("ruler"), np.linspace((0, 0), (1, 0), 9)
+        >>> nodes = s.planar_beam("ruler", line, stiffness=(1e5, 3e4, 0.2), inertia=(0.25, 5e-7), start="clamped", gravity=(0, -9.81))
+        >>> sol = s.simulate(0.5, 0.01, reduction="bodies")
+        >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
+        True
+        """
+        from .flexible.beams import PlanarLine
+
+        line = PlanarLine(self, name, places, angles, order)
+        ends = {k: x for k, x in ((0, start), (len(line.X) - 1, end)) if x is not None}
+        return line.add(stiffness, inertia, gravity, ends, at, velocities, omegas)
+
+    def cable(
+        self, name: str, places: Any, *, axial: float, mass_per_length: float, bending: float = 0.0, length: float | None = None, slopes: Any = None,
+        gravity: Any = 0.0, start: str | None = None, end: str | None = None, velocities: Any = 0.0,
+    ) -> CableLine:  # fmt: skip
+        """Adds a thin cable with nodes ("name.0" … of place and slope) at even ``places`` (m), in space or in the plane; see :mod:`jourdain.elements.cable`.
+
+        ``axial`` EA (N), ``bending`` EI (N m²), ``mass_per_length`` (kg/m); ``length`` (m) before deformation, as long as the line through the places unless given.
+        Ends are free, "pinned" or "clamped".  What is returned has the blocks of the nodes, and goes to :meth:`slide`.
+
+        >>> s = AssembledSystem("washing line")
+        >>> line = s.cable("line", np.linspace((0, 0), (2, 0), 9), axial=1e4, bending=1e-2, mass_per_length=0.1, gravity=(0, -9.81), start="pinned", end="pinned")
+        >>> sol = s.simulate(0.2, 0.01)
+        >>> bool(np.ptp(sol["energy.total"]) < 1e-10)
+        True
+        """
+        from .flexible.cables import add_cable
+
+        return add_cable(self, name, places, axial, bending, mass_per_length, length, slopes, gravity, start, end, velocities)
+
+    def slide(
+        self,
+        name: str,
+        cable: CableLine,
+        body: Handle,
+        at: float,
+        point: Any = None,
+        friction: tuple[Element, Mapping[str, Any]] | None = None,
+    ) -> Handle:
+        """Lets a point of a body (or a particle) slide along a cable from ``at`` (m along it); the coordinate "name" along the cable is returned.
+
+        ``friction`` is an element of one coordinate with its constants that acts along the cable: (Viscous(), {"damping": 0.5}), Plastic, ViscousLaw.  A run in which
+        the point reaches an end of the cable ends with an error.
+        """
+        from .flexible.cables import add_slider
+
+        return add_slider(self, name, cable, body, at, np.zeros(3 if body.size in (3, 12) else 2) if point is None else point, friction)
 
     def copy(self) -> AssembledSystem:
         """A system with the same coordinates, elements and events, to which others can be added."""

@@ -17,7 +17,7 @@ from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Checkpoint, Trajectory
-from ..modes import chosen_modes
+from ..modes import check_quasi_static
 from ..ode_run import OdeRun
 from ..reactions import multiplier_channel
 from ..run import DEFAULTS, Settings
@@ -40,15 +40,14 @@ class AlphaMarch(OdeRun):
     renews = True
 
     def __init__(
-        self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float = 0.8,
+        self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float | None = None,
         quasi_static: str | Sequence[str] = (),
     ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
-        self.kind, self.rho = AlphaMarch.kind, rho
-        what = f"simulate '{system.model.name}': quasi_static"
-        self.quasi_static = chosen_modes(system.model, quasi_static, what)
-        if self.quasi_static and settings.step is None:
-            raise InputError(f"{what}: modes that follow their loads leave no error to choose steps by; give the step (s), step=1e-4")
+        self.kind = AlphaMarch.kind
+        self.rho = 0.8 if rho is None else rho
+        if quasi_static:
+            self.rho = check_quasi_static(system.model, quasi_static, settings, rho)
 
     def march(
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
@@ -57,7 +56,7 @@ class AlphaMarch(OdeRun):
         samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
         return integrate_alpha(
             self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
-            quasi_static=self.quasi_static, **self.inputs.renewing(self.native, self.renewed), **control,
+            **self.inputs.renewing(self.native, self.renewed), **control,
         )  # fmt: skip
 
     def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -70,7 +69,7 @@ class AlphaMarch(OdeRun):
 
 def integrate_alpha(
     native: NativeSystem, span: tuple[float, float], x0: np.ndarray | Checkpoint, method: str, rho: float, step: float | None,
-    events: list[Event], samples: list[Samples], by: Callable[..., Any] = integrate, quasi_static: Sequence[str] = (), **options: Any,
+    events: list[Event], samples: list[Samples], by: Callable[..., Any] = integrate, **options: Any,
 ) -> Any:  # fmt: skip
     """Integrates by a generalised-α scheme; rows of the result are (q, v, z, v̇, λ).
 
@@ -87,10 +86,7 @@ def integrate_alpha(
         )
     if native.implicit is None:
         native.implicit = *_residual(native), _Consistent(native)
-    plan, residual, static, consistent = native.implicit
-    names = system.velocity_names
-    static[:] = 0
-    static[[names.index(f"{mode}_rate") for mode in quasi_static]] = 1
+    plan, residual, consistent = native.implicit
     start = x0 if isinstance(x0, Checkpoint) else consistent.extended(span[0], x0)
     redundant = consistent.redundant(span[0], start.x if isinstance(start, Checkpoint) else start)
     chosen = alpha.method(method, rho, plan, adaptive=step is None, redundant=redundant)
@@ -179,8 +175,8 @@ def _pointers(native: NativeSystem, f: Function, keep: list[object]) -> np.ndarr
     return np.array(pointers, dtype=np.uintp)
 
 
-def _residual(native: NativeSystem) -> tuple[Any, NativeFunction, np.ndarray]:
-    """The plan of sizes, the equations with their tangent as the generalised-α kernels take them, and which velocities are quasi-static."""
+def _residual(native: NativeSystem) -> tuple[Any, NativeFunction]:
+    """The plan of sizes, and the equations with their tangent as the generalised-α kernels take them."""
     from ...solvers.ode import generalized_alpha as alpha
 
     system = native.system
@@ -197,10 +193,9 @@ def _residual(native: NativeSystem) -> tuple[Any, NativeFunction, np.ndarray]:
         plan.tangent, second = native.touching_full.along(tangent.address, second)
     pairs = np.array([i for pair in turns for i in pair] + [0], dtype=np.int64)
     massless = np.array(getattr(system, "massless", np.zeros(max(1, system.nv))), dtype=np.int64)
-    static = np.zeros(max(1, system.nv), dtype=np.int64)
-    args = np.array([0, 0, 0, plan.address, *(a.ctypes.data for a in (first, second, pairs, massless, static))], dtype=np.uintp)
-    keep += [first, second, pairs, massless, static]
-    return plan, NativeFunction(equations.address, args, tuple(keep)), static
+    args = np.array([0, 0, 0, plan.address, *(a.ctypes.data for a in (first, second, pairs, massless))], dtype=np.uintp)
+    keep += [first, second, pairs, massless]
+    return plan, NativeFunction(equations.address, args, tuple(keep))
 
 
 def constrained_derivatives(native: NativeSystem) -> dict[str, NativeFunction]:

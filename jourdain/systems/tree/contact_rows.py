@@ -20,6 +20,8 @@ from .loose_bodies import loose_inverse_mass
 
 #: What is returned where a part of the velocities feels no inertia.
 NO_INERTIA = -78
+#: Where the numbers of stops begin among those of shapes.
+STOPS = 1 << 40
 #: What is returned where constraints depend on each other.
 DEPENDENT = -79
 
@@ -51,6 +53,12 @@ class TreeContacts(Record):
     group: Integers
     groups: int
     law_of: Integers
+    #: ends of joints: position, velocity, direction that is open (±1), where, and the law
+    stop_q: Integers
+    stop_v: Integers
+    stop_sign: Floats
+    stop_bound: Floats
+    stop_law: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
     #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
@@ -253,6 +261,25 @@ def _write(c: Any, contact: Any, law: int) -> None:
     s.count = k + 1
 
 
+@jit
+def _write_stop(c: Any, i: int) -> None:
+    """The end of a joint's way as a contact without tangents; its impulse is a generalised one."""
+    s, parts, k, sign = c.contacts, c.parts, c.contacts.count, c.stop_sign[i]
+    q, v = doubles(c.x, c.stop_q[i] + 1), c.stop_v[i]
+    s.law[k], s.gap[k] = c.stop_law[i], sign * (q[c.stop_q[i]] - c.stop_bound[i])
+    s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
+    s.place[2 * k] = s.place[2 * k + 1] = -1
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = STOPS + i, STOPS + i, 0
+    for j in range(9):
+        s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
+    for j in (0, 1, 2):
+        s.point[3 * k + j] = s.drift[3 * k + j] = 0.0
+    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
+        s.J[j] = 0.0
+    s.J[6 * parts.stride * k + parts.place_of[v]] = sign
+    s.count = k + 1
+
+
 @kernel
 def contact_rows(address: int) -> int:
     """The contacts in the middle of a step: those whose gaps may close within it."""
@@ -282,6 +309,10 @@ def contact_rows(address: int) -> int:
             if s.count >= s.room:
                 return NO_ROOM
             _write(c, contact, law)
+    for i in range(c.stop_q.size):
+        if s.count >= s.room:
+            return NO_ROOM
+        _write_stop(c, i)
     return 0
 
 

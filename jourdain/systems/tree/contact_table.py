@@ -75,7 +75,7 @@ def _touches(contacts: TreeContacts, h: float) -> Any:
         slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= limit * (1.0 - 1e-9))
         a, b = (contacts.body_of(int(s.key[3 * k + i])) for i in (0, 1))
         yield Touch(
-            contacts.contacts[int(s.law[k])].name, a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
+            contacts.law_name(int(s.law[k])), a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
             impulse @ axes / h, "open" if impulse[0] <= 0.0 else "slip" if slides else "stick",
         )  # fmt: skip
 

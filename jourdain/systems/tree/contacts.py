@@ -24,8 +24,8 @@ from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
+from .contact_rows import STOPS, contact_rows
 from .contact_rows import TreeContacts as NativeRows
-from .contact_rows import contact_rows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
 
@@ -56,7 +56,8 @@ class TreeContacts:
         self.scene = self._scene()
         self.parts = self._parts()
         self.places = self._places()
-        self.raise_room(room or 8 * len(self.pairs.shapes) + 64)
+        self.stops = self._stops()
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops))
 
     @staticmethod
     def of(system: TreeSystem) -> TreeContacts:
@@ -99,6 +100,20 @@ class TreeContacts:
             told = "rods with mass couple bodies; give their mass to the bodies"
         if told is not None:
             raise InputError(f"simulate '{name}': method 'moreau': {told}")
+
+    def _stops(self) -> list[tuple[str, int, int, float, float, int]]:
+        """Ends of joints that act: joint, position, velocity, the open direction, where, and the number of the law."""
+        c, found = self.system.configuration, []
+        for k, name in enumerate(self.model.rigid_stops):
+            joint = self.model.joints[name]
+            label = joint.coordinates[0].names[0]
+            if label not in c.position_names:
+                raise InputError(f"stops: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
+            q, v = c.position_names.index(label), c.velocity_names.index(joint.coordinates[0].velocity_names[0])
+            for end, sign in zip(joint.limits, (1.0, -1.0), strict=True):
+                if end is not None:
+                    found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
+        return found
 
     def _heavy_rods(self) -> bool:
         return any(getattr(c, "inertia", None) is not None for c in self.model.constraints.values())
@@ -205,7 +220,7 @@ class TreeContacts:
 
     def _impacts(self) -> Impacts:
         """Friction and restitution of all laws; those of surfaces that give way have none."""
-        rigid = [c.law if isinstance(c.law, Rigid) else None for c in self.contacts]
+        rigid = [*(c.law if isinstance(c.law, Rigid) else None for c in self.contacts), *self.model.rigid_stops.values()]
         friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
         static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
         restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
@@ -268,6 +283,9 @@ class TreeContacts:
             body_place=np.array([self._pose_on_link(b) for b in self.bodies]).reshape(-1, 12), body_poses=np.zeros((n, 12)),
             body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
+            stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
+            stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
+            stop_law=np.array([x[5] for x in self.stops], np.int64),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
             wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
@@ -300,12 +318,20 @@ class TreeContacts:
         world = self.scene.native
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
+    def law_name(self, number: int) -> str:
+        """The name of a contact, or "stop"."""
+        return self.contacts[number].name if number < len(self.contacts) else "stop"
+
     def name_of(self, shape: int) -> str:
-        """The name of a shape of the scene."""
+        """The name of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= STOPS:
+            return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
 
     def body_of(self, shape: int) -> str:
-        """The name of the body of a shape of the scene."""
+        """The name of the body of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= STOPS:
+            return self.name_of(shape)
         return self.pairs.shapes[int(self.scene.source[shape])].body.name
 
     def overlaps(self, q: np.ndarray, t: float) -> list[tuple[float, str, str]]:

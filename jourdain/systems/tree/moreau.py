@@ -43,7 +43,7 @@ class MoreauRun(ProjectedRun):
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
             raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
-        if not system.model.contacts:
+        if not (system.model.contacts or system.model.rigid_stops):
             raise InputError(
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )

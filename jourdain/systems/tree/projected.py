@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...errors import InputError
+from ...formalisms.functions.registry import assemble, vector_result
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
 from ...symbolic.expr import ZERO, Expr
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.graph import substitute
+from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
 from .redundancy import redundant_rows
 
@@ -74,7 +76,7 @@ class NativeSystem:
         if self.callbacks is not None:
             self.rhs = self.callbacks.rhs
         #: The equations as implicit schemes take them, made with the first of these.
-        self.implicit: tuple[Any, NativeFunction, np.ndarray, Any] | None = None
+        self.implicit: tuple[Any, NativeFunction, Any] | None = None
         #: Integrations that ended runs with constant inputs have made ready, by their settings.
         self.drives: dict[tuple[Any, ...], Drive] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
@@ -254,6 +256,20 @@ class NativeSystem:
             guard = self.finding(self.of_state(self._function("guard", event=item.name)))
             action = self._jump(item.name) if item.jump else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
+        return found
+
+    def watching(self, expressions: Sequence[Expr]) -> list[Event]:
+        """Events that only end steps, where expressions of the model are zero."""
+        eq, found = self.system.equations_of_motion, []
+        for i, e in enumerate(expressions):
+            known = {s.id for s in (eq.t, *eq.q, *eq.v, *eq.a, *eq.z, *eq.u, *eq.p)}
+            resolved = eq.resolve([e])
+            strange = [s.name for s in free_symbols(resolved) if s.id not in known]
+            if strange:
+                raise InputError(f"watch: '{strange[0]}' is nothing of the model '{self.system.model.name}'")
+            symbolic = with_signals(assemble(eq, "watch", "t x u", [vector_result("g", resolved)], optional="a"), self._signals)
+            f = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else None)
+            found.append(Event(self.finding(self.of_state(f)), name=f"watch {i}"))
         return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:

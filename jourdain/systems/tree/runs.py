@@ -16,6 +16,7 @@ from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, EventRecord
 from ...solvers.ode.integrate import again, integrate, ready
 from ...solvers.ode.trajectory import Trajectory
+from ...symbolic.expr import Expr
 from ..callbacks import ended
 from ..ode_run import OdeRun
 from ..run import Outcome, Restart, Settings
@@ -47,6 +48,17 @@ class ProjectedRun(OdeRun):
     kind = "projected"
     system: TreeSystem
 
+    def __init__(
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, watch: Sequence[Expr] = ()
+    ) -> None:
+        super().__init__(system, start, span, inputs, settings)
+        self.watch = tuple(watch)
+
+    def events(self) -> list[Event]:
+        """The model's events, and zeros of what is watched."""
+        found = super().events()
+        return [*found, *self.native.watching(self.watch)] if self.watch else found
+
     def native_side(self) -> NativeSystem:
         """The native functions; those of an ended run are used again where inputs stay as they are."""
         u = self.inputs.initial
@@ -60,7 +72,7 @@ class ProjectedRun(OdeRun):
         """The integration; one that an earlier run has made ready with the same settings is used again."""
         s, drives = self.settings, self.native.drives
         key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave)
-        if by is not integrate or more or changes or not self.inputs.steady or s.steps is not None or not is_plain(key):
+        if by is not integrate or more or changes or self.watch or not self.inputs.steady or s.steps is not None or not is_plain(key):
             return super().march(first, span, by, more, **changes)
         drive = drives.pop(key, None)
         if drive is not None:

@@ -319,6 +319,11 @@ class TreeSystem(System):
             reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
         rigid = next((c.name for c in self.model.contacts.values() if not c.gives_way), None)
+        if kind.kind != "moreau" and self.model.rigid_stops:
+            joint = next(iter(self.model.rigid_stops))
+            raise InputError(
+                f"simulate '{self.model.name}': joint '{joint}' has a rigid stop; use method='moreau' with step=, or m.stops() without law="
+            )
         if rigid is not None and kind.kind != "moreau":
             raise InputError(f"simulate '{self.model.name}': contact '{rigid}' has a set-valued law; use method='moreau' with step=")
         if not start.x.size and settings.method in self.methods:

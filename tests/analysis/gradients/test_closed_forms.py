@@ -159,3 +159,75 @@ def test_a_grazing_event_is_told_and_a_touching_one_refused() -> None:
         with pytest.warns(GradientWarning, match="grazes"):
             g = run.gradient({"x": cr.final("z.displacement")}, ["h"])
         assert np.isfinite(g.matrix).all()
+
+
+def braked(law: str) -> jd.Model:
+    """A mass thrown against dry friction and a spring: its velocity changes sign inside the run."""
+    m, z = slider()
+    F = m.parameter("F", 3.0, "N")
+    m.joint_spring(z, m.parameter("k", 50.0, "N/m"))
+    v = z.velocity
+    friction = {"where": jd.where(v > 0, F, -F), "sign": F * jd.sign(v)}[law]
+    m.force(z, -friction, name="friction")
+    return m
+
+
+@BOTH
+@pytest.mark.parametrize("law", ["where", "sign"])
+def test_dry_friction_without_an_event(method: str, law: str) -> None:
+    """x = −F/k + A cos(ωt + φ) until it turns, then about +F/k; plain differentiation misses the turning point."""
+    run = jd.Analysis(braked(law).compile(), "simulate", {"z.displacement": 0.1, "z.displacement_rate": 2.0}, t=0.8, **TIGHT)
+    g = run.gradient({"x": cr.final("z.displacement"), "I": cr.integral("z.displacement")}, ["F", "k", "m"], method=method)
+    assert len(g.switches) == 1
+
+    def x(F: complex, k: complex, m: complex) -> complex:
+        w, x0, v0 = np.sqrt(k / m), 0.1, 2.0
+        tau = np.arctan(v0 / (w * (x0 + F / k))) / w
+        top = -F / k + (x0 + F / k) * np.cos(w * tau) + v0 / w * np.sin(w * tau)
+        return F / k + (top - F / k) * np.cos(w * (0.8 - tau))
+
+    values = [3.0, 50.0, 2.0]
+    wanted = [np.imag(x(*[p + 1e-20j * (i == j) for i, p in enumerate(values)])) / 1e-20 for j in range(3)]
+    assert g["x"] == pytest.approx(wanted, rel=1e-7)
+
+
+@BOTH
+def test_a_force_that_is_switched_without_an_event(method: str) -> None:
+    """The same as with an event, and the integral of what is switched."""
+    m, z = slider()
+    F, a = m.parameter("F", 4.0, "N"), m.parameter("a", 0.5, "m")
+    m.force(z, jd.where(z.position < a, F, 0.0))
+    m.output("push", jd.where(z.position < a, F, 0.0))
+    run = jd.Analysis(m.compile(), "simulate", {}, t=2.0, **TIGHT)
+    g = run.gradient({"x": cr.final("z.displacement"), "impulse": cr.integral("push")}, ["F", "a", "m"], method=method)
+
+    def x(F: complex, a: complex, m: complex) -> complex:
+        tau = np.sqrt(2 * a * m / F)
+        return a + F / m * tau * (2.0 - tau)
+
+    def impulse(F: complex, a: complex, m: complex) -> complex:
+        return np.sqrt(2 * a * m * F)
+
+    for name, f in (("x", x), ("impulse", impulse)):
+        values = [4.0, 0.5, 2.0]
+        wanted = [np.imag(f(*[p + 1e-20j * (i == j) for i, p in enumerate(values)])) / 1e-20 for j in range(3)]
+        assert g[name] == pytest.approx(wanted, rel=1e-7), name
+
+
+@BOTH
+def test_an_integrand_that_is_switched(method: str) -> None:
+    """The time above a line: ∫ where(x > a, 1, 0) dt of a thrown mass."""
+    m, _ = slider(gravity=9.81)
+    m.parameter("a", 0.3, "m")
+    run = jd.Analysis(m.compile(), "simulate", {"z.displacement_rate": 4.0}, t=0.8, **TIGHT)
+    g = run.gradient({"above": cr.integral("where(z.displacement > a, 1, 0)")}, ["a", "z.displacement_rate"], method=method)
+    root = np.sqrt(16.0 - 2 * 9.81 * 0.3)
+    assert g.values["above"] == pytest.approx(2 * root / 9.81, rel=1e-9)
+    assert g["above"] == pytest.approx([-2 / root, 2 * 4.0 / (9.81 * root)], rel=1e-8)
+    assert len(g.switches) == 2
+
+
+def test_bends_are_no_switches() -> None:
+    s = jd.library.plane_vehicle().compile()
+    g = jd.Analysis(s, "simulate", {}, t=0.5).gradient({"c": cr.integral("abs(front.travel)")}, ["d_F"])
+    assert not g.switches

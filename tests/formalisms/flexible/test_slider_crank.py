@@ -162,3 +162,52 @@ def test_a_reduced_part_is_seen_from_another_frame_with_the_same_motion() -> Non
         ends.append(s.simulate({"hinge": 0.1}, t=0.2, rtol=1e-10)["tip"][-1])
     # frames differ in what a linear theory neglects: the square of a deflection
     assert np.ptp(ends) < 1e-6
+
+
+@pytest.mark.parametrize("frame", ["mean axes", "tangent", "pinned"])
+def test_17_T2_accelerations_are_those_of_cartesian_coordinates(frame: str) -> None:
+    """An open chain with a flexible body: joint and modal accelerations against the Cartesian equations with all joints as constraints."""
+    st = jd.structures
+    m = jd.Model("open chain", gravity=(1.0, -9.81, 2.0))
+    part = st.beam((0, 0, 0), (LENGTH, 0, 0), st.circle(DIAMETER), st.Material(2.0e11, 0.3, 7705.0), elements=6)
+    crank = m.body("crank", mass=0.04, com=(0.076, 0.01, 0), inertia=(1e-5, 7e-5, 8e-5))
+    rod = m.flexible_body("rod", part, frame=frame, modes=3, damping=0.01)
+    tip = m.body("tip", mass=0.06, com=(0.01, 0.02, 0.0), inertia=(4e-6, 5e-6, 6e-6))
+    m.revolute("main", m.ground, crank, axis="z")
+    m.universal("pin", crank.at(CRANK, 0, 0), rod.node("start"), axes=("z", "y"))
+    m.revolute("wrist", rod.node("end"), tip, axis="y")
+    one, other = m.compile(), m.compile(formulation="cartesian")
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        q = [rng.uniform(-1, 1) * (1e-3 if ".mode" in n else 1.0) for n in one.coordinate_names]
+        v = [rng.normal() * (0.1 if ".mode" in n else 3.0) for n in one.velocity_names]
+        x = one.state(dict(zip(one.coordinate_names, q, strict=True)), dict(zip(one.velocity_names, v, strict=True)))
+        a, b = one.accelerations(x), other.accelerations(x)
+        assert np.abs(a - b).max() < 1e-9 * np.abs(a).max()
+        for name, (force, torque) in one.reactions(x).items():  # T5: by recursion and by multipliers
+            np.testing.assert_allclose(other.reactions(x)[name][0], force, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(other.reactions(x)[name][1], torque, rtol=1e-8, atol=1e-8)
+
+
+def test_17_T6_base_reactions_are_the_rate_of_momentum() -> None:
+    """Forces of ground, guide and drive = d/dt of linear momentum, their moments about the crank's axis = d/dt of angular momentum."""
+    s = slider_crank().compile()
+    sol = s.simulate(s.assemble(), t=0.03, rtol=1e-12, atol=1e-15)
+    h = 2e-6
+
+    def momentum(t: float) -> np.ndarray:
+        """Linear and angular momentum about the origin, from the motion of all mass."""
+        at = sol.at(t)
+        x = s.state({n: at[n] for n in s.coordinate_names}, {n: at[n] for n in s.velocity_names}).with_values(t=t)
+        f = s.function("momentum")
+        known = {"t": np.array([t]), "q": x.q, "v": x.v, "z": x.z, "u": s.input_values()}
+        return np.concatenate([np.ravel(part) for part in f(*(known[n] for n in f.inputs))])[:6]
+
+    for t in (0.004, 0.0113, 0.021):
+        rate = (momentum(t + h) - momentum(t - h)) / (2 * h)
+        at = sol.at(t)
+        force = at["main.reaction"] + at["guide.reaction"]
+        slider = np.array([at["guide.displacement"], 0.0, 0.0])
+        moment = at["main.reaction_torque"] + at["guide.reaction_torque"] + np.cross(slider, at["guide.reaction"])
+        np.testing.assert_allclose(rate[:3], force, atol=2e-5 * np.abs(force).max())
+        np.testing.assert_allclose(rate[3:6], moment, atol=5e-5 * max(1.0, np.abs(moment).max()))

@@ -72,3 +72,17 @@ def test_singular_values_are_found() -> None:
     gram = turned @ turned.T
     assert np.abs(gram - np.diag(np.diag(gram))).max() < 1e-12 * gram.max()
     assert np.linalg.norm(right) == pytest.approx(np.linalg.norm(g), rel=1e-14)
+
+
+@pytest.mark.parametrize("turn", [1e-1, 1e-3, 2e-5, 1e-7, 0.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mass_matrix_of_euler_parameters_is_singular_however_rounding_hides_it(turn: float, seed: int) -> None:
+    """M = 4 GᵀJG has no mass along e; near the identity its first row is almost zero, and pivots after it are rounding."""
+    rng = np.random.default_rng(seed)
+    e = np.array([1.0, *(turn * rng.normal(size=3))])
+    e /= np.linalg.norm(e)
+    G = np.array([[-e[1], e[0], e[3], -e[2]], [-e[2], -e[3], e[0], e[1]], [-e[3], e[2], -e[1], e[0]]])
+    M = 4.0 * G.T @ np.diag([0.02, 0.03, 0.025]) @ G
+    J, f, g = np.vstack([2.0 * e, [0.1, 1.0, 0.3, -0.2]]), rng.normal(size=4), rng.normal(size=2)
+    exact = np.linalg.solve(np.block([[M, -J.T], [J, np.zeros((2, 2))]]), np.concatenate([f, g]))[:4]
+    np.testing.assert_allclose(solved("range-space", M, J, f, g), exact, rtol=1e-9, atol=1e-9)

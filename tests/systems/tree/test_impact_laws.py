@@ -140,3 +140,48 @@ def test_files_keep_the_law_of_impact(tmp_path: Path) -> None:
 def test_laws_that_there_are_not_are_refused(options: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         jd.contact.rigid(**options)
+
+
+# -- stops of joints ----------------------------------------------------------------------------------------------
+
+
+def swinging(e: float) -> jd.System:
+    m = jd.Model("pendulum")
+    arm = m.body("arm", mass=1.0, com=(0, 0, -0.5), inertia=(0.05, 0.05, 0.01))
+    m.revolute("hinge", m.ground, arm, axis="-y", limits=(0.0, 2.0))
+    m.stops(law=jd.contact.rigid(restitution=e))
+    return m.compile()
+
+
+def test_a_joint_rebounds_from_its_limit_as_by_an_event() -> None:
+    exact = jd.Model("pendulum")
+    arm = exact.body("arm", mass=1.0, com=(0, 0, -0.5), inertia=(0.05, 0.05, 0.01))
+    hinge = exact.revolute("hinge", exact.ground, arm, axis="-y")
+    exact.event("strike", hinge.position, direction=-1, jump={hinge.velocity: -0.7 * hinge.velocity})
+    wanted = exact.compile().simulate({"hinge.angle": 1.0}, 1.4, rtol=1e-10, outputs=141)
+    errors = []
+    for step in (2e-3, 1e-3, 5e-4):
+        sol = swinging(0.7).simulate({"hinge.angle": 1.0}, 1.4, method="moreau", step=step)
+        assert sol["hinge.angle"].min() > -1e-6
+        errors.append(float(np.abs(np.interp(wanted.t, sol.t, sol["hinge.angle"]) - wanted["hinge.angle"]).mean()))
+    assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2]
+    assert errors[2] < 2e-3
+
+
+def test_a_joint_rests_on_its_limit() -> None:
+    m = jd.Model("slider")
+    body = m.body("body", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    m.prismatic("z", m.ground, body, axis="z", limits=(-0.1, None))
+    m.stops(law=jd.contact.rigid())
+    s = m.compile()
+    sol = s.simulate({}, 1.0, method="moreau", step=1e-3)
+    np.testing.assert_allclose(sol["z.displacement"][-1], -0.1, atol=1e-9)
+    np.testing.assert_allclose(sol["contacts.dissipated"][-1], 2.0 * G * 0.1, rtol=1e-2)
+    assert sol.contacts.at(0.9)[0].contact == "stop"
+    np.testing.assert_allclose(sol.contacts.at(0.9)[0].force[0], 2.0 * G, rtol=1e-8)
+    with pytest.raises(InputError, match="joint 'z' has a rigid stop; use method='moreau'"):
+        s.simulate({}, 1.0)
+    with pytest.raises(InputError, match="formulation 'cartesian' knows no rigid stops"):
+        m.compile(formulation="cartesian")
+    with pytest.raises(InputError, match="modal knows no rigid stops"):
+        s.modal()

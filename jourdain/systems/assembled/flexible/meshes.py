@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...elements.fastening import NodeOnBody
-from ...elements.solid import Solid
-from ...errors import ModelError
-from .program import Handle
+from ....elements.fastening import NodeOnBody
+from ....elements.solid import Solid
+from ....errors import ModelError
+from ..program import Handle
 
 if TYPE_CHECKING:
-    from .system import AssembledSystem
+    from ..system import AssembledSystem
 
 COUPLINGS = ("null space", "constraints")
 

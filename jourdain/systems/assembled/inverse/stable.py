@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.interpolate import interp1d
+from scipy.interpolate import CubicSpline
 from scipy.linalg import null_space, ordqz
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from ...errors import InputError, SolverError
+from ....errors import InputError, SolverError
+from ..servo import finite_eigenvalues, index_of
 from .along import Along, Balances, Triplets
-from .servo import finite_eigenvalues, index_of
 
 if TYPE_CHECKING:
-    from .system import AssembledSystem
+    from ..system import AssembledSystem
 
 #: Part of a motion's size to which it is to have decayed at the ends of the interval: asked for, and taken where nothing is asked.
 ENOUGH, DEFAULT = 0.05, 1e-4
@@ -131,7 +131,7 @@ def stable_inverse(
     path = _rests_along(along, t, first)
     bvp = BoundaryValue(along, t, (path[0], path[-1]))
     times = [r.t for r in path]
-    Q, lam = (interp1d(times, [getattr(r, part) for r in path], axis=0)(t) for part in ("q", "lam"))
+    Q, lam = (CubicSpline(times, [getattr(r, part) for r in path])(t) for part in ("q", "lam"))
     Q, lam, steps, error = bvp.solve(Q, lam[1:-1])
     u = lam[:, along.count - along.inputs :]
     inputs = np.vstack([3.0 * (u[0] - u[1]) + u[2], u, 3.0 * (u[-1] - u[-2]) + u[-3]])
@@ -234,6 +234,8 @@ class BoundaryValue:
                 "so that no bounded motion is determined between; prescribe other outputs"
             )
         self._corrections = np.zeros((2, N + 1, n))
+        #: Part of the inertia that acts.
+        self._inertia = 1.0
 
     # -- pieces ------------------------------------------------------------------------------------------------------------
 
@@ -257,7 +259,7 @@ class BoundaryValue:
         v = (Q[2:] - Q[:-2]) / (2.0 * h) + one[1:-1]
         padded = np.vstack([np.zeros((1, lam.shape[1])), lam, np.zeros((1, lam.shape[1]))])
         here = self.along(Q, np.vstack([np.zeros_like(v[:1]), v, np.zeros_like(v[:1])]), self.t, padded)
-        balance = here.force[1:-1] + (self.along.mass @ a.T).T
+        balance = here.force[1:-1] + self._inertia * (self.along.mass @ a.T).T
         start, end = self._end_values(Q)
         inside = np.hstack([balance, here.value[1:-1]]).ravel()
         r = np.concatenate([start, here.value[0], inside, here.value[-1], end])
@@ -279,7 +281,7 @@ class BoundaryValue:
         M = self.along.mass.tocoo()
         for shift, factor, rate in ((-1, 1.0, -0.5), (0, -2.0, 0.0), (1, 1.0, 0.5)):
             at = self.at_q[1 + shift : N + shift, None]
-            put(factor / h**2 * M.data, begin + M.row, at + M.col)
+            put(self._inertia * factor / h**2 * M.data, begin + M.row, at + M.col)
             if rate:
                 put(rate / h * here.damping.values[inside], begin + here.damping.rows, at + here.damping.columns)
         at = self.at_q[inside, None]
@@ -300,7 +302,7 @@ class BoundaryValue:
 
     def solve(self, Q: np.ndarray, lam: np.ndarray, tolerance: float = 1e-11) -> tuple[np.ndarray, np.ndarray, int, float]:
         """Coordinates and multipliers at all nodes from a guess; damped by the natural monotonicity test, then corrected to fourth order."""
-        x, steps = self._newton(self.joined(Q, lam), tolerance)
+        x, steps = self._approached(self.joined(Q, lam), tolerance)
         error = 0.0
         for _ in range(3):
             before = x
@@ -309,6 +311,19 @@ class BoundaryValue:
             steps += more
             error = float(np.abs(self.split(x)[0] - self.split(before)[0]).max())
         return *self.split(x), steps, error
+
+    def _approached(self, x: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
+        """Newton's method from a guess at rest; where that is too far, with inertia that grows from a tenth."""
+        try:
+            return self._newton(x, tolerance)
+        except SolverError:
+            steps = 0
+            for self._inertia in (0.1, 0.3, 0.6, 1.0):
+                x, more = self._newton(x, tolerance)
+                steps += more
+            return x, steps
+        finally:
+            self._inertia = 1.0
 
     def _newton(self, x: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
         name, size, last = self.along.system.name, max(1.0, float(np.abs(self.split(x)[0]).max())), np.inf

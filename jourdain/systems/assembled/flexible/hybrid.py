@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
-from ...results.channel import Channel
-from ...results.solution import Solution
-from ..tree.system import TreeSystem
-from .directors import DirectorSystem
+from ....errors import InputError
+from ....results.channel import Channel
+from ....results.solution import Solution
+from ...tree.system import TreeSystem
+from ..directors import DirectorSystem
+from ..runs import resampled
 from .parts import separated
-from .runs import resampled
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...model.model import Model
-    from ..state import State
-    from ..system import System
-    from .parts import SolidPart
+    from ....model.model import Model
+    from ...state import State
+    from ...system import System
+    from .parts import Part
 
 #: What asks for the equations of the whole model, or for its motion in joint coordinates.
 REFUSED = (
@@ -37,7 +37,7 @@ class HybridSystem(DirectorSystem):
     equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.
     """
 
-    def __init__(self, reference: TreeSystem, parts: Sequence[SolidPart], **options: Any) -> None:
+    def __init__(self, reference: TreeSystem, parts: Sequence[Part], **options: Any) -> None:
         super().__init__(reference, **options)
         self.parts = parts
 
@@ -64,7 +64,9 @@ class HybridSystem(DirectorSystem):
             names = [n for n in (*self.coordinate_names, *self.velocity_names, *self.model.inputs) if n in found and n not in raw]
             return {n: raw.channel(n) for n in raw.names} | {n: found.channel(n) for n in names}
 
-        made = Solution(found.t, channels, found.metadata, found.statistics, self, frame_provider=found.frame_provider)
+        made = Solution(
+            found.t, channels, found.metadata, found.statistics, self, frame_provider=found.frame_provider, events=lambda: found.events
+        )
         made.raw, made.restart = found.raw, found.restart
         return made
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...elements.beam import VISCOSITIES, Beam, BeamNode, lagrange, section_matrix
-from ...errors import ModelError
-from .program import Handle
+from ....elements.beam import VISCOSITIES, Beam, BeamNode, lagrange, section_matrix
+from ....elements.planar_beam import PlanarBeam, PlanarNode
+from ....elements.rigid import PlanarBody
+from ....errors import ModelError
+from ..program import Handle
 
 if TYPE_CHECKING:
-    from .system import AssembledSystem
+    from ..system import AssembledSystem
 
 
 class BeamLine:
@@ -32,13 +34,7 @@ class BeamLine:
 
     def _frames(self, up: Any) -> np.ndarray:
         """Directors (columns) along the interpolated line, the third as near to ``up`` as may be."""
-        tangents = np.zeros_like(self.X)
-        _, slopes = lagrange(self.order + 1, np.linspace(-1.0, 1.0, self.order + 1))
-        for first in range(0, len(self.X) - 1, self.order):
-            part = slice(first, first + self.order + 1)
-            found = slopes @ self.X[part]
-            tangents[part] += found / np.linalg.norm(found, axis=1)[:, None]
-        d1 = tangents / np.linalg.norm(tangents, axis=1)[:, None]
+        d1 = tangents(self.X, self.order)
         d2 = np.cross(np.broadcast_to(np.asarray(up, float), d1.shape), d1)
         size = np.linalg.norm(d2, axis=1)
         if not size.min() > 1e-6:
@@ -124,4 +120,89 @@ class BeamLine:
         return found
 
 
-__all__ = ["BeamLine"]
+class PlanarLine:
+    """What :meth:`.AssembledSystem.planar_beam` does."""
+
+    def __init__(self, system: AssembledSystem, name: str, places: Any, angles: Any, order: int) -> None:
+        self.system, self.name, self._what = system, name, f"system '{system.name}', beam '{name}'"
+        self.X, self.order = np.asarray(places, float), order
+        if order not in (1, 2, 3):
+            raise ModelError(f"{self._what}: order {order!r} is none of 1, 2 and 3 (elements of 2, 3 and 4 nodes)")
+        if self.X.ndim != 2 or self.X.shape[1] != 2 or not np.isfinite(self.X).all() or len(self.X) < 2 or (len(self.X) - 1) % order:
+            raise ModelError(f"{self._what}: places of shape {self.X.shape} are not (1 + a multiple of {order}, 2) finite numbers")
+        along = tangents(self.X, order)
+        self.angles = np.arctan2(along[:, 1], along[:, 0]) if angles is None else np.broadcast_to(np.asarray(angles, float), (len(self.X),))
+
+    def add(
+        self, stiffness: Any, inertia: Any, gravity: Any, ends: Mapping[int, Handle | str], at: Any, velocities: Any, omegas: Any
+    ) -> list[Handle]:
+        """Blocks of the nodes (those of bodies at the ends) and elements."""
+        C, rho, n = self._matrix(stiffness), np.asarray(inertia, float), self.order + 1
+        if rho.shape != (2,) or not (np.isfinite(rho).all() and rho[0] > 0.0 and rho[1] >= 0.0):
+            raise ModelError(
+                f"{self._what}: inertia = {inertia!r} must be two numbers, mass (kg/m) and moment of inertia (kg m) of a length"
+            )
+        names, firsts = [f"{self.name}.{k}" for k in range(len(self.X))], range(0, len(self.X) - 1, self.order)
+        cells = [f"{self.name}.e{k}" for k in range(len(firsts))]
+        self.system.check_new([x for k, x in enumerate(names) if k not in ends], cells)
+        element, parts = PlanarBeam(n), [slice(first, first + n) for first in firsts]
+        sections = np.array([PlanarBody.coordinates_of(x, a).reshape(3, 2) for x, a in zip(self.X, self.angles, strict=True)])
+        own = {"inertia": rho, "gravity": np.broadcast_to(np.asarray(gravity, float), (2,)), "stiffness": C.ravel()}
+        rows = [{**element.numbers(sections[part]), **own} for part in parts]
+        handles = self._nodes(names, ends, at, velocities, omegas)
+        constants = {c: np.array([row[c] for row in rows]) for c in element.constants}
+        self.system.add_instances(element, cells, [{f"node{i}": h for i, h in enumerate(handles[part])} for part in parts], constants)
+        return handles
+
+    def _nodes(self, names: list[str], ends: Mapping[int, Any], at: Any, velocities: Any, omegas: Any) -> list[Handle]:
+        x, angles = (self.X, self.angles) if at is None else (np.asarray(part, float) for part in at)
+        v = np.broadcast_to(np.asarray(velocities, float), self.X.shape)
+        w = np.broadcast_to(np.asarray(omegas, float), (len(names),))
+        handles: list[Handle] = []
+        for k, name in enumerate(names):
+            q, end = PlanarBody.coordinates_of(x[k], angles[k]), ends.get(k)
+            if isinstance(end, Handle):
+                if end.size != 6 or np.abs(self.system.q0[end.offset : end.offset + 6] - q).max() > 1e-9 * max(
+                    1.0, float(np.abs(self.X).max())
+                ):
+                    raise ModelError(
+                        f"{self._what}: '{end.name}' is no planar body whose frame is the section at its end; put its origin and directors there"
+                    )
+                handles.append(end)
+            elif end in (None, "clamped"):
+                held = end is not None
+                rates = None if held else PlanarBody.rates_of(q, v[k], w[k])
+                handles.append(self.system.coordinates(name, 6, q, rates, fixed=held))
+                if not held:
+                    self.system.add(PlanarNode(), f"{name}.section", {"body": handles[-1]})
+            else:
+                raise ModelError(f"{self._what}: its end {end!r} is neither a body nor 'clamped'")
+        return handles
+
+    def _matrix(self, given: Any) -> np.ndarray:
+        C = np.asarray(given, float)
+        C = np.diag(C) if C.shape == (3,) else C
+        if (
+            C.shape != (3, 3)
+            or not np.isfinite(C).all()
+            or np.abs(C - C.T).max() > 1e-12 * np.abs(C).max()
+            or np.linalg.eigvalsh(C)[0] < 0.0
+        ):
+            raise ModelError(
+                f"{self._what}: stiffness must be EA, κGA, EI or a symmetric, positive matrix of 3 × 3 between strains and N, V, M"
+            )
+        return C
+
+
+def tangents(X: np.ndarray, order: int) -> np.ndarray:
+    """Unit vectors along an interpolated line at its nodes, means where elements meet."""
+    found = np.zeros_like(X)
+    _, slopes = lagrange(order + 1, np.linspace(-1.0, 1.0, order + 1))
+    for first in range(0, len(X) - 1, order):
+        part = slice(first, first + order + 1)
+        along = slopes @ X[part]
+        found[part] += along / np.linalg.norm(along, axis=1)[:, None]
+    return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+
+
+__all__ = ["BeamLine", "PlanarLine"]

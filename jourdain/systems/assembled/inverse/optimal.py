@@ -14,12 +14,12 @@ import numpy as np
 from scipy.sparse import bmat, csc_matrix, diags
 from scipy.sparse.linalg import splu
 
-from ...errors import SolverError
+from ....errors import SolverError
 from .along import Along, Entries, Triplets
-from .inversion import Inverse, Rest, check_course, grid, rest_at, told
+from .stable import Inverse, Rest, check_course, grid, rest_at, told
 
 if TYPE_CHECKING:
-    from .system import AssembledSystem
+    from ..system import AssembledSystem
 
 #: Steps of the interior-point method, part of the way to a bound that a step may take, and the last barrier against the first.
 MOST_STEPS, TO_THE_BOUND, LAST = 80, 0.995, 1e-10

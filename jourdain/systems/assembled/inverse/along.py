@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
-from ...elements.instant import ElementInstant
-from ...errors import InputError
-from ...native import engine
-from ...native.function import Function, compile_function
-from ...symbolic.derivatives import jvp
-from ...symbolic.expr import ONE, Expr
-from ...symbolic.graph import evaluate, free_symbols
-from .instant import CENTRED, MOMENT, constants_of, native_entries
-from .servo import servo_rows
+from ....elements.instant import ElementInstant
+from ....errors import InputError
+from ....native import engine
+from ....native.function import Function, compile_function
+from ....symbolic.derivatives import jvp
+from ....symbolic.expr import ONE, Expr
+from ....symbolic.graph import evaluate, free_symbols
+from ..instant import CENTRED, MOMENT, constants_of, native_entries
+from ..servo import servo_rows
 
 if TYPE_CHECKING:
-    from .program import Instance
-    from .system import AssembledSystem
+    from ..program import Instance
+    from ..system import AssembledSystem
 
 
 @dataclass

@@ -1,0 +1,161 @@
+"""Hidden switches: laws that jump on a surface without an event of the model, which plain differentiation would not see.
+
+``where(v > 0, F, -F)`` is constant on both sides of v = 0; its derivative misses that the surface is met earlier or later.  In gradient runs
+such surfaces become located events.  Laws that only bend there (a continuous ``where``, ``abs``, ``minimum``) need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...native.function import Function, compile_function
+from ...symbolic.expr import KINDS, Expr, sub
+from ...symbolic.function import Argument, Result, SymbolicFunction
+from ...symbolic.graph import topological
+from .runs import Differentiable
+
+#: A rate that changes by more than this part of its largest value within a tiny time jumps.
+JUMP = 1e-6
+#: How many crossings of a surface are looked at.
+MOST = 20
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A law that was switched: when, and the expression that was zero."""
+
+    t: float
+    surface: str
+
+
+def surfaces(expressions: Sequence[Expr]) -> list[Expr]:
+    """Expressions whose zeros switch branches or signs of others."""
+    found: dict[int, Expr] = {}
+    for e in topological(expressions):
+        if e.op == "where":
+            for c in topological([e.args[0]]):
+                if c.op in ("lt", "le"):
+                    _add(found, sub(c.args[0], c.args[1]))
+        elif e.op == "sign":
+            _add(found, e.args[0])
+    return list(found.values())
+
+
+def _add(found: dict[int, Expr], e: Expr) -> None:
+    if e.deps & ~KINDS["parameter"]:
+        found.setdefault(e.id, e)
+
+
+class Surfaces:
+    """Surfaces of the laws of a run, read along its steps."""
+
+    def __init__(
+        self, run: Differentiable, laws: Sequence[Expr], integrands: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    ) -> None:
+        eq, self.integrands = run.eq, integrands
+        self.run, self.laws = run, list(laws)
+        bad = KINDS["acceleration"]
+        self.items = [e for e in surfaces(self.laws) if not e.deps & bad]
+        self._function: Function | None = None
+        self._p = run.system.parameter_vector
+        if self.items:
+            inputs = [Argument("t", (eq.t,)), Argument("x", (*eq.q, *eq.v, *eq.z)), Argument("u", eq.u)]
+            inputs += [Argument("a", eq.a), Argument("lam", run.multipliers)]
+            if eq.p:
+                inputs.append(Argument("p", eq.p))
+            result = Result("g", tuple(self.items), (len(self.items),))
+            self._function = compile_function(
+                SymbolicFunction("surfaces", tuple(inputs), (result,)), run.system.parameter_vector if eq.p else None
+            )
+
+    def read(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """All surfaces at rows of states."""
+        assert self._function is not None
+        run, n = self.run, len(t)
+        if self._function.signature.parameters and self._p is not run.system.parameter_vector:
+            self._p = run.system.parameter_vector
+            self._function.set_parameters(self._p)
+        u = np.tile(run.u[: len(run.eq.u)], (n, 1))
+        nothing = np.zeros((n, run.system.nv)), np.zeros((n, len(run.multipliers)))
+        return np.asarray(self._function(t[:, None].copy(), x, u, *nothing)).reshape(n, -1)
+
+    def jumping(self, t: np.ndarray, x: np.ndarray) -> list[int]:
+        """Which surfaces were crossed inside steps with a jump of rates or integrands."""
+        if not self.items:
+            return []
+        g = self.read(t, x)
+        sides = np.sign(np.where(np.abs(g) > 1e-9 * np.abs(g).max(axis=0), g, 0.0))
+        piece = np.concatenate([[0], np.cumsum(np.diff(t) == 0)])
+        crossings: list[tuple[int, int, int]] = []
+        for j in range(len(self.items)):
+            sure = np.flatnonzero(sides[:, j])
+            changed = (sides[sure[:-1], j] != sides[sure[1:], j]) & (piece[sure[:-1]] == piece[sure[1:]])
+            pairs = zip(sure[:-1][changed].tolist(), sure[1:][changed].tolist(), strict=True)
+            crossings += [(j, low, high) for low, high in list(pairs)[:MOST]]
+        return self._jumps(np.array(crossings), t, x) if crossings else []
+
+    def _jumps(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> list[int]:
+        """Surfaces with a jump where they cut the straight lines between points on their two sides."""
+        which, first, last = crossings.T
+        rows = np.arange(len(which))
+        low, high = np.zeros(len(which)), np.ones(len(which))
+        side = np.sign(self.read(t[first], x[first])[rows, which])
+
+        def on_line(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return t[first] + part * (t[last] - t[first]), x[first] + part[:, None] * (x[last] - x[first])
+
+        def values(part: np.ndarray) -> np.ndarray:
+            return self.read(*on_line(part))[rows, which]
+
+        low, high = _bracketed(values, low, high, side)
+        before, after = (self._rates(*on_line(part)) for part in (low, high))
+        inside = np.diff(t) > 0
+        most = np.abs(np.diff(x, axis=0)[inside] / np.diff(t)[inside, None]).max(axis=0, initial=0.0)
+        if self.integrands is not None:
+            most = np.concatenate([most, np.abs(self.integrands(t, x)).max(axis=0)])
+        n = x.shape[1]
+        most[:n] = np.maximum(most[:n], 1e-6 * most[:n].max())
+        size = np.maximum(np.maximum(np.abs(before), np.abs(after)), most)
+        jumped = (np.abs(after - before) > JUMP * size).any(axis=1)
+        return sorted(set(which[jumped].tolist()))
+
+    def _rates(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Rates and switched integrands in rows."""
+        found = np.zeros_like(x)
+        for now, row, out in zip(t, x, found, strict=True):
+            self.run.native.rhs(float(now), row.copy(), out)
+        return found if self.integrands is None else np.hstack([found, self.integrands(t, x)])
+
+
+def _bracketed(
+    values: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, side: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points close together on both sides of zeros in [0, 1]: secants, a small interval around what they found, and halving where that is not enough."""
+    a, b, fa, fb = low, high, values(low), values(high)
+    x = a
+    for _ in range(6):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = np.where(fb != fa, b - fb * (b - a) / (fb - fa), b)
+        x = np.clip(np.nan_to_num(x, nan=0.5), low, high)
+        a, b, fa, fb = b, x, fb, values(x)
+    near = 1e-13
+    while True:
+        begin, end = np.maximum(x - near, low), np.minimum(x + near, high)
+        left = (np.sign(values(begin)) != side) | (np.sign(values(end)) == side)
+        if not left.any():
+            return begin, end
+        near *= 100.0
+        if near > 1e-6:
+            break
+    begin, end = np.where(left, low, begin), np.where(left, high, end)
+    for _ in range(48):
+        middle = 0.5 * (begin + end)
+        same = np.sign(values(middle)) == side
+        begin, end = np.where(same, middle, begin), np.where(same, end, middle)
+    return begin, end
+
+
+__all__ = ["Surfaces", "Switch", "surfaces"]

@@ -1,0 +1,60 @@
+"""Pictures of parts of large deformation: surfaces follow the nodes, colours are the stress of the law."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain.errors import InputError
+from jourdain.structures import Material, beam, block, rectangle
+from jourdain.view.default_shapes import Numbers
+from jourdain.view.from_parts import node_places, solid_stress
+
+
+def model() -> jd.Model:
+    m = jd.Model("parts")
+    hub = m.body("hub", 1.0, inertia=(0.1, 0.1, 0.1))
+    m.revolute("mast", m.ground, hub, axis="z")
+    part = block((0.5, 0.1, 0.05), (3, 1, 1), Material(1e6, 0.3, 500.0), origin=(0.1, -0.05, -0.025))
+    part.interface("root", "x-")
+    m.flexible_body("blade", part, attach={"root": hub.at(0.1, 0, 0)}, modes=2)
+    rod = m.flexible_body("rod", beam((0, 0, 0), (-0.6, 0, 0), rectangle(0.02, 0.02), Material(1e7, 0.3, 500.0), elements=4), modes=2)
+    m.revolute("hinge", hub.at(-0.1, 0, 0), rod.node("start"), axis="y")
+    return m
+
+
+def test_surfaces_follow_the_nodes(tmp_path: Path) -> None:
+    sol = model().compile(formulation="directors", reduction="bodies").simulate({"mast.angle_rate": 3.0}, t=0.3, step=0.02)
+    scene = sol.scene(stress={"blade": "von mises", "rod": "stress"})
+    assert {"hub", "blade", "rod"} <= {b.name for b in scene.bodies}
+    for name in ("blade", "rod"):
+        body = scene.body(name)
+        assert body.surface is not None
+        at_end = body.surface.deformed(np.asarray(scene.runs[0].amplitudes[name])[-1])
+        nodes = np.array([sol[f"{name}.{k}"][-1] for k in range(16) if f"{name}.{k}" in sol] or [sol["rod.4.position"][-1]])
+        gaps = np.linalg.norm(at_end[:, None] - nodes, axis=2).min(axis=0)
+        assert gaps.max() < (1e-4 if name == "blade" else 0.0145)  # sections have a width
+    sol.save_picture(tmp_path / "parts.png", t=0.2, stress="displacement")
+    sol.save_page(tmp_path / "parts.html")
+    assert (tmp_path / "parts.png").stat().st_size > 10_000 and (tmp_path / "parts.html").stat().st_size > 10_000
+    with pytest.raises(InputError, match="'blade': 'heat' is not known on this surface"):
+        sol.scene(stress={"blade": "heat"})
+
+
+def test_stress_is_that_of_the_law() -> None:
+    """A bar stretched by 10 % along x: Cauchy's stress of St. Venant and Kirchhoff's law by hand."""
+    m = model()
+    system = m.compile(formulation="directors")
+    sol = system.simulate({}, t=0.02, step=0.01)
+    part = next(p for p in system.parts if p.name == "blade")
+    x = node_places(part, sol, np.array([0]), Numbers(system.model, system.parameters))  # type: ignore[arg-type]
+    assert x[0] == pytest.approx(part.body.part.part.nodes, abs=1e-12)
+    law = part.material()  # type: ignore[attr-defined]
+    E = 0.5 * (1.1**2 - 1.0)
+    S = np.array([law["lame"] * E + 2 * law["shear"] * E, law["lame"] * E, law["lame"] * E])
+    sigma = S * np.array([1.1**2, 1.0, 1.0]) / 1.1
+    found = solid_stress(part, x * (1.1, 1.0, 1.0))  # type: ignore[arg-type]
+    assert found == pytest.approx(np.full_like(found, sigma[0] - sigma[1]), rel=1e-9)
