@@ -46,7 +46,7 @@ def s_beam(
     The car (joint "car") and the plate ("plate") move along y; hinges "hinge1" (plate–A) to "hinge4" (A–car) are plastic, where members meet by the
     weaker one.  ``deformation`` is how much nearer car and plate have come.
     """
-    sides = [H] * 3 if isinstance(H, (int, float, str)) else list(H)
+    sides: list[Any] = [H] * 3 if isinstance(H, (int, float, str)) else list(H)
     if len(sides) != 3:
         raise InputError(f"s_beam: H = {H!r}; give one side, or three for A, B and A")
     tilt = number(angle, "s_beam: angle", "rad")
