@@ -156,6 +156,42 @@ def principal_pivoting(s: Any) -> int:
     return LIMIT
 
 
+@jit
+def solve_similar(s: Any, known: bool) -> int:
+    """A problem that differs in q alone from the one solved before, whose factors are `known`: no factorisation while the set stays.
+
+    For symmetric A.  Returns what `principal_pivoting` does; the set of the problem before is in ``taken``.
+    """
+    n, count = s.size, 0
+    if known:
+        for i in range(n):
+            s.z[i] = 0.0
+            if s.taken[i]:
+                s.members[count] = i
+                s.right[count] = -s.q[i]
+                count += 1
+        _solve_symmetric(s.factors, count, s.right)
+        small_z, small_w = _scale(s)
+        small_z, small_w = ROUNDING * small_z, ROUNDING * small_w
+        right = True
+        for i in range(count):
+            s.z[s.members[i]] = s.right[i]
+            right = right and s.right[i] >= -small_z
+        for i in range(n):
+            if right and s.taken[i] == 0:
+                total, row = s.q[i], s.A[i * n : (i + 1) * n]
+                for j in range(count):
+                    total += row[s.members[j]] * s.right[j]
+                s.w[i] = total
+                right = total >= -small_w
+            elif s.taken[i]:
+                s.w[i] = 0.0
+        if right:
+            s.iterations = 0
+            return SOLVED
+    return principal_pivoting(s)
+
+
 # -- Lemke's method -------------------------------------------------------------------------------------------------------
 
 
