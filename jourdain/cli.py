@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cli_crash import add_parser as add_crash_parser
 from .cli_cvt import add_parser as add_cvt_parser
 from .cli_model import add_parser as add_model_parser
 from .cli_restitution import add_parser as add_restitution_parser
@@ -152,6 +153,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_structure_parser(verbs)
     add_cvt_parser(verbs)
     add_restitution_parser(verbs)
+    add_crash_parser(verbs)
     p = verbs.add_parser("demo", help="derive, compile and simulate an engine, and draw it")
     p.add_argument("-o", "--output", default="out", metavar="FOLDER", help="folder of the pictures (default: out)")
     p.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)

@@ -64,6 +64,8 @@ def s_beam(
         step = member.length * math.sin(lean), member.length * math.cos(lean)
         part = plane_beam(member, (0.0, 0.0), step, elements, f"body{i}")
         body = m.flexible_body(f"body{i}", part, modes=modes or 1, rigid=modes == 0, damping=_damping(part, damping, modes))
+        solid = box(member.H, member.length, member.H, colour="#c98b2b").rotated("z", -lean)
+        body.shapes.append(solid.at(0.5 * step[0], 0.5 * step[1], 0.0))
         weaker(before, member).act(m, f"hinge{i}", m.revolute(f"hinge{i}", place, body.node("start"), axis="z"))
         place, before, x, y = body.node("end"), member, x + step[0], y + step[1]
     kg = positive(plate, "s_beam: plate", "kg")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
+from ...model.bodies import Body
 from ...model.joints import Joint
 from ...model.model import Model
 from ...model.shapes import box
 from ...model.values import number
 from ...symbolic.expr import Expr
-from ...symbolic.functions import absolute, clip, sign, where
+from ...symbolic.functions import absolute, clip, positive_part, sign, where
+from .crush import crush_device
 from .device import Device, positive
 
 #: Speed below which a braked car is held by its brakes (m/s).
@@ -124,6 +126,7 @@ class Line:
         self.push: dict[str, Any] = {}
         self.braked: list[tuple[str, Joint, Expr, Brake]] = []
         self._declared: list[tuple[Device, Device]] = []
+        self._span: dict[str, tuple[float, float]] = {}
 
     def mass(
         self, name: str, mass: float, speed: float, place: float = 0.0, length: float = 2.0, brake: Brake | None = None, colour: str = ""
@@ -136,6 +139,7 @@ class Line:
         joint = m.prismatic(name, m.ground.at(place, 0.0, 0.0), body, axis="x")
         m.initial[f"{name}.displacement_rate"] = speed
         self.push[name] = 0.0
+        self._span[name] = place - 0.5 * length, place + 0.5 * length
         if brake is not None:
             if m.gravity[2].is_number:
                 raise InputError(f"brakes of '{name}' have no normal force: gravity is zero; give gravity= in m/s²")
@@ -153,10 +157,19 @@ class Line:
     def device(self, name: str, device: Device, rear: Joint, front: Joint | None, gap: float = 0.0) -> None:
         """A device between a mass and the one ahead of it (or a wall), crushed by their approach beyond a gap."""
         crush, rate = (rear.position, rear.velocity) if front is None else (rear.position - front.position, rear.velocity - front.velocity)
+        self._draw(rear, front)
         force = device.act(self.model, name, crush - gap if gap else crush, rate)
         self.push[rear.name] = self.push[rear.name] - force
         if front is not None:
             self.push[front.name] = self.push[front.name] + force
+
+    def _draw(self, rear: Joint, front: Joint | None) -> None:
+        """The zone that is crushed, fastened to the mass behind it: the one ahead moves over it."""
+        low, begins = self._span[rear.name]
+        ends = 0.5 if front is None else self._span[front.name][0]
+        if ends > begins:
+            zone = box(ends - begins, 0.6 * WIDTH, 0.5 * HEIGHT, colour="#e4572e")
+            rear.child.body.shapes.append(zone.at(0.5 * (begins - low + ends - begins), 0.0, 0.35 * HEIGHT + 0.9))
 
     def train(self, train: Train, speed: float, prefix: str = "", nose: float = 0.0, towards: int = 1, shared: bool = False) -> Joint:
         """A train with its nose at a place, ahead (+1) or the other way round (−1); the mass at its front.
@@ -195,10 +208,27 @@ class Line:
         return self.model
 
 
+def occupant(m: Model, car: Body | str, name: str = "occupant", gap: Any = 0.75, mass: Any = 75.0, seat: Device | None = None) -> Joint:
+    """A passenger as a mass that slides freely along x of a car and meets the seat in front after ``gap`` m; ``name.displacement`` is the way.
+
+    ``seat`` is by default a cushion of 100 kN/m that gives way at 6 kN: ``name.seat.force``, ``name.seat.crush``.  The one behind is the seat itself.
+    """
+    body = m.bodies[car] if isinstance(car, str) else car
+    kg, free = positive(mass, f"'{name}': mass", "kg"), positive(gap, f"'{name}': gap", "m", zero=True)
+    slide = m.prismatic(
+        name, body, m.body(name, mass=kg, inertia=(1.0, 1.0, 1.0), shape=box(0.3, 0.4, 0.9).at(0.0, 0.0, 1.5), colour="#e4572e"), axis="x"
+    )
+    cushion = (seat or crush_device(6e3, 0.5, 1e5, name="seat")).declared(m, f"{name}.seat")
+    ahead = cushion.act(m, f"{name}.seat", slide.position - free, slide.velocity)
+    behind = 1e5 * positive_part(-slide.position) * positive_part(1.0 - slide.velocity)
+    m.force(slide, behind - ahead, name=f"{name}.seats")
+    return slide
+
+
 def _all_masses(train: Train) -> Iterator[tuple[int, int, float]]:
     for i, car in enumerate(train.cars):
         for j, kg in enumerate(car):
             yield i, j, kg
 
 
-__all__ = ["Brake", "Line", "Train", "train"]
+__all__ = ["Brake", "Line", "Train", "occupant", "train"]

@@ -44,11 +44,11 @@ def test_t12_rigid_limit_is_the_pendulum() -> None:
         member = HollowSquare(0.05, 1.0, E=E or 2e11)
         body = m.flexible_body("rod", plane_beam(member, (0, 0), (1.0, 0.0)), modes=2, rigid=E is None)
         m.revolute("pin", m.ground, body.node("start"), axis="z")
-        return m.compile().simulate({"pin.angle": 0.0}, 0.8, method="radau", rtol=1e-9, atol=1e-11)["pin.angle"][-1]
+        return m.compile().simulate({"pin.angle": 0.0}, 0.8, method="radau", rtol=1e-9, atol=1e-11, outputs=400)["pin.angle"]
 
     exact = swing(None)
-    misses = [abs(swing(E) - exact) for E in (1e11, 1e12, 1e13)]
-    assert misses[2] < 1e-6 and misses[0] > 5 * misses[1] > 25 * misses[2] / 2
+    misses = [float(np.abs(swing(E) - exact).max()) for E in (1e10, 1e11, 1e12)]
+    assert misses[2] < 1e-5 and misses[0] > 4 * misses[1] > 16 * misses[2], misses
 
 
 def test_t13_free_frequencies() -> None:

@@ -136,3 +136,12 @@ def test_fields_have_units_and_sections(tmp_path) -> None:
 def test_coarser_stations_give_nearly_the_same() -> None:
     s = jd.library.push_belt_variator(spacing=3.6e-3, elements=Elements(), levels=2).steady(0.51)
     assert s.span_forces["P_t1"] == pytest.approx(state(1.0, 0.51).span_forces["P_t1"], rel=0.12)
+
+
+def test_ratio_change_by_thrust() -> None:
+    """A higher ratio takes less driving thrust; the ratio follows what is wanted, on a reference line that moves along."""
+    start = state(1.0, 0.26)
+    sol = start.variator.simulate(0.3, 1.05, state=start, over=0.2)
+    assert sol["ratio"][-1] == pytest.approx(1.05, abs=0.01)
+    assert sol["Q_dr"].min() < 0.8 * sol["Q_dr"][0]
+    assert np.abs(np.diff(sol["ratio"])).max() < 2e-3
