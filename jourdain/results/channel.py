@@ -100,6 +100,10 @@ class Channel:
         self._remark = None if self._remark is None else way(self._remark)
         return self
 
+    def like(self, values: Any) -> Channel:
+        """A channel of the same quantity with other samples."""
+        return Channel(values, self.unit, self.brief, self._remark)
+
     def to(self, target: str) -> Array:
         """The samples in another unit of the same dimension, read-only."""
         converted = convert(self.values, self.unit, target)

@@ -114,10 +114,7 @@ class Joined:
             for name in piece.names:
                 named.setdefault(name, piece._channels[name])
         books = self._books()
-        return {
-            name: Channel(books[name] if name in books else self._values(name), channel.unit, channel.description)
-            for name, channel in named.items()
-        }  # fmt: skip
+        return {name: channel.like(books.get(name) or self._values(name)) for name, channel in named.items()}
 
     def _values(self, name: str) -> Callable[[], np.ndarray]:
         def values() -> np.ndarray:
@@ -142,7 +139,7 @@ class Joined:
             energy = np.concatenate([p["energy.total"] for p in self.pieces])
             return energy - energy[0] - summed("energy.supplied") + summed("energy.dissipated")
 
-        return {n: partial(summed, n) for n in ("energy.dissipated", "energy.supplied")} | {"energy.error": error}
+        return {n: partial(summed, n) for n in ("energy.dissipated", "energy.supplied", "contacts.dissipated")} | {"energy.error": error}
 
     def _metadata(self) -> dict[str, Any]:
         told: dict[str, Any] = {}

@@ -255,3 +255,24 @@ def test_a_body_stopped_by_a_hook_rests() -> None:
     sol = m.compile().simulate({"rail.displacement_rate": 1.0}, t=2.0)
     assert sol["rail.displacement"][-1] == pytest.approx(1.0, abs=1e-12)
     assert sol["energy.dissipated"][-1] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_a_ball_that_is_let_go_bounces() -> None:
+    m = jd.Model("ball")
+    m.ground.shapes += [jd.plane()]
+    ball = m.body("ball", shape=jd.sphere(0.05, density=1000.0))
+    m.free("flight", m.ground, ball)
+    hook = m.spherical("hook", m.ground.at(0, 0, 0.55), ball)
+    m.contact("floor", law=jd.contact.rigid(restitution=0.5))
+    m.event("let go", m.time - 0.1, release=hook)
+    s = m.compile()
+    start = s.assemble({"flight.z": 0.55})
+    fall = np.sqrt(2 * 0.5 / G)
+    top = 0.1 + fall + 0.5 * G * fall / G  # it comes back to a quarter of the height
+    for settings, tolerance in (({"method": "moreau", "step": 1e-4}, 2e-3), ({"rtol": 1e-10, "atol": 1e-12}, 1e-9)):
+        sol = s.simulate(start, t=top, **settings)
+        assert [e.name for e in sol.events] == ["let go"]
+        assert sol["flight.z"][-1] == pytest.approx(0.05 + 0.125, abs=tolerance)
+        lost = 0.75 * float(ball.mass) * G * 0.5
+        assert sol["contacts.dissipated"][-1] == pytest.approx(lost, rel=10 * tolerance)
+        assert sol["energy.dissipated"][-1] == pytest.approx(lost, rel=10 * tolerance)

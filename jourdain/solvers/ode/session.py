@@ -316,13 +316,13 @@ class Session:
         self.progress.events = 0
 
     def jump(self, action: Callable[[float, Array], Any], name: str) -> None:
-        """Let a Python action change the state; the method starts afresh from it."""
+        """Let a Python action change the state, or its first components where others are a method's books; the method starts afresh from it."""
         new = action(self.clock.t, self.x)
         if new is not None:
             changed = np.asarray(new, dtype=np.float64)
             if not np.isfinite(changed).all():
                 raise SolverError(f"the jump of '{name}' at t = {self.clock.t:.9g} s gives numbers that are not finite")
-            self.x[:] = changed
+            self.x[: changed.size] = changed
         self.count.fresh, self.count.restart, self.count.begin = 0, 1, 1
 
     def act_at_sample(self) -> None:

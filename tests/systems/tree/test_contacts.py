@@ -451,3 +451,17 @@ def test_bad_declarations(declare: Any, told: str) -> None:
         declare(m, a, b)
     assert told in str(error.value)
     assert isinstance(error.value, (ModelError, InputError))
+
+
+def test_a_jump_of_the_model_in_a_run_with_contacts() -> None:
+    m = jd.Model("kicked")
+    m.ground.shapes += [jd.plane()]
+    ball = m.body("ball", shape=jd.sphere(0.05, density=1000.0))
+    flight = m.free("flight", m.ground, ball)
+    m.contact("floor", law=jd.contact.rigid(restitution=0.5))
+    vx = flight.coordinate("x").v[0]
+    m.event("kick", m.time - 0.3, direction=1, jump={vx: vx + 1.0})
+    sol = m.compile().simulate({"flight.z": 0.55}, t=0.6, method="moreau", step=1e-3)
+    assert sol["flight.x"][-1] == pytest.approx(0.3, abs=1e-9)
+    assert sol["contacts.dissipated"][-1] > 1.0
+    assert abs(sol["energy.error"]).max() < 1e-9
