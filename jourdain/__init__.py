@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .analysis import criteria
     from .analysis.compare import compare
     from .analysis.planned import Analysis
+    from .analysis.problem import Problem
     from .contact.coefficient import restitution
     from .formalisms.principles import derive
     from .io import read_mbs, read_mjcf, read_urdf, write_mbs
@@ -111,6 +112,7 @@ _LATER = {
     "dumps_model": "io.model_file",
     "ModelDocument": "io.model_operations",
     "Analysis": "analysis.planned",
+    "Problem": "analysis.problem",
     "compare": "analysis.compare",
     "complementarity": "solvers.complementarity.pivoting",
     "restitution": "contact.coefficient",
@@ -191,6 +193,7 @@ __all__ = [
     "plane",
     "positive_part",
     "prism",
+    "Problem",
     "read_mbs",
     "read_mjcf",
     "read_urdf",

@@ -219,11 +219,13 @@ def _instants(plan: Analysis, solution: Any) -> np.ndarray:
     return np.concatenate([t, np.arange(t[-1] + width, end, width), [end]]) if end > t[-1] else t
 
 
-def _width(analysis: Analysis, name: str) -> float:
-    """The size of a variable that is zero: what its bounds span, or 1."""
+def _size(analysis: Analysis, name: str, x: float) -> float:
+    """What the step of differences is measured by: the value; of zeros, and values that are nearly zero, a part of what the bounds span."""
     known = analysis.system.model.parameter_set
     low, high = known[name].bounds if name in known else (None, None)
-    return 1e-2 * (high - low) if low is not None and high is not None else 1.0
+    if low is None or high is None:
+        return abs(x) or 1.0
+    return max(abs(x), 1e-4 * (high - low)) if x else 1e-2 * (high - low)
 
 
 def differences(
@@ -246,7 +248,7 @@ def differences(
 
     rows = []
     for name, x in present.items():
-        h = STEP * (abs(x) or _width(analysis, name))
+        h = STEP * _size(analysis, name, x)
         ends = at(name, x + h), at(name, x - h)
         rows.append([(ends[0][c] - ends[1][c]) / (2.0 * h) for c in criteria])
     cost = {"seconds": time.perf_counter() - begun, "runs": 1 + 2 * len(rows)}

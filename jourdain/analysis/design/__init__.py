@@ -1,0 +1,1 @@
+"""Designs: points in the space of variables, judged by criteria; optima and fronts."""

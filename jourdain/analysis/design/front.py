@@ -1,0 +1,225 @@
+"""Many criteria: designs of which none is better than another in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, SolverError, nearest
+from .optimum import Optimum
+from .scalarised import Forms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...solvers.optimisers import Method
+    from ..problem import Problem
+
+METHODS = ("epsilon", "weighted", "nbi")
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Designs that are not dominated, sorted by the first criterion: ``front[i]``, ``front.values`` (a row a design), ``front.knee``."""
+
+    problem: Problem = field(repr=False)
+    method: str
+    designs: Sequence[Optimum] = field(repr=False)
+    #: Dominated designs that were removed, and those that ended without meeting their constraints.
+    dominated: Sequence[Optimum] = field(default=(), repr=False)
+    infeasible: Sequence[Optimum] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.designs)
+
+    def __getitem__(self, i: int) -> Optimum:
+        return self.designs[i]
+
+    @property
+    def values(self) -> np.ndarray:
+        """Values of the criteria, a row a design."""
+        return np.array([list(d.criteria.values()) for d in self.designs])
+
+    @property
+    def utopia(self) -> dict[str, float]:
+        """The least value of each criterion on the front."""
+        return dict(zip(self.problem.minimise, map(float, self.values.min(axis=0)), strict=True))
+
+    @property
+    def nadir(self) -> dict[str, float]:
+        """The largest value of each criterion on the front."""
+        return dict(zip(self.problem.minimise, map(float, self.values.max(axis=0)), strict=True))
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """The volume of what the front dominates, up to a reference point (the nadir by default), in units of the criteria."""
+        given = self.nadir | dict(reference or {})
+        strange = [n for n in given if n not in self.problem.minimise]
+        if strange:
+            raise InputError(f"hypervolume: there is no criterion '{strange[0]}'; the front has {', '.join(self.problem.minimise)}")
+        return hypervolume(self.values, np.array([given[n] for n in self.problem.minimise]))
+
+    @property
+    def knee(self) -> Optimum:
+        """The design furthest below the plane through the ends of the front, with criteria scaled from utopia to nadir."""
+        low, high = self.values.min(axis=0), self.values.max(axis=0)
+        scaled = (self.values - low) / np.where(high > low, high - low, 1.0)
+        return self.designs[int(np.argmin(scaled.sum(axis=1)))]
+
+    def plot(self, file: Any = None, show: bool = False) -> Figure:
+        """The front with its knee; of more than two criteria each pair."""
+        from .pictures import pairs
+
+        return pairs(self, file, show)
+
+    def __str__(self) -> str:
+        names, variables = list(self.problem.minimise), [v.name for v in self.problem.variables]
+        lines = [
+            f"{self.problem.analysis.system.model.name}: front of {len(self)} designs ({self.method}; {len(self.dominated)} dominated, "
+            f"{len(self.infeasible)} infeasible)",
+            "  " + " ".join(f"{n:>12}" for n in (*names, *variables)),
+        ]
+        for d in self.designs:
+            knee = "  knee" if d is self.knee else ""
+            lines.append("  " + " ".join(f"{x:12.6g}" for x in (*d.criteria.values(), *d.values.values())) + knee)
+        return "\n".join(lines)
+
+
+def undominated(values: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+    """Which rows no other row dominates; of rows that are equal within a tolerance of the spread the first stays.
+
+    >>> undominated(np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 3.0], [1.0, 3.0]]))
+    array([ True,  True, False, False])
+    """
+    gap = tolerance * np.ptp(values, axis=0)
+    kept = np.ones(len(values), dtype=bool)
+    for i, y in enumerate(values):
+        no_worse = (values <= y + gap).all(axis=1)
+        better = (values < y - gap).any(axis=1)
+        same = no_worse & ~better & (np.arange(len(values)) < i) & kept
+        kept[i] = not (no_worse & better).any() and not same.any()
+    return kept
+
+
+def hypervolume(values: np.ndarray, reference: np.ndarray) -> float:
+    """The volume between points and a reference that they are better than, slice by slice along the last criterion.
+
+    >>> hypervolume(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0]))
+    3.0
+    """
+    inside = values[(values < reference).all(axis=1)]
+    if not len(inside):
+        return 0.0
+    if inside.shape[1] == 1:
+        return float(reference[0] - inside.min())
+    inside = inside[np.argsort(inside[:, -1], kind="stable")]
+    heights = np.diff(np.append(inside[:, -1], reference[-1]))
+    return float(sum(h * hypervolume(inside[: i + 1, :-1], reference[:-1]) for i, h in enumerate(heights) if h > 0.0))
+
+
+def lattice(count: int, points: int) -> np.ndarray:
+    """Evenly spread weights with the sum one, at least as many as asked for.
+
+    >>> lattice(2, 3).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from math import comb
+
+    parts = 1
+    while comb(parts + count - 1, count - 1) < points:
+        parts += 1
+    bars = np.array(list(combinations(range(parts + count - 1), count - 1))).reshape(-1, count - 1)
+    edges = np.hstack([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), parts + count - 1)])
+    return (np.diff(edges, axis=1) - 1)[::-1] / parts
+
+
+def front_of(problem: Problem, method: str, points: int, solver: Method, start: np.ndarray, tolerance: float, limit: int) -> Front:
+    """The front by a family of problems with one objective each; each starts from the nearest design that is known."""
+    count = len(problem.minimise)
+    _check(problem, method, points, solver)
+    width = count + len(problem.subject_to)
+    unit = np.eye(width)
+    found: list[Optimum] = []
+
+    def solve(forms: Forms, a: np.ndarray, from_: np.ndarray, traded: Sequence[int] = ()) -> Optimum:
+        best = problem.solved(forms, a, solver, from_, tolerance, limit, traded)
+        found.append(best)
+        return best
+
+    ends = [solve(problem.forms(unit[i]), unit[i], start) for i in range(count)]
+    for name, end in zip(problem.minimise, ends, strict=True):
+        if not end.feasible:
+            raise SolverError(f"pareto: the least '{name}' was not found: {end.message}")
+    table = np.array([list(e.criteria.values()) for e in ends])  # a row an end
+    low, spread = table.min(axis=0), np.ptp(table, axis=0)
+    if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
+        return _sorted(problem, method, found)  # one design is best in a criterion and in all others
+
+    def nearest_to(aim: np.ndarray) -> np.ndarray:
+        def distance(d: Optimum) -> float:
+            return float(np.linalg.norm((np.array(list(d.criteria.values())) - aim) / spread))
+
+        return problem.space.scaled(min((d for d in found if d.feasible), key=distance).values)
+
+    others = list(range(1, count))
+    for forms, a, aim in _family(problem, method, points, table, low, spread):
+        solve(forms, a, nearest_to(aim), others if method != "weighted" else ())
+    return _sorted(problem, method, found)
+
+
+def _family(
+    problem: Problem, method: str, points: int, table: np.ndarray, low: np.ndarray, spread: np.ndarray
+) -> list[tuple[Forms, np.ndarray, np.ndarray]]:
+    """Forms, objective and the values aimed at, for each point between the ends."""
+    count = len(low)
+    width = count + len(problem.subject_to)
+    unit = np.eye(width)
+    inner = [b for b in lattice(count, points) if b.max() < 1.0]
+    if method == "weighted":
+        weighted = [np.concatenate([b / spread, np.zeros(width - count)]) for b in inner]
+        return [(problem.forms(a), a, b @ table) for a, b in zip(weighted, inner, strict=True)]
+    if method == "epsilon":
+        bounds = [b @ table for b in inner] if count == 2 else [low + spread * c for c in _grid(count, points)]
+        rows = np.eye(width)[1:count] / spread[1:, None]
+        free = np.full(count - 1, -np.inf)
+        return [(problem.forms(unit[0]).with_rows(rows, free, y[1:] / spread[1:]), unit[0], y) for y in bounds]
+    hull = [b @ table for b in inner]
+    normal = -((table - low) / spread).sum(axis=0)  # quasi-normal: from the hull towards utopia, in scaled criteria
+    # As bounds, not equations: a normal that misses the front still ends on it.
+    rows, free, held = np.eye(width)[:count] / spread[:, None], np.full(count, -np.inf), problem.forms(unit[0])
+    goals = [Forms(np.zeros(width), rows, free, y / spread, (-1.0, -normal)) for y in hull]
+    return [(g.with_rows(held.B, held.row_lower, held.row_upper), unit[0], y) for g, y in zip(goals, hull, strict=True)]
+
+
+def _grid(count: int, points: int) -> np.ndarray:
+    """Bounds on all criteria but the first, from utopia to nadir without its ends; the first is free."""
+    side = max(2, round(points ** (1.0 / (count - 1))))
+    axes = np.meshgrid(*[np.arange(1, side + 1) / (side + 1)] * (count - 1), indexing="ij")
+    return np.column_stack([np.full(side ** (count - 1), 0.5), *(x.ravel() for x in axes)])
+
+
+def _check(problem: Problem, method: str, points: int, solver: Method) -> None:
+    if method not in METHODS:
+        near = nearest(str(method), METHODS, 1)
+        raise InputError(f"pareto: method '{method}' is unknown; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(METHODS)}"))
+    if len(problem.minimise) < 2:
+        raise InputError(f"pareto: one criterion ({next(iter(problem.minimise))}) has no front; use optimise()")
+    if int(points) < 2:
+        raise InputError(f"pareto: points = {points} must be at least 2")
+    if method != "weighted" and not solver.constraints:
+        raise InputError(
+            f"pareto: method '{method}' poses constraints, which optimiser '{solver.name}' does not take; use slsqp or trust-constr"
+        )
+
+
+def _sorted(problem: Problem, method: str, found: Sequence[Optimum]) -> Front:
+    kept = sorted((d for d in found if d.feasible), key=lambda d: list(d.criteria.values()))
+    best = undominated(np.array([list(d.criteria.values()) for d in kept]))
+    of = {True: [d for d, b in zip(kept, best, strict=True) if b], False: [d for d, b in zip(kept, best, strict=True) if not b]}
+    return Front(problem, method, of[True], of[False], [d for d in found if not d.feasible])
+
+
+__all__ = ["Front", "front_of", "hypervolume", "lattice", "undominated"]

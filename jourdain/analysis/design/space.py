@@ -1,0 +1,196 @@
+"""The space of designs: scaled variables, and criteria with their gradients at each design.  One that cannot run has a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, JourdainError
+from ...model.values import number
+
+if TYPE_CHECKING:
+    from ..criteria import Criterion
+    from ..planned import Analysis
+
+#: No bounds.
+FREE: tuple[float | None, float | None] = (None, None)
+#: Step of differences of free runs, as part of the span of a variable.
+FREE_STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a design; scaled it is (x − offset)/span, from 0 to 1 between two bounds."""
+
+    name: str
+    unit: str
+    lower: float
+    upper: float
+    value: float
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has both bounds."""
+        return bool(np.isfinite(self.lower) and np.isfinite(self.upper))
+
+    @property
+    def span(self) -> float:
+        """What one of the scaled variable is."""
+        return self.upper - self.lower if self.closed else abs(self.value) or 1.0
+
+    @property
+    def offset(self) -> float:
+        """Where the scaled variable is zero."""
+        return self.lower if self.closed else 0.0
+
+
+def variables_of(analysis: Analysis, given: Sequence[str] | Mapping[str, Any]) -> list[Variable]:
+    """Variables by name with the bounds of the parameters, or with bounds of their own: ``{"c": (10, "5 kN s/m")}``."""
+    if isinstance(given, str) or not len(given):
+        raise InputError(f"problem: variables = {given!r} must be a list of names, or names with bounds such as {{'c': (10, 500)}}")
+    bounds: Mapping[str, Any] = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    if len(bounds) < len(given):
+        raise InputError(f"problem: a variable is named twice in {', '.join(given)}")
+    return [_variable(analysis, name, pair) for name, pair in bounds.items()]
+
+
+def _variable(analysis: Analysis, name: str, pair: Any) -> Variable:
+    kind, own = analysis.variable(name)
+    unit, known = analysis._unit(own) or "", FREE
+    if kind == "parameter":
+        parameter = analysis.system.model.parameter_set[own]
+        unit, known = parameter.unit, parameter.bounds
+    if pair is not None and (not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2):
+        raise InputError(f"variable '{name}': bounds {pair!r} are not a pair; give (lower, upper), None for no bound")
+    low, high = (
+        free if b is None else number(b, f"variable '{name}': bound", unit or None)
+        for b, free in zip(known if pair is None else pair, (-np.inf, np.inf), strict=True)
+    )
+    if not low < high:
+        raise InputError(f"variable '{name}': the bounds {low:g} and {high:g} {unit} are crossed or equal; the lower must be less")
+    return Variable(name, unit, low, high, float(np.clip(analysis.value_of(name), low, high)))
+
+
+@dataclass
+class Evaluated:
+    """A design that was looked at: values of all criteria, or the message why there are none; derivatives by scaled variables if asked."""
+
+    x: np.ndarray
+    values: np.ndarray | None
+    message: str = ""
+    slopes: np.ndarray | None = None
+
+
+class Space:
+    """Designs of an analysis by scaled variables; each is run once."""
+
+    def __init__(self, analysis: Analysis, variables: Sequence[Variable], criteria: Mapping[str, Criterion]) -> None:
+        self.analysis, self.variables, self.criteria = analysis, list(variables), dict(criteria)
+        self.span = np.array([v.span for v in variables])
+        self.offset = np.array([v.offset for v in variables])
+        self.low, self.high = np.array([v.lower for v in variables]), np.array([v.upper for v in variables])
+        #: The method of gradients: differences once an analysis has shown that it is not carried.
+        self.method = "auto"
+        self.notes: list[str] = []
+        self.failed: list[Evaluated] = []
+        self.runs = self.gradients = 0
+        self._seen: dict[bytes, Evaluated] = {}
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many runs, gradients and failures there were."""
+        return self.runs, self.gradients, len(self.failed)
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Bounds of scaled variables."""
+        return (self.low - self.offset) / self.span
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Bounds of scaled variables."""
+        return (self.high - self.offset) / self.span
+
+    def scaled(self, values: Mapping[str, float]) -> np.ndarray:
+        """A design in scaled variables."""
+        return (np.array([values[v.name] for v in self.variables]) - self.offset) / self.span
+
+    def named(self, x: np.ndarray) -> dict[str, float]:
+        """A design by names."""
+        own = np.clip(self.offset + self.span * x, self.low, self.high)
+        return {v.name: float(y) for v, y in zip(self.variables, own, strict=True)}
+
+    def shown(self, x: np.ndarray) -> str:
+        """A design in words."""
+        return ", ".join(f"{n} = {y:.6g}" for n, y in self.named(x).items())
+
+    def at(self, x: np.ndarray, slopes: bool = False) -> Evaluated:
+        """The criteria of a design, with their derivatives where these are wanted."""
+        key = np.ascontiguousarray(x, dtype=float).tobytes()
+        known = self._seen.get(key)
+        if known is None or (slopes and known.slopes is None and known.values is not None):
+            known = self._seen[key] = self._evaluated(np.array(x, dtype=float), slopes)
+        return known
+
+    @property
+    def seen(self) -> list[Evaluated]:
+        """All designs that have run."""
+        return [e for e in self._seen.values() if e.values is not None]
+
+    def _evaluated(self, x: np.ndarray, slopes: bool) -> Evaluated:
+        try:
+            found, matrix = self.run(x, slopes)
+        except (JourdainError, ArithmeticError, np.linalg.LinAlgError) as error:
+            return self._failed(x, f"{type(error).__name__}: {error}")
+        strange = [n for n, y in zip(self.criteria, found, strict=True) if not np.isfinite(y)]
+        if strange:
+            return self._failed(x, f"criterion '{strange[0]}' is not finite")
+        if matrix is not None and not np.isfinite(matrix).all():
+            return self._failed(x, "the gradient is not finite")
+        return Evaluated(x, found, "", matrix)
+
+    def _failed(self, x: np.ndarray, message: str) -> Evaluated:
+        bad = Evaluated(x, None, f"{self.analysis.verb} at {self.shown(x)}: {message}")
+        self.failed.append(bad)
+        return bad
+
+    def run(self, x: np.ndarray, slopes: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values and derivatives by scaled variables; errors come through."""
+        from ..gradients.runs import NotCarried
+
+        values = self.named(x)
+        if not slopes:
+            self.runs += 1
+            return np.array(list(self.analysis.evaluate(self.criteria, values).values())), None
+        self.gradients += 1
+        while self.method != "free runs":
+            try:
+                g = self.analysis.gradient(self.criteria, list(values), self.method, values)
+                return np.array([g.values[n] for n in self.criteria]), g.matrix * self.span
+            except NotCarried as reason:
+                self._differences("differences", "gradients by differences", reason)
+            except InputError as reason:
+                if self.method != "differences":
+                    raise
+                self._differences("free runs", "gradients by differences of runs with steps of their own, which are less exact", reason)
+        return self._free_differences(x)
+
+    def _differences(self, method: str, note: str, reason: Exception) -> None:
+        self.method = method
+        self.notes.append(f"{note}: {reason}")
+
+    def _free_differences(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Differences where the run cannot be repeated with the same steps; the step is wide, for steps chosen anew are noise."""
+        found = self.run(x, slopes=False)[0]
+        columns = []
+        for j in range(len(x)):
+            h = FREE_STEP * np.eye(len(x))[j]
+            ends = np.clip(x + h, self.lower, self.upper), np.clip(x - h, self.lower, self.upper)
+            columns.append((self.run(ends[0], slopes=False)[0] - self.run(ends[1], slopes=False)[0]) / (ends[0] - ends[1])[j])
+        return found, np.column_stack(columns)
+
+
+__all__ = ["Evaluated", "Space", "Variable", "variables_of"]

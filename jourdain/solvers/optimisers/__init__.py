@@ -1,0 +1,69 @@
+"""Optimisers behind one interface: a task asks for a smallest objective within bounds and constraints; each library has one file.
+
+A task speaks of plain arrays.  Variables, objective and constraints come scaled to about one, so that tolerances mean the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ...errors import InputError, nearest
+
+
+class Task(Protocol):
+    """min f(x) for lower ≤ x ≤ upper and row_lower ≤ c(x) ≤ row_upper."""
+
+    start: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+
+    def objective(self, x: np.ndarray) -> float:
+        """f(x)."""
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """∂f/∂x."""
+
+    def rows(self, x: np.ndarray) -> np.ndarray:
+        """c(x)."""
+
+    def row_slopes(self, x: np.ndarray) -> np.ndarray:
+        """∂c/∂x, a row a constraint."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where an optimiser ended, whether it says that it has converged, in how many iterations, and its message."""
+
+    x: np.ndarray
+    converged: bool
+    iterations: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """An optimiser: what it solves a task with, whether it uses gradients, and whether it takes constraints."""
+
+    name: str
+    solve: Callable[[Task, float, int], Found]
+    gradients: bool
+    constraints: bool
+
+
+def method_named(name: str) -> Method:
+    """The optimiser of that name."""
+    from .scipy_methods import METHODS
+
+    if name in METHODS:
+        return METHODS[name]
+    near = nearest(str(name).lower(), METHODS, 1)
+    raise InputError(f"there is no optimiser '{name}'; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(METHODS)}"))
+
+
+__all__ = ["Found", "Method", "Task", "method_named"]

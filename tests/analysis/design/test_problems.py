@@ -1,0 +1,193 @@
+"""Design problems against closed forms, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain import criteria as cr
+from jourdain.analysis.design.front import hypervolume, undominated
+
+
+def oscillator() -> jd.Model:
+    """m = 1, x(0) = 0, v(0) = 1: ∫ẍ² = c/2 + k/(2c), ∫x² = 1/(2ck), ∫ẋ² = 1/(2c)."""
+    m = jd.Model("oscillator", gravity=(0, 0, 0))
+    k = m.parameter("k", 1.0, "N/m", bounds=(0.3, 4.0))
+    c = m.parameter("c", 1.5, "N s/m", bounds=(0.5, 3.0))
+    m.parameter("idle", 1.0, "kg", bounds=(0.5, 2.0))
+    joint = m.prismatic("x", m.ground, m.body("mass", mass=1.0), axis="x")
+    m.joint_spring(joint, k, damping=c)
+    return m
+
+
+SHAKE, SWAY, SPEED = cr.integral("x.displacement_acc^2"), cr.integral("x.displacement^2"), cr.integral("x.displacement_rate^2")
+
+
+@pytest.fixture(scope="module")
+def swing() -> jd.Analysis:
+    return jd.Analysis(oscillator().compile(), "simulate", {"x.displacement_rate": 1.0}, t=80.0, rtol=1e-10, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def rest() -> jd.Analysis:
+    """A mass at rest: criteria are expressions of parameters."""
+    m = jd.Model("plane", gravity=(0, 0, 0))
+    for name in "ab":
+        m.parameter(name, 3.0, "m", bounds=(-5.0, 5.0))
+    m.joint_spring(m.prismatic("x", m.ground, m.body("mass", mass=1.0), axis="x"), 1.0)
+    return jd.Analysis(m.compile(), "simulate", {}, t=0.01)
+
+
+@pytest.mark.parametrize("method", ["slsqp", "trust-constr", "l-bfgs-b", "tnc", "cobyqa", "nelder-mead"])
+def test_the_weighted_sum_has_its_closed_optimum(swing: jd.Analysis, method: str) -> None:
+    best = jd.Problem(swing, ["k", "c"], {"shake": SHAKE, "sway": SWAY}).optimise({"shake": 0.5, "sway": 0.5}, method=method)
+    c = 4.0**0.25  # with k = c²/2: f = ¾c + c⁻³
+    assert best.values["c"] == pytest.approx(c, rel=2e-4) and best.values["k"] == pytest.approx(c**2 / 2, rel=5e-4)
+    assert best.objective == pytest.approx(0.5 * (0.75 * c + c**-3), rel=1e-7)
+    assert best.feasible and best.kkt < 2e-3 and best.units == {"k": "N/m", "c": "N s/m"} and not best.active
+
+
+@pytest.mark.parametrize("method", ["epsilon", "nbi", "weighted"])
+def test_the_front_of_the_oscillator(swing: jd.Analysis, method: str, tmp_path: Path) -> None:
+    front = jd.Problem(swing, ["k", "c"], {"shake": SHAKE, "sway": SWAY}).pareto(method=method, points=9)
+    inside = [d for d in front if not {"k", "c"} & {*d.active}]
+    assert len(front) >= 8 and len(inside) >= 4
+    for d in inside:
+        f1, f2 = d.criteria.values()
+        assert f1 == pytest.approx(0.75 * f2 ** (-1 / 3), rel=1e-6)
+        assert d.kkt < 1e-3
+        if method != "weighted":  # the trade-off is the slope of the front
+            assert d.multipliers["sway"] == pytest.approx(0.25 * f2 ** (-4 / 3), rel=1e-2)
+    assert (np.diff(front.values[:, 0]) > 0).all() and (np.diff(front.values[:, 1]) < 0).all()
+    assert front.knee in front.designs and front.hypervolume() > 0.0
+    assert f"front of {len(front)} designs" in str(front) and "knee" in str(front)
+    front.plot(file=tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 1000
+
+
+def test_the_hypervolume_of_many_points_is_that_below_the_curve(swing: jd.Analysis) -> None:
+    front = jd.Problem(swing, ["k", "c"], {"shake": SHAKE, "sway": SWAY}).pareto(points=25)
+    f2 = np.linspace(*sorted((front.utopia["sway"], front.nadir["sway"])), 20001)
+    below = np.trapezoid(front.nadir["shake"] - 0.75 * f2 ** (-1 / 3), f2)
+    assert 0.8 * below < front.hypervolume() < 1.001 * below
+
+
+@pytest.mark.parametrize("method", ["slsqp", "trust-constr", "cobyqa"])
+def test_multipliers_of_a_quadratic(rest: jd.Analysis, method: str) -> None:
+    """min (a−2)² + (b−1)² with a + b ≤ 1, b ≥ 0.5 m: a = b = ½, λ = 3 for the line, μ = 2 for the bound; equality likewise."""
+    f = cr.final("(a - 2)^2 + (b - 1)^2 + 1")
+    p = jd.Problem(rest, {"a": None, "b": ("500 mm", 5.0)}, {"f": f}, {"line": cr.final("a + b") <= 1.0, "far": cr.final("a - b") <= 7.0})
+    best = p.optimise(method=method)
+    assert best.values == pytest.approx({"a": 0.5, "b": 0.5}, abs=2e-5) and best.criteria["f"] == pytest.approx(3.5, abs=1e-4)
+    assert best.active == ["line", "b"] and best.kkt < 1e-4
+    assert best.multipliers["line"] == pytest.approx(3.0, abs=1e-3) and best.multipliers["b"] == pytest.approx(2.0, abs=1e-3)
+    text = str(best)
+    assert "at its bound, multiplier 2" in text and "active, multiplier 3" in text and "a    = 0.5" in text
+    equal = jd.Problem(rest, ["a", "b"], {"f": f}, {"line": cr.final("a + b").equals(1.0)}).optimise(method=method)
+    assert equal.values == pytest.approx({"a": 1.0, "b": 0.0}, abs=2e-4)
+    assert equal.multipliers["line"] == pytest.approx(-2.0, abs=1e-3)  # f* = (s − 3)²/2 + 1
+
+
+def test_a_constraint_of_a_motion(swing: jd.Analysis) -> None:
+    """min ∫ẍ² with ∫x² ≤ 0.3: on the front; applied, the system has the design."""
+    own = jd.Analysis(swing.system.copy(), "simulate", {"x.displacement_rate": 1.0}, t=80.0, rtol=1e-10, atol=1e-12)
+    best = jd.Problem(own, ["k", "c"], {"shake": SHAKE}, {"sway": SWAY <= 0.3}).optimise(start={"k": 0.4, "c": "0.6 N s/m"})
+    assert best.criteria["shake"] == pytest.approx(0.75 * 0.3 ** (-1 / 3), rel=1e-6) and best.active == ["sway"]
+    assert best.multipliers["sway"] == pytest.approx(0.25 * 0.3 ** (-4 / 3), rel=1e-3) and best.kkt < 1e-4
+    best.apply()
+    assert own.system.parameters["c"] == best.values["c"] and own.evaluate({"sway": SWAY})["sway"] == pytest.approx(0.3, rel=1e-6)
+    assert best.run().t[-1] == 80.0
+
+
+def test_what_gradients_do_not_carry_goes_by_differences_and_says_so(rest: jd.Analysis) -> None:
+    s = oscillator().compile()
+    slow = jd.Analysis(s, "simulate", {"x.displacement_rate": 1.0}, t=60.0, rtol=1e-8, method="radau")
+    best = jd.Problem(slow, ["c"], {"shake": SHAKE}).optimise()
+    assert best.values["c"] == pytest.approx(1.0, rel=1e-4) and any("differences" in n for n in best.notes)
+
+
+def test_verbs_without_time(rest: jd.Analysis) -> None:
+    still = jd.Analysis(rest.system, "equilibrium", {})
+    best = jd.Problem(still, ["a", "b"], {"f": cr.value("(a - 2)^2 + (b - 1)^2 + 1")}, {"line": cr.value("a + b").equals(1.0)}).optimise()
+    assert best.values == pytest.approx({"a": 1.0, "b": 0.0}, abs=1e-5) and best.kkt < 1e-4
+
+
+def test_designs_that_cannot_run_are_passed_by() -> None:
+    """√(1.5 − c) has no value for c > 1.5."""
+    s = oscillator().compile()
+    swing = jd.Analysis(s, "simulate", {"x.displacement_rate": 1.0}, t=60.0)
+    c = cr.integral("(x.displacement^2 + sqrt(1.5 - c)*(0.9*t - c*t)^2)*exp(-t)")
+    best = jd.Problem(swing, ["c"], {"f": c}).optimise(start={"c": 0.6})
+    grid = {x: swing.evaluate({"f": c}, {"c": x})["f"] for x in np.linspace(0.6, 1.45, 18)}
+    assert best.feasible and best.criteria["f"] <= min(grid.values()) + 1e-9
+    moved = jd.Problem(swing, ["c"], {"f": c}).optimise(start={"c": 2.9})
+    assert moved.failed and "c = 2.9" in moved.failed[0] and "not finite" in moved.failed[0]
+    assert moved.criteria["f"] == pytest.approx(best.criteria["f"], rel=1e-4) and "could not run" in str(moved)
+    with pytest.raises(jd.SolverError, match=r"neither the first design nor 32 others .* criterion 'f' is not finite"):
+        jd.Problem(swing, {"c": (2.0, 3.0)}, {"f": c}).optimise()
+
+
+def test_infeasible_constraints_tell_the_least_violated(rest: jd.Analysis) -> None:
+    p = jd.Problem(rest, ["a", "b"], {"f": cr.final("a^2 + b^2")}, {"sum": cr.final("a + b") >= 12.0, "gap": cr.final("a - b") <= 9.0})
+    best = p.optimise()
+    assert not best.feasible and best.values == pytest.approx({"a": 5.0, "b": 5.0})
+    assert "no design meets all constraints; the least violated misses 'sum' (12 <= final a + b) by 2" in best.message
+    with pytest.raises(jd.InputError, match="not applied: no design meets"):
+        best.apply()
+
+
+REFUSED = [
+    (lambda a: jd.Problem(a, {"c": (3.0, 1.0)}, SHAKE), r"variable 'c': the bounds 3 and 1 N s/m are crossed"),
+    (lambda a: jd.Problem(a, ["k", "kk"], SHAKE), "there is no variable 'kk'"),
+    (lambda a: jd.Problem(a, ["k", "k"], SHAKE), "named twice"),
+    (lambda a: jd.Problem(a, "k", SHAKE), "must be a list of names"),
+    (lambda a: jd.Problem(a, {"k": 3.0}, SHAKE), "not a pair"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}, {"g": SWAY}), "constraint 'g': .* is none"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}, {"f": SWAY <= 1.0}), "'f' names a criterion and a constraint"),
+    (lambda a: jd.Problem(a, ["idle"], {"f": SHAKE}).optimise(), r"criterion 'f' \(.*\) depends on none of the variables idle"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).optimise(), "2 criteria need weights"),
+    (lambda a: jd.Problem(a, ["k"], {"fast": SHAKE}).optimise({"fats": 1.0}), "no criterion 'fats'.*fast"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}).optimise({"f": -1.0}), "not negative"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}).optimise({"f": 0.0}), "all are zero"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}).optimise(method="slsq"), "no optimiser 'slsq'; did you mean slsqp"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}).optimise(start={"c": 1.0}), "'c' is no variable of the problem"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}).optimise(start={"k": 9.0}), "k = 9 lies outside its bounds"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}, {"g": SWAY <= 1.0}).optimise(method="l-bfgs-b"), "takes bounds of variables only"),
+    (lambda a: jd.Problem(a, ["k"], {"f": cr.final("x.displacment")}).optimise(), "cannot be evaluated: .*x.displac"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE}).pareto(), "one criterion .* has no front"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto("nbj"), "method 'nbj' is unknown; did you mean nbi"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto("nbi", optimiser="l-bfgs-b"), "poses constraints"),
+    (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto(points=1), "at least 2"),
+]
+
+
+@pytest.mark.parametrize("i", range(len(REFUSED)))
+def test_what_is_refused(swing: jd.Analysis, i: int) -> None:
+    ask, message = REFUSED[i]
+    with pytest.raises(jd.InputError, match=message):
+        ask(swing)
+
+
+def test_three_criteria(rest: jd.Analysis) -> None:
+    """Squares of distances to three corners: the front is their triangle."""
+    f = {n: cr.final(f"(a - {x})^2 + (b - {y})^2") for n, x, y in (("p", 0, 0), ("q", 2, 0), ("r", 0, 2))}
+    for method in ("weighted", "nbi", "epsilon"):
+        front = jd.Problem(rest, ["a", "b"], f).pareto(method=method, points=10)
+        assert len(front) >= 6
+        for d in front:
+            a, b = d.values["a"], d.values["b"]
+            assert a > -1e-3 and b > -1e-3 and a + b < 2 + 1e-3
+
+
+def test_volumes_and_dominance_against_counting() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.random((30, 3))
+    grid = rng.random((200_000, 3)) * 1.1
+    counted = 1.1**3 * np.mean([(y <= g).all(axis=1).any() for g in grid[:20_000]])
+    assert hypervolume(y, np.full(3, 1.1)) == pytest.approx(counted, abs=0.02)
+    kept = y[undominated(y)]
+    assert hypervolume(kept, np.full(3, 1.1)) == pytest.approx(hypervolume(y, np.full(3, 1.1)), rel=1e-12)
+    assert not any(((kept <= p).all(axis=1) & (kept < p).any(axis=1)).any() for p in kept)
