@@ -59,16 +59,12 @@ class Problem:
             if name in self.minimise:
                 raise InputError(f"problem: '{name}' names a criterion and a constraint; rename one of them")
         #: Sizes of constraints, by which they are scaled: of their bounds, or of their values at the start where these are zero.
-        self.sizes = {n: max(abs(b) for b in (c.lower, c.upper) if np.isfinite(b)) for n, c in self.subject_to.items()}
-        self._space: Space | None = None
+        self.sizes = {n: max(abs(b) for b in (c.lower, c.upper, 0.0) if np.isfinite(b)) for n, c in self.subject_to.items()}
+        self.space = self._fresh()
 
-    @property
-    def space(self) -> Space:
-        """The designs that were looked at."""
-        if self._space is None:
-            everything = self.minimise | {n: c.criterion for n, c in self.subject_to.items()}
-            self._space = Space(self.analysis, self.variables, everything)
-        return self._space
+    def _fresh(self) -> Space:
+        """No designs looked at yet: the system may have got other parameters since the last ones."""
+        return Space(self.analysis, self.variables, self.minimise | {n: c.criterion for n, c in self.subject_to.items()})
 
     # -- one objective ----------------------------------------------------------------------------------------------
 
@@ -80,24 +76,29 @@ class Problem:
 
         method: "slsqp" and "trust-constr" take constraints and use gradients, "l-bfgs-b" and "tnc" bounds only; "cobyqa" takes constraints
             and "nelder-mead" bounds without gradients.
-        start: values of variables to begin with, the present ones by default.
+        start: values of variables to begin with; the others begin with their present ones, moved into the bounds.
         tolerance: of the optimiser, for objective and variables scaled to one.
         """
-        a, solver, since = self._weighted(weights), self._solver(method), self.space.counts
-        return self.solved(self.forms(a), a, solver, self._begin(start), tolerance, limit, since=since)
+        a, solver, x = self._weighted(weights), self._solver(method, tolerance), self._begin(start)
+        return self.solved(self.forms(a), a, solver, x, tolerance, limit, since=(0, 0, 0))
 
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
-        tolerance: float = 1e-10, limit: int = 200,
+        samples: int = 32, tolerance: float = 1e-10, limit: int = 200,
     ) -> Front:  # fmt: skip
         """Designs of which none is better than another in every criterion.
 
         method: "weighted" sums (find convex parts only), "epsilon" (the first criterion with bounds on the others), or "nbi"
             (normal-boundary intersection, evenly spread).
+        samples: designs spread over the space that are run first, so that no branch of the front is missed for want of a start.
         """
-        from .design.front import front_of
+        from .design.front import check, front_of
 
-        return front_of(self, method, points, self._solver(optimiser), self._begin(start), tolerance, limit)
+        solver = self._solver(optimiser, tolerance)
+        check(self, method, points, solver)
+        if int(samples) < 0:
+            raise InputError(f"pareto: samples = {samples} must not be negative")
+        return front_of(self, method, points, solver, self._begin(start), int(samples), tolerance, limit)
 
     def forms(self, a: np.ndarray) -> Forms:
         """The objective a·y with the constraints of the problem."""
@@ -163,6 +164,7 @@ class Problem:
                 for n, v in held.items()
                 if self.subject_to[n].violation(v) > FEASIBLE * self.sizes[n]
             ]
+            kkt, multipliers = np.nan, {}
             message = "no design meets all constraints; the least violated misses " + (", ".join(broken) or "a bound on a criterion")
         counts = {"runs": space.runs - since[0], "gradients": space.gradients - since[1], "iterations": found.iterations}
         return Optimum(
@@ -183,21 +185,24 @@ class Problem:
             if n not in self.minimise:
                 near = nearest(n, names, 1) or names
                 raise InputError(f"weights: there is no criterion '{n}' to minimise; did you mean {near[0]}?")
-            if not (np.isfinite(w) and w >= 0.0):
+            if not (isinstance(w, (int, float)) and np.isfinite(w) and w >= 0.0):
                 raise InputError(f"weights: '{n}' has {w!r}; a weight must be finite and not negative")
         if not any(weights.values()):
             raise InputError("weights: all are zero; give at least one criterion a positive weight")
         return np.array([float(weights.get(n, 0.0)) for n in names] + [0.0] * len(self.subject_to))
 
-    def _solver(self, name: str) -> Method:
+    def _solver(self, name: str, tolerance: float) -> Method:
         solver = method_named(name)
+        if not 0.0 < tolerance < 1.0:
+            raise InputError(f"optimiser '{name}': tolerance = {tolerance!r} must lie between 0 and 1")
         if self.subject_to and not solver.constraints:
             raise InputError(f"optimiser '{name}' takes bounds of variables only; use slsqp, trust-constr or cobyqa with constraints")
         return solver
 
     def _begin(self, start: Mapping[str, Any] | None) -> np.ndarray:
         """The first design, checked: it runs, and every criterion depends on a variable."""
-        values = {v.name: v.value for v in self.variables}
+        self.space = self._fresh()
+        values = {v.name: float(np.clip(self.analysis.value_of(v.name), v.lower, v.upper)) for v in self.variables}
         for name, given in (start or {}).items():
             v = next((v for v in self.variables if v.name == name), None)
             if v is None:
@@ -224,11 +229,7 @@ class Problem:
             raise InputError(f"problem: the first design, {space.shown(x)}, cannot be evaluated: {error}") from error
         found = space.at(x, slopes=True)
         if found.values is None:
-            from scipy.stats.qmc import Sobol
-
-            low, high = np.maximum(space.lower, x - 1.0), np.minimum(space.upper, x + 1.0)
-            trials = low + (high - low) * Sobol(len(x), seed=0).random(TRIALS)
-            other = next((e for e in (space.at(u, slopes=True) for u in trials) if e.values is not None), None)
+            other = next((e for e in (space.at(u, slopes=True) for u in space.spread(TRIALS, x)) if e.values is not None), None)
             if other is None:
                 raise SolverError(f"problem: neither the first design nor {TRIALS} others within the bounds run; {found.message}")
             found = other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError, nearest
 from .optimum import Optimum
-from .scalarised import Forms
+from .scalarised import FEASIBLE, Forms, violation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..problem import Problem
 
 METHODS = ("epsilon", "weighted", "nbi")
+#: Designs are the same where their criteria differ by less, as part of the spread.
+SAME = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class Front:
     @property
     def values(self) -> np.ndarray:
         """Values of the criteria, a row a design."""
-        return np.array([list(d.criteria.values()) for d in self.designs])
+        return np.array([_values(d) for d in self.designs])
 
     @property
     def utopia(self) -> dict[str, float]:
@@ -136,38 +138,53 @@ def lattice(count: int, points: int) -> np.ndarray:
     return (np.diff(edges, axis=1) - 1)[::-1] / parts
 
 
-def front_of(problem: Problem, method: str, points: int, solver: Method, start: np.ndarray, tolerance: float, limit: int) -> Front:
-    """The front by a family of problems with one objective each; each starts from the nearest design that is known."""
-    count = len(problem.minimise)
-    _check(problem, method, points, solver)
-    width = count + len(problem.subject_to)
-    unit = np.eye(width)
-    found: list[Optimum] = []
+def front_of(
+    problem: Problem, method: str, points: int, solver: Method, start: np.ndarray, samples: int, tolerance: float, limit: int
+) -> Front:
+    """The front by a family of problems with one objective each.
 
-    def solve(forms: Forms, a: np.ndarray, from_: np.ndarray, traded: Sequence[int] = ()) -> Optimum:
-        best = problem.solved(forms, a, solver, from_, tolerance, limit, traded)
-        found.append(best)
-        return best
+    A front may have branches, and one that is followed from point to point can lie behind another: each point starts from the nearest one
+    known, and from the best for it of all designs that have run, among them samples of the whole space.
+    """
+    count, space = len(problem.minimise), problem.space
+    unit = np.eye(count + len(problem.subject_to))
+    held = problem.forms(unit[0])
+    space.look_around(samples)
 
-    ends = [solve(problem.forms(unit[i]), unit[i], start) for i in range(count)]
-    for name, end in zip(problem.minimise, ends, strict=True):
+    def best_seen(merit: Callable[[np.ndarray], float]) -> np.ndarray:
+        """The design with the least merit of all that have run and keep the constraints."""
+        kept = [e for e in space.seen if e.values is not None and violation(held, e.values) <= FEASIBLE]
+        return min(kept, key=lambda e: merit(e.values)).x if kept else start  # type: ignore[arg-type]
+
+    def solve(forms: Forms, a: np.ndarray, x: np.ndarray, traded: Sequence[int] = ()) -> Optimum:
+        return problem.solved(forms, a, solver, x, tolerance, limit, traded)
+
+    ends = []
+    for i, name in enumerate(problem.minimise):
+        end = solve(problem.forms(unit[i]), unit[i], best_seen(lambda y, i=i: y[i]))  # type: ignore[misc]
         if not end.feasible:
             raise SolverError(f"pareto: the least '{name}' was not found: {end.message}")
-    table = np.array([list(e.criteria.values()) for e in ends])  # a row an end
+        ends.append(end)
+    found = list(ends)
+    table = np.array([_values(e) for e in ends])  # a row an end
     low, spread = table.min(axis=0), np.ptp(table, axis=0)
     if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
         return _sorted(problem, method, found)  # one design is best in a criterion and in all others
-
-    def nearest_to(aim: np.ndarray) -> np.ndarray:
-        def distance(d: Optimum) -> float:
-            return float(np.linalg.norm((np.array(list(d.criteria.values())) - aim) / spread))
-
-        return problem.space.scaled(min((d for d in found if d.feasible), key=distance).values)
-
-    others = list(range(1, count))
+    traded = range(1, count) if method != "weighted" else ()
     for forms, a, aim in _family(problem, method, points, table, low, spread):
-        solve(forms, a, nearest_to(aim), others if method != "weighted" else ())
+        known = min((d for d in found if d.feasible), key=lambda d: float(np.linalg.norm((_values(d) - aim) / spread)))
+        starts = space.scaled(known.values), best_seen(lambda y, aim=aim: float(np.max((y[:count] - aim) / spread)))  # type: ignore[misc]
+        first = solve(forms, a, starts[0], traded)
+        found.append(first)
+        if (starts[1] != starts[0]).any():
+            other = solve(forms, a, starts[1], traded)
+            if (np.abs(_values(other) - _values(first)) > SAME * spread).any():
+                found.append(other)
     return _sorted(problem, method, found)
+
+
+def _values(design: Optimum) -> np.ndarray:
+    return np.array(list(design.criteria.values()))
 
 
 def _family(
@@ -201,7 +218,8 @@ def _grid(count: int, points: int) -> np.ndarray:
     return np.column_stack([np.full(side ** (count - 1), 0.5), *(x.ravel() for x in axes)])
 
 
-def _check(problem: Problem, method: str, points: int, solver: Method) -> None:
+def check(problem: Problem, method: str, points: int, solver: Method) -> None:
+    """Refuses what makes no front."""
     if method not in METHODS:
         near = nearest(str(method), METHODS, 1)
         raise InputError(f"pareto: method '{method}' is unknown; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(METHODS)}"))
@@ -217,9 +235,9 @@ def _check(problem: Problem, method: str, points: int, solver: Method) -> None:
 
 def _sorted(problem: Problem, method: str, found: Sequence[Optimum]) -> Front:
     kept = sorted((d for d in found if d.feasible), key=lambda d: list(d.criteria.values()))
-    best = undominated(np.array([list(d.criteria.values()) for d in kept]))
+    best = undominated(np.array([_values(d) for d in kept]))
     of = {True: [d for d, b in zip(kept, best, strict=True) if b], False: [d for d, b in zip(kept, best, strict=True) if not b]}
     return Front(problem, method, of[True], of[False], [d for d in found if not d.feasible])
 
 
-__all__ = ["Front", "front_of", "hypervolume", "lattice", "undominated"]
+__all__ = ["Front", "check", "front_of", "hypervolume", "lattice", "undominated"]

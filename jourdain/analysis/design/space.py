@@ -52,6 +52,9 @@ def variables_of(analysis: Analysis, given: Sequence[str] | Mapping[str, Any]) -
     if isinstance(given, str) or not len(given):
         raise InputError(f"problem: variables = {given!r} must be a list of names, or names with bounds such as {{'c': (10, 500)}}")
     bounds: Mapping[str, Any] = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    strange = [n for n in bounds if not isinstance(n, str)]
+    if strange:
+        raise InputError(f"problem: variable {strange[0]!r} is not a name")
     if len(bounds) < len(given):
         raise InputError(f"problem: a variable is named twice in {', '.join(given)}")
     return [_variable(analysis, name, pair) for name, pair in bounds.items()]
@@ -134,6 +137,20 @@ class Space:
         if known is None or (slopes and known.slopes is None and known.values is not None):
             known = self._seen[key] = self._evaluated(np.array(x, dtype=float), slopes)
         return known
+
+    def spread(self, count: int, about: np.ndarray) -> np.ndarray:
+        """Designs spread evenly over the space, by Sobol's sequence; where a variable has no bounds, by its size about a design."""
+        from scipy.stats.qmc import Sobol
+
+        low = np.where(np.isfinite(self.lower), self.lower, about - 1.0)
+        high = np.where(np.isfinite(self.upper), self.upper, about + 1.0)
+        places = Sobol(len(about), seed=0).random_base2(max(count - 1, 0).bit_length())[:count]
+        return low + (high - low) * places
+
+    def look_around(self, count: int) -> None:
+        """Runs designs spread over the space."""
+        for x in self.spread(count, self.scaled({v.name: v.value for v in self.variables})):
+            self.at(x)
 
     @property
     def seen(self) -> list[Evaluated]:
