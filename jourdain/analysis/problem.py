@@ -84,7 +84,7 @@ class Problem:
 
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
-        samples: int = 32, tolerance: float = 1e-10, limit: int = 200,
+        samples: int = 32, tolerance: float = 1e-8, limit: int = 200,
     ) -> Front:  # fmt: skip
         """Designs of which none is better than another in every criterion.
 
