@@ -1,4 +1,4 @@
-"""A connecting rod from CalculiX in an engine at 4000 turns a minute: frequencies, the load on its bearings, and stresses in colour.
+"""A connecting rod from CalculiX in an engine at 4000 rpm: frequencies, the load on its bearings, and stresses in colour.
 
 CalculiX stores the matrices of the deck beside it; where ccx is not installed they are made here from the same mesh.
 

@@ -1,4 +1,4 @@
-"""A satellite turns by 30° with two solar arrays of flexible panels: what its wheel does in one go rings on, what is shaped to the first mode does not.
+"""A satellite turns with two arrays of flexible solar panels: what its wheel does in one go rings on, what is shaped to the first mode does not.
 
 python examples/solar_array.py
 jourdain info examples/solar_array.py:satellite

@@ -178,7 +178,7 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
-    elif touches(system.model):
+    elif system.model.contacts and touches(system.model):
         from ..systems.touch_table import TouchTable
 
         solution.touching = TouchTable(solution, system.reference)

@@ -173,6 +173,7 @@ def test_create_every_class() -> None:
     d.create("constraint", "c", {"kind": "ball", "a": "ground.wall", "b": "a.b.tip"})
     d.create("output", "o", {"expression": "z", "unit": "m"})
     d.create("joint", "k", {"kind": "free", "parent": "ground", "child": "other"})
+    d.create("material", "rubber", {"E": 1e7, "nu": 0.48})
     d.create("contact", "touch", {"a": ["a.b"], "b": ["other"], "friction": 0.3})
     d.create("event", "stop", {"guard": "j.z", "terminal": True})
     d.create("initial", "j.x", 0.5)

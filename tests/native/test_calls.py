@@ -349,14 +349,15 @@ def test_the_references_of_arguments_and_results_balance(two: Function, one: Fun
             with pytest.raises(InputError):
                 two(q, v, out=q)
 
+    def change() -> int:
+        gc.collect()
+        before = [sys.getrefcount(o) for o in watched]
+        rounds(200)
+        gc.collect()
+        return max(abs(sys.getrefcount(o) - n) for o, n in zip(watched, before, strict=True))
+
     rounds(5)
-    gc.collect()
-    before = [sys.getrefcount(o) for o in watched]
-    rounds(200)
-    gc.collect()
-    after = [sys.getrefcount(o) for o in watched]
-    for a, b in zip(before, after, strict=True):
-        assert abs(a - b) < 100
+    assert min(change() for _ in range(3)) < 100  # what other tests have left may go at any time; an imbalance shows every time
 
 
 @pytest.mark.parametrize("fast", ["built-in"], indirect=True)  # np.empty of the other way may itself leave references to its type

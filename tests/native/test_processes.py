@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -384,7 +385,7 @@ def test_a_cache_that_cannot_be_written(folder: Path, monkeypatch: pytest.Monkey
     def full(*args: Any, **kwargs: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(disk_cache.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     use()
     monkeypatch.undo()
     monkeypatch.setenv("JOURDAIN_CACHE", str(folder))

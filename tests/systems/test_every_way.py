@@ -420,7 +420,7 @@ def test_bodies_that_bend_give_the_same_numbers_or_a_refusal(way: Way, shape: st
 def test_what_knows_rigid_bodies_only_says_so(way: Way) -> None:
     told = {
         "natural": "formulation 'natural' knows rigid bodies only, but 'coupler' of 'bending' is flexible; use",
-        "directors": "flexible body 'coupler': its joint 'coupler' is of kind 'revolute'; in formulation 'directors' it is fixed to rigid bodies",
+        "directors": "flexible body 'coupler': damping of modes has no counterpart in nonlinear elements; leave it out, or use another formulation",
     }
     with pytest.raises(InputError, match=told[way.formulation]):
         bending("loop", event=False).compile(formulation=way.formulation, **way.compiled)

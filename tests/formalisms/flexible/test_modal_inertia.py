@@ -161,7 +161,7 @@ def test_energy_is_kept_but_for_what_dampers_take() -> None:
     "formulation, why",
     [
         ("natural", r"'a' of 'clouds' is flexible; use recursive"),
-        ("directors", r"flexible body 'a': its joint .* is fixed to rigid bodies"),
+        ("directors", r"flexible body 'a': formulation 'directors' makes nonlinear elements of solids in space .* but this structure has"),
     ],
 )
 def test_formulations_of_rigid_bodies_say_so(formulation: str, why: str) -> None:
