@@ -97,13 +97,25 @@ def test_bending_options_differ_little(bending: str) -> None:
     assert s.span_forces["P_t1"] == pytest.approx(state(1.0, 0.51).span_forces["P_t1"], rel=0.01)
 
 
-def test_not_finite_names_the_station() -> None:
-    cvt = jd.library.push_belt_variator()
+@pytest.mark.parametrize(
+    ("layer", "station", "told"),
+    [
+        (0, 40, r"strain of the elements is not finite at station 40 \(s = 71\.9 mm, driving arc; pair elements and driving pulley\)"),
+        (0, 120, r"strain of the elements is not finite at station 120 \(s = .* mm, span t1; pair elements and ring 1\)"),
+        (3, 200, r"strain of ring 3 is not finite at station 200 \(s = .* mm, driven arc; pair ring 3 and ring 2\)"),
+        (1, 300, r"strain of ring 1 is not finite at station 300 \(s = .* mm, span t2; pair ring 1 and elements\)"),
+        (-1, 0, r"displacement of the belt is not finite at station 0 \(s = 0\.0 mm, driving arc; pair elements and driving pulley\)"),
+    ],
+)
+def test_not_finite_names_pair_and_station(layer: int, station: int, told: str) -> None:
     s = state(1.0, 0.0)
     broken = type(s)(s.variator, s.path, s.again(), s.fields, s.log, True)
-    broken.belt.layers.deviation[0, 40] = np.nan
-    with pytest.raises(SolverError, match="station|contact forces|singular"):
-        cvt.steady(0.0, from_state=broken)
+    if layer < 0:
+        broken.belt.q[:] = np.nan
+    else:
+        broken.belt.layers.deviation[layer, station] = np.nan
+    with pytest.raises(SolverError, match=told):
+        s.variator.steady(0.0, from_state=broken)
 
 
 def test_fields_have_units_and_sections(tmp_path) -> None:
