@@ -17,7 +17,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ...errors import InputError
-from ...model.contact_laws import rigid
 from ...model.model import Model
 from ...model.penalty_laws import kelvin_voigt, regularised
 from ...model.shapes import capsule, cone, sphere
@@ -44,12 +43,11 @@ class ElementBelt:
 
     Args:
         variator: of which elements, rings, friction, inertias and the thrust are read; sheaves and shafts are rigid here.
-        laws: "elastic" (surfaces that give way as the parts say, regularised friction) or "rigid" (impenetrable, Coulomb's friction; method "moreau").
         groove: half the width of the driving groove at radius 0 (m); that of the nominal ratio unless it is given.
+        speed: of the driving shaft (rad/s). torque: on the driven shaft (N m), reached after the time ``ramp`` (s).
     """
 
     variator: Variator
-    laws: str = "elastic"
     groove: float | None = None
     speed: float = 2000 * math.pi / 30
     torque: float = 0.0
@@ -57,8 +55,6 @@ class ElementBelt:
     _start: dict[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.laws not in ("elastic", "rigid"):
-            raise InputError(f"element belt: laws = {self.laws!r} is unknown; it is 'elastic' or 'rigid'")
         if self.variator.elements.count < 12:
             raise InputError(f"element belt: {self.variator.elements.count} elements are too few to lie on two pulleys; take 12 or more")
 
@@ -121,7 +117,7 @@ class ElementBelt:
         """Half the groove's width at radius 0 where elements that carry a thrust lie at a radius."""
         v = self.variator
         number = min(self.path.wraps) * radius / v.elements.thickness
-        sunk = thrust / number / (2 * math.tan(v.wedge) * v.elements.axial_stiffness) if self.laws == "elastic" else 0.0
+        sunk = thrust / number / (2 * math.tan(v.wedge) * v.elements.axial_stiffness)
         return v.elements.width / 2 - (radius + sunk) * math.tan(v.wedge)
 
     @cached_property
@@ -206,11 +202,6 @@ class ElementBelt:
         f, K, mass = self.variator.friction, self.stiffness, self.masses[0]
         faces, saddles, rings = m.shapes("face*"), m.shapes("saddle*"), m.shapes("ring*")
         flanks, sheaves = m.shapes("flank*"), m.shapes("sheave_*")
-        if self.laws == "rigid":
-            m.contact("push", faces, law=rigid())
-            m.contact("flank", flanks, sheaves, law=rigid(friction=f.mu))
-            m.contact("ring", saddles, rings, law=rigid(friction=f.ring_mu_c))
-            return
         D = 2 * LOSS * math.sqrt(K["push"] * mass)
         m.contact("push", faces, law=kelvin_voigt(K["push"], D))
         m.contact("flank", flanks, sheaves, law=kelvin_voigt(K["flank"], 0.0, friction=regularised(f.mu, f.v_eps)))
@@ -219,9 +210,7 @@ class ElementBelt:
     def simulate(self, t: float, step: float | None = None, outputs: int = 201) -> ElementRun:
         """From the belt laid on its path with all running, to a time."""
         s, h = self.system, self.step if step is None else step
-        method = "moreau" if self.laws == "rigid" else "rk4"
-        options = {"overlap": "push apart"} if self.laws == "rigid" else {}
-        return ElementRun(self, s.simulate(dict(self._start), t=t, method=method, step=h, outputs=outputs, **options))
+        return ElementRun(self, s.simulate(dict(self._start), t=t, method="rk4", step=h, outputs=outputs))
 
 
 @dataclass(frozen=True, eq=False)
