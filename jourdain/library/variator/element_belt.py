@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from ...errors import InputError
 from ...model.model import Model
 from ...model.penalty_laws import kelvin_voigt, regularised
-from ...model.shapes import capsule, cone, sphere
+from ...model.shapes import capsule, cone, cylinder, sphere
 from ...model.units import quantity
 from ...results.solution import Solution
 from ...symbolic.functions import minimum
@@ -144,7 +144,12 @@ class ElementBelt:
         along = (self.path.points(s + 1e-7) - self.path.points(s - 1e-7)) / 2e-7
         mass, _ = self.masses
         for k, (place, t) in enumerate(zip(self.path.points(s), along, strict=True)):
-            e = m.body(f"element{k}", mass=mass, inertia=(1e-9,) * 3)
+            e = m.body(
+                f"element{k}",
+                mass=mass,
+                inertia=(1e-9,) * 3,
+                shape=cylinder(self.chord / 2, v.elements.width / 2).at(0, 0, v.elements.width / 4),
+            )
             m.sequence(f"e{k}", m.ground, e, ["Tx", "Ty"])
             e.add_collision(sphere(self.chord / 2), f"face{k}")
             e.add_collision(sphere(1e-3).at(0, 0, v.elements.width / 2 - 1e-3 / math.cos(v.wedge)), f"flank{k}")
@@ -165,7 +170,12 @@ class ElementBelt:
         d_hinge = 2 * LOSS * math.sqrt(k_hinge * mass)
         links = []
         for k in range(N):
-            link = m.body(f"link{k}", mass=mass, inertia=(0.0, mass * length**2 / 12, mass * length**2 / 12))
+            link = m.body(
+                f"link{k}",
+                mass=mass,
+                inertia=(0.0, mass * length**2 / 12, mass * length**2 / 12),
+                shape=capsule(1.2e-3, length, axis="x", colour="#33383d"),
+            )
             m.planar(f"l{k}", m.ground, link)
             for side in (0.0, 2 * above + SLOT):  # the element's ears hold the ring from outside: here the link has a second side
                 link.add_collision(capsule(self.variator.rings.offset, length, axis="x").at(0, side, LAYER), f"ring{k}")
@@ -184,7 +194,8 @@ class ElementBelt:
         for name, x, r, part in (("dr", 0.0, path.r_dr, v.pulleys[0]), ("dn", path.centres, path.r_dn, v.pulleys[1])):
             axle = m.body(f"{name}_axle", mass=2.0, inertia=(0.002,) * 3)
             m.prismatic(f"{name}_groove", m.ground.frame(name, position=(x, 0, 0)), axle, axis="z")
-            sheave = m.body(name, mass=1.0, inertia=(part.inertia / 3, part.inertia / 3, part.inertia / 2))
+            drawn = cone(0.2 * part.hub, part.rim, part.rim * slope, axis="z", anchor="start", colour="#c9ced4")
+            sheave = m.body(name, mass=1.0, inertia=(part.inertia / 3, part.inertia / 3, part.inertia / 2), shape=drawn)
             m.revolute(f"{name}_shaft", axle, sheave, axis="z")
             sheave.add_collision(cone(0.0, rim, rim * slope, axis="z", anchor="start"), f"sheave_{name}")
             self._start[f"{name}_groove.displacement"] = self._half_width(r, v.thrust)
