@@ -507,16 +507,14 @@ def stress_of(text: str | None) -> dict[str, str] | str | None:
 def watch_live(options: argparse.Namespace) -> None:
     """Shows a motion while it is computed."""
     from .io.analyses import starting
-    from .view import watch
+    from .view import play
 
     if not options.time or options.output:
         raise InputError("--live shows a motion: give its duration with -t, and no -o")
-    if options.formulation != "recursive":
-        raise InputError(f"--live shows the recursive formulation; leave out --formulation {options.formulation}, or --live")
     system, start = starting(load(options), settings(options.set))
     drawn = {k: x for k, x in scene_options(options).items() if k != "follow"}
-    _, server = watch(
-        system, start, options.time, pace=1.0, **integration(options), **drawn,
+    _, server = play(
+        system, start, options.time, inputs=list(system.model.outer_inputs), **integration(options), **drawn,
         on_start=lambda server: print(f"{server.url} (Ctrl-C ends)", flush=True),
     )  # fmt: skip
     with server:

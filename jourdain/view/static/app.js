@@ -180,6 +180,7 @@ class App {
     }
     this.track();
     this.stage.scene.updateMatrixWorld();
+    this.controls?.follow();
     this.bodies.crowd?.update();
     if (this.due("plots")) this.plots.update();
     if (this.selected && this.due("card")) this.panel.updateCard(this.pose(this.selected), this.probing());
@@ -274,18 +275,29 @@ class App {
     return { position: p.toArray(), quaternion: [q.w, q.x, q.y, q.z] };
   }
 
-  pick(event) {
+  ray(event) {
     const box = this.stage.canvas.getBoundingClientRect();
     const pointer = new THREE.Vector2((event.clientX - box.left) / box.width * 2 - 1, 1 - (event.clientY - box.top) / box.height * 2);
     const ray = new THREE.Raycaster();
     ray.setFromCamera(pointer, this.stage.camera);
     ray.layers.enable(DRAWN_TOGETHER);
-    const hit = ray.intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
+    return ray;
+  }
+
+  // The body under the mouse, where it is hit, and by which vertex of a surface.
+  hit(event) {
+    const hit = this.ray(event).intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
     let object = hit && hit.object;
     while (object && !object.userData.body) object = object.parent;
-    const surface = hit && hit.object.userData.surface;
+    if (!object) return null;
+    const surface = hit.object.userData.surface;
     const vertex = surface ? surface.nearest([hit.face.a, hit.face.b, hit.face.c], hit.object.worldToLocal(hit.point.clone())) : null;
-    this.select(object ? object.userData.body.name : null, vertex);
+    return { name: object.userData.body.name, place: hit.point, vertex };
+  }
+
+  pick(event) {
+    const hit = this.hit(event);
+    this.select(hit?.name ?? null, hit?.vertex ?? null);
   }
 
   listen() {

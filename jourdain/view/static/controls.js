@@ -1,4 +1,5 @@
 // Sliders and buttons by which a page asks where it came from: a server on this machine, or the notebook around it.
+import * as THREE from "three";
 import { make } from "jourdain/panel";
 import { format } from "jourdain/plots";
 
@@ -69,6 +70,7 @@ export class Controls {
     this.box.append(this.plane, this.note);
     this.show(spec);
     document.body.classList.add("controlled");
+    if (spec.pull) this.pulling();
     if (window.innerWidth <= 820) this.fold.onclick();
   }
 
@@ -122,6 +124,59 @@ export class Controls {
     this.note.textContent = error || note || "";
     this.note.classList.toggle("failed", Boolean(error));
     if (eigenvalues !== undefined) this.drawPlane(eigenvalues);
+  }
+
+  // A body is pulled by the point at which it is held to where the mouse is, in the plane through it across the line of sight.
+  pulling() {
+    const { app } = this, { stage } = app, { canvas } = stage;
+    this.spring = new THREE.Line(new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3)),
+      new THREE.LineBasicMaterial({ color: "#c94f4f", depthTest: false, transparent: true }));
+    this.spring.visible = this.spring.frustumCulled = false;
+    this.spring.renderOrder = 9;
+    stage.scene.add(this.spring);
+    const plane = new THREE.Plane(), target = new THREE.Vector3(), normal = new THREE.Vector3();
+    // before the camera hears of it
+    window.addEventListener("pointerdown", (event) => {
+      if (event.target !== canvas || event.button !== 0) return;
+      const held = app.hit(event);
+      if (!held || !app.player.live) return;
+      const group = app.bodies.groups.get(held.name);
+      this.held = { body: held.name, group, point: group.worldToLocal(held.place.clone()) };
+      stage.camera.getWorldDirection(normal);
+      plane.setFromNormalAndCoplanarPoint(normal, held.place);
+      stage.controls.enabled = false;
+      this.drag(held.place);
+    }, true);
+    window.addEventListener("pointermove", (event) => {
+      if (this.held && app.ray(event).ray.intersectPlane(plane, target)) this.drag(target);
+    });
+    const release = () => {
+      if (!this.held) return;
+      this.held = null;
+      this.spring.visible = false;
+      stage.controls.enabled = true;
+      this.asker.newest({ command: "let go" }, (answer) => this.show(answer));
+    };
+    window.addEventListener("pointerup", release);
+    window.addEventListener("pointercancel", release);
+  }
+
+  drag(target) {
+    const { body, point } = this.held;
+    this.target = target.clone();
+    this.follow();
+    this.asker.newest({ command: "pull", body, point: point.toArray(), target: target.toArray() }, (answer) => this.show(answer));
+  }
+
+  // The line of the spring goes with the body.
+  follow() {
+    if (!this.held) return;
+    const from = this.held.group.localToWorld(this.held.point.clone()), places = this.spring.geometry.attributes.position;
+    places.setXYZ(0, ...from);
+    places.setXYZ(1, ...this.target);
+    places.needsUpdate = true;
+    this.spring.visible = true;
+    this.app.stage.dirty = true;
   }
 
   // Eigenvalues as crosses; those that grow in another colour. The axes only widen, so that a motion of the crosses is seen.
