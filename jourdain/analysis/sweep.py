@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -19,8 +17,10 @@ import numpy as np
 from ..errors import InputError, JourdainError
 from ..model.contacts import contact_digest
 from ..native.function import thread_count
+from ..progress import counted
 from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
+from ..shown import Shown
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +33,7 @@ Outputs = Sequence[str | Reader] | Mapping[str, str | Reader] | None
 
 
 @dataclass
-class SweepResult:
+class SweepResult(Shown):
     """One row for each run: its parameters, its outputs, its status ("done", "failed", "pending").
 
     ``result["name"]`` is a column; ``failures`` gives the message of each failed run by its number.
@@ -127,7 +127,7 @@ def sweep(
     kept = _Kept(store, system, jobs, t, method, {"options": options, "outputs": readers})
     results: dict[int, dict[str, Any] | str] = dict(kept.found)
     begun = time.perf_counter()
-    with _bar(progress, len(jobs), len(results)) as tick:
+    with counted("runs", len(jobs), len(results), progress) as tick:
         for index, result in runner.run([(i, job) for i, job in enumerate(jobs) if i not in results]):
             results[index] = result
             kept.save(index, result)
@@ -347,18 +347,3 @@ def _keys(system: System, jobs: list[_Job], settings: dict[str, Any]) -> list[st
 def _start(system: System, job: _Job) -> tuple[np.ndarray, float]:
     state = system.state(job.initial) if not isinstance(job.initial, Solution) else job.initial.final_state()
     return state.x, state.t
-
-
-@contextmanager
-def _bar(wanted: bool, total: int, done: int) -> Iterator[Callable[[], None]]:
-    """A progress bar in runs, where there is a terminal to show it."""
-    if not (wanted and sys.stderr.isatty()):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task("", total=total, completed=done)
-        yield lambda: bars.update(task, advance=1)

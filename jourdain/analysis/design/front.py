@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, SolverError, nearest
+from ...shown import Shown
 from .optimum import Optimum
 from .scalarised import FEASIBLE, Forms, violation
 
@@ -25,7 +26,7 @@ SAME = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
+class Front(Shown):
     """Designs that are not dominated, sorted by the first criterion: ``front[i]``, ``front.values`` (a row a design), ``front.knee``."""
 
     problem: Problem = field(repr=False)
