@@ -18,10 +18,12 @@ import numpy as np
 from ..errors import InputError
 from ..model.contacts import contact_digest
 from ..native.function import thread_count
+from ..progress import counted
 from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
 from ..results.store import Store
-from .workers import Failed, Workers, bar, crew_of
+from ..shown import Shown
+from .workers import Failed, Workers, crew_of
 from .workers import results as worked
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ Outputs = Sequence[str | Reader] | Mapping[str, str | Reader] | None
 
 
 @dataclass
-class SweepResult:
+class SweepResult(Shown):
     """One row for each run: its parameters, its outputs, its status ("done", "failed", "pending").
 
     ``result["name"]`` is a column; ``failures`` gives the message of each failed run by its number.
@@ -139,7 +141,7 @@ def sweep(
     left = [i for i in range(len(jobs)) if i not in results]
     begun, crew = time.perf_counter(), crew_of(chosen, max(1, len(left)))
     try:
-        with bar(progress, len(jobs), len(results)) as tick:
+        with counted("runs", len(jobs), len(results), progress) as tick:
             for k, result in worked(task, [jobs[i] for i in left], timeout=timeout, crew=crew):
                 results[left[k]] = result.message if isinstance(result, Failed) else result
                 kept.save(left[k], results[left[k]])

@@ -443,19 +443,4 @@ def _told(error: Exception, timeout: float | None) -> str:
     return f"its worker died{slow}, {TRIES} times"
 
 
-@contextmanager
-def bar(wanted: bool, total: int | None, done: int = 0, word: str = "runs") -> Iterator[Callable[..., None]]:
-    """A progress bar, where there is a terminal to show it: called after every run, with words to show."""
-    if not (wanted and sys.stderr.isatty()):
-        yield lambda told="": None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        shown = bars.add_task("", total=total, completed=done)
-        yield lambda told="": bars.update(shown, advance=1, description=told)
-
-
-__all__ = ["Crew", "Failed", "OtherVersion", "Workers", "WorkersError", "attempt", "bar", "crew_for", "crew_of", "packed", "results"]
+__all__ = ["Crew", "Failed", "OtherVersion", "Workers", "WorkersError", "attempt", "crew_for", "crew_of", "packed", "results"]

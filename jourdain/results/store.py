@@ -29,6 +29,7 @@ from jourdain.results.filter import parse
 from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
 from jourdain.results.solution import Names, Solution
 from jourdain.results.store_file import SEALED, DamagedRow, connected, intact, prepare, row_digest, seal, told
+from jourdain.shown import Shown
 
 _RUNS = """SELECT runs.*, designs.*
 FROM runs JOIN designs ON designs.id = runs.design JOIN models ON models.hash = designs.model"""
@@ -56,7 +57,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Runs side by side: what differs in parameters and settings, and the final values of their common channels."""
 
     runs: tuple[int, ...]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, SolverError, nearest
-from ..workers import bar
+from ...progress import counted
+from ...shown import Shown
 from .optimum import Optimum
 from .scalarised import FEASIBLE, Forms, violation
 from .search import Wanted
@@ -28,7 +29,7 @@ SAME = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
+class Front(Shown):
     """Designs that are not dominated, sorted by the first criterion: ``front[i]``, ``front.values`` (a row a design), ``front.knee``."""
 
     problem: Problem = field(repr=False)
@@ -172,7 +173,7 @@ class Family:
         if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
             return _sorted(problem, self.method, found)  # one design is best in a criterion and in all others
         family = _family(problem, self.method, self.points, table, low, spread)
-        with bar(self.progress, len(family), word="points") as tick:
+        with counted("points", len(family), 0, self.progress) as tick:
             for wave in rounds(len(family)):
                 found += self._round([family[k] for k in wave], found, spread, start)
                 for _ in wave:
