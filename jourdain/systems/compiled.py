@@ -43,6 +43,8 @@ class Compiled(Shown, ABC):
     formulation: str
     #: The method of ``simulate`` where none is named.
     method: ClassVar[str] = "dopri5"
+    #: Whether one run goes through phases in which joints let go, instead of one run a phase.
+    goes_through_phases: ClassVar[bool] = False
     model: Model
     #: Options with which it was compiled.
     options: dict[str, Any]

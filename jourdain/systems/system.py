@@ -268,8 +268,8 @@ class System(Compiled):
     def sweep(
         self, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
-        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
-        **options: Any,
+        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | str | None = None,
+        workers: Any = None, timeout: float | None = None, **options: Any,
     ) -> SweepResult:  # fmt: skip
         """Many simulations with other parameters, states or inputs; further options are those of :meth:`simulate`.
 
@@ -277,7 +277,7 @@ class System(Compiled):
         """
         from ..analysis.sweep import sweep
 
-        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, **options)
+        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, workers, timeout, **options)
 
     @verb
     def kinematics(
