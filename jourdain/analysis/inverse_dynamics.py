@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
+from ..shown import Shown
 from ..systems.pushed import pushed_system, touches_rigidly
 from ..systems.reactions import multiplier_channel
 from ..systems.state import State
@@ -47,7 +48,7 @@ class Actuator:
 
 
 @dataclass(frozen=True)
-class ActuatorForces:
+class ActuatorForces(Shown):
     """Forces of actuators and multipliers of constraints along a motion."""
 
     motion: Motion = field(repr=False)
@@ -115,7 +116,7 @@ class ActuatorForces:
 
 
 @dataclass(frozen=True)
-class StaticForces:
+class StaticForces(Shown):
     """Forces that hold a state at rest, and the multipliers of the constraints there."""
 
     state: State
