@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..model.values import number
+from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
 from ..systems.state import State
 from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
@@ -40,7 +41,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Equilibrium:
+class Equilibrium(Shown):
     """An equilibrium: its state, the inputs and parameters that belong to it, and how it was found."""
 
     system: System = field(repr=False)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
+from ..shown import Shown
 from ..systems.reactions import multiplier_channel
 from ..systems.state import State
 from ..systems.tree.partition import null_space
@@ -45,7 +46,7 @@ class Actuator:
 
 
 @dataclass(frozen=True)
-class ActuatorForces:
+class ActuatorForces(Shown):
     """Forces of actuators and multipliers of constraints along a motion."""
 
     motion: Motion = field(repr=False)
@@ -110,7 +111,7 @@ class ActuatorForces:
 
 
 @dataclass(frozen=True)
-class StaticForces:
+class StaticForces(Shown):
     """Forces that hold a state at rest, and the multipliers of the constraints there."""
 
     state: State

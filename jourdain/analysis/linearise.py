@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..formalisms.functions.drive_forces import drive_force_names
+from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.constraints import velocity_column
 from ..systems.reactions import multiplier_channel
@@ -38,7 +39,7 @@ ORDER = ("q", "v", "z", "u")
 
 
 @dataclass(frozen=True)
-class LinearSystem:
+class LinearSystem(Shown):
     """δẋ = A δx + B δu, δy = C δx + D δu with x = (q_u, v_u, z), about a state of a system."""
 
     system: System = field(repr=False)

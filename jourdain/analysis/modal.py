@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..shown import Shown
 from ..symbolic.expr import Expr
 from .eigen import growing, spectrum
 from .linearise import LinearSystem
@@ -78,7 +79,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Modes:
+class Modes(Shown):
     """All modes about a state, slow to fast (rigid ones first)."""
 
     linear: LinearSystem = field(repr=False)
@@ -262,7 +263,7 @@ def _shaped(linear: LinearSystem, vector: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 @dataclass(frozen=True)
-class FrequencyResponse:
+class FrequencyResponse(Shown):
     """Complex amplitude of an output for an input of amplitude 1 at frequencies in Hz."""
 
     frequencies: np.ndarray
@@ -328,7 +329,7 @@ def frequency_response(
 
 
 @dataclass(frozen=True)
-class RootLocus:
+class RootLocus(Shown):
     """Eigenvalues (k, n) in 1/s over values (k,) of a parameter; a column follows one eigenvalue."""
 
     parameter: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..errors import InputError, nearest
 from ..model.contacts import refuse_contacts
+from ..shown import in_notebook
 from .compiled import Compiled
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ R = TypeVar("R")
 
 
 #: Verbs for which it does not matter whether bodies touch, or that are made of runs.
-KNOW_CONTACTS = ("sweep", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics")
+KNOW_CONTACTS = ("sweep", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics")
 
 
 def verb(method: Callable[P, R]) -> Callable[P, R]:
@@ -267,8 +268,8 @@ class System(Compiled):
     def sweep(
         self, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
-        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
-        **options: Any,
+        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | str | None = None,
+        workers: Any = None, timeout: float | None = None, **options: Any,
     ) -> SweepResult:  # fmt: skip
         """Many simulations with other parameters, states or inputs; further options are those of :meth:`simulate`.
 
@@ -276,7 +277,7 @@ class System(Compiled):
         """
         from ..analysis.sweep import sweep
 
-        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, **options)
+        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, workers, timeout, **options)
 
     @verb
     def kinematics(
@@ -399,6 +400,32 @@ class System(Compiled):
         from ..analysis.recover import recover
 
         return recover(self, run, body, static, group)
+
+    @verb
+    def explore(
+        self,
+        parameters: Sequence[str] | Mapping[str, Any] | None = None,
+        start: Any = None,
+        t: Any = 5.0,
+        *,
+        height: int = 560,
+        **options: Any,
+    ) -> Any:
+        """Sliders for parameters and start values: the motion, its diagrams, energy and eigenvalues follow.
+
+        ``parameters`` are names, or names with ends: ``{"length": (0.2, 2), "hinge.angle": (-3, 3)}``; without them the first of the model.
+        In a notebook it is a widget of that ``height`` (px), elsewhere a page in the browser from a server that stays open until it is
+        closed.  Options are ``plots``, ``trace``, ``forces``, ``follow``, ``theme``, ``eigenvalues`` and those of :meth:`simulate`; see
+        :class:`jourdain.view.explore.Explorer`.
+        """
+        from ..view.explore import Explorer, explore
+
+        if in_notebook() and not {"port", "open_browser"} & options.keys():
+            from ..notebook.sliders import sliders
+
+            theme = options.pop("theme", "auto")
+            return sliders(Explorer(self, parameters, start, t, **options), height, theme)
+        return explore(self, parameters, start, t, **options)
 
     @verb
     def modal_balance(self, run: Solution | State, body: str) -> ModalBalance:

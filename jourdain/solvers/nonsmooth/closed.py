@@ -496,7 +496,7 @@ def found(args: int) -> int:
 
 def make_closed(most: int, nq: int, nv: int, nz: int, booked: int, **known: Any) -> Closed:
     """Memory for so many closed contacts of a system with nq positions, nv velocities and nz further states."""
-    n, problem, p = nq + nv + nz, room(most, 3 * most, DENSE), np.zeros(3 * most)
+    n, problem, p = nq + nv + nz, room(3 * most, 3 * most, DENSE), np.zeros(3 * most)  # what is held has a block a row
     return Closed(
         nq=nq, nv=nv, nz=nz, solver=solve_task.address, task=Task(problem=problem, p=p),
         problem=problem, key=np.zeros(3 * most, np.int64), slides=np.zeros(most, np.int64), along=np.zeros(3 * most),

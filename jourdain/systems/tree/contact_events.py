@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Most contacts that are closed at once.
 MOST = 64
+#: Contact points of a pair of shapes, and of all pairs, that there is room for.
+POINTS, MOST_ROOM = 8, 20_000
 #: Gaps up to this part of the smallest size are closed; speeds up to this part of the largest are none.
 TOUCHING, SLOW = 1e-9, 1e-11
 #: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
@@ -96,6 +98,9 @@ class ContactEventRun(ProjectedRun):
     def _make_ready(self) -> None:
         s, native = self.system, self.native
         self.contacts = contacts = TreeContacts.of(s)
+        shapes = len(contacts.scene.native.solids.array)
+        if (room := min(POINTS * shapes * (shapes - 1) // 2, MOST_ROOM)) > contacts.room:  # all pairs are looked at, however far apart
+            contacts.raise_room(room)
         contacts.close(native)
         contacts.refuse_overlaps(self.start)
         self._refuse_laws()
