@@ -16,7 +16,7 @@ from ...formalisms.functions.registry import choose_form, derive
 from ...formalisms.tree.tree import Tree
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
-from ...native.function import Function, cached_code
+from ...native.function import Function, cached_array, cached_code
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
 from ...symbolic.function import SymbolicFunction
@@ -153,6 +153,15 @@ class TreeSystem(System):
             found = Function(code, used, lambda: self.symbolic(name, **options))
             self._functions[key] = found
         return found
+
+    def places(self, name: str, result: str) -> np.ndarray:
+        """Where a result of a function may be other than zero, counted row by row."""
+
+        def derived() -> np.ndarray:
+            (found,) = (r for r in self.symbolic(name).outputs if r.name == result)
+            return np.array([k for k, e in enumerate(found.expressions) if e is not ZERO], dtype=np.int64)
+
+        return cached_array((self.fingerprint, "places", name, result), derived)
 
     @cached_property
     def fingerprint(self) -> str:
