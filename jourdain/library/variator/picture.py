@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import InputError
 from ...results.fields import PathFields
@@ -79,7 +80,8 @@ def belt_scene(v: Variator, path: Path, fields: PathFields, name: str, speeds: t
         turn = omega / max(speeds[0] * path.r_dr, 1e-9) * pitch * times if speeds[0] else 0.0 * times
         tracks[f"{label} pulley"] = Track(np.tile([x, 0.0, 0.0], (INSTANTS, 1)), _turned(turn))
     around = np.linspace(0, path.length, 241)
-    links, lines = [], {}
+    links: list[Link] = []
+    lines: dict[str, ArrayLike] = {}
     for side in (-1.0, 1.0):
         label = f"ring {'left' if side < 0 else 'right'}"
         line = np.column_stack([path.points(around, v.rings.offset), np.full(around.size, side * 0.5 * e.width)])

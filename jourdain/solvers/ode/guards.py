@@ -96,16 +96,16 @@ def _look_at_middle(frame: Frame, clock: Clock, count: Count, progress: Progress
 
     Many guards may rest at zero (the rates of what does not move yet): one look at all of them costs as much as one look at one.
     """
-    sign = frame.sign
+    sign, rests, middle = frame.sign, False, lo + 0.5 * (hi - lo)
     for c in range(len(frame.watch)):
-        if sign[c] == 0 and frame.g[c] == 0.0:
-            if point(frame, clock, count, progress, lo + 0.5 * (hi - lo)) != 0:
-                return False
-            for e in range(len(frame.guards)):
-                if _guards(frame, clock, count, progress, lo + 0.5 * (hi - lo), frame.probe, e) != 0:
-                    return False
-            return True
-    return False
+        rests = rests or (sign[c] == 0 and frame.g[c] == 0.0)
+    if not rests or point(frame, clock, count, progress, middle) != 0:
+        return False
+    status = 0
+    for e in range(len(frame.guards)):
+        if status == 0:
+            status = _guards(frame, clock, count, progress, middle, frame.probe, e)
+    return status == 0
 
 
 @jit
