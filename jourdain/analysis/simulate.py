@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, ModelError
+from ..model.contact_methods import touches
 from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import ADAPTIVE
@@ -24,7 +25,6 @@ from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationE
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
-from ..systems.touching import touches
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -178,7 +178,7 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
-    elif system.model.contacts and touches(system.model):
+    elif touches(system.model):
         from ..systems.touch_table import TouchTable
 
         solution.touching = TouchTable(solution, system.reference)

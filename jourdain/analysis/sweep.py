@@ -17,7 +17,7 @@ from uuid import uuid4
 import numpy as np
 
 from ..errors import InputError, JourdainError
-from ..model.contacts import contact_digest
+from ..model.contact_methods import contact_digest
 from ..native.function import thread_count
 from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution

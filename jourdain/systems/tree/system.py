@@ -14,7 +14,7 @@ from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
 from ...formalisms.tree.tree import Tree
-from ...model.contacts import refuse_contacts
+from ...model.contact_methods import refuse_contacts
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_code
