@@ -47,7 +47,7 @@ def simulate(
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
-    if system.model.switches or method == AUTO:
+    if (system.model.switches and not system.goes_through_phases) or method == AUTO:
         from .pieces import in_pieces
 
         return in_pieces(system, x0, t, method, inputs, options)
@@ -178,7 +178,7 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
-    elif touches(system.model):
+    elif system.model.contacts and touches(system.model):
         from ..systems.touch_table import TouchTable
 
         solution.touching = TouchTable(solution, system.reference)
