@@ -43,8 +43,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-#: Verbs for which it does not matter whether bodies touch, or that are made of runs.
-KNOW_CONTACTS = ("sweep", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics")
+#: Verbs for which it does not matter whether bodies touch, that are made of runs, or that know rigid contacts.
+KNOW_CONTACTS = (
+    "sweep", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics", "velocity_transformation",
+    "equilibrium", "inverse_dynamics_along", "static_forces", "linearise", "modal", "frequency_response", "root_locus",
+)  # fmt: skip
+#: Verbs that know surfaces that give way, and no others.
+KNOW_PENALTY = ("equilibria", "periodic", "quasi_static")
 
 
 def verb(method: Callable[P, R]) -> Callable[P, R]:
@@ -58,7 +63,7 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
         if given and not open_ended:
             _check_options(method.__name__, args[0], given, known)
         if method.__name__ not in KNOW_CONTACTS:
-            refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
+            refuse_contacts(args[0].model, method.__name__, rigid_only=method.__name__ in KNOW_PENALTY)  # type: ignore[attr-defined]
         return method(*args, **given)
 
     return asked
@@ -446,12 +451,12 @@ class System(Compiled):
     @verb
     def linearise(
         self, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
-        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), contacts: Mapping[str, str] | None = None,
     ) -> LinearSystem:  # fmt: skip
         """A, B, C, D about a state or an equilibrium; see :func:`jourdain.analysis.linearise.linearise`."""
         from ..analysis.linearise import linearise
 
-        return linearise(self, state, inputs, outputs, u, preferred)
+        return linearise(self, state, inputs, outputs, u, preferred, contacts)
 
     linearize = linearise
 
@@ -469,8 +474,9 @@ class System(Compiled):
 
     @overload
     def modal(
-        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), speeds: None = None
-    ) -> Modes: ...
+        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), speeds: None = None,
+        contacts: Mapping[str, str] | None = None,
+    ) -> Modes: ...  # fmt: skip
 
     @overload
     def modal(
@@ -480,30 +486,33 @@ class System(Compiled):
         preferred: Sequence[str] = (),
         *,
         speeds: Mapping[str, Sequence[float]],
+        contacts: Mapping[str, str] | None = None,
     ) -> RootLocus: ...
 
     @verb
     def modal(
         self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
-        speeds: Mapping[str, Sequence[float]] | None = None,
+        speeds: Mapping[str, Sequence[float]] | None = None, contacts: Mapping[str, str] | None = None,
     ) -> Modes | RootLocus:  # fmt: skip
         """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`.
 
-        With ``speeds={"shaft.angle_rate": (0, 50, 100)}`` eigenvalues over speeds of a steady motion (a Campbell diagram), see
+        ``contacts={"floor": "sticking"}`` says what rigid contacts do that are closed in the state ("sticking", "sliding", "open").  With
+        ``speeds={"shaft.angle_rate": (0, 50, 100)}`` eigenvalues over speeds of a steady motion (a Campbell diagram), see
         :func:`jourdain.analysis.modal.campbell`.
         """
         from ..analysis.modal import campbell, modal
 
-        return modal(self, state, u, preferred) if speeds is None else campbell(self, speeds, state, u)
+        return modal(self, state, u, preferred, contacts) if speeds is None else campbell(self, speeds, state, u)
 
     @verb
     def frequency_response(
-        self, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None
+        self, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None,
+        contacts: Mapping[str, str] | None = None,
     ) -> FrequencyResponse:  # fmt: skip
         """Response of an output to a harmonic input; see :func:`jourdain.analysis.modal.frequency_response`."""
         from ..analysis.modal import frequency_response
 
-        return frequency_response(self, input, output, frequencies, state, u)
+        return frequency_response(self, input, output, frequencies, state, u, contacts)
 
     @verb
     def root_locus(
