@@ -61,7 +61,7 @@ def _points(solution: Any, times: np.ndarray, contact: str) -> tuple[dict[str, t
 
 def _on_bodies(solution: Any, times: np.ndarray, contact: str, run: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Net forces on bodies, from channels, at their origins."""
-    found = {}
+    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for body, track in run.bodies.items():
         name = f"{contact}.{body}.force"
         if name in solution and len(found) < MOST:
