@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..model.contact_methods import touches
 from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, METHODS
 from ..symbolic.graph import evaluate
@@ -152,11 +153,10 @@ class Compiled(Shown, ABC):
             from .unknowns import find_unknowns
 
             find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
-        if self.model.contacts:
-            from .touching import find_forces, touches
+        if touches(self.model):
+            from .touching import find_forces
 
-            if touches(self.model):
-                find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
+            find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
         return u
 
     @property
