@@ -3,7 +3,8 @@
     q_m = q ∘ exp(½h v),    v_f = v + h v̇(t + ½h, q_m, v + ½h v̇),
     v⁺ = v_f + M⁻¹Jᵀ p  with the laws of the contacts for u = J v⁺ + d and p,    q⁺ = q ∘ exp(½h (v + v⁺)).
 
-Without contacts this is the explicit midpoint rule.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
+Without contacts this is the explicit midpoint rule.  Where loads follow velocities, contacts are found once more with loads at ½(v + v⁺) in the place of
+v + ½h v̇: bodies at rest have no velocity that a damper could see.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  What is left of a penetration is
 taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
 
@@ -83,6 +84,7 @@ class Moreau(Record):
     limit: int
     books: int  # where the books begin in the state
     worst: Worst
+    rounds: int  # 2 where loads follow velocities: the second sees those that contacts leave
 
 
 @jit
@@ -227,31 +229,37 @@ def step(address: int) -> int:
     displaced(m, x, x[nq:], 0.5 * h, middle)
     for i in range(nq, n):
         middle[i] = x[i] + 0.5 * h * f[i]
-    status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
-    if status != 0:
-        return status
-    for i in range(nv):
-        free[i] = x[nq + i] + h * slope[nq + i]
-    rows = m.rows_args
-    rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x), clock.t + 0.5 * h
-    status = call(m.rows, rows)
-    if status != 0:
-        clock.t_bad, count.bad_status = clock.t, status
-        return RHS_FAILED
-    v_old, v = x_old[nq:], x[nq:]
-    _select(m, h, v_old, free)
-    respond(m.contacts, m.parts, m.closures)
-    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
-        clock.t_bad, count.bad_status = clock.t, NO_ROOM
-        return RHS_FAILED
-    done, residual = _solve(m, clock.t + h)
-    for i in range(nv):
-        x[nq + i] = free[i]
-        free[i] = 0.0
-    for k in range(m.contacts.count):
-        for row in (0, 1, 2):
-            if m.laws.p[3 * k + row] != 0.0:
-                push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
+    v_old, v, rows, done, residual = x_old[nq:], x[nq:], m.rows_args, 0, 0.0
+    for turn_ in range(m.rounds):
+        status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
+        if status != 0:
+            return status
+        for i in range(nv):
+            free[i] = v_old[i] + h * slope[nq + i]
+        if turn_ == 0:
+            rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
+            status = call(m.rows, rows)
+            if status != 0:
+                clock.t_bad, count.bad_status = clock.t, status
+                return RHS_FAILED
+        _select(m, h, v_old, free)
+        respond(m.contacts, m.parts, m.closures)
+        if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
+            clock.t_bad, count.bad_status = clock.t, NO_ROOM
+            return RHS_FAILED
+        more, residual = _solve(m, clock.t + h)
+        done += more
+        for i in range(nv):
+            v[i] = free[i]
+            free[i] = 0.0
+        for k in range(m.contacts.count):
+            for row in (0, 1, 2):
+                if m.laws.p[3 * k + row] != 0.0:
+                    push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
+        for i in range(nv):  # loads that follow velocities see those of the step, contacts included
+            middle[nq + i] = 0.5 * (v_old[i] + v[i])
+        if m.contacts.count == 0:
+            break
     for i in range(nv):
         free[i] = 0.5 * (v_old[i] + v[i])
     displaced(m, x_old, free, h, x)

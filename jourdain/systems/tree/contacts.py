@@ -25,6 +25,7 @@ from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
 from ...solvers.penalty.touch import WRENCH
+from ...symbolic.expr import KINDS
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
 from .contact_rows import STOPS, contact_rows
@@ -234,8 +235,13 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(),
+            worst=moreau.Worst(), rounds=2 if self._follow_velocities() else 1,
         )  # fmt: skip
+
+    def _follow_velocities(self) -> bool:
+        """Whether loads depend on velocities."""
+        laws = [e for load in self.model.loads.values() for e in load.laws]
+        return any(c.gives_way for c in self.contacts) or any(e.deps & KINDS["velocity"] for e in laws)
 
     def _impacts(self) -> Impacts:
         """Friction and restitution of all laws; those of surfaces that give way have none."""
