@@ -11,11 +11,11 @@ from .bodies import Body
 from .load_sorts import FrameLoad, JointForce
 from .loads import Input
 from .penalty_laws import Penalty
-from .shapes.base import Shape
 
 if TYPE_CHECKING:
     from .contacts import BodyShape, Contact
     from .model import Model
+    from .shapes import Shape
 
 #: Components of the wrench on a body about its origin, in the world's axes, with their units.
 COMPONENTS = {"Fx": "N", "Fy": "N", "Fz": "N", "Mx": "N m", "My": "N m", "Mz": "N m"}
