@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.assemble import AssembledState
     from ..analysis.continuation import Branch
     from ..analysis.equilibrium import Equilibrium
+    from ..analysis.identification.fit import Fit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
     from ..analysis.inverse_kinematics import Pose
     from ..analysis.kinematics import Motion
@@ -284,6 +285,15 @@ class System(Compiled):
         from ..analysis.sweep import sweep
 
         return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, workers, timeout, **options)
+
+    @verb
+    def identify(
+        self, data: Any, columns: Mapping[str, Any], unknowns: Sequence[str] | Mapping[str, Any], x0: Any = None, **options: Any
+    ) -> Fit:
+        """Unknown parameters, starts, offsets and gains from measurements; see :func:`jourdain.analysis.identification.identify.identify`."""
+        from ..analysis.identification.identify import identify
+
+        return identify(self, data, columns, unknowns, x0, **options)
 
     @verb
     def kinematics(
