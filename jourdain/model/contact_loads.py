@@ -10,7 +10,6 @@ from ..symbolic.vectors import Vector
 from .bodies import Body
 from .load_sorts import FrameLoad, JointForce
 from .loads import Input
-from .penalty_laws import Penalty
 
 if TYPE_CHECKING:
     from .contacts import BodyShape, Contact
@@ -35,8 +34,7 @@ class TouchLoad(FrameLoad):
 
 def declare_touch(model: Model, contact: Contact) -> None:
     """Gives a model the inputs, loads and memories of a contact by penalty."""
-    law = contact.law
-    assert isinstance(law, Penalty)
+    assert contact.gives_way
     for body in contact.bodies:
         label = f"{contact.name}.{body.name}"
         model._new_name(label, "load", model.loads)
@@ -89,12 +87,12 @@ def stop_name(joint: str) -> str:
 
 def wrench_names(contact: Contact, body: Body) -> list[str]:
     """The inputs that are the wrench of a contact on a body."""
-    return [f"{contact.name}.{body.name}.{c}" for c in COMPONENTS] if isinstance(contact.law, Penalty) else []
+    return [f"{contact.name}.{body.name}.{c}" for c in COMPONENTS] if contact.gives_way else []
 
 
 def slot_count(contact: Contact) -> int:
     """Points of a contact for which there is a memory."""
-    if not (isinstance(contact.law, Penalty) and contact.law.remembers):
+    if not (contact.gives_way and contact.law.remembers):  # type: ignore[union-attr]
         return 0
     a, b = [_points(s) for s in contact.a], None if contact.b is None else [_points(s) for s in contact.b]
     most = 8 * len(contact.shapes)
