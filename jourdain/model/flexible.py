@@ -18,6 +18,8 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import HALF, LONG, ZERO, Expr, add, mul, neg
 from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector, scalar_product
 from .bodies import Body, Frame
+from .curved import CurvedBeam
+from .deformation import Deformation, cardan_deformation
 from .joints import Coordinate, scalar_coordinate
 from .load_sorts import Load
 from .parameters import Parameters
@@ -25,6 +27,7 @@ from .values import number
 
 if TYPE_CHECKING:
     from ..structures import ReducedStructure
+    from ..structures.exact import Reach
     from ..structures.linearity import Linearity
     from ..structures.reduced import Point
     from .include import Copy
@@ -112,13 +115,27 @@ class FlexibleBody(PartBody):
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name, part)
         self.modes = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
-        self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
+        self._nodes: dict[str, tuple[list[Expr], list[Expr]] | Reach] = {}
+        self._deformations: dict[str, Deformation] = {}
         self.gauges: list[Gauge] = []
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
+    @cached_property
+    def curved(self) -> CurvedBeam | None:
+        """The beam of exact kinematics that the body is, if it is one."""
+        from ..structures.exact import ExactFields
+
+        if not isinstance(self.part.fields, ExactFields):
+            return None
+        e, rates = ([getattr(c, x)[0] for c in self.modes] for x in "qv")
+        return CurvedBeam(self.part.fields, e, rates, lambda name, x: _symbols(self.model.parameter_set, f"{self.name}.{name}", x))
+
     def _bend(self, frame: Frame, point: Point) -> None:
         frame.node, frame.turns = point.name, point.turns
+        if point.reach is not None:
+            self._nodes[point.name] = point.reach
+            return
         table, path, e = self.model.parameter_set, f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
         known = [*self.part.points.values(), point]
         shift, turn = (max(float(np.abs(getattr(p, x)).max()) for p in known) for x in ("phi_t", "phi_r"))
@@ -146,9 +163,19 @@ class FlexibleBody(PartBody):
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
         return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
-    def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
-        """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
-        return self._nodes[node]
+    def deformation(self, node: str) -> Deformation:
+        """Displacement and turn of a node by the amplitudes, derived once."""
+        found = self._deformations.get(node)
+        if found is None:
+            found = self._deformations[node] = self._deformation(node)
+        return found
+
+    def _deformation(self, node: str) -> Deformation:
+        given = self._nodes[node]
+        if isinstance(given, tuple):
+            return cardan_deformation(*given, *([getattr(c, x)[0] for c in self.modes] for x in "qv"))
+        assert self.curved is not None
+        return self.curved.deformation(given, f"node {node}", self.frames[node].position)
 
     @property
     def used_nodes(self) -> list[str]:
@@ -296,6 +323,8 @@ def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
 
 
 def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
+    from ..structures.second_order import Fields
+
     n = part.modes
 
     # Cauchy and Schwarz: |∫ a b dm|² ≤ ∫ a² dm ∫ b² dm, so that what is rounding in all of its entries is seen as such
@@ -310,14 +339,15 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
         return [Inertia(*row) for row in made(name, entries, size)]
 
     if part.fields is not None:
-        f = part.fields
-        tables = zip(
-            made("c", f.c), *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))), strict=True
-        )
-        found = [
-            (c, Vector(*r0), [Vector(*(row[i] for row in r1)) for i in range(n)], [[Vector(*(row[i][j] for row in r2)) for j in range(n)] for i in range(n)])
-            for c, r0, r1, r2 in tables
-        ]  # fmt: skip
+        f, found = part.fields, None
+        if isinstance(f, Fields):
+            tables = zip(
+                made("c", f.c), *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))), strict=True
+            )
+            found = [
+                (c, Vector(*r0), [Vector(*(row[i] for row in r1)) for i in range(n)], [[Vector(*(row[i][j] for row in r2)) for j in range(n)] for i in range(n)])
+                for c, r0, r1, r2 in tables
+            ]  # fmt: skip
         return ModalData(
             made("mass", part.mass), Vector(*made("s0", part.s0)), [], [], inertias("J0", [np.asarray(part.J0)])[0], [], [], [], [], [], [], [],
             _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping), found,

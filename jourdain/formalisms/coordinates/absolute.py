@@ -158,22 +158,13 @@ def _frame(frame: Frame | Body) -> Frame:
 
 def node_pose(frame: Frame) -> BodyPose:
     """Place and motion by the modes of a frame at a node of a flexible body, seen from the floating frame; the rotation is the node's turn.
-
-    Turns are Cardan angles about x, y, z as in the tree (:meth:`~jourdain.formalisms.tree.tree.Tree.place`).
     """
     body = frame.body
     assert isinstance(body, FlexibleBody) and frame.node is not None
-    shift, angles = body.deformation(frame.node)
-    flow = {c.q[0]: c.v[0] for c in body.modes}
-    velocity, rates = Vector(*jvp(shift, flow)), jvp(angles, flow)
-    R, omega = IDENTITY, NULL
-    for axis, angle, rate in zip(AXES, angles, rates, strict=True):
-        if angle is not ZERO:
-            omega = omega + (R @ axis) * rate
-            R = R @ axis_rotation(list(axis), angle)
+    bent = body.deformation(frame.node)
     node = body.frames[frame.node].position
-    offset = R @ (frame.position - node)
-    return BodyPose(node + Vector(*shift) + offset, R, velocity + omega.cross(offset), omega)
+    offset = bent.rotation @ (frame.position - node)
+    return BodyPose(node + bent.shift + offset, bent.rotation, bent.velocity + bent.omega.cross(offset), bent.omega)
 
 
 class MixedCoordinates:
