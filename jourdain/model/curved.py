@@ -83,7 +83,9 @@ class CurvedBeam:
             turns = [unit * x for x in row]
             return Section(axis_rotation(list(unit), scalar_product(row, self.e)), turns, unit * scalar_product(row, self.rates), NULL)
         before = self.sections[reach.before] if reach.before >= 0 else Section(IDENTITY, [NULL] * len(self.e), NULL, NULL)
-        omega = _magnus(*(self._linear(f"{name}.{what}", a) for what, a in zip(("turn", "middle", "slope", "bend"), reach.moments, strict=True)))
+        omega = _magnus(
+            *(self._linear(f"{name}.{what}", a) for what, a in zip(("turn", "middle", "slope", "bend"), reach.moments, strict=True))
+        )
         c = _cayley(omega)
         rate = jvp(list(c), self.flow)
         R, scale = before.rotation, div(TWO, add(ONE, c.dot(c)))

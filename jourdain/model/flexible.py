@@ -342,7 +342,9 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
         f, found = part.fields, None
         if isinstance(f, Fields):
             tables = zip(
-                made("c", f.c), *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))), strict=True
+                made("c", f.c),
+                *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))),
+                strict=True,
             )
             found = [
                 (c, Vector(*r0), [Vector(*(row[i] for row in r1)) for i in range(n)], [[Vector(*(row[i][j] for row in r2)) for j in range(n)] for i in range(n)])

@@ -83,7 +83,9 @@ class ReducedStructure:
         default=None, repr=False
     )  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
     M1: Array | None = field(default=None, repr=False)  #: (m, m, m) of M_ee + Σ e_k M1_k
-    fields: Fields | ExactFields | None = field(default=None, repr=False)  #: the whole kinetic energy, where polynomials of second order do not suffice
+    fields: Fields | ExactFields | None = field(
+        default=None, repr=False
+    )  #: the whole kinetic energy, where polynomials of second order do not suffice
     options: Mapping[str, Any] | None = field(default=None, repr=False)  #: of the reduction, where it was made by :meth:`Structure.reduce`
 
     @property

@@ -307,7 +307,9 @@ class RitzBody(ReducedStructure):
 
     def stiffened(self, points: Iterable[Any] | None = None) -> ReducedStructure:
         """Refused: the functions say themselves how places follow them."""
-        raise InputError(f"{self.name}: its places are those of a beam by Ritz functions; orders 2 and 'exact' have stiffening, without stiffened()")
+        raise InputError(
+            f"{self.name}: its places are those of a beam by Ritz functions; orders 2 and 'exact' have stiffening, without stiffened()"
+        )
 
     def seen_from(self, frame: str, at: Any = None) -> tuple[ReducedStructure, Array]:
         """Refused: the functions are those of one frame."""

@@ -25,7 +25,7 @@ from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, neg, sub, symbol
 from ...symbolic.functions import cos, sin
 from ...symbolic.graph import free_symbols
-from ...symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
+from ...symbolic.vectors import IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
 from ..equations import Equations, Row
 from ..loops.loop_closure import RelativePose, RowParts, closure_rows, cut_joint_closure, joint_rows, perpendiculars
 from ..modal_inertia import deformed_moments
@@ -157,8 +157,7 @@ def _frame(frame: Frame | Body) -> Frame:
 
 
 def node_pose(frame: Frame) -> BodyPose:
-    """Place and motion by the modes of a frame at a node of a flexible body, seen from the floating frame; the rotation is the node's turn.
-    """
+    """Place and motion by the modes of a frame at a node of a flexible body, seen from the floating frame; the rotation is the node's turn."""
     body = frame.body
     assert isinstance(body, FlexibleBody) and frame.node is not None
     bent = body.deformation(frame.node)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...model.bodies import Body, Frame
 from ...model.flexible import Elasticity, FlexibleBody
-from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import ONE, ZERO, Expr, add, mul, sub
+from ...symbolic.expr import ONE, ZERO, Expr, sub
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.functions import cos, sin
 from ...symbolic.vectors import NULL, Matrix, Vector
 from ..equations import Equations
 from ..modal_inertia import modal_inertia
