@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
     from .ritz import ritz_beam
-    from .sections import ALUMINIUM, STEEL, Material, Section, circle, rectangle
+    from .sections import ALUMINIUM, STEEL, Material, Section, Taper, circle, rectangle, taper
     from .solids import block, sheet, solid
     from .structure import Interface, Structure
     from .trusses import lattice_rod, truss, truss_box
@@ -26,7 +26,7 @@ _LATER = {
         "structure": "Structure Interface",
         "reduced": "ReducedStructure Point",
         "field": "MassField",
-        "sections": "Material Section circle rectangle STEEL ALUMINIUM",
+        "sections": "Material Section Taper circle rectangle taper STEEL ALUMINIUM",
         "beams": "beam framework",
         "ritz": "ritz_beam",
         "patches": "Authority Patch piezo_authority with_patches",
@@ -64,6 +64,7 @@ __all__ = [
     "STEEL",
     "Section",
     "Structure",
+    "Taper",
     "beam",
     "block",
     "circle",
@@ -77,6 +78,7 @@ __all__ = [
     "ritz_beam",
     "sheet",
     "solid",
+    "taper",
     "truss",
     "truss_box",
     "with_patches",

@@ -21,7 +21,7 @@ from .dofs import Array, dofs_of, skew
 from .elements import ElementGroup, assemble, stacked
 from .field import MassField
 from .points import Motion
-from .sections import Material, Section
+from .sections import Material, Section, Taper
 from .structure import Structure
 
 Sections = Section | Callable[[float], Section]
@@ -115,7 +115,7 @@ def beam(
 
     Args:
         start, end: positions in the part's coordinates, m.
-        section: a :class:`Section`, or a function of s in [0, 1] from start to end for a taper.
+        section: a :class:`Section`, ``taper(a, b)`` or any function of s in [0, 1] from start to end.
         theory: "euler-bernoulli" (no shear, no rotary inertia in bending), "rayleigh" (with rotary inertia) or "timoshenko" (both).
         up: a direction in the local x–z plane; a beam along x has the local axes y and z of the part.
         offset: where the axis of the beam is relative to the nodes, in local components.
@@ -135,7 +135,7 @@ def beam(
     part.names.update(start=0, end=elements)
     if elements % 2 == 0 and elements > 1:
         part.names["middle"] = elements // 2
-    if not callable(section):
+    if not callable(section) or isinstance(section, Taper):
         given = {"section": section, "material": material, "elements": elements, "theory": theory, "up": up, "offset": offset}
         part.recipe = {"kind": "beam", "start": start, "end": end, **given}
     return part
@@ -197,8 +197,8 @@ def framework(
     ends = tuple((section_at(g, 0.0), section_at(g, 1.0)) for g in given)
     group = BeamElements(pairs, rows, axes, lengths, levers, end_force, slopes, measure, ends, material)
     part = Structure(points, field.mass_matrix(), K, dofs, field=field, elements=[group], name=name)
-    if not any(callable(g) for g in given):
-        sections = section if isinstance(section, Section) else given
+    if not any(callable(g) and not isinstance(g, Taper) for g in given):
+        sections = section if isinstance(section, Section | Taper) else given
         part.recipe = {"kind": "framework", "nodes": points, "members": pairs, "section": sections, "material": material}
         part.recipe |= {"theory": theory, "up": up, "offset": offset}
     return part

@@ -126,9 +126,9 @@ class ExactFields:
         C, scale = skew(c), 2.0 / (1.0 + c @ c)
         return R @ (np.eye(3) + scale * (C + C @ C)), w + R @ (scale * (by + C @ by))
 
-    def place(self, reach: Reach, e: Array) -> tuple[Array, Array, Array, Array]:
-        """x (3,), R (3, 3) and their changes (3, m), (3, m) at a place."""
-        stations = self.turned(e)
+    def place(self, reach: Reach, e: Array, stations: list[tuple[Array, Array]] | None = None) -> tuple[Array, Array, Array, Array]:
+        """x (3,), R (3, 3) and their changes (3, m), (3, m) at a place; ``stations`` are :meth:`turned` where they are known."""
+        stations = self.turned(e) if stations is None else stations
         R, w = self.turn(reach, e, stations)
         t, by = self._tangents(e, stations)
         return reach.weights @ t, R, np.einsum("q,qai->ai", reach.weights, by), w
@@ -208,9 +208,16 @@ def exact_fields(functions: Functions, per_length: float, across: tuple[float, f
     return found
 
 
+def rotation_vector(R: Array) -> Array:
+    """Axis times angle of a rotation."""
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_matrix(R).as_rotvec())
+
+
 def _gram(line: Line, X: Array, w: Array) -> Array:
     W = np.column_stack([np.ones(len(X)), line.weights(X)])
     return np.asarray(W.T @ (w[:, None] * W))
 
 
-__all__ = ["ExactFields", "Line", "Reach", "exact_fields"]
+__all__ = ["ExactFields", "Line", "Reach", "exact_fields", "rotation_vector"]

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Legendre
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from .beams import beam, beam_motion
 from .dofs import Array
-from .exact import ExactFields, exact_fields
+from .exact import ExactFields, exact_fields, rotation_vector
 from .frames import conditions
 from .points import Motion
 from .reduced import Point, ReducedStructure, modal_damping
@@ -275,10 +277,28 @@ class RitzBody(ReducedStructure):
         assert isinstance(damped, RitzBody)
         return replace(damped, recipe=None if self.recipe is None else {**self.recipe, "later_damping": damping})
 
+    def save(self, path: str | Path) -> None:
+        """Writes the body as ``.npz``; one of order "exact" is kept in model files, by how it was made."""
+        if isinstance(self.fields, ExactFields):
+            raise InputError(
+                f"{self.name}: a beam of order 'exact' is no set of matrices; keep it in a model file (m.save) or make it again"
+            )
+        super().save(path)
+
     def point(self, which: Any) -> Point:
         """A point by its name, the number of a node, or its place (x, 0, 0) on the axis."""
         name, x = self._on_axis(which)
         return self.points[name] if name in self.points else _point(self.field, name, x, self.order, self.fields)
+
+    def displacement(self, e: ArrayLike) -> Array:
+        """Displacements and turns (rotation vectors) of the nodes of its picture; of order "exact" as they are, else to first order."""
+        if not isinstance(self.fields, ExactFields):
+            return super().displacement(e)
+        amplitudes, nodes = np.asarray(e, float), self.part.nodes
+        stations = self.fields.turned(amplitudes)
+        poses = [self.fields.place(self.fields.line.reach(float(x)), amplitudes, stations)[:2] for x in nodes[:, 0]]
+        moved = np.array([np.concatenate([x - node, rotation_vector(R)]) for (x, R), node in zip(poses, nodes, strict=True)])
+        return np.asarray(moved[self.part.dofs.nodes, self.part.dofs.components])
 
     def motion(self, which: Any) -> Motion:
         """How a point follows the degrees of freedom of the finite-element beam, between its nodes by its shape functions."""
@@ -322,9 +342,9 @@ def _point(field: RitzBeam, name: str, x: float, order: int | str, fields: Any) 
     X = np.array([x])
     u, _ = field.first(X)
     a, bent = field.angles(X)
-    second = (field.second(X)[0][0], bent[0]) if order != 1 else (None, None)
+    second: tuple[Array | None, Array | None] = (field.second(X)[0][0], bent[0]) if order != 1 else (None, None)
     reach = fields.line.reach(x) if isinstance(fields, ExactFields) else None
-    return Point(name, np.array([x, 0.0, 0.0]), np.eye(3), u[0], a[0], True, *second, reach)
+    return Point(name, np.array([x, 0.0, 0.0]), np.eye(3), u[0], a[0], True, *second, reach=reach)
 
 
 def _nodal_shapes(field: RitzBeam, part: Any) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -187,7 +189,21 @@ def test_b8_spin_up_beam_with_stretch_and_shear() -> None:
     np.testing.assert_allclose(sol["transverse"][1:], [-0.10238063219, -0.46847618344, -0.56159730579], atol=6e-6)
 
 
-def test_what_is_refused() -> None:
+def test_patches_add_their_mass() -> None:
+    """A patch on a beam of exact kinematics has the mass and stiffness that it has on one of second order, undeformed."""
+    patch = [st.Patch((0.1, 0.4), pair=True)]
+    exact, second = (st.with_patches(beam(order, bending=(2, 0)), patch) for order in ("exact", 2))
+    np.testing.assert_allclose(exact.mass_matrix(), second.mass_matrix(), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(exact.stiffness, second.stiffness)
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(jd.InputError, match="order 'exact' is no set of matrices; keep it in a model file"):
+        beam(bending=(1, 0)).save(tmp_path / "beam.npz")
+    s = cantilever(beam(bending=(1, 0), stations=4), force=(0, 1, 0))
+    with pytest.raises(jd.InputError, match="recover: 'beam' is a beam of order 'exact'.*static=False"):
+        s.recover(s.state(), "beam")
+    assert s.recover(s.state(), "beam", static=False).values.shape[0] == 1
     with pytest.raises(jd.InputError, match="order 3 is unknown; 1, 2 and 'exact'"):
         beam(3, bending=(1, 0))
     with pytest.raises(jd.InputError, match="stations = 5; order='exact' takes"):
