@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import InputError, JourdainError
 from ..results.solution import Solution
+from ..shown import Shown
 from ..systems.formulations import formulate
 from ..systems.state import State
 from ..systems.system import System
@@ -60,7 +61,7 @@ class Entry:
 
 
 @dataclass
-class Comparison:
+class Comparison(Shown):
     """The table of :func:`compare`: print it, plot it, or read its entries."""
 
     model: str

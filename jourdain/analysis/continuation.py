@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.state import State
 from .balance import Balance, Place, Unknown, row_sizes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(Shown):
     """A curve of equilibria over a parameter, in the order in which it was followed."""
 
     system: System = field(repr=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
 from ..systems.inputs import Controller
 from .eigen import spectrum
@@ -36,7 +37,7 @@ def gain_locus(linear: LinearSystem, input: str, output: str, gains: Any) -> Roo
 
 
 @dataclass(frozen=True)
-class Regulator:
+class Regulator(Shown):
     """State feedback u = u₀ − K (x − x₀) that minimises ∫ xᵀQ x + uᵀR u dt; sampled with a period if one was given."""
 
     linear: LinearSystem = field(repr=False)

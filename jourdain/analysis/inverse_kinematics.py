@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..model.values import rotation as rotation_value
 from ..model.values import vector
+from ..shown import Shown
 from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import null_space
@@ -40,7 +41,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Pose:
+class Pose(Shown):
     """What inverse kinematics found: a state at rest and the errors that remain."""
 
     state: State

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..shown import Shown
 from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import partition
@@ -47,7 +48,7 @@ class DeadPoint:
 
 
 @dataclass(frozen=True)
-class Motion:
+class Motion(Shown):
     """Positions, velocities and accelerations at times, with the dead points that were met."""
 
     system: System = field(repr=False)

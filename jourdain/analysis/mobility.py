@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import SolverError
+from ..shown import Shown
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
 from ..systems.constraints import jacobian
@@ -48,7 +49,7 @@ SMALL_VALUE = 1e-3
 
 
 @dataclass(frozen=True)
-class Mobility:
+class Mobility(Shown):
     """Freedoms of a mechanism, counted and by rank, with what is redundant and what is singular; ``print`` explains it."""
 
     model: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..shown import Shown
 from ..systems.modes import mode_names
 from ..systems.state import State
 from .closed_states import ClosedStates, slopes
@@ -21,7 +22,7 @@ DIFFERENCE, GAP = 1e-3, 1e-8
 
 
 @dataclass(frozen=True)
-class PeriodicMotion:
+class PeriodicMotion(Shown):
     """Where a periodic motion starts, its period and its Floquet multipliers: it attracts its neighbours where all are less than one."""
 
     state: State

@@ -60,7 +60,7 @@ def in_pieces(
     if options.get("steps") is not None:
         why = "where joints let go or engage" if system.model.switches else f"with method='{AUTO}'"
         raise InputError(f"simulate '{name}': steps= cannot be given {why}; give tolerances, or step= and a method")
-    now = phase(system, _released(system, x0)) if system.model.switches else system
+    now = phase(system, released_at(system, x0)) if system.model.switches else system
     start, restart, span = started(now, x0, t)
     turns = _turns(system, method, restart)
     common, rest = settings_of(now, span, turns.method, options)
@@ -116,7 +116,7 @@ def _turns(system: System, method: str | None, restart: Restart | None) -> Turns
     return Turns(restart.method if goes_on and restart is not None else EXPLICIT, chosen=True)
 
 
-def _released(system: System, x0: Any) -> frozenset[str]:
+def released_at(system: System, x0: Any) -> frozenset[str]:
     """What has let go where a run starts."""
     if isinstance(x0, Solution):
         return released_in(system, end_of(system, x0).memory)
@@ -125,4 +125,4 @@ def _released(system: System, x0: Any) -> frozenset[str]:
     return released_in(system, {**system.model.initial, **(x0 or {})})
 
 
-__all__ = ["in_pieces"]
+__all__ = ["in_pieces", "released_at"]

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..model.flexible import FlexibleBody
 from ..results.solution import Solution
+from ..shown import Shown
 from ..systems.reactions import constrained_accelerations
 from ..systems.state import State
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Recovered:
+class Recovered(Shown):
     """Quantities of the elements of a flexible body: ``values`` (times, elements, channels)."""
 
     body: str
@@ -83,7 +84,7 @@ def _states(system: System, run: Solution | State) -> tuple[np.ndarray, np.ndarr
 
 
 @dataclass(frozen=True)
-class ModalBalance:
+class ModalBalance(Shown):
     """How well reactions found body by body fit the modes of a flexible body (Lee et al. 2001, eq. 19, third rows), at times."""
 
     body: str

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, ModelError
+from ..model.contact_methods import touches
 from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import ADAPTIVE
@@ -24,7 +25,6 @@ from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationE
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
-from ..systems.touching import touches
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -47,7 +47,7 @@ def simulate(
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
-    if system.model.switches or method == AUTO:
+    if (system.model.switches and not system.goes_through_phases) or method == AUTO:
         from .pieces import in_pieces
 
         return in_pieces(system, x0, t, method, inputs, options)

@@ -14,6 +14,7 @@ from ..formalisms.explicit import Notation
 from ..formalisms.functions.symbolic_linearisation import LinearExpressions, Table
 from ..formalisms.loops.elimination import Block, elimination_order
 from ..model.values import value
+from ..shown import Typeset
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.graph import evaluate, operations, substitute
 from ..systems.constraints import velocity_column
@@ -29,7 +30,7 @@ READABLE = 240
 
 
 @dataclass(frozen=True)
-class SymbolicLinearSystem(Mapping[str, Table]):
+class SymbolicLinearSystem(Typeset, Mapping[str, Table]):
     """M δv̇ + G δv + K δq + L δz = B δu in independent coordinates, entry by entry an expression.
 
     ``found["K"][i][j]`` is an entry; ``A``, ``B``, ``C``, ``D`` are the matrices of the first order.  Rates of user states have the

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..native.disk_cache import read_cache, write_cache
+from ..shown import Shown
 from ..structures.dofs import Array
 from ..symbolic import Expr
 from ..symbolic import log as symbolic_log
@@ -70,7 +71,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Restitution:
+class Restitution(Shown):
     """What an impact on the fast scale means for rigid bodies."""
 
     pair: Pair

@@ -20,6 +20,7 @@ from ..errors import InputError
 from ..model.joints import Coordinate
 from ..model.model import Model
 from ..model.values import value
+from ..shown import Typeset
 from ..symbolic.derivatives import jacobian, jvp
 from ..symbolic.expr import HALF, PARAMETER, ZERO, Expr, add, as_expr, mul, neg, sub, symbol, unary
 from ..symbolic.functions import cos, sin
@@ -133,7 +134,7 @@ def _short_gravity(model: Model) -> dict[Expr, Expr]:
 
 
 @dataclass(frozen=True)
-class ExplicitEquations:
+class ExplicitEquations(Typeset):
     """The terms of M v̇ + h + g = Q + Jᵀλ in closed form; ``print`` shows the equations, :meth:`latex` typesets them."""
 
     model: Model
@@ -371,7 +372,7 @@ def gravity_forces(tree: Tree) -> list[Expr]:
 
 
 @dataclass(frozen=True)
-class LinearEquations:
+class LinearEquations(Typeset):
     """M δv̇ + (D + G) δv + (K + N) δq = δQ about a nominal motion, in closed form.
 
     D and K are symmetric (damping, stiffness), G and N skew (gyroscopic and circulatory forces).

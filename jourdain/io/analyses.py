@@ -41,6 +41,7 @@ from ..errors import InputError, JourdainError, nearest
 from ..model.model import Model
 from ..model.units import quantity
 from ..model.values import number
+from ..shown import Shown
 from ..systems.start import initial_values
 from .model_names import ModelNames
 from .model_reader import is_quantity
@@ -63,7 +64,7 @@ _LAWS = {("simulate", "inputs"), ("kinematics", "motion")}
 _ROWS = ("times", "frequencies", "values")
 
 
-class ModelRun(Mapping[str, Any]):
+class ModelRun(Shown, Mapping[str, Any]):
     """Results of a model's analyses by name; of solutions only the channels that the model keeps (``whole`` has all)."""
 
     def __init__(self, system: System, start: State) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # for editors and type checkers
         truck,
         wagon_into_wagons,
     )
+    from .elastic_legs import hinge_friction, rolling_manipulator
     from .flexible_arms import cooperating_arms, flexible_arm, flexible_scara, ist_link, spin_up_beam
     from .four_link import four_link_axle
     from .mechanisms import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .ride import bathe_oscillator, half_car, quarter_car, spring_pendulum
     from .rotors import helicopter_rotor
     from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
+    from .trebuchets import elastic_trebuchet
     from .variator.variator import push_belt_variator
     from .vehicles import plane_vehicle
 
@@ -99,7 +101,9 @@ _FIELDS = {
     ),
     "nonholonomic": ("ball_on_plate", "benchmark_bicycle", "chaplygin_sleigh", "rolling_disk"),
     "ride": ("bathe_oscillator", "half_car", "quarter_car", "spring_pendulum"),
+    "elastic_legs": ("hinge_friction", "rolling_manipulator"),
     "rotors": ("helicopter_rotor",),
+    "trebuchets": ("elastic_trebuchet",),
     "variator.variator": ("push_belt_variator",),
     "suspensions": ("double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension"),
     "vehicles": ("plane_vehicle",),
@@ -120,7 +124,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
-    "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "human", "ist_link", "n_four_bar", "pendulum", "plane_vehicle", "quarter_car", "rolling_disk",
+    "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "elastic_trebuchet", "hinge_friction", "rolling_manipulator", "human", "ist_link", "n_four_bar", "pendulum", "plane_vehicle", "quarter_car", "rolling_disk",
     "barrier", "buffer_stop", "contact_device", "crash_measures", "crash_scenario", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on", "hydraulic_buffer", "in_series", "occupant", "rayleigh", "s_beam", "spatial_train", "steps_of_curve", "train", "truck", "wagon_into_wagons",
     "push_belt_variator", "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

@@ -32,6 +32,11 @@ class ModelEvent:
     jump: dict[Expr, Expr] = field(default_factory=dict)
     switches: dict[str, bool] = field(default_factory=dict)
 
+    @property
+    def switches_alone(self) -> bool:
+        """Whether it does nothing but release and engage."""
+        return bool(self.switches) and not self.terminal and len(self.jump) == len(self.switches)
+
 
 class EventMethods:
     """The part of a model that declares events."""

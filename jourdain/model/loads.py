@@ -11,14 +11,14 @@ from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
 from ..symbolic.functions import absolute, exp, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
-from .contact_laws import Rigid
 from .joints import Joint, law_units
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
-from .penalty_laws import pushing, smooth_sign
+from .pushing import pushing, smooth_sign
 from .sensors import Sensor
 from .values import number, traced, unit_axis, value, values, vector
 
 if TYPE_CHECKING:
+    from .contact_laws import Rigid
     from .parameters import Parameters
 
 Law = Callable[..., Any]
@@ -196,6 +196,8 @@ class LoadMethods:
         free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
         free = [j for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
         if law is not None:
+            from .contact_laws import Rigid
+
             if not isinstance(law, Rigid) or stiffness is not None:
                 raise ModelError(
                     f"stops: law = {law} must be jd.contact.rigid(restitution=…), without stiffness=; elastic stops have no law="

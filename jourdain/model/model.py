@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, nearest
-from ..structures.sections import Material
+from ..shown import Shown
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
-from .contact_laws import Rigid
-from .contacts import Contact, ContactMethods
+from .contact_methods import ContactMethods
 from .control import ControlMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
@@ -31,12 +30,15 @@ from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, value, vector
 
 if TYPE_CHECKING:
+    from ..structures.sections import Material
     from ..systems.system import System
+    from .contact_laws import Rigid
+    from .contacts import Contact
     from .topology import Topology
 
 
 class Model(
-    LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
+    Shown, LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
     InstrumentMethods, ControlMethods,
 ):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.

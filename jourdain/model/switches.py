@@ -113,8 +113,7 @@ class SwitchMethods:
 
 def _changes_nothing(event: ModelEvent, released: frozenset[str]) -> bool:
     """Whether an event only releases what has let go, and engages what holds."""
-    alone = bool(event.switches) and not event.terminal and len(event.jump) == len(event.switches)
-    return alone and all(holds == (name not in released) for name, holds in event.switches.items())
+    return event.switches_alone and all(holds == (name not in released) for name, holds in event.switches.items())
 
 
 def several(given: Any) -> tuple[Any, ...]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -21,19 +20,27 @@ from typing import Any
 import numpy as np
 
 #: Entries of the context array that the wrappers find through ``self``.
-ARRAY_TYPE, FLOAT64, NONE, NOT_IMPLEMENTED, CONSTANTS, WORKSPACE, OUT, TUPLE_TYPE, CAREFUL, EMPTY = range(10)
+ARRAY_TYPE, FLOAT64, NONE, NOT_IMPLEMENTED, CONSTANTS, WORKSPACE, OUT, TUPLE_TYPE, CAREFUL, EMPTY, SCRATCH = range(11)
 _CONTIGUOUS_ALIGNED = 0x101
 _WRITEABLE = 0x400
 #: Place of ``PyArray_Empty`` in the table of NumPy's C interface, part of its binary contract.
 _PYARRAY_EMPTY = 184
 
 
+def _free_threaded() -> bool:
+    """Whether objects of this Python have the heads of builds without a global lock, which came with 3.13."""
+    if sys.version_info < (3, 13):
+        return False
+    import sysconfig  # reads a table of all settings of the build
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
 @cache
 def available() -> bool:
     """Whether this Python has the object layout that the wrapper relies on."""
-    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     debug = hasattr(sys, "gettotalrefcount")
-    if sys.implementation.name != "cpython" or free_threaded or debug or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if sys.implementation.name != "cpython" or _free_threaded() or debug or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     probe = np.arange(6.0).reshape(2, 3)
     header = (ctypes.c_int64 * 9).from_address(id(probe))
@@ -41,7 +48,7 @@ def available() -> bool:
     return header[1] == id(np.ndarray) and header[2] == probe.ctypes.data and list(dims) == [2, 3] and header[7] == id(probe.dtype)
 
 
-def _context(*entries: tuple[str, int]) -> list[str]:
+def context_ir(*entries: tuple[str, int]) -> list[str]:
     """Loads of entries of the context array."""
     lines = ["  %cp = getelementptr i8, ptr %self, i64 16", "  %context = load ptr, ptr %cp"]
     for label, index in entries:
@@ -52,15 +59,19 @@ def _context(*entries: tuple[str, int]) -> list[str]:
 def wrapper_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]]) -> str:
     """IR of ``name_fast(self, argv, n)`` and ``name_call(self, argv, n, keywords)`` for input sizes and output shapes."""
     return (
-        _DECLARATIONS
-        + _FINITE
+        declarations()
         + _checked_ir(name, inputs, outputs)
         + _fast_ir(name, len(inputs) + len(outputs))
         + _call_ir(name, len(inputs), outputs)
     )
 
 
-def _function(head: str, lines: list[str]) -> str:
+def declarations() -> str:
+    """What every module with wrappers begins with: symbols of CPython and the check of numbers."""
+    return _DECLARATIONS + _FINITE
+
+
+def function_ir(head: str, lines: list[str]) -> str:
     body = "\n".join(lines)
     return f"define {head} #0 {{\n{body}\n}}\n"
 
@@ -69,7 +80,7 @@ def _checked_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, .
     """``name_checked(self, argv)``: checks inputs and outputs and runs the code; false when something is unusual."""
     n_in, n = len(inputs), len(inputs) + len(outputs)
     entries = (("type", ARRAY_TYPE), ("dtype", FLOAT64), ("constants", CONSTANTS), ("workspace", WORKSPACE))
-    lines = ["entry:", f"  %slots = alloca ptr, i64 {n + 2}", *_context(*entries), "  br label %arg0"]
+    lines = ["entry:", f"  %slots = alloca ptr, i64 {n + 2}", *context_ir(*entries), "  br label %arg0"]
     for i in range(n):
         shape = (inputs[i],) if i < n_in else outputs[i - n_in]
         lines += _check_array(i, shape, i >= n_in)
@@ -85,7 +96,7 @@ def _checked_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, .
     for i, value in enumerate(("constants", "workspace")):
         lines += [f"  %to{i} = getelementptr ptr, ptr %slots, i64 {n + i}", f"  store ptr %{value}, ptr %to{i}"]
     lines += [f"  %status = call i32 @{name}(ptr %slots)", "  ret i1 true", "careful:", "  ret i1 false"]
-    return _function(f"internal i1 @{name}_checked(ptr %self, ptr %argv)", lines)
+    return function_ir(f"internal i1 @{name}_checked(ptr %self, ptr %argv)", lines)
 
 
 def _check_apart(sizes: Sequence[int], n_in: int) -> list[str]:
@@ -109,13 +120,13 @@ def _check_apart(sizes: Sequence[int], n_in: int) -> list[str]:
 def _fast_ir(name: str, n: int) -> str:
     """All arrays given: None when the code ran."""
     lines = [
-        "entry:", *_context(("none", NONE), ("notimp", NOT_IMPLEMENTED)),
+        "entry:", *context_ir(("none", NONE), ("notimp", NOT_IMPLEMENTED)),
         f"  %count = icmp eq i64 %n, {n}", "  br i1 %count, label %run, label %careful",
         "run:", f"  %ok = call i1 @{name}_checked(ptr %self, ptr %argv)", "  br i1 %ok, label %done, label %careful",
         "done:", "  call void @jd_incref(ptr %none)", "  ret ptr %none",
         "careful:", "  call void @jd_incref(ptr %notimp)", "  ret ptr %notimp",
     ]  # fmt: skip
-    return _function(f"ptr @{name}_fast(ptr %self, ptr %argv, i64 %n)", lines)
+    return function_ir(f"ptr @{name}_fast(ptr %self, ptr %argv, i64 %n)", lines)
 
 
 def _call_ir(name: str, n_in: int, outputs: Sequence[tuple[int, ...]]) -> str:
@@ -124,9 +135,9 @@ def _call_ir(name: str, n_in: int, outputs: Sequence[tuple[int, ...]]) -> str:
     single = len(outputs) == 1
     entries = (("dtype", FLOAT64), ("none", NONE), ("outname", OUT), ("tuple", TUPLE_TYPE), ("slow", CAREFUL), ("empty", EMPTY))
     lines = [
-        "entry:", f"  %all = alloca ptr, i64 {n}", *_context(*entries),
+        "entry:", f"  %all = alloca ptr, i64 {n}", *context_ir(*entries),
         f"  %count = icmp eq i64 %n, {n_in}", "  br i1 %count, label %begin, label %careful", "begin:",
-        *_copied(n_in),
+        *copied_ir(n_in),
         "  %plain = icmp eq ptr %keywords, null", "  br i1 %plain, label %make0, label %keyword",
         # one keyword, and it is "out" (the interned string, or the careful way)
         "keyword:", "  %lp = getelementptr i8, ptr %keywords, i64 16", "  %length = load i64, ptr %lp",
@@ -135,7 +146,7 @@ def _call_ir(name: str, n_in: int, outputs: Sequence[tuple[int, ...]]) -> str:
         f"  %outp = getelementptr ptr, ptr %argv, i64 {n_in}", "  %out = load ptr, ptr %outp",
         "  %isout = icmp eq ptr %key, %outname", "  br i1 %isout, label %isgiven, label %careful",
         "isgiven:", "  %absent = icmp eq ptr %out, %none", "  br i1 %absent, label %make0, label %given", "given:",
-        *_given(n_in, outputs),
+        *given_ir(n_in, outputs),
         f"  %okg = call i1 @{name}_checked(ptr %self, ptr %all)", "  br i1 %okg, label %back, label %careful",
         "back:", "  call void @jd_incref(ptr %out)", "  ret ptr %out",
     ]  # fmt: skip
@@ -152,13 +163,13 @@ def _call_ir(name: str, n_in: int, outputs: Sequence[tuple[int, ...]]) -> str:
         "made:", f"  %okm = call i1 @{name}_checked(ptr %self, ptr %all)", "  br i1 %okm, label %result, label %drop",
         "drop:", *(f"  call void @jd_decref(ptr %new{k})" for k in range(len(outputs))), "  br label %careful",
         "careful:", "  %slowly = call ptr @PyObject_Vectorcall(ptr %slow, ptr %argv, i64 %n, ptr %keywords)", "  ret ptr %slowly",
-        "result:", *(["  ret ptr %new0"] if single else _tuple(len(outputs))),
+        "result:", *(["  ret ptr %new0"] if single else tuple_ir(len(outputs))),
     ]  # fmt: skip
-    shapes = "".join(_shape_constant(f"{name}_shape{j}", shape) for j, shape in enumerate(outputs))
-    return shapes + _function(f"ptr @{name}_call(ptr %self, ptr %argv, i64 %n, ptr %keywords)", lines)
+    shapes = "".join(shape_ir(f"{name}_shape{j}", shape) for j, shape in enumerate(outputs))
+    return shapes + function_ir(f"ptr @{name}_call(ptr %self, ptr %argv, i64 %n, ptr %keywords)", lines)
 
 
-def _copied(n_in: int) -> Iterator[str]:
+def copied_ir(n_in: int) -> Iterator[str]:
     for i in range(n_in):
         yield f"  %from{i} = getelementptr ptr, ptr %argv, i64 {i}"
         yield f"  %in{i} = load ptr, ptr %from{i}"
@@ -166,7 +177,7 @@ def _copied(n_in: int) -> Iterator[str]:
         yield f"  store ptr %in{i}, ptr %to{i}"
 
 
-def _given(n_in: int, outputs: Sequence[tuple[int, ...]]) -> Iterator[str]:
+def given_ir(n_in: int, outputs: Sequence[tuple[int, ...]]) -> Iterator[str]:
     """The arrays of ``out=`` behind the inputs: one array, or a tuple of as many as there are outputs."""
     if len(outputs) == 1:
         yield f"  %og = getelementptr ptr, ptr %all, i64 {n_in}"
@@ -182,7 +193,7 @@ def _given(n_in: int, outputs: Sequence[tuple[int, ...]]) -> Iterator[str]:
         yield f"  store ptr %item{j}, ptr %og{j}"
 
 
-def _tuple(n: int) -> list[str]:
+def tuple_ir(n: int) -> list[str]:
     lines = [f"  %results = call ptr @PyTuple_New(i64 {n})", "  %failed = icmp eq ptr %results, null"]
     lines += ["  br i1 %failed, label %none0, label %fill", "none0:", *(f"  call void @jd_decref(ptr %new{j})" for j in range(n))]
     lines += ["  ret ptr null", "fill:"]
@@ -190,7 +201,7 @@ def _tuple(n: int) -> list[str]:
     return [*lines, "  ret ptr %results"]
 
 
-def _shape_constant(name: str, shape: tuple[int, ...]) -> str:
+def shape_ir(name: str, shape: tuple[int, ...]) -> str:
     entries = ", ".join(f"i64 {k}" for k in shape) or "i64 0"
     return f"@{name} = private unnamed_addr constant [{max(1, len(shape))} x i64] [{entries}]\n"
 
@@ -255,32 +266,26 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 #: Whether n numbers are all finite: x·0 is 0 for finite x and NaN otherwise.
 _FINITE = """define internal i1 @jd_finite(ptr %x, i64 %n) #0 {
 entry:
-  %quads = and i64 %n, -4
+  %blocks = and i64 %n, -16
   br label %loop
 loop:
-  %i = phi i64 [0, %entry], [%i4, %body]
-  %sum = phi <4 x double> [zeroinitializer, %entry], [%sum2, %body]
-  %more = icmp slt i64 %i, %quads
+  %i = phi i64 [0, %entry], [%i16, %body]
+  %sum = phi <16 x double> [zeroinitializer, %entry], [%sum2, %body]
+  %more = icmp slt i64 %i, %blocks
   br i1 %more, label %body, label %rest
 body:
   %at = getelementptr double, ptr %x, i64 %i
-  %v = load <4 x double>, ptr %at, align 8
-  %z = fmul <4 x double> %v, zeroinitializer
-  %sum2 = fadd <4 x double> %sum, %z
-  %i4 = add i64 %i, 4
+  %v = load <16 x double>, ptr %at, align 8
+  %z = fmul <16 x double> %v, zeroinitializer
+  %sum2 = fadd <16 x double> %sum, %z
+  %i16 = add i64 %i, 16
   br label %loop
 rest:
-  %a = extractelement <4 x double> %sum, i32 0
-  %b = extractelement <4 x double> %sum, i32 1
-  %c = extractelement <4 x double> %sum, i32 2
-  %d = extractelement <4 x double> %sum, i32 3
-  %ab = fadd double %a, %b
-  %cd = fadd double %c, %d
-  %abcd = fadd double %ab, %cd
+  %total = call reassoc double @llvm.vector.reduce.fadd.v16f64(double 0.0, <16 x double> %sum)
   br label %tail
 tail:
-  %j = phi i64 [%quads, %rest], [%j1, %step]
-  %t = phi double [%abcd, %rest], [%t2, %step]
+  %j = phi i64 [%blocks, %rest], [%j1, %step]
+  %t = phi double [%total, %rest], [%t2, %step]
   %again = icmp slt i64 %j, %n
   br i1 %again, label %step, label %exit
 step:
@@ -294,6 +299,7 @@ exit:
   %ok = fcmp oeq double %t, 0.0
   ret i1 %ok
 }
+declare double @llvm.vector.reduce.fadd.v16f64(double, <16 x double>)
 """
 
 
@@ -317,7 +323,7 @@ class Context(np.ndarray):
 
 def context(constants: np.ndarray, workspace: np.ndarray, careful: Callable[..., Any], library: Any) -> Context:
     """The context of one function; ``careful(*arrays, out=None)`` serves the unusual calls."""
-    result = np.zeros(10, dtype=np.uintp).view(Context)
+    result = np.zeros(11, dtype=np.uintp).view(Context)
     entries = {
         ARRAY_TYPE: id(np.ndarray), FLOAT64: id(np.dtype(np.float64)), NONE: id(None), NOT_IMPLEMENTED: id(NotImplemented),
         CONSTANTS: constants.ctypes.data, WORKSPACE: workspace.ctypes.data, OUT: id(sys.intern("out")), TUPLE_TYPE: id(tuple),
@@ -327,6 +333,12 @@ def context(constants: np.ndarray, workspace: np.ndarray, careful: Callable[...,
         result[index] = value
     result.keep = [constants, workspace, careful, library]
     return result
+
+
+def hand_on(given: Context, careful: Callable[..., Any]) -> None:
+    """Unusual calls go to another function from now on."""
+    given.keep.append(careful)
+    given[CAREFUL] = id(careful)
 
 
 @cache

@@ -193,6 +193,8 @@ class Function:
         #: Address of ``int32_t f(void **args)``, args = inputs, outputs, constants, workspace.
         entry = entry_name(s.name)
         self.address = self._library.address(entry)
+        #: The same for callers that give the same memory each time and leave it alone: zeros of matrices are not written again.
+        self.kept_address = self._library.address(entry + "_kept")
         self.constants = np.full(max(1, s.constants), np.nan)
         self._workspace = np.zeros(max(1, s.workspace))
         # the interpreter's lock is held: one workspace serves all threads
@@ -210,7 +212,8 @@ class Function:
         """Calls take the short way from now on: parameters have values."""
         if self._fast is _unusual and fastcall.available():
             entry = entry_name(self.name)
-            context = fastcall.context(self.constants, self._workspace, self.__call__, self._library)
+            self._careful_call = self.__call__
+            self._context = context = fastcall.context(self.constants, self._workspace, self.__call__, self._library)
             self._fast = fastcall.builtin(self._library.address(entry + "_fast"), self.name, context)
             self.__call__ = fastcall.builtin(self._library.address(entry + "_call"), self.name, context, keywords=True)
 
@@ -232,6 +235,8 @@ class Function:
             raise InputError(f"function '{self.name}': parameter '{names[bad[0]]}' = {p[bad[0]]} is not finite")
         self.prepare_into(p, self.constants, self._workspace)
         self.parameters = p
+        if self._batch is not None:
+            self._batch.renew(p, self.constants)
         self._enable_fast()
 
     def prepare_into(self, p: np.ndarray, constants: np.ndarray, workspace: np.ndarray) -> None:
@@ -367,6 +372,9 @@ class Function:
         """The SIMD variant, compiled when first asked for."""
         if self._batch is None:
             self._batch = _Batch(self.symbolic, self._texts[1])
+            self._batch.renew(self.parameters, self.constants)
+            if self._fast is not _unusual:
+                fastcall.hand_on(self._context, self._batch.builtin(self.name, self._careful_call))
         return self._batch
 
     # -- information ----------------------------------------------------------------------------------------------
@@ -485,6 +493,8 @@ class _Batch:
     """
 
     def __init__(self, f: SymbolicFunction, prepared: str) -> None:
+        from . import rowcall
+
         self.lanes = engine.lanes()
         stage = prepare_ir(f)
         self._own: tuple[engine.Library, Any, int, int] | None = None
@@ -493,16 +503,18 @@ class _Batch:
             call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(library.address(entry_name(f.name) + "_prepare"))
             self._own = library, call, stage.constants, stage.workspace
         module = main_ir(f, self.lanes)
-        text = module.text + batch_ir(f, self.lanes)
-        self._library = engine.Library([engine.compile_ir(text)])
+        sizes = [len(a.symbols) for a in f.inputs if not is_parameters(a.symbols)]
+        shapes = [tuple(r.shape) for r in f.outputs]
+        self.operations = f.operations().flops
+        rows = rowcall.rows_ir(entry_name(f.name), sizes, shapes, self.operations)
+        self._library = engine.Library([engine.compile_ir(module.text + batch_ir(f, self.lanes) + rows)])
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, integer, integer, pointer, pointer)
         self._run = prototype(self._library.address(entry_name(f.name) + "_batch"))
-        inputs = sum(len(a.symbols) for a in f.inputs if not is_parameters(a.symbols))
-        outputs = sum(int(np.prod(r.shape)) for r in f.outputs)
-        self.scratch = (inputs + outputs + module.workspace) * self.lanes
-        self.arrays = len([a for a in f.inputs if not is_parameters(a.symbols)]) + len(f.outputs)
-        self.operations = f.operations().flops
+        self._rows = self._library.address(entry_name(f.name) + "_rows")
+        self.scratch = (sum(sizes) + sum(map(prod, shapes)) + module.workspace) * self.lanes
+        self.arrays = len(sizes) + len(shapes)
+        self._constants = np.full(max(1, module.constants), np.nan)
 
     def constants(self, parameters: np.ndarray, known: np.ndarray) -> np.ndarray:
         """The constants as this variant wants them, from parameters; ``known`` are those of the function."""
@@ -514,15 +526,33 @@ class _Batch:
         call(args.ctypes.data)
         return arrays[1]
 
+    def renew(self, parameters: np.ndarray, known: np.ndarray) -> None:
+        """The constants of the built-in follow the parameters."""
+        found = self.constants(parameters, known)
+        self._constants[: found.size] = found[: self._constants.size]
+
+    def builtin(self, name: str, careful: Callable[..., Any]) -> Callable[..., Any]:
+        """Calls of moderate size without Python; ``careful`` takes the others."""
+        from . import rowcall
+
+        memory, scratch, inner = self._memory()
+        return rowcall.rows_builtin(self._rows, name, self._constants, (memory, scratch, inner), careful, self._library)
+
+    def _memory(self) -> tuple[np.ndarray, int, int]:
+        """States in lanes, aligned to 64 bytes, behind the pointers of the inner call: the array and both addresses."""
+        memory = np.empty(self.scratch + self.arrays + 10)
+        inner = _where(memory)
+        return memory, -(-(inner + 8 * (self.arrays + 2)) // 64) * 64, inner
+
     def run(self, arrays: list[np.ndarray], strides: list[int], n: int, constants: np.ndarray, threads: int | None = None) -> None:
         """Runs n states, on several threads when there is enough work."""
         words = np.array([*map(_where, arrays), _where(constants), *strides], dtype=np.int64)
         args, steps = _where(words), _where(words) + 8 * (len(arrays) + 1)
 
         def part(first: int, last: int) -> None:
-            memory = np.empty(self.scratch + self.arrays + 10)  # states in lanes, aligned to 64 bytes, behind pointers
-            inner = _where(memory)
-            self._run(args, steps, first, last, -(-(inner + 8 * (self.arrays + 2)) // 64) * 64, inner)
+            memory, scratch, inner = self._memory()
+            self._run(args, steps, first, last, scratch, inner)
+            del memory
 
         if threads is None:
             threads = min(n * self.operations // 2_000_000, thread_count()) if n * self.operations >= 4_000_000 else 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from jourdain.results.channel import Array, unknown
+from jourdain.shown import Shown
 
 if TYPE_CHECKING:
     import pandas
@@ -20,7 +21,7 @@ _MOST_ROWS, _MOST_CHANGES = 40, 3
 
 
 @dataclass(frozen=True)
-class Occurrence:
+class Occurrence(Shown):
     """An event that happened at ``t`` (s); ``before`` and ``after`` give the state by name.
 
     ``did`` says what it was for: "jump" (it sets the state), "action" (of a function), "end of the run", or nothing where it only marks
@@ -49,7 +50,7 @@ class Occurrence:
         return "; ".join(filter(None, [f"{self.name} at {self.t:.9g} s", self.did, self.told]))
 
 
-class EventTable(Sequence[Occurrence]):
+class EventTable(Shown, Sequence[Occurrence]):
     """The events of a run in order of time: ``sol.events[0].after["hinge.angle_rate"]``, ``sol.events["bounce"].t``.
 
     ``known`` names further events that might have happened.

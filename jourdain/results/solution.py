@@ -21,6 +21,7 @@ from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
 from jourdain.results.metadata import plain
+from jourdain.shown import Shown, in_notebook
 
 if TYPE_CHECKING:
     import pandas
@@ -91,7 +92,7 @@ class Sample(Mapping[str, Array]):
         return len(self._solution.names)
 
 
-class Solution:
+class Solution(Shown):
     """Times and named channels of a run.
 
     Times increase strictly, except at events, where a repeated time carries the values before and after the event.
@@ -516,10 +517,16 @@ class Solution:
         return scene_of(self, plots, **options)
 
     def view(self, plots: Any = (), **options: Any) -> Any:
-        """Opens the motion in the browser (served on this machine only); the handle closes it."""
-        from jourdain.view import serve
+        """Opens the motion in the browser (served on this machine only), and the handle closes it; in a notebook it is shown in the cell.
+
+        ``theme`` is "light", "dark" or "auto"; ``height`` (px) is that of the cell.
+        """
+        from jourdain.view import Inline, serve
 
         own, rest = _scene_options(options)
+        height = rest.pop("height", None)
+        if in_notebook() and not {"port", "open_browser"} & rest.keys():
+            return Inline(self.scene(plots, **own), height or Inline.height, **rest)
         return serve(self.scene(plots, **own), **rest)
 
     def save_page(self, path: Any, plots: Any = (), **options: Any) -> None:

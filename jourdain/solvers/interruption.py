@@ -1,4 +1,4 @@
-"""What a run shows and hears between chunks of native steps: a progress bar, and Ctrl-C."""
+"""What a run hears between chunks of native steps: Ctrl-C."""
 
 from __future__ import annotations
 
@@ -53,25 +53,3 @@ def in_chunks(run: Callable[[int, int], int], steps: int) -> int:
                 return -1 - done
             chunk = max(1, int(chunk * min(8.0, CHUNK_TIME / max(time.perf_counter() - begun, 1e-9))))
     return done
-
-
-class Bar:
-    """A progress bar in simulated time."""
-
-    def __init__(self, t0: float, t1: float) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._t0 = t0
-        self._bars = Progress(TextColumn("t = {task.fields[t]:.4g} s"), BarColumn(), TimeRemainingColumn())
-        self._task = self._bars.add_task("", total=abs(t1 - t0) or 1.0, t=t0)
-
-    def show(self, t: float) -> None:
-        """Moves the bar to a time."""
-        self._bars.update(self._task, completed=abs(t - self._t0), t=t)
-
-    def __enter__(self) -> Bar:
-        self._bars.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bars.stop()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..shown import Shown
 from .dofs import COMPONENTS, Array
 from .eigen import lowest_modes
 from .points import motion_of
@@ -20,7 +21,7 @@ MARGIN = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Enough:
+class Enough(Shown):
     """Which free-free modes loads need: how many lie below twice their frequency, and what share of the static compliance these carry."""
 
     frequency: float  #: Hz, highest of the loads

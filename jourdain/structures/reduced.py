@@ -12,6 +12,7 @@ import scipy.linalg as sl
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
+from ..shown import Shown
 from .dofs import Array, skew
 from .points import Motion, motion_of
 
@@ -44,7 +45,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedStructure:
+class ReducedStructure(Shown):
     """An elastic body of m coordinates e in a floating frame, whatever the reduction and the frame; numbers only.
 
     Undeformed, the body frame is the part's own coordinate system; deflections u = Φ e are seen from it and fulfil the frame's conditions.

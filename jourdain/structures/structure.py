@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import spsolve
 
 from ..errors import InputError
+from ..shown import Shown
 from .dofs import Array, Dofs, dofs_of
 from .field import MassField, nodal_field, rigid_inertia
 
@@ -39,7 +40,7 @@ class Interface:
     weights: Array  #: shares of the nodes in the average
 
 
-class Structure:
+class Structure(Shown):
     """An elastic part, free in space: numbers in SI units, in the part's own coordinates.
 
     Args:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..model.contact_methods import touches
+from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, METHODS
 from ..symbolic.graph import evaluate
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 Wrenches = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-class Compiled(ABC):
+class Compiled(Shown, ABC):
     """What every compiled system has, whatever its formulation.
 
     Arrays: ``q`` positions (nq), ``v`` velocities (nv), ``a`` accelerations; the state is x = (q, v, z) with the user's states z.  They are
@@ -42,6 +44,8 @@ class Compiled(ABC):
     formulation: str
     #: The method of ``simulate`` where none is named.
     method: ClassVar[str] = "dopri5"
+    #: Whether one run goes through phases in which joints let go, instead of one run a phase.
+    goes_through_phases: ClassVar[bool] = False
     model: Model
     #: Options with which it was compiled.
     options: dict[str, Any]
@@ -146,11 +150,10 @@ class Compiled(ABC):
             from .unknowns import find_unknowns
 
             find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
-        if self.model.contacts:
-            from .touching import find_forces, touches
+        if touches(self.model):
+            from .touching import find_forces
 
-            if touches(self.model):
-                find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
+            find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
         return u
 
     @property
@@ -211,13 +214,14 @@ class Compiled(ABC):
         return self.reference.energy(q, v, t)
 
     def equations(self, form: str = "text") -> str:
-        """The equations of motion in closed form, as "text" or "latex" (small systems)."""
+        """The equations of motion in closed form, as "text" or "latex" (small systems); notebooks typeset either."""
         from ..formalisms.explicit import explicit_equations
 
         if form not in ("text", "latex"):
             raise InputError(f"equations of '{self.model.name}': form '{form}' is unknown; use 'text' or 'latex'")
         result = explicit_equations(self.model)
-        return result.latex() if form == "latex" else result.text()
+        latex = result.latex()
+        return Formulas(latex if form == "latex" else result.text(), latex)
 
     # -- what it is -----------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..shown import Shown
 from ..solvers.native_function import is_finite
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
-class State:
+class State(Shown):
     """Positions q, velocities v and user states z at a time; ``state["joint.angle"]`` reads one by name.
 
     ``memory`` holds the values of memories and algebraic unknowns by name, where they are not those of the start of a run.

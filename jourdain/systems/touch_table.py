@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
+from ..shown import Shown
 from ..solvers.penalty.touch import FRICTION, NORMAL, apply_law, law_between, look, world_force
 from .touching import touching_at
 from .tree.contact_table import Touch
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 RESTS = 1e-3
 
 
-class TouchTable:
+class TouchTable(Shown):
     """Contacts of a run: ``at(t)`` gives those at the last kept instant up to t, ``summary()`` what happened in all of it."""
 
     def __init__(self, solution: Solution, system: TreeSystem) -> None:

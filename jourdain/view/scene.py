@@ -289,6 +289,12 @@ class Scene:
     ground: float | None = None
     exaggeration: float = 1.0  #: times which surfaces are deformed
 
+    def _repr_html_(self) -> str:
+        """The page in a frame, as notebooks show it."""
+        from jourdain.view.page import Inline
+
+        return Inline(self)._repr_html_()
+
     def body(self, name: str) -> Body:
         """The body of that name."""
         for body in self.bodies:

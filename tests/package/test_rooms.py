@@ -14,6 +14,8 @@ ROOT = Path(jourdain.__file__).parent
 #: Data flows one way through these rooms; a room on the same line as another may not import it.
 ROOMS = (
     "errors",
+    "shown",
+    "progress",
     "symbolic",
     "structures",
     "model",
@@ -26,6 +28,7 @@ ROOMS = (
     "systems",
     "analysis",
     "view",
+    "notebook",
     "io",
     "library",
 )

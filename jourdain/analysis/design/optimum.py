@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...shown import Shown
 from .space import Space
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ AT_ROW = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(Shown):
     """The best design found: ``values``, ``criteria`` and ``constraints`` by name.
 
     Multipliers λ ≥ 0 belong to active constraints and bounds: the objective falls by λ for a unit by which one is loosened (of an equality:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...shown import Shown
 from ..criteria import Criterion, named
 from .measure import measure
 
@@ -25,7 +26,7 @@ STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
+class Gradient(Shown):
     """Values of criteria and their derivatives by variables: ``g["comfort", "d_F"]``, ``g["comfort"]`` is a row, ``g.matrix`` all.
 
     ``elasticities`` are (p/ψ) ∂ψ/∂p, by how many per cent a criterion changes with one per cent of a variable.

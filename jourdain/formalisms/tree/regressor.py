@@ -16,6 +16,7 @@ from ...errors import InputError
 from ...model.bodies import Body
 from ...model.flexible import refuse_flexible
 from ...model.model import Model
+from ...shown import Shown
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, symbol
 from ...symbolic.graph import evaluate
@@ -94,7 +95,7 @@ def _projected(tree: Tree, index: int, force: Vector, moment: Vector) -> list[Ex
 
 
 @dataclass(frozen=True)
-class BaseParameters:
+class BaseParameters(Shown):
     """Combinations β = B π of standard parameters that determine φ: the fewest that motion can tell apart."""
 
     #: names of the standard parameters

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...model.values import number
 from ...results.solution import Solution
+from ...shown import Shown
 
 G = 9.80665
 #: Instants at which accelerations are looked at, at least.
@@ -41,7 +42,7 @@ class DeviceMeasures:
 
 
 @dataclass(frozen=True)
-class CrashMeasures:
+class CrashMeasures(Shown):
     """Measures of a crash by car and by device (see :func:`crash_measures`); accelerations in m/s²."""
 
     cars: dict[str, CarMeasures]

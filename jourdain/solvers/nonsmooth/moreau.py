@@ -7,7 +7,7 @@ Without contacts this is the explicit midpoint rule.  Newton's law of impact sta
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  What is left of a penetration is
 taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
 
-The state in the frame is x = (q, v, z, forces on bodies, books): what contacts did in the step before is part of the solution.
+The state in the frame is x = (q, v, z, wrenches on bodies, books): what contacts did in the step before is part of the solution.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..complementarity.solve import Task, carry_out, solve_task
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
-from .contact_set import Closures, ContactSet, Parts, contact_velocity, form_delassus, keep, push, recall, remember, respond
+from .contact_set import Closures, ContactSet, Parts, book_wrench, contact_velocity, form_delassus, keep, push, recall, remember, respond
 from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
@@ -191,7 +191,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 
 @jit
 def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
-    """Forces on bodies (means over the step) and the books."""
+    """Wrenches on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
     books = x[m.books :]
     for i in range(first, m.books):
@@ -203,11 +203,7 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
         for row in (0, 1, 2):
             u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + contact_velocity(s, parts, k, row, v))
             lost -= p[3 * k + row] * u
-            for side in (0, 1):
-                place = s.place[2 * k + side]
-                for i in (0, 1, 2):
-                    if place >= 0:
-                        x[place + i] += (1.0 - 2.0 * side) * s.axes[9 * k + 3 * row + i] * p[3 * k + row] / h
+            book_wrench(s, k, row, p[3 * k + row] / h, x, 0)
     books[DISSIPATED] += lost
     books[DEPTH], books[RESIDUAL], books[ACTING], books[ITERATIONS] = depth, residual, acting, float(done)
     books[OPENING] = relaxation_gap(m.laws.problem, p) if m.laws.problem.relaxed == 1 else 0.0

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jourdain.solvers.interruption import CHUNK_TIME, Bar, Interruption
+from jourdain.progress import TimeBar
+from jourdain.solvers.interruption import CHUNK_TIME, Interruption
 from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
@@ -78,8 +79,8 @@ class Drive:
         begun = time.perf_counter()
         with Interruption() as interruption:
             if progress:
-                with Bar(*self.span) as bar:
-                    reason = self._run(interruption, bar.show)
+                with TimeBar(*self.span) as bar:
+                    reason = self._run(interruption, bar.at)
             else:
                 reason = self._run(interruption, None)
         status, message = explain(session, reason, self.method)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...native import record
-from ..interruption import CHUNK_TIME, Bar, Interruption
+from ...progress import TimeBar
+from ..interruption import CHUNK_TIME, Interruption
 from ..kept import Kept
 from ..linear.library_lu import LibraryLU
 from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
@@ -198,8 +199,8 @@ class Run:
         self.add_state(rows)
         with Interruption() as interruption:
             if progress:
-                with Bar(self.clock.t, self.clock.t_end) as bar:
-                    return rows, self._loop(rows, interruption, bar.show)
+                with TimeBar(self.clock.t, self.clock.t_end) as bar:
+                    return rows, self._loop(rows, interruption, bar.at)
             return rows, self._loop(rows, interruption, None)
 
     def add_state(self, rows: Rows) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +66,14 @@ class DirectorAssembly(ModelCoordinates):
         self._advances: list[tuple[Handle, Handle, float]] = []
         for part in parts:
             part.add(self.system, self.handles, self.numbers)
+        #: Elements of joints and constraints that events of the engine remove and insert, by the names of these.
+        self.switched: dict[str, list[str]] = {}
         for joint in self.model.joints.values():
-            self._joint(joint)
-        self._constraints()
+            self._switchable(joint, self._joint)
+        for item in self.model.constraints.values():
+            self._switchable(item, self._constraint)
+        if parts:
+            self._released()
         for load in self.model.loads.values():
             self._load(load)
         self._drives()
@@ -86,6 +91,27 @@ class DirectorAssembly(ModelCoordinates):
             for advance, angle, pitch in self._advances:
                 q[advance.offset], v[advance.offset] = pitch * q[angle.offset], pitch * v[angle.offset]
             self.system.set_state(q, v)
+
+    def release(self, names: Collection[str]) -> None:
+        """Lets joints and constraints go before a run; all others hold."""
+        self.system.inactive = {element for name in names for element in self.switched.get(name, ())}
+
+    def _switchable(self, held: Any, make: Callable[[Any], None]) -> None:
+        """Makes the elements of a joint or constraint; those of one that may let go are noted."""
+        first = len(self.system.instances)
+        make(held)
+        if held.name in self.model.switches:
+            self.switched[held.name] = [i.name for i in self.system.instances[first:]]
+
+    def _released(self) -> None:
+        """What has let go at the start waits for an event: with parts that deform, one run goes through all phases."""
+        whole = self.model.whole or self.model
+        for name in sorted(self.model.released):
+            if name in whole.joints:
+                self._switchable(whole.joints[name], self._joint)
+            else:
+                self._switchable(whole.constraints[name], self._constraint)
+        self.release(self.model.released)
 
     # -- bodies and joints ----------------------------------------------------------------------------------------
 
@@ -190,16 +216,15 @@ class DirectorAssembly(ModelCoordinates):
 
     # -- constraints ----------------------------------------------------------------------------------------------
 
-    def _constraints(self) -> None:
-        for item in self.model.constraints.values():
-            if isinstance(item, Equation):
-                self._rows(item.name, [Row("multiplier", self.eq.resolve([item.expression])[0], item.nonholonomic)])
-            elif item.kind in PAIRS and not item.ignore:
-                self._pair(item.name, item)
-            else:
-                self._rows(item.name, [Row(f"row{i + 1}", r.h, False) for i, r in enumerate(closure_rows(self.eq.kinematics, item))])
-            if isinstance(item, Closure) and item.inertia is not None:
-                self._rod(item)
+    def _constraint(self, item: Closure | Equation) -> None:
+        if isinstance(item, Equation):
+            self._rows(item.name, [Row("multiplier", self.eq.resolve([item.expression])[0], item.nonholonomic)])
+        elif item.kind in PAIRS and not item.ignore:
+            self._pair(item.name, item)
+        else:
+            self._rows(item.name, [Row(f"row{i + 1}", r.h, False) for i, r in enumerate(closure_rows(self.eq.kinematics, item))])
+        if isinstance(item, Closure) and item.inertia is not None:
+            self._rod(item)
 
     def _rod(self, rod: Closure) -> None:
         assert rod.inertia is not None

@@ -9,10 +9,12 @@ import numpy as np
 
 from ...elements.of_model import OfModel
 from ...errors import InputError
-from ...symbolic.expr import KINDS, Expr
+from ...symbolic.expr import HALF, KINDS, ONE, ZERO, Expr
+from ...symbolic.functions import where
 from ..state import State
 
 if TYPE_CHECKING:
+    from ...model.events import ModelEvent
     from .events import Moment
     from .from_model import DirectorAssembly
     from .runs import Acting
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 def declare_events(built: DirectorAssembly, acting: Acting) -> None:
     """Gives the model's events to its assembled system."""
     for item in built.model.events.values():
-        (guard,) = (built.numeric(e) for e in built.eq.resolve([item.guard]))
+        (guard,) = (built.numeric(e) for e in built.eq.resolve([_watched(built, item)]))
         if guard.deps & KINDS["acceleration"]:
             raise InputError(
                 f"event '{item.name}': its guard speaks of accelerations, which the energy-consistent engine has not; use another formulation"
@@ -32,12 +34,24 @@ def declare_events(built: DirectorAssembly, acting: Acting) -> None:
         built.system.event(item.name, _value(element, guard), blocks, item.direction, item.terminal, action)
 
 
+def _watched(built: DirectorAssembly, item: ModelEvent) -> Expr:
+    """The guard; where all that the event does is done it stays away from zero, as it may be a constraint that holds."""
+    if not built.switched or not item.switches_alone:
+        return item.guard
+    engaged = {name: memory.symbol for name, memory in built.model.switches.items()}
+    to_do: Expr = ZERO
+    for name, holds in item.switches.items():
+        to_do = to_do + (ONE - engaged[name] if holds else engaged[name])
+    return where(to_do > HALF, item.guard, ONE)
+
+
 def _value(element: OfModel, guard: Expr) -> Callable[[Any], Expr]:
     return lambda s: element.written([guard], s, s.t, s.velocity)[0]
 
 
 def _jump(built: DirectorAssembly, name: str, acting: Acting) -> Callable[[Moment], None]:
     """Changes of the tree's state and of memories, as changes of the engine's coordinates and rates."""
+    switched = built.model.events[name].switches if built.switched else {}
     own, reference = built.own, built.own.reference
     f, nq, nv = reference.function("jump", event=name), reference.nq, reference.nv
 
@@ -56,6 +70,8 @@ def _jump(built: DirectorAssembly, name: str, acting: Acting) -> Callable[[Momen
             for memory, value in zip(built.model.memories, held, strict=True):
                 moment.of(f"input {memory}")[0][:] = value
             acting.changed(moment.t, held)
+        for held_name, holds in switched.items():
+            (moment.insert if holds else moment.remove)(*built.switched[held_name])
 
     return action
 

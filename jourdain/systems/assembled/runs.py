@@ -54,6 +54,8 @@ class DirectorRun(Run):
     ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
         self.elements = elements
+        #: Where elements are put together: the start, or in a run that goes on that of the first, where deformed parts fit their bodies.
+        self.origin = start
         chosen = {
             "reduction": system.reduction if reduction is None else reduction, "tolerance": tolerance, "adaptive": adaptive, "every": every,
             "max_iterations": max_iterations, "linear_solver": linear_solver, "rho": rho, "alpha": alpha, "beta": beta, "gamma": gamma,
@@ -64,7 +66,7 @@ class DirectorRun(Run):
     def built(self, stepped: Sequence[str] = ()) -> tuple[DirectorAssembly, Acting]:
         """The assembled system of the model with what acts on it; ``stepped`` are inputs that change from step to step."""
         inputs, model = self.inputs, self.system.model
-        built = self.system.elements_at(self.start, inputs, self.elements, stepped)
+        built = self.system.elements_at(self.origin, inputs, self.elements, stepped)
         acting = Acting(self, built)
         built.system.forget_events()
         if model.events:
@@ -82,6 +84,8 @@ class DirectorRun(Run):
         resumed = restart is not None and self.fits(restart)
         if restart is not None and resumed:
             self.resume_inputs(restart)
+            if (first := restart.memory.get("origin")) is not None:
+                self.origin = first.with_values(t=self.span[0])
         inputs, settings = self.inputs, self.settings
         built, acting = self.built()
         memory = restart.memory.get("march") if restart is not None and resumed else None
@@ -99,7 +103,7 @@ class DirectorRun(Run):
         told = JointLanguage(self.system, self.start, found.rows[0], status, lambda: found.solution, self.settings.times)
         restart = None
         if status != "failed":
-            memory = self.memory(u) | {"march": found.memory}
+            memory = self.memory(u) | {"march": found.memory} | ({"origin": self.origin} if self.system.parts else {})
             restart = Restart(self.kind, self.settings.method, float(found.rows[0][-1]), lambda: told.last, None, memory)
         about = {n: x for n, x in found.about.items() if n not in ("model", "method", "status")}
         return Outcome(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...shown import Shown
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Touch:
+class Touch(Shown):
     """One contact in a step: the force on ``body_a`` (N, mean over the step), where it acts (m), the normal from b to a, and the gap (m)."""
 
     contact: str
@@ -35,7 +36,7 @@ class Touch:
         return f"{self.contact}: {self.body_a} on {self.body_b} at ({where}) m, force ({force}) N, gap {self.gap:.3g} m, {self.state}"
 
 
-class WhatTouched:
+class WhatTouched(Shown):
     """Contacts of a run: ``at(t)`` gives those of an instant, ``summary()`` what happened in all of it."""
 
     _solution: Solution

@@ -16,6 +16,7 @@ from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...model.flexible import FlexibleBody
 from ...native.function import compile_function
 from ...native.record import Table
+from ...results.channel import Channel
 from ...solvers.collision import Scene
 from ...solvers.collision.records import PLANE
 from ...solvers.collision.records import Contact as Found
@@ -23,6 +24,7 @@ from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
+from ...solvers.penalty.touch import WRENCH
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
 from .contact_rows import STOPS, contact_rows
@@ -57,8 +59,8 @@ class TreeContacts:
         self.bodies = self._moving_bodies()
         self.scene = self._scene()
         self.parts = self._parts()
-        self.places = self._places()
         self.stops = self._stops()
+        self.places = self._places()
         self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops))
 
     @staticmethod
@@ -191,21 +193,31 @@ class TreeContacts:
     # -- what is booked -------------------------------------------------------------------------------------------
 
     def _places(self) -> dict[tuple[int, int], int]:
-        """Where the force of a contact (by number) on a body (by number) stands in the state."""
+        """Where the wrench of a contact (by number) on a body (by number) stands in the state."""
         number = {b.name: i for i, b in enumerate(self.bodies)}
         pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) if not c.gives_way for b in c.bodies if b.name in number]
-        return {pair: self.first_place + 3 * i for i, pair in enumerate(pairs)}
+        return {pair: self.first_place + WRENCH * i for i, pair in enumerate(pairs)}
+
+    @property
+    def stop_places(self) -> list[int]:
+        """Where the forces of stops stand in the state."""
+        return [self.first_place + WRENCH * (len(self.places) + i) for i in range(len(self.stops))]
 
     @property
     def first_place(self) -> int:
-        """Where forces begin in the state."""
+        """Where wrenches begin in the state."""
         s = self.system
         return s.nq + s.nv + s.nz
 
     @property
     def books(self) -> int:
         """Where the books begin in the state."""
-        return self.first_place + 3 * len(self.places)
+        return self.first_place + self.booked
+
+    @property
+    def booked(self) -> int:
+        """Numbers of all wrenches and forces of stops."""
+        return WRENCH * (len(self.places) + len(self.stops))
 
     @property
     def size(self) -> int:
@@ -292,7 +304,7 @@ class TreeContacts:
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
             stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
             stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
-            stop_law=np.array([x[5] for x in self.stops], np.int64),
+            stop_law=np.array([x[5] for x in self.stops], np.int64), stop_place=np.array(self.stop_places, np.int64),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
             wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
@@ -323,7 +335,7 @@ class TreeContacts:
     @property
     def only_planes(self) -> bool:
         """Whether a single body may touch half-spaces and nothing else, through which nothing passes unseen."""
-        return len(self.bodies) == 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
+        return len(self.bodies) <= 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
 
     @property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -373,6 +385,20 @@ class TreeContacts:
             pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
             others = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
             raise InputError(f"simulate '{self.model.name}': bodies overlap at the start: {pairs}{others}; move them{more}")
+
+    def wrench_channels(self, x: np.ndarray, first: int) -> dict[str, Channel]:
+        """Net forces and torques of each contact on its bodies, and forces of stops, from rows in which they begin at ``first``."""
+        found = {}
+        for (k, b), place in self.places.items():
+            at, name = place - self.first_place + first, f"{self.contacts[k].name}.{self.bodies[b].name}"
+            found[f"{name}.force"] = Channel(x[:, at : at + 3].copy(), "N", "contact force")
+            found[f"{name}.torque"] = Channel(x[:, at + 3 : at + 6].copy(), "N m", "torque of contact forces about the body's origin")
+        for (name, _, _, sign, *_), place in zip(self.stops, self.stop_places, strict=True):
+            at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
+            before = found.get(f"{name}.stop")
+            total = sign * x[:, at] + (0.0 if before is None else before.values)
+            found[f"{name}.stop"] = Channel(total, unit, "force of the rigid stop")
+        return found
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""

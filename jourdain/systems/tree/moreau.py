@@ -152,10 +152,7 @@ class MoreauRun(ProjectedRun):
 
 def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel]:
     """Net forces of each contact on its bodies (means over the step before), and the books of all contacts."""
-    found = {}
-    for (k, b), at in contacts.places.items():
-        name = f"{contacts.contacts[k].name}.{contacts.bodies[b].name}.force"
-        found[name] = Channel(x[:, at : at + 3].copy(), "N", "contact force")
+    found = contacts.wrench_channels(x, contacts.first_place)
     books = x[:, contacts.books :]
     found["contacts.dissipated"] = Channel(books[:, moreau.DISSIPATED].copy(), "J", "energy taken by contacts")
     found["contacts.depth"] = Channel(books[:, moreau.DEPTH].copy(), "m", "deepest penetration before it is taken away")

@@ -8,6 +8,7 @@ import { Player } from "jourdain/player";
 import { Plots } from "jourdain/plots";
 import { Panel } from "jourdain/panel";
 import { Legend } from "jourdain/legend";
+import { Controls } from "jourdain/controls";
 
 class App {
   constructor(data, runs, blocks) {
@@ -22,11 +23,8 @@ class App {
     document.body.classList.toggle("plain", this.stage.plain);
     setLook(this.stage.plain);
     setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), this.stage.plain);
-    this.bodies = new Bodies(data, this.stage, blocks);
-    this.links = new Links(data, this.bodies, this.stage);
-    this.arrows = new Arrows(data, this.stage);
-    this.traces = new Traces(data, this.bodies, this.stage);
-    this.makeLayers();
+    this.furniture = new Set(this.stage.scene.children);
+    this.build(blocks);
     this.followed = data.follow;
     this.selected = null;
     this.panel = new Panel(this);
@@ -37,14 +35,46 @@ class App {
     this.showPlots(this.plots.any && window.innerWidth > 820);
     this.player.onChange((what) => this.changed(what));
     if (this.player.mode >= 0) this.setMode();
+    this.controls = data.controls ? new Controls(this, data.controls) : null;
     this.listen();
     this.player.seek(data.live ? this.player.end : this.player.start);
     this.last = performance.now();
     requestAnimationFrame((now) => this.tick(now));
   }
 
+  // Everything that belongs to the scene rather than to the stage.
+  build(blocks) {
+    const { data, stage } = this;
+    this.bodies = new Bodies(data, stage, blocks);
+    this.links = new Links(data, this.bodies, stage);
+    this.arrows = new Arrows(data, stage);
+    this.traces = new Traces(data, this.bodies, stage);
+    this.makeLayers();
+  }
+
+  // Another scene of the same model in the place of this one: camera, time, diagrams and layers stay.
+  async replace(scene, tracks) {
+    const blocks = readBlocks(scene.blocks, await inflate(tracks)), { stage, player, data } = this;
+    for (const object of [...stage.scene.children]) {
+      if (this.furniture.has(object)) continue;
+      stage.scene.remove(object);
+      object.traverse((part) => part.geometry?.dispose());
+    }
+    for (const name of ["bodies", "points", "links", "arrows", "frames", "joints", "runs", "modes", "outline", "low", "high"]) data[name] = scene[name];
+    this.build(blocks);
+    player.runs = scene.runs.map((run) => new Run(run, blocks));
+    this.anchor = null;
+    this.setRuns();
+    player.seek(player.t);
+    player.changed("state");
+    this.select(this.selected && this.bodies.groups.has(this.selected) ? this.selected : null);
+    this.place();
+    stage.include(this.bodies.groups.values());
+    stage.dirty = true;
+  }
+
   makeLayers() {
-    const { data, stage, bodies } = this;
+    const { data, stage, bodies } = this, before = this.layers ?? {};
     const frames = makeFrames(data, bodies, stage), joints = makeJoints(data, bodies, stage);
     const all = (list) => (on) => list.forEach((object) => { object.visible = on; });
     const solids = [...bodies.groups.values()].map((group) => group.userData.solids);
@@ -61,7 +91,10 @@ class App {
       ground: { on: true, count: 1, set: all([stage.ground]) },
       shadows: { on: !(stage.plain && solids.length > 40), count: 1, set: (on) => stage.setShadows(on) },
     };
-    for (const layer of Object.values(this.layers)) layer.set(layer.on);
+    for (const [name, layer] of Object.entries(this.layers)) {
+      if (before[name]) Object.assign(layer, { on: before[name].on, box: before[name].box });
+      layer.set(layer.on);
+    }
   }
 
   setLayer(name, on) {
@@ -147,6 +180,7 @@ class App {
     }
     this.track();
     this.stage.scene.updateMatrixWorld();
+    this.controls?.follow();
     this.bodies.crowd?.update();
     if (this.due("plots")) this.plots.update();
     if (this.selected && this.due("card")) this.panel.updateCard(this.pose(this.selected), this.probing());
@@ -241,18 +275,29 @@ class App {
     return { position: p.toArray(), quaternion: [q.w, q.x, q.y, q.z] };
   }
 
-  pick(event) {
+  ray(event) {
     const box = this.stage.canvas.getBoundingClientRect();
     const pointer = new THREE.Vector2((event.clientX - box.left) / box.width * 2 - 1, 1 - (event.clientY - box.top) / box.height * 2);
     const ray = new THREE.Raycaster();
     ray.setFromCamera(pointer, this.stage.camera);
     ray.layers.enable(DRAWN_TOGETHER);
-    const hit = ray.intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
+    return ray;
+  }
+
+  // The body under the mouse, where it is hit, and by which vertex of a surface.
+  hit(event) {
+    const hit = this.ray(event).intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
     let object = hit && hit.object;
     while (object && !object.userData.body) object = object.parent;
-    const surface = hit && hit.object.userData.surface;
+    if (!object) return null;
+    const surface = hit.object.userData.surface;
     const vertex = surface ? surface.nearest([hit.face.a, hit.face.b, hit.face.c], hit.object.worldToLocal(hit.point.clone())) : null;
-    this.select(object ? object.userData.body.name : null, vertex);
+    return { name: object.userData.body.name, place: hit.point, vertex };
+  }
+
+  pick(event) {
+    const hit = this.hit(event);
+    this.select(hit?.name ?? null, hit?.vertex ?? null);
   }
 
   listen() {
@@ -423,6 +468,9 @@ function open(app) {
       app.draw();
     },
     draw: () => app.draw(),
+    replace: (scene, tracks) => app.replace(scene, tracks),
+    controls: () => app.controls?.state(),
+    set: (name, value) => app.controls.set(name, value),
   };
 }
 

@@ -135,7 +135,7 @@ export class Panel {
     const span = player.end - player.start;
     this.slider.style.setProperty("--filled", `${span > 0 ? 100 * (player.t - player.start) / span : 0}%`);
     const digits = span >= 100 ? 2 : span >= 1 ? 3 : 5;
-    this.clock.innerHTML = `<b>${player.t.toFixed(digits)}</b> / ${format(player.end)} s`;
+    this.clock.innerHTML = `<b>${player.t.toFixed(digits)}</b><span> / ${format(player.end)}</span> s`;
   }
 
   // Events of the run shown, a mark each; those of one instant share it.

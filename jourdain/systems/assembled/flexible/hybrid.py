@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ....errors import InputError
 from ....results.channel import Channel
 from ....results.solution import Solution
+from ...run import SimulationError, SimulationInterrupted
 from ...tree.system import TreeSystem
 from ..directors import DirectorSystem
 from ..runs import resampled
 from .parts import separated
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ....model.model import Model
     from ...state import State
     from ...system import System
@@ -37,6 +38,8 @@ class HybridSystem(DirectorSystem):
     equations of the whole are those of :meth:`assembled`, which has equilibrium, modes and reports of its own.
     """
 
+    goes_through_phases = True
+
     def __init__(self, reference: TreeSystem, parts: Sequence[Part], **options: Any) -> None:
         super().__init__(reference, **options)
         self.parts = parts
@@ -50,7 +53,27 @@ class HybridSystem(DirectorSystem):
         if isinstance(x0, Solution) and (x0.restart is None or x0.restart.method != (method or self.method)):
             remedy = "start from a state" if x0.restart is None else f"it goes on by the method '{x0.restart.method}' with which it ended"
             raise InputError(f"simulate '{self.model.name}': this solution does not tell how its parts are deformed; {remedy}")
-        return self._with_parts(super().simulate(x0, t, method, **options))
+        from ....analysis.pieces import released_at
+
+        acting = self.phase(*released_at(self, x0)) if self.model.switches else self
+        try:
+            return acting._with_parts(super(HybridSystem, acting).simulate(x0, t, method, **options))
+        except (SimulationError, SimulationInterrupted) as error:
+            error.solution = acting._with_parts(error.solution)
+            raise
+
+    def phase(self, *released: str) -> HybridSystem:
+        """The system while joints and constraints of some names have let go."""
+        if frozenset(released) == self.model.released:
+            return self
+        kept: dict[Any, HybridSystem] = self.reference._idle.setdefault("phases", {})
+        key = (frozenset(released), tuple(sorted(self.options.items())))
+        if key not in kept:
+            kept[key] = HybridSystem(TreeSystem(_phase(self.model, released)), self.parts, **self.options)
+        other = kept[key]
+        if not np.array_equal(other.parameter_vector, self.parameter_vector):
+            other.reference._take(self.parameter_vector)
+        return other
 
     def told(self, start: State, raw: Solution, inputs_at: Any = None) -> Solution:
         """A run of the assembled system, with the channels of the engine and joint coordinates."""
@@ -74,10 +97,19 @@ class HybridSystem(DirectorSystem):
 def hybrid(model: Model, coupling: str = "null space", **options: Any) -> HybridSystem:
     """A model with solids that rigid bodies hold; by ``coupling`` "null space" nodes on bodies have no coordinates, by "constraints" they have,
     with a row for each."""
-    rigid, parts = separated(model, coupling)
-    made = HybridSystem(TreeSystem(rigid), parts, **options)
+    rigid, parts = separated(model.whole or model, coupling)
+    made = HybridSystem(TreeSystem(_phase(rigid, model.released)), parts, **options)
     model._locked = True  # its bodies are those of the compiled system
     return made
+
+
+def _phase(rigid: Model, released: Iterable[str]) -> Model:
+    """A phase of the rigid side whose events do not end a run: the engine itself removes and inserts what lets go and holds."""
+    if not rigid.switches:
+        return rigid
+    found = rigid.phase(released)
+    found.events = (rigid.whole or rigid).events
+    return found
 
 
 def _refused(name: str) -> Any:
