@@ -216,6 +216,11 @@ class Problem:
             raise InputError(f"optimiser '{name}': tolerance = {tolerance!r} must lie between 0 and 1")
         if self.subject_to and not solver.constraints:
             raise InputError(f"optimiser '{name}' takes bounds of variables only; use slsqp, trust-constr or cobyqa with constraints")
+        equal = [n for n, c in self.subject_to.items() if c.equality]
+        if equal and not solver.equations:
+            raise InputError(
+                f"optimiser '{name}' takes no equations, and constraint '{equal[0]}' ({self.subject_to[equal[0]]}) is one; use slsqp or ipopt"
+            )
         return solver
 
     def _begin(self, start: Mapping[str, Any] | None, store: StoreLike = None) -> np.ndarray:

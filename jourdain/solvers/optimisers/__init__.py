@@ -55,6 +55,8 @@ class Method:
     solve: Callable[[Task, float, int], Found]
     gradients: bool
     constraints: bool
+    #: Whether constraints may be equations.
+    equations: bool = True
 
 
 #: Methods by the modules that have them.

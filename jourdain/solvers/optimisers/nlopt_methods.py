@@ -50,7 +50,7 @@ def _rows(task: Task, sign: float, bound: np.ndarray, kept: np.ndarray) -> Calla
 
 
 METHODS = {
-    "mma": Method("mma", _solver("LD_MMA", "mma", True), gradients=True, constraints=True),
+    "mma": Method("mma", _solver("LD_MMA", "mma", True), gradients=True, constraints=True, equations=False),
     "direct": Method("direct", _solver("GN_DIRECT_L", "direct", False), gradients=False, constraints=False),
 }
 
