@@ -17,6 +17,8 @@ from .shape import Shape, cylinder, sphere
 
 #: Radii of barrel and rod relative to those of an invented link; lengths relative to the shortest distance of their eyes.
 BARREL, PISTON, LONG = 1.7, 0.8, 0.9
+#: Joints that an eye can be.
+HINGES = ("revolute", "universal", "spherical")
 
 
 def telescopes(
@@ -67,10 +69,11 @@ def _travel(joint: Joint, axis: Array, number: Numbers, tracks: Mapping[str, Tra
 
 
 def _eye(model: Model, slider: Joint, frame: Frame, axis: Array, number: Numbers, size: float) -> float | None:
-    """Where on the axis, from a slider's frame, the one other joint of a body is; None where it has none or several, or it is elsewhere."""
+    """Where on the axis, from a slider's frame, the one other joint of a body is; None where that is no hinge, is elsewhere, or is not alone."""
     origin = number.vector(frame.position)
-    others = [f for f in _frames(model, frame.body, slider)]
-    if len(others) != 1:
+    others = _frames(model, frame.body, slider)
+    slides = any(j is not slider and j.kind not in HINGES and frame.body in (j.parent.body, j.child.body) for j in model.joints.values())
+    if len(others) != 1 or slides:
         return None
     d = number.vector(others[0].position) - origin
     along = float(d @ axis)
