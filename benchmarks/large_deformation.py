@@ -323,13 +323,13 @@ def space() -> None:
     error = lambda x: float(np.abs(x - exact).max())
     ours = [
         Tried(f"{n} nodes, order {o}, h = {h:g}", error(found[1]), found[0])
-        for n, o, h in ((7, 3, 0.01), (9, 2, 0.01), (13, 3, 0.02), (13, 3, 0.01), (25, 3, 0.002), (25, 3, 0.001), (49, 3, 0.001))
+        for n, o, h in ((7, 3, 0.01), (9, 2, 0.01), (13, 3, 0.02), (9, 2, 0.0075), (9, 2, 0.005), (13, 3, 0.0075), (13, 3, 0.005), (49, 3, 0.00075))
         if (found := space_run(n, o, h))
     ]
     peer = []
     for n, h, modified, lie in (
         (8, 0.02, True, False), (8, 0.01, True, False), (16, 0.02, True, False), (16, 0.01, True, False), (16, 0.01, False, False), (16, 0.01, True, True), (32, 0.01, True, False),
-        (64, 0.005, True, False), (192, 0.001, True, False),
+        (24, 0.005, True, False), (24, 0.005, True, True), (192, 0.00075, True, False),
     ):  # fmt: skip
         if (found := space_peer(n, h, 0.9, modified, lie)) is not None:
             named = f"{n} elements, h = {h:g}, ρ = 0.9{', modified Newton' * modified}{', Lie group' * lie}"
