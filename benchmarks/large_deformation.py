@@ -318,18 +318,18 @@ def space_peer(
 
 def space() -> None:
     """Both programs against our finest mesh, steps extrapolated; a coarse grid of meshes and steps for each error."""
-    rows = [space_run(49, 3, h, 1)[1] for h in (0.002, 0.001)]
+    rows = [space_run(49, 3, h, 1)[1] for h in (0.001, 0.0005)]
     exact = rows[1] + (rows[1] - rows[0]) / 3.0
     error = lambda x: float(np.abs(x - exact).max())
     ours = [
         Tried(f"{n} nodes, order {o}, h = {h:g}", error(found[1]), found[0])
-        for n, o, h in ((7, 3, 0.01), (9, 2, 0.01), (13, 3, 0.02), (9, 2, 0.0075), (9, 2, 0.005), (13, 3, 0.0075), (13, 3, 0.005), (49, 3, 0.00075))
+        for n, o, h in ((7, 3, 0.01), (9, 2, 0.01), (9, 2, 0.005), (13, 3, 0.005), (33, 2, 0.0008), (49, 3, 0.0008))
         if (found := space_run(n, o, h))
     ]
     peer = []
     for n, h, modified, lie in (
         (8, 0.02, True, False), (8, 0.01, True, False), (16, 0.02, True, False), (16, 0.01, True, False), (16, 0.01, False, False), (16, 0.01, True, True), (32, 0.01, True, False),
-        (24, 0.005, True, False), (24, 0.005, True, True), (192, 0.00075, True, False),
+        (24, 0.005, True, False), (24, 0.005, True, True), (192, 0.0008, True, True),
     ):  # fmt: skip
         if (found := space_peer(n, h, 0.9, modified, lie)) is not None:
             named = f"{n} elements, h = {h:g}, ρ = 0.9{', modified Newton' * modified}{', Lie group' * lie}"
