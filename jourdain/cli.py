@@ -140,6 +140,14 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--speed", type=positive, default=1.0, help="speed of a movie (default: 1, real time)")
     p.add_argument("--size", type=picture_size, default=(1280, 720), metavar="WxH", help="size of a picture or movie (default: 1280x720)")
 
+    p = verb(verbs, "explore", explore, "sliders for parameters and start values in the browser: motion, energy and eigenvalues follow")
+    p.add_argument("names", metavar="NAME", nargs="*", help="parameters and start values (default: the first of the model)")
+    add_start(p, 5.0)
+    add_method(p)
+    p.add_argument("--trace", action="append", default=[], metavar="FRAME", help="draw the path of a frame; may be repeated")
+    p.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="a diagram beside the motion; may be repeated")
+    p.add_argument("--port", type=int, default=0, help="port on this machine (default: a free one)")
+
     p = verbs.add_parser("plot", help="channels of a run over time", description="Channels of a run over time.")
     p.add_argument("run_file", metavar="RUN", help="table of results, or folder of `jourdain run`")
     p.add_argument("channels", metavar="CHANNEL", nargs="+", help="names or patterns such as 'crank.*'")
@@ -381,6 +389,19 @@ def view(options: argparse.Namespace) -> None:
         wait_for_interrupt()
 
 
+def explore(options: argparse.Namespace) -> None:
+    """``jourdain explore``."""
+    from .io.analyses import starting
+    from .systems.formulations import formulate
+
+    system, start = starting(load(options), settings(options.set))
+    formulated = formulate(system, options.formulation)
+    shown = {"plots": options.plot, "trace": options.trace, "port": options.port}
+    with formulated.explore(options.names or None, start, options.time, **shown, **integration(options)) as server:
+        print(f"{server.url} (Ctrl-C ends)", flush=True)
+        wait_for_interrupt()
+
+
 def plot(options: argparse.Namespace) -> None:
     """``jourdain plot``."""
     from .io.run_folder import table_of_run
@@ -486,16 +507,14 @@ def stress_of(text: str | None) -> dict[str, str] | str | None:
 def watch_live(options: argparse.Namespace) -> None:
     """Shows a motion while it is computed."""
     from .io.analyses import starting
-    from .view import watch
+    from .view import play
 
     if not options.time or options.output:
         raise InputError("--live shows a motion: give its duration with -t, and no -o")
-    if options.formulation != "recursive":
-        raise InputError(f"--live shows the recursive formulation; leave out --formulation {options.formulation}, or --live")
     system, start = starting(load(options), settings(options.set))
     drawn = {k: x for k, x in scene_options(options).items() if k != "follow"}
-    _, server = watch(
-        system, start, options.time, pace=1.0, **integration(options), **drawn,
+    _, server = play(
+        system, start, options.time, inputs=list(system.model.outer_inputs), **integration(options), **drawn,
         on_start=lambda server: print(f"{server.url} (Ctrl-C ends)", flush=True),
     )  # fmt: skip
     with server:

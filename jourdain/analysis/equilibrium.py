@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..model.contact_methods import touches
 from ..model.values import number
 from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
+from ..systems.pushed import touches_rigidly
 from ..systems.state import State
+from ..systems.tree.contact_table import Touch
 from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
 from .eigen import growing
 from .residual import Residual, closed_state, least_multipliers, outer, temporary_parameters
 from .tables import File, eigenvalue_plot, write_record
+from .touching.standing import refuse_options, standing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,6 +65,8 @@ class Equilibrium(Shown):
     iterations: int
     method: str
     notes: list[str]
+    #: rigid contacts that are closed, with their forces
+    contacts: tuple[Touch, ...] = ()
 
     @property
     def residual(self) -> float:
@@ -71,6 +77,14 @@ class Equilibrium(Shown):
     def held(self) -> list[str]:
         """Variables without influence, left where they were."""
         return [e.name for e in self.entries if e.role == "held"]
+
+    def contact_force(self, contact: str, body: str) -> np.ndarray:
+        """The net force (N) of a rigid contact on a body."""
+        mine = [(c.force, c.body_a == body) for c in self.contacts if c.contact == contact and body in (c.body_a, c.body_b)]
+        if not mine:
+            known = ", ".join(sorted({f"{c.contact}.{b}" for c in self.contacts for b in (c.body_a, c.body_b)})) or "none"
+            raise InputError(f"there is no closed contact '{contact}' of '{body}'; closed are {known}")
+        return np.asarray(sum((f if first else -f for f, first in mine), np.zeros(3)))
 
     def apply(self) -> Equilibrium:
         """Gives the parameters that were found to the system."""
@@ -145,6 +159,8 @@ class Equilibrium(Shown):
             if table:
                 size = max(len(n) for n in table)
                 lines += [title, *(f"  {n:<{size}} {x: .6g}" for n, x in table.items())]
+        if self.contacts:
+            lines += ["forces of contacts:", *(f"  {c}" for c in self.contacts)]
         try:
             lines.append(self.stability)
         except SolverError as error:
@@ -188,6 +204,12 @@ def equilibrium(
     """
     if kind not in ("static", "dynamic"):
         raise InputError(f"equilibrium: kind '{kind}' is unknown; use 'static' or 'dynamic'")
+    if touches_rigidly(system.model):
+        options = {"unknowns": unknowns, "exchange": exchange, "equations": equations, "extra": extra, "accelerations": accelerations}
+        refuse_options(options | {"kind='dynamic', steady": kind == "dynamic" or steady}, system.model.name)
+        return _of_contacts(system, x0, inputs, iterations)
+    if touches(system.model) and kind == "static" and unknowns is None and not exchange:
+        x0, inputs = _settled(system, x0, inputs, iterations)
     problem = describe_problem(system, x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady)
     with temporary_parameters(system):
         balance = problem.balance(make=make)
@@ -196,6 +218,28 @@ def equilibrium(
         if not outcome.converged:
             raise SolverError(_failure(system, balance, outcome))
         return _result(system, balance, outcome, kind, method)
+
+
+def _of_contacts(system: System, x0: Any, inputs: Mapping[str, float] | None, iterations: int) -> Equilibrium:
+    """A position near x0 in which rigid contacts hold the system."""
+    start, u = starting_point(system, x0, inputs, "static")
+    found, touching, multipliers = standing(system, start, outer(system, u), iterations)
+    c, point = system.configuration, found.point
+    entries = [Entry(n, float(x), unit, "found") for n, x, unit in zip(c.position_names, point.q, c.units, strict=True)]
+    names = [f"force on '{coordinate_label(system, j)}'" for j in range(system.nv)]
+    notes = ["forces of contacts are not determined by statics alone: those of least norm are told"] if found.redundant else []
+    return Equilibrium(
+        system, "static", found.state, outer(system, point.u), {}, entries, dict(zip(names, found.balance.tolist(), strict=True)), multipliers,
+        found.residual.drive_forces(found.loaded), dict(system.parameters), found.steps, "Coulomb's law in displacements", notes, tuple(touching),
+    )  # fmt: skip
+
+
+def _settled(system: System, x0: Any, inputs: Mapping[str, float] | None, iterations: int) -> tuple[State, Mapping[str, float]]:
+    """A start near the equilibrium of surfaces that give way: what is above them comes down, and their memories know what touches."""
+    start, u = starting_point(system, x0, inputs, "static")
+    own = outer(system, u)
+    found, *_ = standing(system, start, own, iterations)
+    return found.state, own
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..shown import Shown
+from ..systems.pushed import pushed_system, touches_rigidly
 from ..systems.reactions import multiplier_channel
 from ..systems.state import State
 from ..systems.tree.partition import null_space
@@ -24,6 +25,7 @@ from .balance import coordinate_label, coordinate_unit
 from .kinematics import Motion, kinematics
 from .residual import Point, Residual, closed_state, least_multipliers
 from .tables import File, bars, write_record
+from .touching.pushes import ContactPushes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,6 +58,8 @@ class ActuatorForces(Shown):
     multipliers: dict[str, np.ndarray]
     #: forces of the model's own drives and locks by name (N, N m)
     drive_forces: dict[str, np.ndarray]
+    #: net forces of rigid contacts on bodies by ``contact.body.force`` (times, 3); of least norm where several would do
+    contact_forces: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def t(self) -> np.ndarray:
@@ -66,10 +70,10 @@ class ActuatorForces(Shown):
         for k, x in enumerate(self.actuators):
             if name in (x.name, x.name.rsplit(".", 1)[0]):
                 return np.asarray(self.forces[:, k])
-        for table in (self.multipliers, self.drive_forces):
+        for table in (self.multipliers, self.drive_forces, self.contact_forces):
             if name in table:
                 return table[name]
-        known = ", ".join([*(x.name for x in self.actuators), *self.multipliers, *self.drive_forces])
+        known = ", ".join([*(x.name for x in self.actuators), *self.multipliers, *self.drive_forces, *self.contact_forces])
         raise InputError(f"there is no actuator, multiplier or drive '{name}'; there are {known}")
 
     @property
@@ -90,6 +94,7 @@ class ActuatorForces(Shown):
         extra |= {multiplier_channel(n): Channel(x, "", "multiplier") for n, x in self.multipliers.items()}
         units = dict(drive_force_names(self.motion.system.equations_of_motion))
         extra |= {n: Channel(x, units[n], "force that keeps the prescribed motion") for n, x in self.drive_forces.items()}
+        extra |= {n: Channel(x, "N", "contact force") for n, x in self.contact_forces.items()}
         return self.motion.solution.with_channels(**extra)
 
     def plot(self, **options: Any) -> Figure:
@@ -122,6 +127,8 @@ class StaticForces(Shown):
     drive_forces: dict[str, float]
     #: loads of the model (springs, gravity not included) projected on the coordinates
     loads: dict[str, float]
+    #: net forces (N) of rigid contacts on bodies by ``contact.body.force``; of least norm where several would do
+    contact_forces: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         if name in self.drive_forces:
@@ -154,7 +161,7 @@ class StaticForces(Shown):
 def find_actuators(system: System, names: Sequence[str] | None) -> list[Actuator]:
     """Actuators by name; by default the model's inputs, or every joint where it has none."""
     if names is None:
-        names = system.model.outer_inputs or [coordinate_label(system, j) for j in range(system.nv)]
+        names = system.model.outer_inputs or held_columns(system)
     found = []
     for name in names:
         if name in system.model.inputs:
@@ -167,6 +174,15 @@ def find_actuators(system: System, names: Sequence[str] | None) -> list[Actuator
     if len({(x.index, x.is_input) for x in found}) < len(found):
         raise InputError("inverse dynamics: an actuator is named twice")
     return found
+
+
+def held_columns(system: System) -> list[str]:
+    """Coordinates at which joints may push: all, but for free joints where rigid contacts carry what they move."""
+    names = [coordinate_label(system, j) for j in range(system.nv)]
+    if not touches_rigidly(system.model):
+        return names
+    free = {n for joint in system.model.joints.values() if joint.kind == "free" for c in joint.coordinates for n in c.velocity_names}
+    return [n for n, v in zip(names, system.velocity_names, strict=True) if v not in free]
 
 
 def _joint_column(system: System, name: str) -> int:
@@ -194,19 +210,24 @@ def inverse_dynamics_along(
     """
     path = as_motion(system, motion, times, x0)
     items = find_actuators(system, actuators)
-    residual = Residual(system)
+    residual, pushes = Residual(pushed_system(system)), ContactPushes.of(system)
     u = inputs_along(system, motion, path, inputs)
     forces, multipliers = np.zeros((len(path.t), len(items))), np.zeros((len(path.t), len(residual.rows)))
     drives = np.zeros((len(path.t), residual.sizes["c"]))
-    tau = np.zeros(len(items))
+    tau, touching = np.zeros(len(items)), dict[str, np.ndarray]()
     for k in range(len(path.t)):
-        point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, u[k].copy(), np.zeros(len(residual.rows)))
+        wide = np.r_[u[k], np.zeros(residual.system.nu - u.shape[1])]
+        point = Point(float(path.t[k]), path.q[k], path.v[k], path.a[k], path.z, wide, np.zeros(len(residual.rows)))
+        if pushes is not None:
+            point = pushes.at(residual, point, items)
+            for name, force in pushes.net().items():
+                touching.setdefault(name, np.zeros((len(path.t), 3)))[k] = force
         tau, lam = needed_forces(residual, point, items, tau)
         forces[k], multipliers[k] = tau, lam
         drives[k] = list(residual.drive_forces(_acted_on(point, items, tau, lam)).values())
     rows = {n: multipliers[:, i] for i, n in enumerate(residual.rows)}
     names = [n for n, _ in drive_force_names(system.equations_of_motion)]
-    return ActuatorForces(path, items, forces, rows, {n: drives[:, i] for i, n in enumerate(names)})
+    return ActuatorForces(path, items, forces, rows, {n: drives[:, i] for i, n in enumerate(names)}, touching)
 
 
 def inputs_along(system: System, motion: Any, path: Motion, inputs: Mapping[str, float] | None) -> np.ndarray:
@@ -235,12 +256,15 @@ def static_forces(
 ) -> StaticForces:
     """Forces of actuators (every joint by default) that hold a state at rest, with the multipliers of the constraints."""
     start = closed_state(system, state)
-    items = find_actuators(system, [coordinate_label(system, j) for j in range(system.nv)] if actuators is None else actuators)
-    residual = Residual(system)
-    rest = residual.point(start.with_values(v=np.zeros(system.nv)), inputs)
+    items = find_actuators(system, held_columns(system) if actuators is None else actuators)
+    residual, pushes = Residual(pushed_system(system)), ContactPushes.of(system)
+    own = system.inputs_at(start, inputs)
+    rest = residual.point(start.with_values(v=np.zeros(system.nv)), np.r_[own, np.zeros(residual.system.nu - len(own))])
+    if pushes is not None:
+        rest = pushes.at(residual, rest, items)
     tau, lam = needed_forces(residual, rest, items, np.zeros(len(items)))
     f = system.function("loads")
-    arrays = rest.arrays()
+    arrays = rest.arrays() | {"u": own}
     loads = f(*(arrays[n] for n in f.inputs))
     names = [x.name for x in items]
     return StaticForces(
@@ -250,6 +274,7 @@ def static_forces(
         dict(zip(residual.rows, lam.tolist(), strict=True)),
         residual.drive_forces(_acted_on(rest, items, tau, lam)),
         {coordinate_label(system, j): float(loads[j]) for j in range(system.nv)},
+        {} if pushes is None else pushes.net(),
     )
 
 

@@ -22,9 +22,11 @@ from ..symbolic.expr import Expr
 from ..systems.constraints import velocity_column
 from ..systems.reactions import multiplier_channel
 from ..systems.state import State
+from ..systems.tree.partition import null_space
 from .eigen import spectrum
 from .residual import Point, Residual, Split, closed_state, dependent_change, least_multipliers, spin_terms, split, temporary_parameters
 from .tables import File, eigenvalue_plot
+from .touching.active_set import touched_residual
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,23 +167,25 @@ def linearise(
     outputs: Sequence[str] | Mapping[str, Expr] | None = None,
     u: Mapping[str, float] | None = None,
     preferred: Sequence[str] = (),
+    contacts: Mapping[str, str] | None = None,
 ) -> LinearSystem:
     """The linear system about a state (an equilibrium, a steady motion, or any instant of a motion).
 
     ``inputs`` and ``outputs`` name channels: inputs of the model; outputs of the model, coordinates, velocities, accelerations,
     user states, multipliers (``loop.1.multiplier``) and forces of drives (``joint.drive_force``), or expressions by name.  All
     inputs and, as outputs, the model's (or else all states) are taken by default.  ``u`` gives input values, ``preferred`` names
-    coordinates that should be independent.
+    coordinates that should be independent.  Rigid contacts that are closed in the state stick or slide as they do there;
+    ``contacts={"floor": "sticking"}`` says otherwise ("sticking", "sliding", "open").
     """
     inputs = system.model.outer_inputs if inputs is None else list(inputs)
     system.check_inputs(inputs)
     named = named_outputs(system, outputs)
     with temporary_parameters(system, getattr(state, "exchanged_parameters", None)):
         start, values = reference(system, state, u)
-        residual = Residual(system, extra={n: e for n, e in named.items() if isinstance(e, Expr)})
+        residual = touched_residual(system, start, contacts, {n: e for n, e in named.items() if isinstance(e, Expr)})
         point = residual.solve_motion(residual.point(start, values))
         J = residual.jacobian(point)
-        parts = split(system, J, preferred=[velocity_column(system, n) for n in preferred])
+        parts = split(system, J, [velocity_column(system, n) for n in preferred], holonomic=residual.holonomic)
         return assembled(residual, point, J, parts, inputs, named)
 
 
@@ -208,12 +212,13 @@ def assembled(
     """The linear system at a point; ``dynamics`` may give M_r and the changes of the projected forces from elsewhere."""
     system = residual.system
     d = residual.derivatives(point, "qvazul")
-    basis = Basis(system, point, J, parts, d)
+    basis, F = Basis(system, point, J, parts, d), residual.force_directions(point)
     Iv, Iq = parts.velocity.independent, parts.position.independent
     Zv = parts.Zv
     if dynamics is None:
-        force = {x: Zv.T @ basis.change(d, "r", x) for x in ORDER}
-        M = Zv.T @ d["ra"] @ Zv
+        across = Zv if F is J or np.array_equal(F, J) else null_space(F)  # what forces of constraints do not act on
+        force = {x: across.T @ basis.change(d, "r", x) for x in ORDER}
+        M = across.T @ d["ra"] @ Zv
     else:
         M, force = dynamics(basis)
     rhs = -np.hstack([force["q"], force["v"], force["z"], force["u"]])
@@ -227,13 +232,13 @@ def assembled(
     A[nq + nv :] = rates + d["fa"] @ Zv @ acceleration
     n = nq + nv + nz
     chosen = [list(system.model.inputs).index(name) for name in inputs]
-    C, D = _output_rows(system, d, _Change(basis, d, J, Zv @ acceleration), outputs, n)
+    C, D = _output_rows(residual, d, _Change(basis, d, F, Zv @ acceleration), outputs, n)
     names = [x.removesuffix("_rate") for x in system.velocity_names]
     states = [names[j] for j in Iq] + [system.velocity_names[j] for j in Iv] + list(system.model.states)
     outputs = outputs or dict.fromkeys(states)
     return LinearSystem(
-        system,
-        point.state(system),
+        residual.owner,
+        point.state(residual.owner),
         A[:, :n],
         A[:, n:][:, chosen],
         C,
@@ -247,7 +252,7 @@ def assembled(
         force["z"],
         -force["u"][:, chosen],
         parts.Zq,
-        point.u,
+        point.u[: residual.owner.nu],
         point.a,
         point.lam,
         residual.drive_forces(point),
@@ -296,9 +301,10 @@ class _Change:
 
 
 def _output_rows(
-    system: System, d: Mapping[str, np.ndarray], change: _Change, outputs: Mapping[str, Expr | None], n: int
+    residual: Residual, d: Mapping[str, np.ndarray], change: _Change, outputs: Mapping[str, Expr | None], n: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of C and D for the outputs (all states when there are none)."""
+    system = residual.system
     if not outputs:
         return np.eye(n), np.zeros((n, system.nu))
     parts = change.parts
@@ -308,7 +314,7 @@ def _output_rows(
         dict(zip(system.model.states, parts["z"], strict=True)),
         _position_rows(system, parts["q"]),
         dict(zip(_acceleration_names(system), parts["a"], strict=True)),
-        dict(zip(_multiplier_names(system), parts["l"], strict=True)),
+        dict(zip([multiplier_channel(n) for n in residual.rows], parts["l"], strict=True)),
         dict(zip(_drive_names(system), change.of("c"), strict=True)),
     ]
     rows, expressions = [], iter(change.of("e"))

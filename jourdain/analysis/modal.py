@@ -198,8 +198,11 @@ class Modes(Shown):
         return mode_table(self.eigenvalues.astype(complex), shapes, self.names, file=file, show=show)
 
 
-def modal(system: System, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = ()) -> Modes:
-    """Modes about an equilibrium, a steady motion or any state.
+def modal(
+    system: System, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+    contacts: Mapping[str, str] | None = None,
+) -> Modes:  # fmt: skip
+    """Modes about an equilibrium, a steady motion or any state; ``contacts`` says what rigid ones do.
 
     >>> import jourdain as jd
     >>> m = jd.Model("mass on a spring", gravity=(0, 0, 0))
@@ -209,8 +212,13 @@ def modal(system: System, state: Any = None, u: Mapping[str, float] | None = Non
     >>> round(modes[0].circular_frequency, 12)
     2.0
     """
-    linear = system.linearise(state, inputs=[], outputs=[], u=u, preferred=preferred)
+    linear = system.linearise(state, inputs=[], outputs=[], u=u, preferred=preferred, **_given(contacts))
     return modes_of(linear)
+
+
+def _given(contacts: Mapping[str, str] | None) -> dict[str, Any]:
+    """The option as formulations with rigid contacts take it."""
+    return {} if contacts is None else {"contacts": contacts}
 
 
 def modes_of(linear: LinearSystem) -> Modes:
@@ -311,10 +319,11 @@ def frequency_response(
     frequencies: Any,
     state: Any = None,
     u: Mapping[str, float] | None = None,
+    contacts: Mapping[str, str] | None = None,
 ) -> FrequencyResponse:
     """Response of an output (a name or an expression) to a harmonic input about a state."""
     outputs: Any = {"output": output} if isinstance(output, Expr) else [output]
-    linear = system.linearise(state, inputs=[input], outputs=outputs, u=u)
+    linear = system.linearise(state, inputs=[input], outputs=outputs, u=u, **_given(contacts))
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     try:
         values = linear.response(f)[:, 0, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,22 @@ import numpy as np
 
 from ..errors import InputError, JourdainError, SolverError, nearest
 from ..model.values import number
+from ..results.store import Store
 from ..solvers.optimisers import Found, Method, method_named
 from .criteria import Constraint, Criterion, named
+from .design.kept import kept_in
 from .design.optimum import Optimum, conditions
-from .design.scalarised import FEASIBLE, Forms, Scalarised, least_violated, violation
-from .design.space import Space, variables_of
+from .design.scalarised import FEASIBLE, Forms, violation
+from .design.search import Searched, Searches, Wanted, search
+from .design.space import Evaluated, Space, variables_of
+from .workers import Failed, Workers, crew_for, results
 
 if TYPE_CHECKING:
     from .design.front import Front
     from .planned import Analysis
+    from .workers import Crew
+
+StoreLike = Store | str | os.PathLike[str] | None
 
 #: Designs that are tried where the first cannot run.
 TRIALS = 32
@@ -62,15 +70,16 @@ class Problem:
         self.sizes = {n: max(abs(b) for b in (c.lower, c.upper, 0.0) if np.isfinite(b)) for n, c in self.subject_to.items()}
         self.space = self._fresh()
 
-    def _fresh(self) -> Space:
-        """No designs looked at yet: the system may have got other parameters since the last ones."""
-        return Space(self.analysis, self.variables, self.minimise | {n: c.criterion for n, c in self.subject_to.items()})
+    def _fresh(self, store: StoreLike = None) -> Space:
+        """No designs looked at yet, but those of a store: the system may have got other parameters since the last ones."""
+        criteria = self.minimise | {n: c.criterion for n, c in self.subject_to.items()}
+        return Space(self.analysis, self.variables, criteria, kept_in(store, self.analysis, self.variables, criteria))
 
     # -- one objective ----------------------------------------------------------------------------------------------
 
     def optimise(
         self, weights: Mapping[str, float] | None = None, method: str = "slsqp", start: Mapping[str, Any] | None = None,
-        tolerance: float = 1e-10, limit: int = 200,
+        tolerance: float = 1e-10, limit: int = 200, store: StoreLike = None,
     ) -> Optimum:  # fmt: skip
         """The design with the least weighted sum of the criteria.
 
@@ -78,27 +87,34 @@ class Problem:
             and "nelder-mead" bounds without gradients.
         start: values of variables to begin with; the others begin with their present ones, moved into the bounds.
         tolerance: of the optimiser, for objective and variables scaled to one.
+        store: a store or its file; designs that have run are kept there at once, and the same call goes on where it was cut short.
         """
-        a, solver, x = self._weighted(weights), self._solver(method, tolerance), self._begin(start)
-        return self.solved(self.forms(a), a, solver, x, tolerance, limit, since=(0, 0, 0))
+        a, solver, x = self._weighted(weights), self._solver(method, tolerance), self._begin(start, store)
+        best = self.solved(Wanted(self.forms(a), self.forms(a), x, solver.name, tolerance, limit), a)
+        spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
+        return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
 
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
-        samples: int = 32, tolerance: float = 1e-8, limit: int = 200,
+        samples: int = 32, tolerance: float = 1e-8, limit: int = 200, workers: Workers = None, store: StoreLike = None, progress: bool = True,
     ) -> Front:  # fmt: skip
         """Designs of which none is better than another in every criterion.
 
         method: "weighted" sums (find convex parts only), "epsilon" (the first criterion with bounds on the others), or "nbi"
             (normal-boundary intersection, evenly spread).
         samples: designs spread over the space that are run first, so that no branch of the front is missed for want of a start.
+        workers: see :mod:`jourdain.analysis.workers`; the front is the same to the last bit.
+        store: a store or its file, with which the same call goes on where it was cut short.
         """
-        from .design.front import check, front_of
+        from .design.front import Family, check
 
         solver = self._solver(optimiser, tolerance)
         check(self, method, points, solver)
         if int(samples) < 0:
             raise InputError(f"pareto: samples = {samples} must not be negative")
-        return front_of(self, method, points, solver, self._begin(start), int(samples), tolerance, limit)
+        with crew_for(workers) as crew:
+            x = self._begin(start, store)
+            return Family(self, method, points, solver.name, tolerance, limit, crew, progress).front(x, int(samples))
 
     def forms(self, a: np.ndarray) -> Forms:
         """The objective a·y with the constraints of the problem."""
@@ -107,48 +123,45 @@ class Problem:
         lower, upper = (np.array([getattr(c, side) for c in self.subject_to.values()]) / size for side in ("lower", "upper"))
         return Forms(a, B, lower, upper)
 
-    def solved(
+    def solved(self, wanted: Wanted, a: np.ndarray, traded: Sequence[int] = ()) -> Optimum:
+        """The optimum of one search for the objective a·y."""
+        space = self.space
+        runs, gradients, failed = space.counts
+        found = search(space, wanted)
+        counts = space.runs - runs, space.gradients - gradients
+        return self._optimum(wanted.kept, a, wanted.optimiser, found, counts, space.failed[failed:], traded)
+
+    def solved_all(
+        self, wanted: Sequence[tuple[Wanted, np.ndarray]], traded: Sequence[int] = (), crew: Crew | None = None
+    ) -> list[Optimum]:
+        """The optima of searches that do not know of each other, in their order; what they saw is known afterwards."""
+        space = self.space
+        near = crew is None or crew.same_machine
+        task = Searches(self.analysis, self.variables, space.criteria, space.keep if near else None, space.designs)
+        found: dict[int, Searched | Failed] = dict(results(task, [w for w, _ in wanted], crew=crew))
+        optima = []
+        for i, (w, a) in enumerate(wanted):
+            one = found[i]
+            if isinstance(one, Failed):
+                raise SolverError(f"problem: a search from {space.shown(w.start)} failed: {one.message}")
+            space.learn(one.seen)
+            if space.keep is not None:
+                space.keep.save([(e, e.slopes is not None) for e in one.seen])
+            space.failed += one.failed
+            space.notes += [n for n in one.notes if n not in space.notes]
+            space.runs, space.gradients = space.runs + one.counts[0], space.gradients + one.counts[1]
+            optima.append(self._optimum(w.kept, a, w.optimiser, one.found, one.counts, one.failed, traded))
+        return optima
+
+    def _optimum(
         self,
         forms: Forms,
         a: np.ndarray,
-        solver: Method,
-        start: np.ndarray,
-        tolerance: float,
-        limit: int,
-        traded: Sequence[int] = (),
-        since: tuple[int, int, int] | None = None,
-    ) -> Optimum:
-        """The optimum of forms; where it misses constraints, a design that misses them least, and from there once more."""
-        space, iterations = self.space, 0
-        since = space.counts if since is None else since
-        kept = forms if forms.tau is None else self.forms(a)
-
-        def solve(which: Forms, x: np.ndarray) -> Found:
-            nonlocal iterations
-            found = solver.solve(Scalarised(space, which, x, solver.gradients), tolerance, limit)
-            iterations += found.iterations
-            return found
-
-        def missed(x: np.ndarray) -> float:
-            y = space.at(x).values
-            return np.inf if y is None else violation(kept, y)
-
-        n = len(start)
-        found = solve(forms, start)
-        x = found.x[:n]
-        if missed(x) > FEASIBLE:
-            closest = min(space.seen, key=lambda e: missed(e.x))
-            assert closest.values is not None
-            x = closest.x
-            if missed(x) > 0.0:
-                x = solve(least_violated(kept, closest.values), x).x[:n]
-            if missed(x) <= FEASIBLE:
-                found = solve(forms, x)
-                x = found.x[:n] if missed(found.x[:n]) <= FEASIBLE else x
-        return self._optimum(kept, a, solver, replace(found, x=x, iterations=iterations), since, traded)
-
-    def _optimum(
-        self, forms: Forms, a: np.ndarray, solver: Method, found: Found, since: tuple[int, int, int], traded: Sequence[int]
+        solver: str,
+        found: Found,
+        counts: tuple[int, int],
+        failed: Sequence[Evaluated],
+        traded: Sequence[int],
     ) -> Optimum:
         space = self.space
         kkt, multipliers = conditions(self, space, found.x, a, traded)
@@ -166,11 +179,11 @@ class Problem:
             ]
             kkt, multipliers = np.nan, {}
             message = "no design meets all constraints; the least violated misses " + (", ".join(broken) or "a bound on a criterion")
-        counts = {"runs": space.runs - since[0], "gradients": space.gradients - since[1], "iterations": found.iterations}
+        spent = {"runs": counts[0], "gradients": counts[1], "iterations": found.iterations}
         return Optimum(
             self, space.named(found.x), {v.name: v.unit for v in self.variables}, float(a @ y), dict(zip(self.minimise, map(float, y), strict=False)),
-            held, feasible, found.converged or kkt < STATIONARY, kkt, multipliers, solver.name, message, counts,
-            tuple(e.message for e in space.failed[since[2] :]), tuple(space.notes),
+            held, feasible, found.converged or kkt < STATIONARY, kkt, multipliers, solver, message, spent,
+            tuple(e.message for e in failed), tuple(space.notes),
         )  # fmt: skip
 
     # -- what is given ----------------------------------------------------------------------------------------------
@@ -199,9 +212,9 @@ class Problem:
             raise InputError(f"optimiser '{name}' takes bounds of variables only; use slsqp, trust-constr or cobyqa with constraints")
         return solver
 
-    def _begin(self, start: Mapping[str, Any] | None) -> np.ndarray:
+    def _begin(self, start: Mapping[str, Any] | None, store: StoreLike = None) -> np.ndarray:
         """The first design, checked: it runs, and every criterion depends on a variable."""
-        self.space = self._fresh()
+        self.space = self._fresh(store)
         values = {v.name: float(np.clip(self.analysis.value_of(v.name), v.lower, v.upper)) for v in self.variables}
         for name, given in (start or {}).items():
             v = next((v for v in self.variables if v.name == name), None)
@@ -221,12 +234,13 @@ class Problem:
     def _running(self, x: np.ndarray) -> np.ndarray:
         """A design that runs: the given one, or where a run fails another within the bounds."""
         space = self.space
-        try:
-            space.run(x, slopes=False)
-        except SolverError:
-            pass
-        except JourdainError as error:
-            raise InputError(f"problem: the first design, {space.shown(x)}, cannot be evaluated: {error}") from error
+        if space.keep is None or space.keep.find(x, slopes=True) is None:
+            try:
+                space.run(x, slopes=False)
+            except SolverError:
+                pass
+            except JourdainError as error:
+                raise InputError(f"problem: the first design, {space.shown(x)}, cannot be evaluated: {error}") from error
         found = space.at(x, slopes=True)
         if found.values is None:
             other = next((e for e in (space.at(u, slopes=True) for u in space.spread(TRIALS, x)) if e.values is not None), None)

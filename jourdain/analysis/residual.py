@@ -17,9 +17,11 @@ from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..formalisms.functions.linearisation import expressions, expressions_tangent
 from ..formalisms.tree.acceleration_loads import loads_need_acceleration
+from ..model.contact_methods import touches
 from ..native.function import Function, compile_function
 from ..symbolic.expr import Expr
 from ..systems.state import State
+from ..systems.touching import find_forces, wrench_slopes
 from ..systems.tree.partition import Partition, partition
 from .assemble import close_positions
 
@@ -54,7 +56,7 @@ class Point:
         """The state (q, v, z) of this point."""
         memory = {
             n: float(x)
-            for n, x in zip(system.model.inputs, self.u, strict=True)
+            for n, x in zip(system.model.inputs, self.u, strict=False)  # forces of rigid contacts stand behind
             if n in system.model.memories or n in system.model.unknowns
         }
         return State(system, self.q, self.v, self.z, self.t, memory)
@@ -77,16 +79,18 @@ class Residual:
     """Values and derivatives of a system's implicit equations, and of further expressions ``e`` of the user."""
 
     def __init__(self, system: System, parameters: Sequence[str] = (), extra: Mapping[str, Expr] | None = None) -> None:
-        self.system = system
+        self.system = self.owner = system
         self.parameters = tuple(parameters)
         for name in parameters:
             system.model.parameter_set[name]
         self.extra = dict(extra or {})
         self.rows = [row.name for row in system.equations_of_motion.rows]
         s, m = system, len(self.rows)
+        #: Rows of positions, before those of velocities alone.
+        self.holonomic = s.equations_of_motion.holonomic
         self.sizes = {
             "r": s.nv,
-            "h": s.equations_of_motion.holonomic,
+            "h": self.holonomic,
             "w": m,
             "g": m,
             "f": s.nz,
@@ -126,11 +130,13 @@ class Residual:
         return found
 
     def _find_unknowns(self, point: Point) -> None:
-        """Puts the algebraic unknowns at a point among its inputs."""
+        """Puts the algebraic unknowns at a point, and forces of contacts that give way, among its inputs."""
         if self.system.model.unknowns:
             from ..systems.unknowns import find_unknowns
 
             find_unknowns(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
+        if touches(self.system.model):
+            find_forces(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
 
     def _bad(self, found: Mapping[str, np.ndarray], name: str) -> str:
         i = int(np.flatnonzero(~np.isfinite(found[name]))[0])
@@ -146,7 +152,8 @@ class Residual:
             tangents.append(self._extra_tangent)
         arrays = point.arrays() | {f"d{k}": np.zeros(n) for k, n in self.widths.items()}
         found = {o + k: np.zeros((m, n)) for o, m in self.sizes.items() for k, n in self.widths.items()}
-        for kind in wrt:
+        soft = touches(self.system.model) and any(kind in wrt for kind in "qvp")
+        for kind in dict.fromkeys(wrt + "u" if soft else wrt):
             direction = arrays[f"d{kind}"]
             for j in range(self.widths[kind]):
                 direction[j] = 1.0
@@ -154,7 +161,32 @@ class Residual:
                     for output, column in self._named(f, arrays).items():
                         found[output + kind][:, j] = column
                 direction[j] = 0.0
+        if soft:
+            self._add_touching(point, wrt, found)
         return found
+
+    def _add_touching(self, point: Point, wrt: str, found: dict[str, np.ndarray]) -> None:
+        """Adds what follows from the change of contact forces where positions, velocities or parameters change."""
+        s = self.system.reference
+        places, by_q, by_v = wrench_slopes(s, point.t, point.q, point.v, point.z, point.u)
+        slopes = {"q": by_q, "v": by_v, "p": self._by_parameters(point, places)}
+        for kind in "qvp":
+            if kind in wrt:
+                for o in self.sizes:
+                    found[o + kind] += found[o + "u"][:, places] @ slopes[kind]
+
+    def _by_parameters(self, point: Point, places: np.ndarray) -> np.ndarray:
+        out = np.zeros((len(places), len(self.parameters)))
+        for j, name in enumerate(self.parameters):
+            value = self.system.parameters[name]
+            step, sides = 1e-6 * max(abs(value), 1e-9), []
+            for side in (1.0, -1.0):
+                with temporary_parameters(self.system, {name: value + side * step}):
+                    u = point.u[None].copy()
+                    find_forces(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], u)
+                    sides.append(u[0, places])
+            out[:, j] = (sides[0] - sides[1]) / (2.0 * step)
+        return out
 
     def drive_forces(self, point: Point) -> dict[str, float]:
         """λ_c of every driven or locked coordinate by name (N, N m), with the multipliers of the point."""
@@ -177,15 +209,19 @@ class Residual:
         arrays = point.arrays()
         return np.array(f(*(arrays[n] for n in f.inputs))[1])
 
+    def force_directions(self, point: Point) -> np.ndarray:
+        """F of the forces Fᵀλ of constraints: J, but for friction that follows the forces of constraints."""
+        return self.jacobian(point)
+
     def solve_motion(self, point: Point) -> Point:
         """Accelerations and multipliers of the actual motion (constraints redundant or not)."""
-        J = self.jacobian(point)
+        J, F = self.jacobian(point), self.force_directions(point)
         n, m = self.system.nv, len(self.rows)
         start = point.with_values(a=np.zeros(n), lam=np.zeros(m))
         for _ in range(3 if self._force_needs_acceleration else 1):
             M = self.derivatives(start, "a")["ra"]
             values = self.values(start)
-            K = np.block([[M, -J.T], [J, np.zeros((m, m))]])
+            K = np.block([[M, -F.T], [J, np.zeros((m, m))]])
             rhs = -np.concatenate([values["r"], values["g"]])
             step = _solve(K, rhs, m == 0)
             if step is None:
@@ -236,13 +272,15 @@ class Split:
         return min(self.position.condition, self.velocity.condition)
 
 
-def split(system: System, J: np.ndarray, preferred: Sequence[int] = (), steady: Sequence[int] | None = None) -> Split:
-    """The split at a position with the constraint Jacobian J.
+def split(
+    system: System, J: np.ndarray, preferred: Sequence[int] = (), steady: Sequence[int] | None = None, holonomic: int | None = None
+) -> Split:
+    """The split at a position with the constraint Jacobian J, whose first rows (the model's by default) are ``holonomic``.
 
     ``preferred`` positions are independent if they can be; where rolling constrains velocities further, ``steady`` velocities
     are (all independent positions' by default).
     """
-    n = system.equations_of_motion.holonomic
+    n = system.equations_of_motion.holonomic if holonomic is None else holonomic
     position = partition(J[:n], preferred)
     velocity = position if n == len(J) else partition(J, steady or position.independent)
     return Split(position, velocity, independent_basis(J[:n], position), independent_basis(J, velocity))
@@ -316,7 +354,7 @@ def _assembled(system: System, given: dict[str, Any], guess: bool) -> State:
 
 def outer(system: System, u: np.ndarray) -> dict[str, float]:
     """Inputs from outside by name; memories are part of states."""
-    known = dict(zip(system.model.inputs, u.tolist(), strict=True))
+    known = dict(zip(system.model.inputs, u.tolist(), strict=False))  # forces of rigid contacts stand behind
     return {n: known[n] for n in system.model.outer_inputs}
 
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
-from ..errors import InputError, JourdainError
-from ..model.contacts import contact_digest
+from ..errors import InputError
+from ..model.contact_methods import contact_digest
 from ..native.function import thread_count
 from ..progress import counted
 from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
+from ..results.store import Store
 from ..shown import Shown
+from .workers import Failed, Workers, crew_of
+from .workers import results as worked
 
 if TYPE_CHECKING:
     import pandas
 
-    from ..results.store import Store
     from ..systems.system import System
 
 Reader = Callable[[Solution], Any]
@@ -78,7 +81,7 @@ class SweepResult(Shown):
     def __str__(self) -> str:
         states = {s: int((self.table["status"] == s).sum()) for s in ("done", "failed", "pending")}
         parts = ", ".join(f"{n} {s}" for s, n in states.items() if n)
-        head = f"sweep of {len(self)} runs: {parts}; {self.wall_time:.3g} s on {self.threads} threads"
+        head = f"sweep of {len(self)} runs: {parts}; {self.wall_time:.3g} s on {self.threads} workers"
         lines = [head]
         for name in (*self.parameters, *self.outputs):
             values = np.asarray(self.table[name][self.done], dtype=float)
@@ -98,14 +101,16 @@ class _Job:
 def sweep(
     system: System, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
-    method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
-    **options: Any,
+    method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | str | os.PathLike[str] | None = None,
+    workers: Workers = None, timeout: float | None = None, **options: Any,
 ) -> SweepResult:  # fmt: skip
     """Simulates once for each parameter set (and initial state, and set of inputs) and gathers outputs in one table.
 
     ``parameters``: arrays by name, run together (``grid=True``: every combination), or a list of mappings.  ``initial``: a state
     for each run (``x0`` serves when it is not given); ``inputs``: as for :meth:`System.simulate`, or a list of such mappings.
     ``outputs``: channel names (their final values) or functions of the solution, as a list or by name; the final state by default.
+    ``workers``: a number of threads (all processors by default), ``"processes"``, the address of a cluster or an executor, with the same bits
+    in the table (:mod:`jourdain.analysis.workers`); ``timeout`` (s) gives up runs that hang, in other processes.
     A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done, with a warning.  With ``store`` (a
     :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there: runs whose model, parameters,
     start, inputs, options and output functions are the same, functions by what they do (:mod:`jourdain.results.identity`).
@@ -119,24 +124,36 @@ def sweep(
     readers = _readers(system, outputs)
     jobs = _jobs(system, x0, parameters, initial, inputs, grid)
     names = list(dict.fromkeys(n for job in jobs for n in job.parameters))
-    count = min(thread_count() if threads is None else int(threads), max(1, len(jobs)))
-    if count < 1:
+    if threads is not None and (isinstance(threads, bool) or int(threads) < 1):
         raise InputError(f"sweep '{system.model.name}': threads = {threads} must be at least 1")
+    chosen = workers if workers is not None else threads if threads is not None else thread_count()
     method = system.method if method is None else method
-    runner = _Runner(system, t, method, options, readers, count)
-    kept = _Kept(store, system, jobs, t, method, {"options": options, "outputs": readers})
+    task = _Simulations(system, t, method, options, readers)
+    kept = _Kept(
+        store if store is None or isinstance(store, Store) else Store(store),
+        system,
+        jobs,
+        t,
+        method,
+        {"options": options, "outputs": readers},
+    )
     results: dict[int, dict[str, Any] | str] = dict(kept.found)
-    begun = time.perf_counter()
-    with counted("runs", len(jobs), len(results), progress) as tick:
-        for index, result in runner.run([(i, job) for i, job in enumerate(jobs) if i not in results]):
-            results[index] = result
-            kept.save(index, result)
-            tick()
-    if runner.interrupted:
+    left = [i for i in range(len(jobs)) if i not in results]
+    begun, crew = time.perf_counter(), crew_of(chosen, max(1, len(left)))
+    try:
+        with counted("runs", len(jobs), len(results), progress) as tick:
+            for k, result in worked(task, [jobs[i] for i in left], timeout=timeout, crew=crew):
+                results[left[k]] = result.message if isinstance(result, Failed) else result
+                kept.save(left[k], results[left[k]])
+                tick()
+    except KeyboardInterrupt:
         warnings.warn(f"sweep '{system.model.name}': interrupted; {len(results)} of {len(jobs)} runs are done and kept", stacklevel=3)
+    finally:
+        if crew is not None:
+            crew.close(len(results) < len(jobs))
     table = _table(system, jobs, names, list(readers), results)
     failures = {i: r for i, r in sorted(results.items()) if isinstance(r, str)}
-    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, count)
+    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, 1 if crew is None else crew.count)
 
 
 # -- what is run ------------------------------------------------------------------------------------------------------
@@ -201,66 +218,38 @@ def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:
 
 
 def _final(name: str) -> Reader:
-    return lambda solution: solution[name][-1]
+    return partial(_last, name)
+
+
+def _last(name: str, solution: Solution) -> Any:
+    """The final value of a channel."""
+    return solution[name][-1]
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
 
 
-class _Runner:
-    """Runs jobs on threads, each with its own copy of the system (constants, workspaces) on shared machine code."""
+class _Simulations:
+    """One simulation for a job; each thread has its own copy of the system (constants, workspaces) on shared machine code."""
 
-    def __init__(
-        self, system: System, t: Any, method: str | None, options: dict[str, Any], readers: dict[str, Reader], threads: int
-    ) -> None:
-        self.system, self.t, self.method, self.options, self.readers, self.threads = system, t, method, options, readers, threads
-        self.interrupted = False
+    def __init__(self, system: System, t: Any, method: str | None, options: dict[str, Any], readers: dict[str, Reader]) -> None:
+        self.system, self.t, self.method, self.options, self.readers = system, t, method, options, readers
         self._own = threading.local()
-        self._first = threading.Lock()
 
-    def run(self, jobs: list[tuple[int, _Job]]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """Results as they come; an interruption ends the stream."""
-        try:
-            if self.threads == 1 or len(jobs) < 2:
-                for index, job in jobs:
-                    yield index, self._one(job)
-                return
-            yield jobs[0][0], self._one(jobs[0][1])  # derives and compiles what all need
-            yield from self._parallel(jobs[1:])
-        except KeyboardInterrupt:
-            self.interrupted = True
-
-    def _parallel(self, jobs: list[tuple[int, _Job]]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        pool = ThreadPoolExecutor(self.threads, thread_name_prefix="sweep")
-        waiting: dict[Future[dict[str, Any] | str], int] = {}
-        rest = iter(jobs)
-        try:
-            while True:
-                while len(waiting) < 4 * self.threads and (item := next(rest, None)) is not None:
-                    waiting[pool.submit(self._one, item[1])] = item[0]
-                if not waiting:
-                    return
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    yield waiting.pop(future), future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-    def _one(self, job: _Job) -> dict[str, Any] | str:
+    def __call__(self, job: _Job) -> dict[str, Any]:
         own: System | None = getattr(self._own, "system", None)
-        if own is not None:
-            return self._simulate(own, job)
-        with self._first:  # machine code is loaded by one thread at a time
-            self._own.system = self.system.copy()
-            return self._simulate(self._own.system, job)
+        if own is None:
+            own = self._own.system = self.system.copy()
+        own.set_parameters(**self.system.parameters | job.parameters)
+        inputs: dict[str, Any] = {"inputs": job.inputs} if job.inputs else {}
+        solution = own.simulate(job.initial, self.t, method=self.method, **inputs, **self.options)
+        return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
 
-    def _simulate(self, own: System, job: _Job) -> dict[str, Any] | str:
-        try:
-            own.set_parameters(**self.system.parameters | job.parameters)
-            inputs: dict[str, Any] = {"inputs": job.inputs} if job.inputs else {}
-            solution = own.simulate(job.initial, self.t, method=self.method, **inputs, **self.options)
-            return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
-        except (JourdainError, ArithmeticError, np.linalg.LinAlgError) as error:
-            return str(error)
+    def __getstate__(self) -> dict[str, Any]:
+        return {n: x for n, x in self.__dict__.items() if n != "_own"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _own=threading.local())
 
 
 def _table(system: System, jobs: list[_Job], names: list[str], outputs: list[str], results: Mapping[int, Any]) -> np.ndarray:

@@ -193,6 +193,8 @@ class Function:
         #: Address of ``int32_t f(void **args)``, args = inputs, outputs, constants, workspace.
         entry = entry_name(s.name)
         self.address = self._library.address(entry)
+        #: The same for callers that give the same memory each time and leave it alone: zeros of matrices are not written again.
+        self.kept_address = self._library.address(entry + "_kept")
         self.constants = np.full(max(1, s.constants), np.nan)
         self._workspace = np.zeros(max(1, s.workspace))
         # the interpreter's lock is held: one workspace serves all threads

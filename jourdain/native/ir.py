@@ -12,13 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
-from ..symbolic.expr import LONG, PARAMETER, Expr, halves
-from ..symbolic.function import SymbolicFunction, hoisted, rows_of
+from ..symbolic.expr import LONG, PARAMETER, ZERO, Expr, halves
+from ..symbolic.function import Result, SymbolicFunction, hoisted, rows_of
 from ..symbolic.graph import topological
 from ..symbolic.tables import Table
 from . import bounds
@@ -232,17 +232,21 @@ class ChunkWriter:
     # -- whole function -------------------------------------------------------------------------------------------
 
     def write(
-        self, order: Sequence[Expr], stores: dict[int, list[Slot]], constants: list[tuple[float, Slot]], copies: list[tuple[Expr, Slot]]
-    ) -> str:
-        """All chunks and the function that calls them; ``stores`` says which values are outputs, ``copies`` which leaves are."""
+        self, order: Sequence[Expr], stores: dict[int, list[Slot]], constants: list[tuple[float, Slot]], copies: list[tuple[Expr, Slot]],
+        empty: Sequence[Empty],
+    ) -> str:  # fmt: skip
+        """All chunks and the function that calls them; ``stores`` says which values are outputs, ``copies`` which leaves are.
+
+        ``name`` sets everything; ``name_kept`` leaves the zeros of matrices to a caller that gives the same memory each time.
+        """
         self.wanted = {e.id for e in order}
         chunk_of, last_use = self.plan(order)
         groups: dict[int, list[Expr]] = {}
         for e in order:
             groups.setdefault(chunk_of[e.id], []).append(e)
         self.begin()
-        left = self.clear(constants)
-        self.set(left[:CHUNK])
+        self.clear([e for e in empty if not e.matrix])
+        self.set(constants[:CHUNK])
         for number in sorted(groups):
             for e in groups[number]:
                 if e.id not in self.values:
@@ -257,12 +261,19 @@ class ChunkWriter:
             self.end()
         copies = self.copy_runs(copies)
         # in chunks, too: in one piece LLVM's time grows with the square of their number
-        for more in (left[CHUNK:], copies):
+        for more in (constants[CHUNK:], copies):
             for first in range(0, len(more), CHUNK):
                 self.set(more[first : first + CHUNK])
                 self.end()
         calls = "\n".join(f"  call void @{self.name}_chunk{i}(ptr %args)" for i in range(len(self.chunks)))
-        return "\n".join(self.chunks) + f"\ndefine i32 @{self.name}(ptr %args) {self.attributes} {{\n{calls}\n  ret i32 0\n}}\n"
+        matrices = [e for e in empty if e.matrix]
+        text = "\n".join(self.chunks)
+        whole = f"\ndefine i32 @{self.name}{'_kept' if matrices else ''}(ptr %args) {self.attributes} {{\n{calls}\n  ret i32 0\n}}\n"
+        if not matrices:
+            return text + whole + f"@{self.name}_kept = alias i32 (ptr), ptr @{self.name}\n"
+        self.clear(matrices)
+        body = "\n".join([*self.lines, f"  %status = call i32 @{self.name}_kept(ptr %args)", "  ret i32 %status"])
+        return text + whole + f"define i32 @{self.name}(ptr %args) {self.attributes} {{\n{body}\n}}\n"
 
     def set(self, given: Sequence[tuple[float | Expr, Slot]]) -> None:
         """Stores numbers and leaves."""
@@ -290,22 +301,14 @@ class ChunkWriter:
             self.end()
         return left
 
-    def clear(self, constants: list[tuple[float, Slot]]) -> list[tuple[float, Slot]]:
-        """Sets arrays with many zeros to zero at once, before anything is stored in them; the other constants are left.
+    def clear(self, empty: Sequence[Empty]) -> None:
+        """Sets arrays with many zeros to zero at once, before anything is stored in them.
 
         Zeros stored one by one make LLVM's time grow faster than their number.
         """
-        zeros: dict[int, list[int]] = {}
-        for value, slot in constants:
-            if value == 0.0 and not slot.uniform:
-                zeros.setdefault(slot.pointer, []).append(slot.index)
-        many = {pointer: indices for pointer, indices in zeros.items() if len(indices) >= MANY_ZEROS}
-        for pointer, indices in many.items():
-            size = 8 * self.lanes * (max(indices) + 1 - min(indices))
-            self.lines.append(
-                f"  call void @llvm.memset.p0.i64(ptr {self.address(Slot(pointer, min(indices)))}, i8 0, i64 {size}, i1 false)"
-            )
-        return [(value, slot) for value, slot in constants if value != 0.0 or slot.uniform or slot.pointer not in many]
+        for e in empty:
+            size = 8 * self.lanes * (e.last + 1 - e.first)
+            self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {self.address(Slot(e.pointer, e.first))}, i8 0, i64 {size}, i1 false)")
 
     def plan(self, order: Sequence[Expr]) -> tuple[dict[int, int], dict[int, int]]:
         """Chunk of every node (a sine next to its cosine) and the last chunk that uses it."""
@@ -362,6 +365,20 @@ class ModuleText:
     nodes: int
 
 
+class Empty(NamedTuple):
+    """An output with many zeros, from the first to the last of them."""
+
+    pointer: int
+    first: int
+    last: int
+    matrix: bool
+
+
+def _empty(pointer: int, result: Result) -> Empty | None:
+    zeros = [j for j, e in enumerate(result.expressions) if e is ZERO]
+    return Empty(pointer, zeros[0], zeros[-1], len(result.shape) > 1) if len(zeros) >= MANY_ZEROS else None
+
+
 def _evaluation_order(outputs: Sequence[Expr], leaf: set[int]) -> list[Expr]:
     """Nodes to compute in the order they were made (a formalism works link by link, which keeps operands near); sines and
     cosines of inputs come first, where no register waits for them."""
@@ -399,7 +416,7 @@ def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
     """IR of the function proper."""
     inputs = [a for a in f.inputs if not is_parameters(a.symbols)]
     slots = {s.id: Slot(i, j) for i, a in enumerate(inputs) for j, s in enumerate(a.symbols)}
-    outputs = f.expressions
+    outputs = f.roots
     prepared = hoisted(outputs)
     k = len(inputs) + len(f.outputs)
     slots.update({e.id: Slot(k, i, uniform=True) for i, e in enumerate(prepared)})
@@ -408,9 +425,14 @@ def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
     for row in rows_of(outputs):
         rows[row] = Slot(k, size, uniform=True)
         size += len(row)
-    places = [(e, Slot(len(inputs) + i, j)) for i, r in enumerate(f.outputs) for j, e in enumerate(r.expressions)]
+    places: list[tuple[Expr, Slot]] = []
+    empty: list[Empty] = []
+    for i, r in enumerate(f.outputs, len(inputs)):
+        found = _empty(i, r)
+        empty += [found] if found else []
+        places += [(e, Slot(i, j)) for j, e in enumerate(r.expressions) if not found or e is not ZERO]
     sizes = dict(enumerate([*(len(a.symbols) for a in inputs), *(prod(r.shape) for r in f.outputs), size]))
-    return _module(entry_name(f.name), places, slots, sizes, {e.id for e in prepared}, size, lanes, rows)
+    return _module(entry_name(f.name), places, slots, sizes, {e.id for e in prepared}, size, lanes, rows, empty)
 
 
 def prepare_ir(f: SymbolicFunction) -> ModuleText:
@@ -422,7 +444,7 @@ def prepare_ir(f: SymbolicFunction) -> ModuleText:
             f"function '{f.name}': input '{mixed[0]}' mixes parameters with other symbols; give parameters an input of their own"
         )
     slots = {s.id: Slot(0, j) for j, s in enumerate(parameters)}
-    outputs = f.expressions
+    outputs = f.roots
     wanted = [*hoisted(outputs), *(e for row in rows_of(outputs) for e in row)]
     places = [(e, Slot(1, i)) for i, e in enumerate(wanted)]
     return _module(entry_name(f.name) + "_prepare", places, slots, {0: len(parameters), 1: len(places)}, set(), len(places), 1)
@@ -442,6 +464,7 @@ def _module(
     n_constants: int,
     lanes: int,
     rows: Mapping[tuple[Expr, ...], Slot] | None = None,
+    empty: Sequence[Empty] = (),
 ) -> ModuleText:
     """``sizes`` are those of the arrays of the arguments; the workspace follows them; ``rows`` are laid out for dot products."""
     order = _evaluation_order([e for e, _ in places], leaf)
@@ -457,7 +480,7 @@ def _module(
         else:
             copies.append((e, slot))
     writer = ChunkWriter(name, slots, dict(rows or {}), len(sizes), lanes, "#0")
-    parts = [writer.write(order, stores, constants, copies)]
+    parts = [writer.write(order, stores, constants, copies, empty)]
     if writer.used is not None:
         bounds.check_offsets(name, {**sizes, len(sizes): len(writer.work)}, writer.used)
     if writer.uses_sincos:

@@ -28,7 +28,7 @@ from jourdain.results.events import EventTable
 from jourdain.results.filter import parse
 from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
 from jourdain.results.solution import Names, Solution
-from jourdain.results.store_file import SEALED, DamagedRow, connected, intact, prepare, seal, told
+from jourdain.results.store_file import SEALED, DamagedRow, connected, intact, prepare, row_digest, seal, told
 from jourdain.shown import Shown
 
 _RUNS = """SELECT runs.*, designs.*
@@ -218,7 +218,26 @@ class Store:
                 seal(database, "runs", run)
         return gone
 
+    @told
+    def keep_answers(self, study: str, name: str, answers: Mapping[str, str]) -> None:
+        """Keep answers of a study by keys that say what was asked; one transaction, and a known answer stays as it is."""
+        with self._transaction() as database:
+            for key, data in answers.items():
+                row = (key, study, name, data, now())
+                database.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*row, row_digest(row)))
+
     # -- reading -----------------------------------------------------------------------------------------------------
+
+    @told
+    def answers(self, study: str) -> dict[str, str]:
+        """All answers of a study by their keys."""
+        return {row[0]: row[3] for row in self._sealed("SELECT * FROM answers WHERE study = ?", study)}
+
+    @told
+    def studies(self) -> dict[str, tuple[str, int]]:
+        """The studies with answers: what each is called, and how many it has."""
+        rows = self._database().execute("SELECT study, name, count(*) FROM answers GROUP BY study ORDER BY min(created)")
+        return {study: (name, int(count)) for study, name, count in rows}
 
     def _select(self, where: str = "", values: Sequence[Any] = ()) -> Runs:
         models = {row[0]: row for row in self._database().execute("SELECT * FROM models")}

@@ -12,8 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from jourdain.results.files import ResultFileError
 
-#: Version 2 has digests and the number of chunks of a run; rows of version 1 stay without.
-SCHEMA_VERSION = 2
+#: Version 2 has digests and the number of chunks of a run; rows of version 1 stay without.  Version 3 has answers of studies.
+SCHEMA_VERSION = 3
 _BUSY_SECONDS = 60.0
 _SCHEMA = """
 CREATE TABLE models (hash TEXT PRIMARY KEY, name TEXT NOT NULL, toml TEXT NOT NULL, created TEXT NOT NULL, digest TEXT);
@@ -36,12 +36,21 @@ CREATE TABLE results (
     data BLOB NOT NULL, PRIMARY KEY (run, channel, chunk)
 );
 """
-_FROM_VERSION_1 = (
-    "ALTER TABLE runs ADD COLUMN chunks INTEGER",
-    *(f"ALTER TABLE {table} ADD COLUMN digest TEXT" for table in ("models", "designs", "runs", "channels")),
-)
+_ANSWERS = """
+CREATE TABLE answers (
+    key TEXT PRIMARY KEY, study TEXT NOT NULL, name TEXT NOT NULL, data TEXT NOT NULL, created TEXT NOT NULL, digest TEXT
+) WITHOUT ROWID;
+CREATE INDEX answers_of_study ON answers(study);
+"""
+_TO_VERSION = {
+    2: (
+        "ALTER TABLE runs ADD COLUMN chunks INTEGER",
+        *(f"ALTER TABLE {table} ADD COLUMN digest TEXT" for table in ("models", "designs", "runs", "channels")),
+    ),
+    3: tuple(_ANSWERS.split(";")),
+}
 #: Tables whose rows are sealed, with the columns that name a row.
-SEALED = {"models": "hash", "designs": "id", "runs": "id", "channels": "run, name"}
+SEALED = {"models": "hash", "designs": "id", "runs": "id", "channels": "run, name", "answers": "key"}
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,7 +74,8 @@ def prepare(database: sqlite3.Connection, path: Path) -> None:
     if version == 0 and tables:
         raise ResultFileError(f"{str(path)!r} is the database of another program; choose another file")
     if version < SCHEMA_VERSION:
-        for statement in _SCHEMA.split(";") if version == 0 else _FROM_VERSION_1:
+        steps = [(_SCHEMA + _ANSWERS).split(";")] if version == 0 else [_TO_VERSION[v] for v in range(version + 1, SCHEMA_VERSION + 1)]
+        for statement in (one for step in steps for one in step):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -52,7 +53,7 @@ class SymbolicFunction:
 
     def __post_init__(self) -> None:
         known = {s.id for a in self.inputs for s in a.symbols}
-        missing = [s.name for s in free_symbols(self.expressions) if s.id not in known]
+        missing = [s.name for s in free_symbols(self.roots) if s.id not in known]
         if missing:
             raise InputError(f"function '{self.name}' depends on {', '.join(missing[:6])}, not among its inputs")
         for r in self.outputs:
@@ -69,6 +70,11 @@ class SymbolicFunction:
         """All output expressions in a row."""
         return [e for r in self.outputs for e in r.expressions]
 
+    @cached_property
+    def roots(self) -> list[Expr]:
+        """The output expressions, each once, in the order of their first place: matrices may be mostly one zero."""
+        return list({e.id: e for r in self.outputs for e in r.expressions}.values())
+
     @property
     def has_parameters(self) -> bool:
         """Whether one of the inputs holds parameters."""
@@ -76,11 +82,11 @@ class SymbolicFunction:
 
     def operations(self) -> Operations:
         """Operations at every call (what depends on parameters alone is not among them)."""
-        return count(e for e in topological(self.expressions) if e.deps & ~PARAMETER)
+        return count(e for e in topological(self.roots) if e.deps & ~PARAMETER)
 
     def prepare_operations(self) -> Operations:
         """Operations done once when parameters change."""
-        return count(e for e in topological(self.expressions) if not e.deps & ~PARAMETER)
+        return count(e for e in topological(self.roots) if not e.deps & ~PARAMETER)
 
 
 def hoisted(outputs: Sequence[Expr]) -> list[Expr]:

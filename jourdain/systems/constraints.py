@@ -46,9 +46,10 @@ class Start:
         self._t, self._q, self._v, self._found = given["t"], given["q"], given["v"], np.zeros(3)
         h, w, J, slopes = np.zeros(eq.holonomic), np.zeros(m), np.zeros((m, n)), np.zeros((eq.holonomic, n))
         args = velocity.arguments(*given.values(), w, J)
+        L, lists = start.room(m, n)
         self._look = start.Look(
-            velocity=velocity.address, velocity_args=address(args), h=h, w=w, J=J.ravel(), v=self._v, L=np.zeros(m * m),
-            column=np.zeros(m), ranges=np.zeros(3 * m, dtype=np.int64), found=self._found,
+            velocity=velocity.address, velocity_args=address(args), h=h, w=w, J=J.ravel(), v=self._v, L=L, lists=lists,
+            found=self._found,
         )  # fmt: skip
         self._keep: list[Any] = [velocity, args]
         if eq.holonomic:

@@ -63,5 +63,7 @@ class Dynamics(Protocol):
 
     def function(self, name: str, **options: Any) -> Function: ...
 
+    def places(self, name: str, result: str) -> np.ndarray: ...  # of entries that may differ from zero
+
 
 __all__ = ["Dynamics"]

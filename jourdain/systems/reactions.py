@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
 from ..results.channel import Channel
 from ..solvers.constraints.balance import balance, memory_size
 from .compiled import Wrenches
@@ -143,19 +143,26 @@ def multiplier_channel(row: str) -> str:
     return f"{row.replace('[', '.').replace(']', '')}.multiplier"
 
 
-def reaction_channels(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
-    """Lazy channels: accelerations, multipliers, ``joint.reaction`` (force), ``joint.reaction_torque`` and ``joint.drive_force``."""
+def reaction_channels(
+    system: Compiled, t: np.ndarray, x: np.ndarray, acting: Callable[[], tuple[Compiled, np.ndarray]]
+) -> dict[str, Channel]:
+    """Lazy channels: accelerations, multipliers, ``joint.reaction`` (force), ``joint.reaction_torque`` and ``joint.drive_force``.
+
+    ``acting`` gives the equations with all that acts as inputs, and these in rows.
+    """
     from ..formalisms.functions.drive_forces import drive_force_names
 
     eq, names = system.equations_of_motion, _names(system)
 
     @cache
     def motion() -> tuple[np.ndarray, np.ndarray]:
-        return constrained_accelerations(system, t, x, u)
+        s, u = acting()
+        return constrained_accelerations(s, t, x, u)
 
     @cache
     def shared() -> Share:
-        found = shared_reactions(system, t, x, u, *motion())
+        s, u = acting()
+        found = shared_reactions(s, t, x, u, *motion())
         if found.indeterminate.any() and not system.reference._idle.get("told of open reactions"):
             system.reference._idle["told of open reactions"] = True  # once for a system
             open_ones = ", ".join(n for n, free in zip(names, found.indeterminate, strict=True) if free)
@@ -178,7 +185,8 @@ def reaction_channels(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndar
 
     @cache
     def drives() -> np.ndarray:
-        return drive_forces_along(system, t, x, u, motion()[0], multipliers())
+        s, u = acting()
+        return drive_forces_along(s, t, x, u, motion()[0], multipliers())
 
     def acceleration(i: int) -> Callable[[], np.ndarray]:
         return lambda: motion()[0][:, i]

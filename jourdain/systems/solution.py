@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
+from ..model.contact_methods import touches
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
 from .energy_balance import BOOKS, energy_channels
 from .frames import FrameProvider
 from .prescribed import prescribed_channels, prescribed_rates
+from .pushed import pushed_inputs, pushed_system, refuse_between, touches_rigidly
 from .reactions import constrained_accelerations, reaction_channels, with_redundant
-from .touching import touches, touching_channels
 
 if TYPE_CHECKING:
+    from .compiled import Compiled
     from .system import System
 
 T = TypeVar("T")
@@ -64,11 +66,21 @@ def solution_of(
         made = prescribed_channels(system, t, then.parameters) | _state_channels(system, x)
         for i, (name, item) in enumerate(system.model.inputs.items()):
             made[name] = Channel(table.inputs[:, i], item.unit, _meaning(system, name))
-        made |= _lazy_channels(system, t, x, table.inputs)
         more = dict(own() if own is not None else {})
+
+        def acting() -> tuple[Compiled, np.ndarray]:
+            if not touches_rigidly(system.model):
+                return system, table.inputs
+            if "contacts.dissipated" not in more:
+                refuse_between(system)
+            return pushed_system(system), pushed_inputs(system, table.inputs, more)
+
+        made |= _lazy_channels(system, t, x, table.inputs, cache(acting))
         taken = (lambda: more["contacts.dissipated"].values) if "contacts.dissipated" in more else None
         stored = None
         if touches(system.model):
+            from .touching import touching_channels
+
             made |= touching_channels(system.reference, t, x, table.inputs)
             stored = lambda: made["contacts.stored"].values
         made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored)
@@ -175,18 +187,20 @@ class DenseSample(Mapping[str, np.ndarray]):
         return len(self._states)
 
 
-def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> dict[str, Channel]:
+def _lazy_channels(
+    system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndarray, acting: Callable[[], tuple[Compiled, np.ndarray]]
+) -> dict[str, Channel]:
     nq, nv = system.nq, system.nv
     q, v = x[:, :nq], x[:, nq : nq + nv]
-    cache: dict[str, np.ndarray] = {}
+    kept: dict[str, np.ndarray] = {}
 
     def energy(index: int) -> Any:
         def compute() -> np.ndarray:
-            if "energy" not in cache:
+            if "energy" not in kept:
                 f = system.function("energy")
                 extra = {"z": x[:, nq + nv :], "u": inputs}
-                cache["energy"] = f(t[:, None], q, v, *(extra[n] for n in list(f.inputs)[3:]))
-            e = cache["energy"]
+                kept["energy"] = f(t[:, None], q, v, *(extra[n] for n in list(f.inputs)[3:]))
+            e = kept["energy"]
             return e[:, index] if index < 2 else e[:, 0] + e[:, 1]
 
         return compute
@@ -199,17 +213,18 @@ def _lazy_channels(system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndar
 
     def output(index: int) -> Any:
         def compute() -> np.ndarray:
-            if "outputs" not in cache:
+            if "outputs" not in kept:
                 f = system.function("outputs")
-                accelerations = [constrained_accelerations(system, t, x, inputs)[0]] if "a" in f.inputs else []
-                cache["outputs"] = f(t[:, None], x, inputs, *accelerations)
-            return cache["outputs"][:, index]
+                s, u = acting() if "a" in f.inputs else (system, inputs)
+                accelerations = [constrained_accelerations(s, t, x, u)[0]] if "a" in f.inputs else []
+                kept["outputs"] = f(t[:, None], x, inputs, *accelerations)
+            return kept["outputs"][:, index]
 
         return compute
 
     for i, item in enumerate(system.model.outputs.values()):
         channels[item.name] = Channel(output(i), item.unit, "output")
-    return channels | reaction_channels(system, t, x, inputs)
+    return channels | reaction_channels(system, t, x, acting)
 
 
 __all__ = ["Between", "FrameProvider", "InputsAt", "NoJointCoordinates", "Rows", "StateTable", "Then", "solution_of"]

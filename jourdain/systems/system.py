@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import CO_VARKEYWORDS
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..errors import InputError, nearest
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
+from ..shown import in_notebook
 from .compiled import Compiled
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.assemble import AssembledState
     from ..analysis.continuation import Branch
     from ..analysis.equilibrium import Equilibrium
+    from ..analysis.identification.fit import Fit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
     from ..analysis.inverse_kinematics import Pose
     from ..analysis.kinematics import Motion
@@ -42,22 +44,27 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-#: Verbs for which it does not matter whether bodies touch, or that are made of runs.
-KNOW_CONTACTS = ("sweep", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics")
+#: Verbs for which it does not matter whether bodies touch, that are made of runs, or that know rigid contacts.
+KNOW_CONTACTS = (
+    "sweep", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics", "velocity_transformation",
+    "equilibrium", "inverse_dynamics_along", "static_forces", "linearise", "modal", "frequency_response", "root_locus",
+)  # fmt: skip
+#: Verbs that know surfaces that give way, and no others.
+KNOW_PENALTY = ("equilibria", "periodic", "quasi_static")
 
 
 def verb(method: Callable[P, R]) -> Callable[P, R]:
     """A verb that refuses options it does not know, by name and with those that it knows."""
-    parameters = signature(method).parameters.values()
-    known = [p.name for p in parameters]
-    open_ended = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+    code = method.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    open_ended = bool(code.co_flags & CO_VARKEYWORDS)
 
     @wraps(method)
     def asked(*args: P.args, **given: P.kwargs) -> R:
         if given and not open_ended:
             _check_options(method.__name__, args[0], given, known)
         if method.__name__ not in KNOW_CONTACTS:
-            refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
+            refuse_contacts(args[0].model, method.__name__, rigid_only=method.__name__ in KNOW_PENALTY)  # type: ignore[attr-defined]
         return method(*args, **given)
 
     return asked
@@ -66,8 +73,9 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
 def motion(method: Callable[P, R]) -> Callable[P, R]:
     """A verb that hands its options, as they are written, to the analysis of its name; its body only declares and explains them."""
     name = method.__name__
-    parameters = signature(method).parameters.values()
-    known, options = [p.name for p in parameters], {p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+    code = method.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    options = set(known[code.co_argcount :])
 
     @cache
     def analysis() -> Callable[..., R]:
@@ -267,8 +275,8 @@ class System(Compiled):
     def sweep(
         self, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
-        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | None = None,
-        **options: Any,
+        method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | str | None = None,
+        workers: Any = None, timeout: float | None = None, **options: Any,
     ) -> SweepResult:  # fmt: skip
         """Many simulations with other parameters, states or inputs; further options are those of :meth:`simulate`.
 
@@ -276,7 +284,16 @@ class System(Compiled):
         """
         from ..analysis.sweep import sweep
 
-        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, **options)
+        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, workers, timeout, **options)
+
+    @verb
+    def identify(
+        self, data: Any, columns: Mapping[str, Any], unknowns: Sequence[str] | Mapping[str, Any], x0: Any = None, **options: Any
+    ) -> Fit:
+        """Unknown parameters, starts, offsets and gains from measurements; see :func:`jourdain.analysis.identification.identify.identify`."""
+        from ..analysis.identification.identify import identify
+
+        return identify(self, data, columns, unknowns, x0, **options)
 
     @verb
     def kinematics(
@@ -401,6 +418,32 @@ class System(Compiled):
         return recover(self, run, body, static, group)
 
     @verb
+    def explore(
+        self,
+        parameters: Sequence[str] | Mapping[str, Any] | None = None,
+        start: Any = None,
+        t: Any = 5.0,
+        *,
+        height: int = 560,
+        **options: Any,
+    ) -> Any:
+        """Sliders for parameters and start values: the motion, its diagrams, energy and eigenvalues follow.
+
+        ``parameters`` are names, or names with ends: ``{"length": (0.2, 2), "hinge.angle": (-3, 3)}``; without them the first of the model.
+        In a notebook it is a widget of that ``height`` (px), elsewhere a page in the browser from a server that stays open until it is
+        closed.  Options are ``plots``, ``trace``, ``forces``, ``follow``, ``theme``, ``eigenvalues`` and those of :meth:`simulate`; see
+        :class:`jourdain.view.explore.Explorer`.
+        """
+        from ..view.explore import Explorer, explore
+
+        if in_notebook() and not {"port", "open_browser"} & options.keys():
+            from ..notebook.sliders import sliders
+
+            theme = options.pop("theme", "auto")
+            return sliders(Explorer(self, parameters, start, t, **options), height, theme)
+        return explore(self, parameters, start, t, **options)
+
+    @verb
     def modal_balance(self, run: Solution | State, body: str) -> ModalBalance:
         """Whether all reactions at a flexible body fit its modes; see :func:`jourdain.analysis.recover.modal_balance`."""
         from ..analysis.recover import modal_balance
@@ -419,12 +462,12 @@ class System(Compiled):
     @verb
     def linearise(
         self, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
-        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), contacts: Mapping[str, str] | None = None,
     ) -> LinearSystem:  # fmt: skip
         """A, B, C, D about a state or an equilibrium; see :func:`jourdain.analysis.linearise.linearise`."""
         from ..analysis.linearise import linearise
 
-        return linearise(self, state, inputs, outputs, u, preferred)
+        return linearise(self, state, inputs, outputs, u, preferred, contacts)
 
     linearize = linearise
 
@@ -442,8 +485,9 @@ class System(Compiled):
 
     @overload
     def modal(
-        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), speeds: None = None
-    ) -> Modes: ...
+        self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), speeds: None = None,
+        contacts: Mapping[str, str] | None = None,
+    ) -> Modes: ...  # fmt: skip
 
     @overload
     def modal(
@@ -453,30 +497,33 @@ class System(Compiled):
         preferred: Sequence[str] = (),
         *,
         speeds: Mapping[str, Sequence[float]],
+        contacts: Mapping[str, str] | None = None,
     ) -> RootLocus: ...
 
     @verb
     def modal(
         self, state: Any = None, u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
-        speeds: Mapping[str, Sequence[float]] | None = None,
+        speeds: Mapping[str, Sequence[float]] | None = None, contacts: Mapping[str, str] | None = None,
     ) -> Modes | RootLocus:  # fmt: skip
         """Eigenvalues and modes about a state or an equilibrium; see :func:`jourdain.analysis.modal.modal`.
 
-        With ``speeds={"shaft.angle_rate": (0, 50, 100)}`` eigenvalues over speeds of a steady motion (a Campbell diagram), see
+        ``contacts={"floor": "sticking"}`` says what rigid contacts do that are closed in the state ("sticking", "sliding", "open").  With
+        ``speeds={"shaft.angle_rate": (0, 50, 100)}`` eigenvalues over speeds of a steady motion (a Campbell diagram), see
         :func:`jourdain.analysis.modal.campbell`.
         """
         from ..analysis.modal import campbell, modal
 
-        return modal(self, state, u, preferred) if speeds is None else campbell(self, speeds, state, u)
+        return modal(self, state, u, preferred, contacts) if speeds is None else campbell(self, speeds, state, u)
 
     @verb
     def frequency_response(
-        self, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None
+        self, input: str, output: str | Expr, frequencies: Any, state: Any = None, u: Mapping[str, float] | None = None,
+        contacts: Mapping[str, str] | None = None,
     ) -> FrequencyResponse:  # fmt: skip
         """Response of an output to a harmonic input; see :func:`jourdain.analysis.modal.frequency_response`."""
         from ..analysis.modal import frequency_response
 
-        return frequency_response(self, input, output, frequencies, state, u)
+        return frequency_response(self, input, output, frequencies, state, u, contacts)
 
     @verb
     def root_locus(

@@ -20,26 +20,23 @@ from ..solvers.adapter import with_inputs
 from ..solvers.collision.records import Contact as Found
 from ..solvers.native_function import NativeFunction, address
 from ..solvers.penalty import before as by
-from ..solvers.penalty.touch import GIVEN, NO_ROOM, NO_SLOTS, PASSED, READ, WRENCH, Law, Touch, touch_rows
+from ..solvers.penalty.touch import GIVEN, NO_ROOM, NO_SLOTS, PASSED, READ, WRENCH, Law, Touch, renew, touch_rows
 from ..symbolic.graph import evaluate
 from .contact_pairs import pairs_of, placed_shapes, shape_numbers
 
 if TYPE_CHECKING:
-    from ..model.model import Model
     from .dynamics import Dynamics
+    from .state import State
     from .tree.system import TreeSystem
 
 #: What is told of all contacts beside forces: name, unit, meaning.
 BOOKS = (
     ("acting", "", "contacts that act"), ("depth", "m", "deepest penetration"), ("stored", "J", "elastic energy of contacts"),
 )  # fmt: skip
+#: Steps of differences in parts of the deepest penetration.
+SLOPE = 1e-3
 #: Gaps up to this part of the smallest shape are looked at to know how fast bodies come.
 NEAR = 0.1
-
-
-def touches(model: Model) -> bool:
-    """Whether a model has contacts whose surfaces give way."""
-    return any(c.gives_way for c in model.contacts.values())
 
 
 class Touching:
@@ -212,6 +209,46 @@ def find_forces(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.ndarray)
     return books
 
 
+def renewed_memories(system: TreeSystem, state: State, u: np.ndarray) -> np.ndarray:
+    """The inputs with memories of points as after a step that ended at a state."""
+    known = list(system.model.inputs)
+    points = [n for n in system.model.memories if n in system.model.point_memories]
+    if not points:
+        return u
+    found = touching_at(system, u.copy(), len(state.x))
+    clock, x = np.array([state.t]), np.array(state.x, dtype=float)
+    new = np.array([u[known.index(n)] for n in system.model.memories])
+    if renew(found.record, address(clock), address(x), new) != 0:
+        raise SolverError(f"'{system.model.name}': {found.lost()}")
+    out = u.copy()
+    for i, n in enumerate(system.model.memories):
+        if n in points:
+            out[known.index(n)] = new[i]
+    return out
+
+
+def wrench_slopes(system: TreeSystem, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Which inputs are wrenches of contacts, and their derivatives along the velocities by positions and by velocities (differences of order four)."""
+    nv, names = system.nv, list(system.model.inputs)
+    places = np.array([names.index(n) for c in system.model.contacts.values() for n in c.input_names], dtype=int)
+    here = np.concatenate([q, v, z])
+    depth = float(find_forces(system, np.array([t]), here[None], u[None].copy())[0, 1])
+    step = min(max(SLOPE * depth, 1e-9), 1e-4)
+    rows, weights = [], []
+    for kind in "qv":
+        for j in range(nv):
+            for side, weight in ((-2, 1.0 / 12.0), (-1, -8.0 / 12.0), (1, 8.0 / 12.0), (2, -1.0 / 12.0)):
+                d = np.zeros(nv)
+                d[j] = side * step
+                moved = (system.configuration.integrate(q, d), v) if kind == "q" else (q, v + d)
+                rows.append(np.concatenate([*moved, z]))
+                weights.append(weight / step)
+    wrenches = np.tile(u, (len(rows), 1))
+    find_forces(system, np.full(len(rows), t), np.array(rows), wrenches)
+    slopes = (np.array(weights)[:, None] * wrenches[:, places]).reshape(2, nv, 4, -1).sum(axis=2)
+    return places, slopes[0].T, slopes[1].T
+
+
 def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
     """Forces on bodies by contact, and what all contacts hold; the energy that they took is told by the books."""
     model, place = system.model, {n: i for i, n in enumerate(system.model.inputs)}
@@ -238,4 +275,4 @@ def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.nd
     return found
 
 
-__all__ = ["Touching", "find_forces", "touches", "touching_at", "touching_channels"]
+__all__ = ["Touching", "find_forces", "renewed_memories", "touching_at", "touching_channels", "wrench_slopes"]

@@ -112,11 +112,11 @@ def _stands(scene: Scene, up: Array, height: float) -> bool:
     return False
 
 
-def default_camera(scene: Scene, aspect: float = 16 / 9) -> Camera:
-    """A camera that shows the whole motion: from the side for a planar one, else obliquely from above."""
+def default_camera(scene: Scene, aspect: float = 16 / 9, space: Extent | None = None) -> Camera:
+    """A camera that shows the whole motion: from the side for a planar one, else obliquely from above; ``space`` where it is known."""
     if scene.camera is not None:
         return scene.camera
-    space = extent(scene)
+    space = extent(scene) if space is None else space
     closely = space.is_journey or scene.follow is not None
     low, high = (space.model_low, space.model_high) if closely else (space.low, space.high)
     up = up_vector(scene)

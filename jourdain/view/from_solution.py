@@ -39,7 +39,7 @@ def scene_of(
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
     ``plots`` are channels shown beside the motion, a group for each diagram; ``trace`` paths of frames whose path is drawn;
-    ``forces`` joints whose reaction force is drawn as an arrow.  A solution that was read from a file needs the ``system`` it
+    ``forces`` joints whose reaction force is drawn as an arrow, and contacts whose forces are drawn where bodies touch.  A solution that was read from a file needs the ``system`` it
     belongs to.  Between the steps of a method the motion is interpolated, so that a run has at least ``fine`` samples (0: its own).
     ``stress`` colours flexible bodies: what to show by body, or one word for all, such as "von mises", "displacement", "strain", "Mz";
     colours have the static share of joints, loads and inertia, as ``system.recover`` has (``static=False``: of the modes alone);
@@ -94,7 +94,14 @@ def scene_of(
         if node is not None and body is not None:
             add_node(scene.body(body), system.model.bodies[body], node)
         scene.points.append(Point(path, body, position, node=node))
-    _add_forces(scene, runs, system, number, forces)
+    own = [name for name in forces if name in system.model.contacts]
+    _add_forces(scene, runs, system, number, [name for name in forces if name not in own])
+    if own:
+        from .contact_arrows import add_contact_arrows
+
+        given = solutions if isinstance(solutions, (list, tuple)) else [solutions]
+        for name in own:
+            add_contact_arrows(scene, [(s, np.asarray(run.times)) for s, run in zip(given, scene.runs, strict=True)], name)
     for key, value in options.items():
         setattr(scene, key, value)
     return scene
@@ -282,7 +289,9 @@ def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joi
     for name in joints:
         joint = system.model.joints.get(name)
         if joint is None:
-            raise InputError(f"scene: there is no joint '{name}' whose force could be drawn; there are {', '.join(system.model.joints)}")
+            raise InputError(
+                f"scene: there is no joint or contact '{name}' whose force could be drawn; there are {', '.join([*system.model.joints, *system.model.contacts])}"
+            )
         scene.arrows.append(Arrow(f"{name}.reaction"))
         body, at = _name(joint.parent.body), number.vector(joint.parent.position)
         for s, run in zip(runs, scene.runs, strict=True):

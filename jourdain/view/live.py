@@ -54,7 +54,7 @@ def watch(
         while (left := start + t - float(pieces[-1].t[-1])) > 1e-9 * t and pieces[-1].metadata.get("status") != ENDED:
             begin = time.perf_counter()
             pieces.append(system.simulate(pieces[-1], min(piece, left), method, **options))
-            _send(server, scene_of(pieces[-1], static=False, **shown))
+            send(server, scene_of(pieces[-1], static=False, **shown))
             spent = time.perf_counter() - begin
             piece = max(t / MOST_PIECES, min(piece * min(2.0, NEWS / max(spent, 1e-6)), pace * NEWS if pace else t / 20))
             if pace is not None:
@@ -63,10 +63,10 @@ def watch(
         server.close()
         raise
     server.finish()
-    return _joined(pieces), server
+    return joined(pieces), server
 
 
-def _joined(pieces: list[Solution]) -> Solution:
+def joined(pieces: list[Solution]) -> Solution:
     """The pieces as one solution, joined in pairs so that channels computed on demand are not nested deep."""
     while len(pieces) > 1:
         pairs = [a + b for a, b in zip(pieces[::2], pieces[1::2], strict=False)]
@@ -74,7 +74,7 @@ def _joined(pieces: list[Solution]) -> Solution:
     return pieces[0]
 
 
-def _send(server: Server, scene: Scene) -> None:
+def send(server: Server, scene: Scene) -> None:
     """Everything a piece of motion holds after its first sample, which the page has already."""
     run = scene.runs[0]
     poses = {name: (track.positions[1:], track.quaternions[1:]) for name, track in run.bodies.items()}  # type: ignore[index]
@@ -85,4 +85,4 @@ def _send(server: Server, scene: Scene) -> None:
         server.append(run.times[1:], poses, channels, arrows, bent)  # type: ignore[index]
 
 
-__all__ = ["watch"]
+__all__ = ["ENDED", "joined", "send", "watch"]

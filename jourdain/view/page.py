@@ -35,6 +35,7 @@ MODULES = {
     "jourdain/plots": "plots.js",
     "jourdain/player": "player.js",
     "jourdain/panel": "panel.js",
+    "jourdain/controls": "controls.js",
     "jourdain/app": "app.js",
 }
 # error bound relative to the scene's size, and the most bytes of tracks it may cost
@@ -56,18 +57,19 @@ class Packed:
     tolerance: float
 
 
-def pack(scene: Scene, tolerance: float | None = None) -> Packed:
+def pack(scene: Scene, tolerance: float | None = None, quick: bool = False) -> Packed:
     """The scene as JSON-ready data and packed tracks.
 
     Positions err by at most tolerance times the scene's size, quaternion components by half the tolerance. Without a
     tolerance it is 1e-7, or 1e-6 when the tracks would be large; longer runs are coarsened further, with a warning.
+    ``quick`` keeps tracks in single precision, for a page that waits.
     """
     scene.check()
     space = extent(scene)
-    bound = _choose_bound(scene, space) if tolerance is None else float(tolerance)
+    bound = BOUNDS[0][0] if quick else _choose_bound(scene, space) if tolerance is None else float(tolerance)
     if not 0 < bound < 1:
         raise InputError(f"scene '{scene.name}': tolerance {tolerance} is not between 0 and 1")
-    packer = Packer()
+    packer = Packer(quick=quick)
     runs = [_pack_run(run, packer, space.size, bound) for run in scene.runs]
     data = _still(scene, space)
     for entry, body in zip(data["bodies"], scene.bodies, strict=True):
@@ -77,10 +79,13 @@ def pack(scene: Scene, tolerance: float | None = None) -> Packed:
     return Packed(data, packer.data(), bound)
 
 
-def page_html(scene: Scene, *, tolerance: float | None = None, theme: str = "auto", live: bool = False) -> str:
+def page_html(
+    scene: Scene, *, tolerance: float | None = None, theme: str = "auto", live: bool = False, controls: dict[str, Any] | None = None
+) -> str:
     """One HTML page with everything inside, which opens from disk without network.
 
-    theme is "light", "dark" or "auto" (as the reader's system); live makes the page listen to the server it came from.
+    theme is "light", "dark" or "auto" (as the reader's system); live makes the page listen to the server it came from; controls are sliders
+    and buttons by which it asks that server, or the notebook around it (:mod:`jourdain.view.explore`).
 
     >>> from jourdain.view.scene import Body
     >>> page_html(Scene("empty", bodies=[Body("block")])).startswith("<!doctype html>")
@@ -89,7 +94,7 @@ def page_html(scene: Scene, *, tolerance: float | None = None, theme: str = "aut
     if theme not in ("auto", "light", "dark"):
         raise InputError(f"theme '{theme}' is unknown; choose auto, light or dark")
     packed = pack(scene, tolerance)
-    packed.data.update(theme=theme, live=live)
+    packed.data.update(theme=theme, live=live, controls=controls)
     modules = {name: _squeezed(_static(file)) for name, file in MODULES.items()}
     parts = {
         "title": html.escape(scene.name),
@@ -99,6 +104,13 @@ def page_html(scene: Scene, *, tolerance: float | None = None, theme: str = "aut
         "tracks": base64.b64encode(packed.tracks).decode(),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], _static("page.html"))
+
+
+def packed_json(scene: Scene) -> dict[str, Any]:
+    """A scene for a page that is open already: plain data without NaN, and its tracks as text."""
+    packed = pack(scene, quick=True)
+    data: dict[str, Any] = json.loads(_json(packed.data))
+    return {"scene": data, "tracks": base64.b64encode(packed.tracks).decode()}
 
 
 def save_page(scene: Scene, path: str | Path, *, tolerance: float | None = None, theme: str = "auto") -> Path:
@@ -233,7 +245,7 @@ def pack_surface(scene: Scene, surface: Surface, packer: Packer) -> dict[str, An
 
 def _still(scene: Scene, space: Extent) -> dict[str, Any]:
     """Everything of the scene that does not move, ready for JSON."""
-    camera = default_camera(scene)
+    camera = default_camera(scene, space=space)
     bodies = [
         {
             "name": body.name,

@@ -6,7 +6,8 @@ import json
 import secrets
 import threading
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, JourdainError
 from jourdain.view.page import page_html
 from jourdain.view.rotation import normalised
 from jourdain.view.scene import Run, Scene
@@ -30,14 +31,19 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; connect-src 'self' data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+#: Most bytes of a question.
+MOST_ASKED = 1 << 20
 Pose = tuple[ArrayLike, ArrayLike]
+Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class Server:
     """A page on loopback: `url`, `append` for live motion, `finish` when it is over, `close`; a context manager."""
 
-    def __init__(self, html: str, bodies: set[str], port: int = 0) -> None:
+    def __init__(self, html: str, bodies: set[str], port: int = 0, answer: Answer | None = None) -> None:
         self._html = html.encode()
+        #: Who answers what the page asks: one thread, since runs share a system.
+        self._answer, self._worker = answer, ThreadPoolExecutor(1, "jourdain-answer")
         self._bodies = bodies
         self._history: list[str] = []
         self._news = threading.Condition()
@@ -90,6 +96,18 @@ class Server:
         self._send(json.dumps(data, separators=(",", ":")))
         self._last_time = float(t[-1])
 
+    def answer(self, question: bytes) -> bytes:
+        """The answer to a question of the page, both JSON; an error becomes words."""
+        assert self._answer is not None
+        try:
+            asked = json.loads(question)
+            if not isinstance(asked, dict):
+                raise InputError(f"the page asked {asked!r}; a question is an object")
+            found = self._worker.submit(self._answer, asked).result()
+        except (JourdainError, ValueError, RecursionError) as error:
+            found = {"error": str(error)}
+        return json.dumps(found, separators=(",", ":")).encode()
+
     def finish(self) -> None:
         """Tell the page that the motion is complete; it stays served."""
         with self._news:
@@ -103,6 +121,7 @@ class Server:
             self._http.shutdown()
             self._http.server_close()
             self._thread.join()
+            self._worker.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Server:
         return self
@@ -136,8 +155,13 @@ class Server:
                 yield ": waiting\n\n"
 
 
-def serve(view: Scene | str, open_browser: bool = True, *, live: bool = False, port: int = 0, theme: str = "auto") -> Server:
+def serve(
+    view: Scene | str, open_browser: bool = True, *, live: bool = False, port: int = 0, theme: str = "auto",
+    controls: dict[str, Any] | None = None, answer: Answer | None = None,
+) -> Server:  # fmt: skip
     """Serve a scene (or a ready page) on 127.0.0.1 and open it in the browser; live lets `append` extend the motion.
+
+    ``controls`` are sliders and buttons of the page, and ``answer`` the function that hears what is done with them.
 
     >>> from jourdain.view.scene import Body
     >>> with serve(Scene("block", bodies=[Body("block")]), open_browser=False) as server:
@@ -147,11 +171,11 @@ def serve(view: Scene | str, open_browser: bool = True, *, live: bool = False, p
     if isinstance(view, str):
         if live:
             raise InputError("live view: give the scene, not its page")
-        server = Server(view, set(), port)
+        server = Server(view, set(), port, answer)
     else:
         if live and not view.runs:
             view.runs.append(Run([], {}, name="live"))
-        server = Server(page_html(view, live=live, theme=theme), {body.name for body in view.bodies}, port)
+        server = Server(page_html(view, live=live, theme=theme, controls=controls), {body.name for body in view.bodies}, port, answer)
     if open_browser:
         webbrowser.open(server.url)
     return server
@@ -169,10 +193,28 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = CLIENT_TIME
 
-        def do_GET(self) -> None:
+        def _foreign(self) -> bool:
             # a name other than loopback means that a foreign page reached us through its own domain
             host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
-            if host not in (HOST, "localhost"):
+            return host not in (HOST, "localhost")
+
+        def do_POST(self) -> None:
+            own = {f"http://{name}:{server._http.server_address[1]}" for name in (HOST, "localhost")}
+            length = self.headers.get("Content-Length") or ""
+            size = int(length) if length.isascii() and length.isdecimal() and len(length) < 12 else -1
+            if self._foreign() or self.headers.get("Origin") not in own:
+                self.send_error(HTTPStatus.FORBIDDEN)
+            elif self.path != f"/{server.token}/ask" or server._answer is None:
+                self.send_error(HTTPStatus.NOT_FOUND)
+            elif self.headers.get_content_type() != "application/json":
+                self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+            elif not 0 <= size <= MOST_ASKED:
+                self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            else:
+                self._reply(server.answer(self.rfile.read(size)), "application/json")
+
+        def do_GET(self) -> None:
+            if self._foreign():
                 self.send_error(HTTPStatus.FORBIDDEN)
             elif self.path == f"/{server.token}/":
                 self._reply(server._html, "text/html; charset=utf-8")

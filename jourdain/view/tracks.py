@@ -45,6 +45,8 @@ class Packer:
     """
 
     directory: list[dict[str, Any]] = field(default_factory=list)
+    #: Whether every block is kept in single precision instead: larger, and made at once.
+    quick: bool = False
     _parts: list[bytes] = field(default_factory=list)
 
     def add(self, values: ArrayLike, tolerance: ArrayLike) -> int:
@@ -52,7 +54,7 @@ class Packer:
         table = np.asarray(values, dtype=float)
         if table.ndim != 2:
             raise InputError(f"tracks: block of shape {table.shape} is not (n, m)")
-        if not np.all(np.isfinite(table)):
+        if self.quick or not np.all(np.isfinite(table)):
             return self.add_exact(table, "f4")
         tolerances = np.broadcast_to(np.asarray(tolerance, dtype=float), table.shape[1:]).copy()
         offsets = 0.5 * (table.min(axis=0) + table.max(axis=0)) if len(table) else np.zeros(table.shape[1])

@@ -215,3 +215,17 @@ def test_formulas_are_text_and_are_typeset() -> None:
 
 def test_a_program_is_no_notebook() -> None:
     assert not in_notebook()
+
+
+def test_sliders_are_a_widget_whose_questions_the_kernel_answers() -> None:
+    pytest.importorskip("anywidget")
+    shown = execute(
+        "from jourdain.library import pendulum\ns = pendulum().compile()\nw = s.explore(['length'], {'hinge.angle': 0.3}, 1.0); w",
+        "sent = []\nw.send = lambda message, buffers=None: sent.append(message)\n"
+        "w._handle_custom_msg({'ask': 7, 'value': {'values': {'length': 2.0}}}, [])\n"
+        "w._handle_custom_msg({'ask': 8, 'value': {'values': {'mass': 2.0}}}, [])\n"
+        "print(sent[0]['answer'], sorted(sent[0]['value']), sent[0]['value']['eigenvalues'][0][1] ** 2, sent[1]['value'])",
+    )
+    assert "application/vnd.jupyter.widget-view+json" in shown[0]
+    first = shown[1]["stdout"]
+    assert first.startswith("7 ['eigenvalues', 'note', 'scene', 'tracks'] 4.90") and "sliders for length" in first

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jourdain as jd
 from jourdain.cli import main
 from jourdain.errors import JourdainError
 from jourdain.results import ResultFileError, Solution, Store, run_writer, store_file
@@ -98,14 +99,31 @@ def test_check_says_what_is_damaged(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["store", "list", str(tmp_path / "study.db")]) == 2
 
 
+def test_stores_of_version_2_get_answers(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    filled(path)
+    with sqlite3.connect(path) as database:  # as version 2 wrote it
+        database.execute("DROP TABLE answers")
+        database.execute("PRAGMA user_version = 2")
+    old = Store(path)
+    old.keep_answers("study", "ride", {"a": "1.5", "b": "2"})
+    old.keep_answers("study", "ride", {"a": "7"})  # a known answer stays
+    assert old.answers("study") == {"a": "1.5", "b": "2"} and old.studies() == {"study": ("ride", 2)} and old.check() == []
+    old._database().execute("UPDATE answers SET data = '3' WHERE key = 'b'")
+    assert old.check() == ["row ('b',) of answers was changed"]
+    with pytest.raises(jd.JourdainError, match="is damaged"):
+        old.answers("study")
+
+
 def test_stores_of_version_1_are_read_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "old.db"
     filled(path)
     with sqlite3.connect(path) as database:  # as version 1 wrote it
+        database.execute("DROP TABLE answers")
         for run, chunk, channel, data in database.execute("SELECT * FROM results").fetchall():
             plain = data[len(run_writer._MARK) + run_writer._DIGEST :]
             database.execute("UPDATE results SET data = ? WHERE run = ? AND chunk = ? AND channel = ?", (plain, run, chunk, channel))
-        for table in store_file.SEALED:
+        for table in (t for t in store_file.SEALED if t != "answers"):
             database.execute(f"ALTER TABLE {table} DROP COLUMN digest")
         database.execute("ALTER TABLE runs DROP COLUMN chunks")
         database.execute("PRAGMA user_version = 1")

@@ -453,8 +453,8 @@ def test_models_refuse_what_they_cannot_do() -> None:
     s.set_parameters(bad=1e5)
     with pytest.raises(InputError, match=r"'floor.box.Fz' is the force of a contact"):
         s.simulate({}, 0.1, inputs={"floor.box.Fz": 1.0})
-    with pytest.raises(InputError, match="modal knows no contacts"):
-        s.modal()
+    with pytest.raises(InputError, match="symbolic_linearisation knows no contacts"):
+        s.symbolic_linearisation()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         a = s.accelerations({"f.z": 0.05 - 1e-3})
@@ -464,7 +464,7 @@ def test_models_refuse_what_they_cannot_do() -> None:
 
 def test_results_are_kept_apart_by_laws_and_shapes() -> None:
     """Equations are the same whatever the law: what is kept under a system's name must not be."""
-    from jourdain.model.contacts import contact_digest
+    from jourdain.model.contact_methods import contact_digest
 
     def digest(K: float, radius: float) -> str:
         m = jd.Model("ball")

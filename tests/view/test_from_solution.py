@@ -98,7 +98,7 @@ def test_arrows_traces_and_options() -> None:
     assert (scene.points[0].body, scene.follow, scene.name) == ("lower", "upper", "other")
     with pytest.raises(InputError, match="'colour' is unknown"):
         sol.scene(colour="red")
-    with pytest.raises(InputError, match="no joint 'knee'"):
+    with pytest.raises(InputError, match="no joint or contact 'knee'"):
         sol.scene(forces=["knee"])
 
 

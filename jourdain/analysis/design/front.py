@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, SolverError, nearest
+from ...progress import counted
 from ...shown import Shown
 from .optimum import Optimum
 from .scalarised import FEASIBLE, Forms, violation
+from .search import Wanted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...solvers.optimisers import Method
     from ..problem import Problem
+    from ..workers import Crew
 
 METHODS = ("epsilon", "weighted", "nbi")
 #: Designs are the same where their criteria differ by less, as part of the spread.
@@ -139,49 +142,89 @@ def lattice(count: int, points: int) -> np.ndarray:
     return (np.diff(edges, axis=1) - 1)[::-1] / parts
 
 
-def front_of(
-    problem: Problem, method: str, points: int, solver: Method, start: np.ndarray, samples: int, tolerance: float, limit: int
-) -> Front:
+class Family:
     """The front by a family of problems with one objective each.
 
     A front may have branches, and one that is followed from point to point can lie behind another: each point starts from the nearest one
-    known, and from the best for it of all designs that have run, among them samples of the whole space.
+    known, and from the best for it of all designs that have run, among them samples of the whole space.  Points are solved in rounds that halve the
+    gaps between those before, whatever the number of workers: what a point knows does not depend on who solves it.
     """
-    count, space = len(problem.minimise), problem.space
-    unit = np.eye(count + len(problem.subject_to))
-    held = problem.forms(unit[0])
-    space.look_around(samples)
 
-    def best_seen(merit: Callable[[np.ndarray], float]) -> np.ndarray:
+    def __init__(
+        self, problem: Problem, method: str, points: int, optimiser: str, tolerance: float, limit: int, crew: Crew | None, progress: bool
+    ) -> None:
+        self.problem, self.method, self.points, self.crew, self.progress = problem, method, points, crew, progress
+        self.settings = (optimiser, tolerance, limit)
+        self.count = len(problem.minimise)
+        self.held = problem.forms(np.eye(self.count + len(problem.subject_to))[0])
+
+    def front(self, start: np.ndarray, samples: int) -> Front:
+        """All points, from the best designs known."""
+        problem, unit = self.problem, np.eye(self.count + len(self.problem.subject_to))
+        problem.space.look_around(samples, self.crew)
+        found = self._solve(
+            [(problem.forms(unit[i]), unit[i], self._best_seen(lambda y, i=i: y[i], start)) for i in range(self.count)]  # type: ignore[misc]
+        )
+        for end, name in zip(found, problem.minimise, strict=True):
+            if not end.feasible:
+                raise SolverError(f"pareto: the least '{name}' was not found: {end.message}")
+        table = np.array([_values(e) for e in found])  # a row an end
+        low, spread = table.min(axis=0), np.ptp(table, axis=0)
+        if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
+            return _sorted(problem, self.method, found)  # one design is best in a criterion and in all others
+        family = _family(problem, self.method, self.points, table, low, spread)
+        with counted("points", len(family), 0, self.progress) as tick:
+            for wave in rounds(len(family)):
+                found += self._round([family[k] for k in wave], found, spread, start)
+                for _ in wave:
+                    tick()
+        return _sorted(problem, self.method, found)
+
+    def _round(
+        self, wave: Sequence[tuple[Forms, np.ndarray, np.ndarray]], found: Sequence[Optimum], spread: np.ndarray, start: np.ndarray
+    ) -> list[Optimum]:
+        """Points that start from designs known before them; of two starts that lead to one design it is taken once."""
+        searches, owners = [], []
+        for k, (forms, a, aim) in enumerate(wave):
+            known = min((d for d in found if d.feasible), key=lambda d: float(np.linalg.norm((_values(d) - aim) / spread)))
+            seen = self._best_seen(lambda y, aim=aim: float(np.max((y[: self.count] - aim) / spread)), start)  # type: ignore[misc]
+            first = self.problem.space.scaled(known.values)
+            for x in (first, seen) if (seen != first).any() else (first,):
+                searches.append((forms, a, x))
+                owners.append(k)
+        solved = self._solve(searches, range(1, self.count) if self.method != "weighted" else ())
+        new: list[Optimum] = []
+        for i, d in enumerate(solved):
+            again = i > 0 and owners[i] == owners[i - 1]
+            if not again or (np.abs(_values(d) - _values(solved[i - 1])) > SAME * spread).any():
+                new.append(d)
+        return new
+
+    def _solve(self, searches: Sequence[tuple[Forms, np.ndarray, np.ndarray]], traded: Sequence[int] = ()) -> list[Optimum]:
+        problem, (optimiser, tolerance, limit) = self.problem, self.settings
+        wanted = [
+            (Wanted(f, f if f.tau is None else problem.forms(a), x, optimiser, tolerance, limit), a) for f, a, x in searches
+        ]  # fmt: skip
+        return problem.solved_all(wanted, traded, self.crew)
+
+    def _best_seen(self, merit: Callable[[np.ndarray], float], start: np.ndarray) -> np.ndarray:
         """The design with the least merit of all that have run and keep the constraints."""
-        kept = [e for e in space.seen if e.values is not None and violation(held, e.values) <= FEASIBLE]
+        kept = [e for e in self.problem.space.seen if e.values is not None and violation(self.held, e.values) <= FEASIBLE]
         return min(kept, key=lambda e: merit(e.values)).x if kept else start  # type: ignore[arg-type]
 
-    def solve(forms: Forms, a: np.ndarray, x: np.ndarray, traded: Sequence[int] = ()) -> Optimum:
-        return problem.solved(forms, a, solver, x, tolerance, limit, traded)
 
-    ends = []
-    for i, name in enumerate(problem.minimise):
-        end = solve(problem.forms(unit[i]), unit[i], best_seen(lambda y, i=i: y[i]))  # type: ignore[misc]
-        if not end.feasible:
-            raise SolverError(f"pareto: the least '{name}' was not found: {end.message}")
-        ends.append(end)
-    found = list(ends)
-    table = np.array([_values(e) for e in ends])  # a row an end
-    low, spread = table.min(axis=0), np.ptp(table, axis=0)
-    if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
-        return _sorted(problem, method, found)  # one design is best in a criterion and in all others
-    traded = range(1, count) if method != "weighted" else ()
-    for forms, a, aim in _family(problem, method, points, table, low, spread):
-        known = min((d for d in found if d.feasible), key=lambda d: float(np.linalg.norm((_values(d) - aim) / spread)))
-        starts = space.scaled(known.values), best_seen(lambda y, aim=aim: float(np.max((y[:count] - aim) / spread)))  # type: ignore[misc]
-        first = solve(forms, a, starts[0], traded)
-        found.append(first)
-        if (starts[1] != starts[0]).any():
-            other = solve(forms, a, starts[1], traded)
-            if (np.abs(_values(other) - _values(first)) > SAME * spread).any():
-                found.append(other)
-    return _sorted(problem, method, found)
+def rounds(count: int) -> list[list[int]]:
+    """Numbers in rounds that halve the gaps between those before.
+
+    >>> rounds(7)
+    [[3], [1, 5], [0, 2, 4, 6]]
+    """
+    found, gaps = [], [(0, count)]
+    while gaps:
+        wave = [(low + high) // 2 for low, high in gaps]
+        found.append(wave)
+        gaps = [pair for (low, high), m in zip(gaps, wave, strict=True) for pair in ((low, m), (m + 1, high)) if pair[1] > pair[0]]
+    return found if count else []
 
 
 def _values(design: Optimum) -> np.ndarray:
@@ -241,4 +284,4 @@ def _sorted(problem: Problem, method: str, found: Sequence[Optimum]) -> Front:
     return Front(problem, method, of[True], of[False], [d for d in found if not d.feasible])
 
 
-__all__ = ["Front", "check", "front_of", "hypervolume", "lattice", "undominated"]
+__all__ = ["Family", "Front", "check", "rounds", "hypervolume", "lattice", "undominated"]

@@ -14,6 +14,8 @@ from ...model.values import number
 if TYPE_CHECKING:
     from ..criteria import Criterion
     from ..planned import Analysis
+    from ..workers import Crew
+    from .kept import Kept
 
 #: No bounds.
 FREE: tuple[float | None, float | None] = (None, None)
@@ -88,9 +90,12 @@ class Evaluated:
 
 
 class Space:
-    """Designs of an analysis by scaled variables; each is run once."""
+    """Designs of an analysis by scaled variables; each is run once, and found again where it was kept."""
 
-    def __init__(self, analysis: Analysis, variables: Sequence[Variable], criteria: Mapping[str, Criterion]) -> None:
+    def __init__(
+        self, analysis: Analysis, variables: Sequence[Variable], criteria: Mapping[str, Criterion], keep: Kept | None = None
+    ) -> None:
+        self.keep = keep
         self.analysis, self.variables, self.criteria = analysis, list(variables), dict(criteria)
         self.span = np.array([v.span for v in variables])
         self.offset = np.array([v.offset for v in variables])
@@ -135,8 +140,66 @@ class Space:
         key = np.ascontiguousarray(x, dtype=float).tobytes()
         known = self._seen.get(key)
         if known is None or (slopes and known.slopes is None and known.values is not None):
-            known = self._seen[key] = self._evaluated(np.array(x, dtype=float), slopes)
+            known = self._kept(x, slopes) or self._new(np.array(x, dtype=float), slopes)
+            self._seen[key] = known
         return known
+
+    def _kept(self, x: np.ndarray, slopes: bool) -> Evaluated | None:
+        found = None if self.keep is None else self.keep.find(x, slopes)
+        if found is not None and found.values is None:
+            self.failed.append(found)
+        return found
+
+    def _new(self, x: np.ndarray, slopes: bool) -> Evaluated:
+        found = self._evaluated(x, slopes)
+        if self.keep is not None:
+            self.keep.save([(found, slopes)])
+        return found
+
+    def at_all(self, designs: Sequence[np.ndarray], crew: Crew | None = None, slopes: bool = False) -> list[Evaluated]:
+        """Many designs, by workers; each is committed when it is done."""
+        from ..workers import Failed, results
+        from .search import Looks
+
+        keys = [np.ascontiguousarray(x, dtype=float).tobytes() for x in designs]
+        left = {}
+        for key, x in zip(keys, designs, strict=True):
+            known = self._seen.get(key) or self._kept(x, slopes)
+            if known is None or (slopes and known.slopes is None and known.values is not None):
+                left[key] = np.array(x, dtype=float)
+            else:
+                self._seen[key] = known
+        order, task = list(left), Looks(self.analysis, self.variables, self.criteria)
+        done: dict[int, Evaluated] = {}
+        for i, result in results(task, [(left[k], slopes) for k in order], crew=crew):
+            x = left[order[i]]
+            found, notes = (
+                (Evaluated(x, None, f"{self.analysis.verb} at {self.shown(x)}: {result.message}"), [])
+                if isinstance(result, Failed)
+                else result
+            )
+            done[i] = found
+            self.notes += [n for n in notes if n not in self.notes]
+            if self.keep is not None:
+                self.keep.save([(found, slopes)])
+        for i, key in enumerate(order):  # in the order of the designs, whoever came first
+            self._seen[key] = done[i]
+            if done[i].values is None:
+                self.failed.append(done[i])
+        self.runs, self.gradients = self.runs + (0 if slopes else len(order)), self.gradients + (len(order) if slopes else 0)
+        return [self._seen[k] for k in keys]
+
+    def learn(self, designs: Sequence[Evaluated]) -> None:
+        """Takes designs that were looked at elsewhere."""
+        for e in designs:
+            known = self._seen.get(key := np.ascontiguousarray(e.x, dtype=float).tobytes())
+            if known is None or known.slopes is None:
+                self._seen[key] = e
+
+    @property
+    def designs(self) -> list[Evaluated]:
+        """All designs that were looked at, in their order."""
+        return list(self._seen.values())
 
     def spread(self, count: int, about: np.ndarray) -> np.ndarray:
         """Designs spread evenly over the space, by Sobol's sequence; where a variable has no bounds, by its size about a design."""
@@ -147,10 +210,9 @@ class Space:
         places = Sobol(len(about), seed=0).random_base2(max(count - 1, 0).bit_length())[:count]
         return low + (high - low) * places
 
-    def look_around(self, count: int) -> None:
+    def look_around(self, count: int, crew: Crew | None = None) -> None:
         """Runs designs spread over the space."""
-        for x in self.spread(count, self.scaled({v.name: v.value for v in self.variables})):
-            self.at(x)
+        self.at_all(list(self.spread(count, self.scaled({v.name: v.value for v in self.variables}))), crew)
 
     @property
     def seen(self) -> list[Evaluated]:

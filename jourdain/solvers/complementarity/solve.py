@@ -23,6 +23,8 @@ from .problem import LAWS, Problem
 SWEEPS, SERIES = 8, 256
 #: Most steps of Newton's method in a trial; the series after which it goes through relaxed problems, and how many of them.
 STEPS, RELAX, PROBLEMS = 16, 64, 60
+#: Problems of no more rows are solved to this part of the tolerance, by so many steps of Newton's method at most: what rests shall not creep.
+POLISHED, FINE, POLISH = 48, 1e-6, 3
 
 
 @jit
@@ -31,7 +33,8 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
 
     Rows without friction: pivots.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
     are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
-    sweeps go on undisturbed, and p ends at the best point found, inside its cones where that leaves the residual below the tolerance.
+    sweeps go on undisturbed; few contacts are then solved to rounding.  p ends at the best point found, inside its cones where that leaves the
+    residual below the tolerance.
     """
     m = rows_of(problem)
     swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
@@ -65,6 +68,13 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             rounding = residual(problem, best)[2]
         series = min(2 * series, SERIES)
     copy(best, m, p)
+    if m <= POLISHED and tolerance + rounding >= least > FINE * tolerance + rounding:
+        steps, found, worst = newton(problem, p, FINE * tolerance, POLISH)
+        done += steps
+        if found < least:
+            least = found
+            copy(p, m, best)
+        copy(best, m, p)
     project(problem, p)
     found, worst, rounding = residual(problem, p)
     if found > max(least, tolerance + rounding):

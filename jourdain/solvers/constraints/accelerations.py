@@ -37,11 +37,10 @@ class Arguments(Record):
 
 
 @jit
-def _reduce(Mass: Any, f: Any, e: Any, free: int) -> None:
-    """ZᵀM Z and, behind it, Zᵀ(f − M a₀): whole rows of M are added up first, then the columns of ZᵀM."""
-    space, n, ZM, reduced = e.space, e.plan.nv, e.ZM, e.reduced
-    number, begin, count, lists, Z, a0 = space.number, space.begin, space.count, space.members, space.Z, space.a0
-    right = reduced[free * free :]
+def _rows_of_mass(Mass: Any, f: Any, e: Any, right: Any) -> None:
+    """ZᵀM and Zᵀf, whole rows of M."""
+    space, n, ZM = e.space, e.plan.nv, e.ZM
+    number, lists, Z = space.number, space.members, space.Z
     for j in range(n):
         u = number[j]
         if u >= 0:
@@ -50,12 +49,42 @@ def _reduce(Mass: Any, f: Any, e: Any, free: int) -> None:
                 ZM[u * n + k] = Mass[j * n + k]
     for j in range(n):
         if number[j] < 0:
-            members = lists[begin[j] :]
-            for i in range(count[j]):
-                u, z = members[i], Z[j * n + i]
+            members = lists[space.begin[j] :]
+            for i in range(space.count[j]):
+                u, z = members[i], Z[space.row[j] + i]
                 right[u] += z * f[j]
                 for k in range(n):
                     ZM[u * n + k] += z * Mass[j * n + k]
+
+
+@jit
+def _entries_of_mass(Mass: Any, f: Any, e: Any, free: int, right: Any) -> None:
+    """The same with those entries of M alone that may differ from zero."""
+    space, n, ZM, begin, columns = e.space, e.plan.nv, e.ZM, e.plan.begin_of_mass, e.plan.columns_of_mass
+    for i in range(free * n):
+        ZM[i] = 0.0
+    for u in range(free):
+        right[u] = 0.0
+    for j in range(n):
+        members = space.members[space.begin[j] :]
+        for i in range(space.count[j]):
+            u, z = members[i], space.Z[space.row[j] + i]
+            right[u] += z * f[j]
+            for p in range(begin[j], begin[j + 1]):
+                k = columns[p]
+                ZM[u * n + k] += z * Mass[j * n + k]
+
+
+@jit
+def _reduce(Mass: Any, f: Any, e: Any, free: int) -> None:
+    """ZᵀM Z and, behind it, Zᵀ(f − M a₀): rows of M are added up first, then the columns of ZᵀM."""
+    space, n, ZM, reduced = e.space, e.plan.nv, e.ZM, e.reduced
+    number, begin, count, lists, Z, a0 = space.number, space.begin, space.count, space.members, space.Z, space.a0
+    right = reduced[free * free :]
+    if e.plan.begin_of_mass.size > 0:
+        _entries_of_mass(Mass, f, e, free, right)
+    else:
+        _rows_of_mass(Mass, f, e, right)
     for j in range(n):
         w = number[j]
         if w >= 0:
@@ -67,7 +96,7 @@ def _reduce(Mass: Any, f: Any, e: Any, free: int) -> None:
             for u in range(free):
                 right[u] -= ZM[u * n + j] * a
             for i in range(count[j]):
-                w, z = members[i], Z[j * n + i]
+                w, z = members[i], Z[space.row[j] + i]
                 for u in range(w, free):
                     reduced[u * free + w] += ZM[u * n + j] * z
 
@@ -81,7 +110,7 @@ def _all_velocities(e: Any, right: Any, a: Any) -> None:
         total = a0[i]
         members = space.members[space.begin[i] :]
         for k in range(space.count[i]):
-            total += Z[i * n + k] * right[members[k]]
+            total += Z[space.row[i] + k] * right[members[k]]
         a[i] = total
 
 
@@ -109,7 +138,7 @@ def solve_again(f: Any, e: Any, free: int, a: Any) -> None:
     for j in range(n):
         members, force = space.members[space.begin[j] :], f[j]
         for i in range(space.count[j]):
-            right[members[i]] += Z[j * n + i] * force
+            right[members[i]] += Z[space.row[j] + i] * force
     cholesky_solve(reduced, free, right)
     _all_velocities(e, right, a)
 

@@ -167,7 +167,7 @@ def _goes_on(s: Any, X: Any, tau: float) -> bool:
 def _deviation(s: Any, X: Any, tau: float) -> float:
     """By how much dependent velocities and positions differ from the anchor's tangent, as part of the largest velocity in their block."""
     plan, space, before, unit, place = s.elimination.plan, s.elimination.space, s.state, s.unit, s.place
-    number, Z, a0, n = space.number, space.Z, space.a0, plan.nv
+    number, Z, a0 = space.number, space.Z, space.a0
     nq, worst = plan.nq, 0.0
     for b in range(len(plan.blocks)):
         block = plan.blocks[b]
@@ -183,7 +183,7 @@ def _deviation(s: Any, X: Any, tau: float) -> float:
             way = X[p] - before[p] - tau * (before[nq + j] + 0.5 * tau * a0[j] * unit[j]) if p >= 0 else 0.0
             for k in range(space.count[j]):
                 c = s.column[members[k]]
-                z, r = Z[j * n + k] * unit[j] / unit[c], place[c]
+                z, r = Z[space.row[j] + k] * unit[j] / unit[c], place[c]
                 speed -= z * (X[nq + c] - before[nq + c])
                 moved = X[r] - before[r] if r >= 0 else 0.5 * tau * (before[nq + c] + X[nq + c])
                 way -= z * (moved - tau * before[nq + c])

@@ -213,6 +213,7 @@ def eliminate(J: Any, g: Any, e: Any) -> int:
     used = 0
     for j in range(n):
         a0[j] = 0.0
+        space.row[j] = j * n
         if number[j] >= 0:
             begin[j], count[j], members[used] = used, 1, number[j]
             Z[j * n] = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,7 +25,10 @@ class Block(Record):
 
 
 class Plan(Record):
-    """Sizes of a constrained system, the blocks of its constraints, and their fronts where blocks are split."""
+    """Sizes of a constrained system, the blocks of its constraints, and their fronts where blocks are split.
+
+    Where there are fronts, ``columns_of_mass[begin_of_mass[j] : begin_of_mass[j + 1]]`` are the entries of row j of M that may differ from zero.
+    """
 
     nq: int
     nv: int
@@ -36,6 +39,8 @@ class Plan(Record):
     rows: Integers  # of the blocks, one after the other
     columns: Integers
     fronts: Groups
+    begin_of_mass: Integers
+    columns_of_mass: Integers
 
 
 class Compiled(Record):
@@ -80,18 +85,24 @@ def block_table(parts: Sequence[Part], ranks: Sequence[int]) -> Table[Block]:
     return Block.table(found)
 
 
-def make_plan(nq: int, nv: int, nz: int, holonomic: int, pattern: np.ndarray, redundant: Sequence[int] = ()) -> Plan:
+def make_plan(
+    nq: int, nv: int, nz: int, holonomic: int, pattern: np.ndarray, redundant: Sequence[int] = (),
+    mass: Callable[[], np.ndarray] | None = None,
+) -> Plan:  # fmt: skip
     """The plan that the kernels read.
 
-    ``redundant`` rows follow from the others wherever the mechanism moves: the rank of their block is limited by their number.
+    ``redundant`` rows follow from the others wherever the mechanism moves: the rank of their block is limited by their number.  ``mass`` is
+    asked, where there are fronts, for the entries of M that may differ from zero, counted row by row.
     """
     parts = blocks(pattern)
     ranks = [len(rows) - len(set(rows) & set(redundant)) for rows, _ in parts]
     fronts = make_fronts(pattern, parts, [rank < len(rows) for rank, (rows, _) in zip(ranks, parts, strict=True)])
     listed = groups(parts)
+    entries = mass() if mass and fronts else np.zeros(0, dtype=np.int64)
+    begin = np.searchsorted(entries, nv * np.arange(nv + 1)) if entries.size else np.zeros(0, dtype=np.int64)
     return Plan(
         nq=nq, nv=nv, nz=nz, m=pattern.shape[0], holonomic=holonomic, blocks=block_table(parts, ranks), rows=listed.rows,
-        columns=listed.columns, fronts=groups(fronts),
+        columns=listed.columns, fronts=groups(fronts), begin_of_mass=begin.astype(np.int64), columns_of_mass=entries % max(1, nv),
     )  # fmt: skip
 
 

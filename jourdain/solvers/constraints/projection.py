@@ -18,8 +18,8 @@ PROJECTION_TOLERANCE = 1e-3
 
 #: A residual of position (m, rad) above this after projection means that the loops cannot be closed: status LOCKED.
 OPEN, LOCKED = 1e-6, 3
-#: The most corrections of positions.
-ITERATIONS = 8
+#: The most corrections of positions, and the residual below which one that a correction has not halved is rounding of large mechanisms.
+ITERATIONS, ROUNDING = 8, 1e-11
 
 
 @jit
@@ -170,14 +170,14 @@ def close_positions(t: int, x: int, s: Any) -> int:
     nq, n, mh = plan.nq, plan.nv, plan.holonomic
     q, h = doubles(x, nq), level.h
     level.args[0], level.args[1] = t, x
-    worst = 0.0
+    worst, before = 0.0, 0.0
     for iteration in range(ITERATIONS):
         call(level.function, level.args)
-        worst = 0.0
+        before, worst = worst, 0.0
         for i in range(mh):
             worst = max(worst, abs(h[i]))
         # a small residual left alone grows like 1/σ on the way into a singular position
-        if worst < 1e-16 or (iteration > 0 and worst < 1e-13):
+        if worst < 1e-16 or (iteration > 0 and (worst < 1e-13 or ROUNDING > worst > 0.5 * before)):
             break
         shortest_solution(level.J, h, mh, s.elimination)
         displace(q, d, nq, n, s.quaternions)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
@@ -25,57 +27,94 @@ class Look(Record):
     J: Floats
     v: Floats
     L: Floats
-    column: Floats
-    ranges: Integers
+    lists: Integers
     found: Floats  # largest |h|, |w| and |v|
 
 
 @jit
-def _range_of(J: Any, i: int, n: int) -> tuple[int, int]:
-    """First entry of a row that is not zero, and the place behind its last."""
-    first, last = 0, n
-    while first < n and J[i * n + first] == 0.0:
-        first += 1
-    while last > first and J[i * n + last - 1] == 0.0:
-        last -= 1
-    return first, last
+def _list_entries(J: Any, m: int, n: int, begin: Any, columns: Any) -> None:
+    """Columns of the entries of J that are not zero, row by row."""
+    used = 0
+    for i in range(m):
+        begin[i] = used
+        for j in range(n):
+            if J[i * n + j] != 0.0:
+                columns[used] = j
+                used += 1
+    begin[m] = used
 
 
 @jit
-def _products(J: Any, m: int, n: int, G: Any, ranges: Any) -> float:
-    """J Jᵀ, its lower triangle; its trace is returned.  ``ranges`` then has where the rows of G begin."""
-    for i in range(m):
-        ranges[2 * i], ranges[2 * i + 1] = _range_of(J, i, n)
+def _products(J: Any, m: int, n: int, G: Any, lists: Any, row: Any) -> float:
+    """J Jᵀ, the lower triangle within its envelope; its trace is returned.  ``lists`` then has, after m + 1 places, where rows of G begin."""
+    begin, envelope, columns = lists, lists[m + 1 :], lists[3 * m + 1 :]
+    _list_entries(J, m, n, begin, columns)
+    for j in range(n):
+        row[j] = 0.0
     trace = 0.0
     for i in range(m):
-        begin = i
+        for p in range(begin[i], begin[i + 1]):
+            row[columns[p]] = J[i * n + columns[p]]
+        first = -1
         for k in range(i + 1):
             dot = 0.0
-            for j in range(max(ranges[2 * i], ranges[2 * k]), min(ranges[2 * i + 1], ranges[2 * k + 1])):
-                dot += J[i * n + j] * J[k * n + j]
-            G[i * m + k] = dot
-            if dot != 0.0 and k < begin:
-                begin = k
+            for p in range(begin[k], begin[k + 1]):
+                dot += row[columns[p]] * J[k * n + columns[p]]
+            if first < 0 and (dot != 0.0 or k == i):
+                first = k
+            if first >= 0:
+                G[i * m + k] = dot
+        for p in range(begin[i], begin[i + 1]):
+            row[columns[p]] = 0.0
         trace += G[i * m + i]
-        ranges[2 * m + i] = begin
+        envelope[i] = first
     return trace
 
 
 @jit
-def independent(J: Any, m: int, n: int, L: Any, column: Any, ranges: Any) -> bool:
+def _trace_of_inverse(L: Any, m: int, begin: Any, last: Any, Z: Any) -> float:
+    """tr (L Lᵀ)⁻¹ by the entries Z of the inverse within the envelope of L alone (Takahashi, Fagan & Chin)."""
+    for j in range(m):
+        last[j] = j
+    for i in range(m):
+        for j in range(begin[i], i):
+            last[j] = i
+    trace = 0.0
+    for j in range(m - 1, -1, -1):
+        end, inverse = last[j] + 1, 1.0 / L[j * m + j]
+        for i in range(j + 1, end):
+            if begin[i] <= j:
+                total = 0.0
+                for k in range(j + 1, end):
+                    if begin[k] <= j:
+                        total += L[k * m + j] * (Z[i * m + k] if k <= i else Z[k * m + i])
+                Z[i * m + j] = -total * inverse
+        total = inverse
+        for k in range(j + 1, end):
+            if begin[k] <= j:
+                total -= L[k * m + j] * Z[k * m + j]
+        Z[j * m + j] = total * inverse
+        trace += Z[j * m + j]
+    return trace
+
+
+@jit
+def independent(J: Any, m: int, n: int, L: Any, lists: Any) -> bool:
     """Whether the rows of J are independent for certain: 1/|L⁻¹| > SINGULAR |J| with J Jᵀ = L Lᵀ, which bounds σ_min and σ_max.
 
     By Cholesky's factors within their envelope, which is small for coupled loops; squares leave six digits of what is asked.  Norms
-    are those of Frobenius.  Nearly singular matrices and those with m > n rows are not decided.
+    are those of Frobenius.  Nearly singular matrices and those with m > n rows are not decided.  For L and lists see :func:`room`.
     """
     if m > n:
         return False
-    least = SINGULAR * SINGULAR * _products(J, m, n, L, ranges)
+    inverse = L[m * m :]
+    least = SINGULAR * SINGULAR * _products(J, m, n, L, lists, inverse[m * m :])
+    envelope = lists[m + 1 :]
     for i in range(m):
-        begin = ranges[2 * m + i]
+        begin = envelope[i]
         for k in range(begin, i + 1):
             total = L[i * m + k]
-            for j in range(max(begin, ranges[2 * m + k]), k):
+            for j in range(max(begin, envelope[k]), k):
                 total -= L[i * m + j] * L[k * m + j]
             if k < i:
                 L[i * m + k] = total / L[k * m + k]
@@ -83,15 +122,12 @@ def independent(J: Any, m: int, n: int, L: Any, column: Any, ranges: Any) -> boo
                 L[i * m + i] = math.sqrt(total)
             else:
                 return False
-    inverse = 0.0
-    for k in range(m):
-        for i in range(k, m):
-            total = 1.0 if i == k else 0.0
-            for j in range(max(k, ranges[2 * m + i]), i):
-                total -= L[i * m + j] * column[j]
-            column[i] = total / L[i * m + i]
-            inverse += column[i] * column[i]
-    return inverse * least < 1.0
+    return _trace_of_inverse(L, m, envelope, lists[2 * m + 1 :], inverse) * least < 1.0
+
+
+def room(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Memory of :func:`independent`: the factor, the inverse and a row; beginnings, envelope, ends and columns of the entries."""
+    return np.zeros(2 * m * m + n), np.zeros(3 * m + 1 + m * n, dtype=np.int64)
 
 
 @jit
@@ -116,7 +152,7 @@ def look(address: int) -> int:
     found[0] = _largest(a.h)
     found[1] = _largest(a.w)
     found[2] = _largest(a.v)
-    return 0 if independent(a.J, a.w.size, a.v.size, a.L, a.column, a.ranges) else 1
+    return 0 if independent(a.J, a.w.size, a.v.size, a.L, a.lists) else 1
 
 
-__all__ = ["SINGULAR", "Look", "independent", "look"]
+__all__ = ["SINGULAR", "Look", "independent", "look", "room"]

@@ -22,6 +22,9 @@ from .dense import cholesky, cholesky_solve
 SMALLEST_BLOCK = 12
 LARGEST_FRONT = 1 / 3
 
+#: Smaller entries are remnants of cancellation; multiplied along many fronts they would become denormal numbers, which are slow.
+REMNANT = 1e-80
+
 #: Rows and columns that belong together.
 Part = tuple[list[int], list[int]]
 
@@ -47,13 +50,14 @@ class NullSpace(Record):
     """Z with J Z = 0 and a₀ with J a₀ = g: each velocity by the independent ones on which it depends.
 
     The list of velocity j is ``members[begin[j] : begin[j] + count[j]]``, numbers of independent velocities; entry k of row j of Z is
-    ``Z[j n + k]``.  ``factors`` is where rows of J are eliminated.
+    ``Z[row[j] + k]``.  ``factors`` is where rows of J are eliminated.
     """
 
     number: Integers  # of each velocity among the independent ones, −1 of a dependent one
     begin: Integers
     count: Integers
     members: Integers
+    row: Integers
     Z: Floats
     a0: Floats
     factors: Floats
@@ -119,8 +123,9 @@ def null_space(m: int, n: int, fronts: int = 0) -> NullSpace:
     """Room for the null space of m rows and n columns."""
     number, begin, count = np.zeros((3, n), dtype=np.int64)
     members = np.zeros(2 * n + 2 * fronts * n, dtype=np.int64)
-    Z, a0, factors = np.zeros(n * n), np.zeros(n), np.zeros(2 * m * n + m)
-    return NullSpace(number=number, begin=begin, count=count, members=members, Z=Z, a0=a0, factors=factors)
+    # rows found by fronts lie one after the other; pages beyond them are never touched
+    Z, a0, factors = np.zeros((2 if fronts else 1) * n * n), np.zeros(n), np.zeros(2 * m * n + m)
+    return NullSpace(number=number, begin=begin, count=count, members=members, row=n * np.arange(n), Z=Z, a0=a0, factors=factors)
 
 
 def walk(n: int, fronts: int) -> Walk:
@@ -163,7 +168,7 @@ def _assemble(J: Any, g: Any, n: int, limit: int, groups: Any, k: int, walk: Any
 @jit
 def _substitute(n: int, rows: int, kept: int, width: int, walk: Any, space: Any) -> int:
     """Replaces dependent velocities in a front by what they depend on, the earliest first; returns the width without them."""
-    mark, owner, front, work, Z = walk.mark, walk.owner, walk.front, space.factors, space.Z
+    mark, owner, front, work, Z, row = walk.mark, walk.owner, walk.front, space.factors, space.Z, space.row
     right = rows * n
     while True:
         e, first = -1, 1 << 62
@@ -185,7 +190,7 @@ def _substitute(n: int, rows: int, kept: int, width: int, walk: Any, space: Any)
                 front[p], mark[other] = other, p
                 for i in range(kept):
                     work[i * n + p] = 0.0
-            z = Z[j * n + k]
+            z = Z[row[j] + k]
             for i in range(kept):
                 work[i * n + p] += work[i * n + e] * z
         for i in range(kept):
@@ -237,9 +242,9 @@ def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, front: Any
 
 
 @jit
-def _walk_back(n: int, used: int, walk: Any, space: Any) -> None:
-    """Lists of the fronts, last first, in terms of independent velocities."""
-    mark, work, Z, a0 = walk.mark, space.factors, space.Z, space.a0
+def _walk_back(used: int, filled: int, walk: Any, space: Any) -> None:
+    """Lists of the fronts, last first, in terms of independent velocities; rows that grow are laid behind the others."""
+    mark, work, Z, a0, row = walk.mark, space.factors, space.Z, space.a0, space.row
     begin, count, lists = space.begin, space.count, space.members
     for k in range(walk.start.size - 1, -1, -1):
         rank, length = walk.rank[k], walk.length[k]
@@ -259,12 +264,15 @@ def _walk_back(n: int, used: int, walk: Any, space: Any) -> None:
             for s in range(union):
                 work[s] = 0.0
             for t in range(length):
-                f, z = members[t], Z[d * n + t]
+                f, z = members[t], Z[row[d] + t]
                 a0[d] += z * a0[f]
                 for s in range(count[f]):
-                    work[mark[lists[begin[f] + s]]] += z * Z[f * n + s]
+                    work[mark[lists[begin[f] + s]]] += z * Z[row[f] + s]
+            if union > length:
+                row[d] = filled
+                filled += union
             for s in range(union):
-                Z[d * n + s] = work[s]
+                Z[row[d] + s] = work[s] if abs(work[s]) > REMNANT else 0.0
             begin[d], count[d] = used, union
         for s in range(union):
             mark[lists[used + s]] = -1
@@ -278,8 +286,8 @@ def eliminate_by_fronts(J: Any, g: Any, limit: int, fronts: Any, tolerance: floa
     A pivot below ``tolerance`` times the front's largest entry (its rows' lengths with ``normalise``) counts as zero.
     """
     mark, owner, front, work = walk.mark, walk.owner, walk.front, space.factors
-    Z, a0, n = space.Z, space.a0, space.number.size
-    used = 0
+    Z, a0, row, n = space.Z, space.a0, space.row, space.number.size
+    used, filled = 0, 0
     for j in range(n):
         mark[j], owner[j], a0[j] = -1, -1, 0.0
     for k in range(len(fronts.each)):
@@ -293,43 +301,46 @@ def eliminate_by_fronts(J: Any, g: Any, limit: int, fronts: Any, tolerance: floa
         for i in range(rank):
             d = front[i]
             owner[d] = k
-            a0[d] = work[rows * n + i]
+            a0[d] = work[rows * n + i] if abs(work[rows * n + i]) > REMNANT else 0.0
+            row[d] = filled
             for p in range(rank, width):
-                Z[d * n + p - rank] = -work[i * n + p]
+                Z[filled + p - rank] = -work[i * n + p] if abs(work[i * n + p]) > REMNANT else 0.0
+            filled += width - rank
         used += width
     free = 0
     for j in range(n):
         space.number[j] = -1
         if owner[j] < 0:
             space.number[j] = space.members[used] = free
-            space.begin[j], space.count[j], Z[j * n] = used, 1, 1.0
+            space.begin[j], space.count[j], row[j], Z[filled] = used, 1, filled, 1.0
             used += 1
+            filled += 1
             free += 1
-    _walk_back(n, used, walk, space)
+    _walk_back(used, filled, walk, space)
     return free
 
 
 @jit
 def shortest(free: int, space: Any, reduced: Any) -> int:
     """Makes the particular solution a₀ the shortest one, a₀ − Z (ZᵀZ)⁻¹Zᵀa₀."""
-    Z, a0, n = space.Z, space.a0, space.number.size
+    Z, a0, row, n = space.Z, space.a0, space.row, space.number.size
     right = reduced[free * free :]
     for k in range(free * free + free):
         reduced[k] = 0.0
     for j in range(n):
         members, length = space.members[space.begin[j] :], space.count[j]
         for k in range(length):
-            u, z = members[k], Z[j * n + k]
+            u, z = members[k], Z[row[j] + k]
             right[u] += z * a0[j]
             for i in range(length):
                 w = members[i]
                 if w <= u:
-                    reduced[u * free + w] += z * Z[j * n + i]
+                    reduced[u * free + w] += z * Z[row[j] + i]
     if cholesky(reduced, free) != 0:
         return 1
     cholesky_solve(reduced, free, right)
     for j in range(n):
         members = space.members[space.begin[j] :]
         for k in range(space.count[j]):
-            a0[j] -= Z[j * n + k] * right[members[k]]
+            a0[j] -= Z[row[j] + k] * right[members[k]]
     return 0

@@ -29,7 +29,7 @@ from ...native.record import Address, Floats, Integers, Matrix, Record
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BILATERAL, CONTACT, DENSE, UNILATERAL, Problem, room
 from ..complementarity.solve import Task, carry_out, solve_task
-from .contact_set import Closures, ContactSet, Parts, contact_velocity, respond
+from .contact_set import Closures, ContactSet, Parts, book_wrench, contact_velocity, respond
 from .moreau import Asked, displaced
 
 GAP, LIFT, SLIP, STOP, GUARDS = range(5)
@@ -39,8 +39,6 @@ EPSILON, AT_REST = 1e-4, 1e-9
 EXACT, SWEEPS, ROUNDING = 1e-13, 200, 1e-10
 #: What is returned where no forces fit the laws, and where bodies moved so far in a step that they may pass through each other.
 NO_FORCES, TOO_FAR = -80, 5
-#: What a force has in the books.
-COMPONENTS = 3
 
 
 class Called(Record):
@@ -460,7 +458,7 @@ def project(args: int) -> int:
 
 @kernel
 def forces(args: int) -> int:
-    """Forces on bodies at (t, x), three numbers each as ``place`` of the contacts says, and how many contacts are closed."""
+    """Wrenches on bodies at (t, x), as ``place`` of the contacts says, and how many contacts are closed."""
     c = _asked(args)
     n, s = c.nq + c.nv + c.nz + 1, c.contacts
     booked = c.values.size
@@ -475,12 +473,8 @@ def forces(args: int) -> int:
         if k < 0:
             continue
         out[booked] += 1.0
-        for side in (0, 1):
-            first = s.place[2 * k + side] - (n - 1)
-            for row in (0, 1, 2):
-                for j in (0, 1, 2):
-                    if s.place[2 * k + side] >= 0:
-                        out[first + j] += (1.0 - 2.0 * side) * s.axes[9 * k + 3 * row + j] * c.force[3 * i + row]
+        for row in (0, 1, 2):
+            book_wrench(s, k, row, c.force[3 * i + row], out, n - 1)
     return 0
 
 
@@ -496,7 +490,7 @@ def found(args: int) -> int:
 
 def make_closed(most: int, nq: int, nv: int, nz: int, booked: int, **known: Any) -> Closed:
     """Memory for so many closed contacts of a system with nq positions, nv velocities and nz further states."""
-    n, problem, p = nq + nv + nz, room(most, 3 * most, DENSE), np.zeros(3 * most)
+    n, problem, p = nq + nv + nz, room(3 * most, 3 * most, DENSE), np.zeros(3 * most)  # what is held has a block a row
     return Closed(
         nq=nq, nv=nv, nz=nz, solver=solve_task.address, task=Task(problem=problem, p=p),
         problem=problem, key=np.zeros(3 * most, np.int64), slides=np.zeros(most, np.int64), along=np.zeros(3 * most),

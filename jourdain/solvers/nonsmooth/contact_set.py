@@ -57,7 +57,8 @@ class ContactSet(Record):
     drift: Floats  # d, three a contact
     axes: Floats  # normal and tangents in the world's axes, nine a contact
     point: Floats  # three a contact
-    place: Integers  # where forces on the two bodies are booked in the state (−1: nowhere)
+    arm: Floats  # from the origins of its two bodies to the point, in the world's axes, six a contact
+    place: Integers  # where the wrenches on the two bodies are booked in the state (−1: nowhere)
     #: shapes and feature of each contact, and of those of the step before with their impulses in the world's axes
     key: Integers
     old_count: int
@@ -101,6 +102,22 @@ def push(s: Any, parts: Any, k: int, row: int, impulse: float, v: Any) -> None:
 
 
 @jit
+def book_wrench(s: Any, k: int, row: int, force: float, out: Any, shift: int) -> None:
+    """Adds the force of one row to the wrenches (force, torque about the origin) on both bodies, which are booked at ``place − shift`` of ``out``."""
+    for side in (0, 1):
+        if s.place[2 * k + side] >= 0:
+            f = (1.0 - 2.0 * side) * force
+            x, y, z = f * s.axes[9 * k + 3 * row], f * s.axes[9 * k + 3 * row + 1], f * s.axes[9 * k + 3 * row + 2]
+            arm, w = s.arm[6 * k + 3 * side :], out[s.place[2 * k + side] - shift :]
+            w[0] += x
+            w[1] += y
+            w[2] += z
+            w[3] += arm[1] * z - arm[2] * y
+            w[4] += arm[2] * x - arm[0] * z
+            w[5] += arm[0] * y - arm[1] * x
+
+
+@jit
 def keep(s: Any, stride: int, k: int, to: int) -> None:
     """Moves contact k to an earlier place."""
     if k == to:
@@ -112,6 +129,8 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
         s.drift[3 * to + i], s.point[3 * to + i], s.key[3 * to + i] = s.drift[3 * k + i], s.point[3 * k + i], s.key[3 * k + i]
     for i in range(9):
         s.axes[9 * to + i] = s.axes[9 * k + i]
+    for i in range(6):
+        s.arm[6 * to + i] = s.arm[6 * k + i]
     for i in range(6 * stride):
         s.J[6 * stride * to + i] = s.J[6 * stride * k + i]
 
@@ -279,7 +298,7 @@ def make_contact_set(room: int, parts: Parts) -> ContactSet:
     wide, stride = int(room), int(parts.stride)
     return ContactSet(
         room=wide, law=np.zeros(wide, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
-        Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide),
+        Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide), arm=np.zeros(6 * wide),
         place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
         old_impulse=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
         met=np.zeros(wide, np.int64), met_at=np.zeros(wide, np.int64),

@@ -151,10 +151,13 @@ class DirectorSystem(DescriptorSystem):
     @verb
     def linearise(
         self, state: Any = None, inputs: Sequence[str] | None = None, outputs: Sequence[str] | Mapping[str, Expr] | None = None,
-        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (),
+        u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), contacts: Mapping[str, str] | None = None,
     ) -> LinearSystem:  # fmt: skip
         """A, B, C, D about a state, with mass, damping and stiffness of the engine's elements; see :func:`jourdain.analysis.linearise.linearise`."""
         from ...analysis.by_elements import linearise
+
+        if contacts:
+            raise InputError(f"contacts: '{self.model.name}' has no rigid contacts in directors; use the recursive formulation")
 
         return linearise(self, state, inputs, outputs, u, preferred)
 

@@ -140,15 +140,15 @@ class DescriptorDynamics:
         values = dict(zip(self.function("sparse_terms").outputs, entries, strict=True))
         M, J = np.zeros((self.nv, self.nv)), np.zeros((len(self.equations_of_motion.rows), self.nv))
         for name, matrix in (("M", M), ("J", J)):
-            matrix.reshape(-1)[self._places(name)] = values[name]
+            matrix.reshape(-1)[self.places("descriptor", name)] = values[name]
         return M, J, values["f"], values["g"]
 
-    def _places(self, matrix: str) -> np.ndarray:
-        """Where the entries of a sparse matrix stand."""
-        if matrix not in self._patterns:
-            key = (self.reference.fingerprint, "formulation", self._key, "places", matrix)
-            self._patterns[matrix] = cached_array(key, lambda: self.descriptor.places(matrix))
-        return self._patterns[matrix]
+    def places(self, name: str, result: str) -> np.ndarray:
+        """Where M or J of the function "descriptor" may be other than zero, counted row by row."""
+        if result not in self._patterns:
+            key = (self.reference.fingerprint, "formulation", self._key, "places", result)
+            self._patterns[result] = cached_array(key, lambda: self.descriptor.places(result))
+        return self._patterns[result]
 
     def residuals(self, own: State) -> tuple[np.ndarray, np.ndarray]:
         """h of the holonomic rows and the velocity residual of all rows."""

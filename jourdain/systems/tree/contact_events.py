@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,17 +20,24 @@ from ...solvers.nonsmooth.impacts import NEWTON
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
-from ..run import DEFAULTS, Outcome, Restart
+from ..inputs import Inputs
+from ..run import DEFAULTS, Outcome, Restart, Settings
+from .contact_instant import rows_of
 from .contact_table import Touch, WhatTouched
-from .contacts import TreeContacts
+from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .crossing import joined
 from .runs import ProjectedRun
 
 if TYPE_CHECKING:
+    from ...model.model import Model
     from ...results.solution import Solution
+    from ..state import State
+    from .system import TreeSystem
 
 #: Most contacts that are closed at once.
 MOST = 64
+#: Contact points of a pair of shapes, and of all pairs, that there is room for.
+POINTS, MOST_ROOM = 8, 20_000
 #: Gaps up to this part of the smallest size are closed; speeds up to this part of the largest are none.
 TOUCHING, SLOW = 1e-9, 1e-11
 #: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
@@ -82,6 +89,13 @@ class ContactEventRun(ProjectedRun):
         """Makes the native functions, and the active set of the start."""
         first = super().begin()
         self._make_ready()
+        self._refuse_laws()
+        return self._switch(self.span[0], first)
+
+    def instant(self) -> np.ndarray:
+        """The state with the active set that belongs to it, whatever the laws of impact."""
+        first = super().begin()
+        self._make_ready()
         return self._switch(self.span[0], first)
 
     def _check_method(self) -> None:
@@ -89,22 +103,30 @@ class ContactEventRun(ProjectedRun):
         if method in STIFF or method not in METHODS:
             told = ", ".join(m for m in METHODS if m not in STIFF)
             raise InputError(
-                f"simulate '{name}': contact '{next(iter(self.system.model.contacts))}' has a set-valued law, which method '{method}' does not know; "
+                f"simulate '{name}': {set_valued(self.system.model)} has a set-valued law, which method '{method}' does not know; "
                 f"use method='moreau' with step=, or one of {told}, which go from event to event"
             )
 
     def _make_ready(self) -> None:
         s, native = self.system, self.native
+        for joint in s.model.dry_friction:
+            raise InputError(
+                f"'{s.model.name}': joint '{joint}' has dry friction without smoothing, which runs from event to event do not know; use method='moreau' with step=, "
+                "or give smoothing="
+            )
         self.contacts = contacts = TreeContacts.of(s)
+        contacts.begin(TOLERANCE, SWEEPS)
+        shapes = len(contacts.scene.native.solids.array)
+        if (room := min(POINTS * shapes * (shapes - 1) // 2, MOST_ROOM)) > contacts.room:  # all pairs are looked at, however far apart
+            contacts.raise_room(room)
         contacts.close(native)
         contacts.refuse_overlaps(self.start)
-        self._refuse_laws()
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
         rows.slack = 2.0 * reach
         self.record = closed.make_closed(
-            MOST, s.nq, s.nv, s.nz, 3 * len(contacts.places), base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
+            MOST, s.nq, s.nv, s.nz, contacts.booked, base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
             closures=rows.closures, friction=contacts.record.impacts.friction, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
         )  # fmt: skip
@@ -120,7 +142,11 @@ class ContactEventRun(ProjectedRun):
         soft = next((c.name for c in self.contacts.contacts if c.gives_way), None)
         if soft is not None:
             raise InputError(f"simulate '{name}': contact '{soft}' gives way among rigid ones; use method='moreau' with step=")
-        for k, contact in enumerate(self.contacts.contacts):
+        named = [
+            *(f"contact '{c.name}'" for c in self.contacts.contacts),
+            *(f"the stop of joint '{n}'" for n in self.system.model.rigid_stops),
+        ]
+        for k, told in enumerate(named):
             if (
                 laws.law[k] != NEWTON
                 or laws.function[k] != 0
@@ -128,7 +154,7 @@ class ContactEventRun(ProjectedRun):
                 or self.contacts.record.laws.problem.relaxed
             ):
                 raise InputError(
-                    f"simulate '{name}': contact '{contact.name}' has a law that runs from event to event do not know (they take one coefficient of friction and "
+                    f"simulate '{name}': {told} has a law that runs from event to event do not know (they take one coefficient of friction and "
                     "Newton's restitution as a number); use method='moreau' with step="
                 )
 
@@ -148,18 +174,7 @@ class ContactEventRun(ProjectedRun):
     def _rows(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """J and M⁻¹Jᵀ of contacts, three rows each."""
         s, parts, nv = self.record.contacts, self.record.parts, self.record.nv
-        J, Y = np.zeros((2, 3 * len(which), nv))
-        stride = int(parts.stride)
-        for r, k in enumerate(which.tolist()):
-            for side in (0, 1):
-                c = int(s.part[2 * k + side])
-                if c >= 0:
-                    members = parts.member[parts.first[c] : parts.first[c + 1]]
-                    for row in (0, 1, 2):
-                        at = (6 * k + 2 * row + side) * stride
-                        J[3 * r + row, members] = s.J[at : at + len(members)]
-                        Y[3 * r + row, members] = s.Y[at : at + len(members)]
-        return J, Y
+        return rows_of(s, parts, s.J, which, nv), rows_of(s, parts, s.Y, which, nv)
 
     def _switch(self, t: float, x: np.ndarray) -> np.ndarray:
         """Impacts at an instant, and the active set after them."""
@@ -234,7 +249,7 @@ class ContactEventRun(ProjectedRun):
             if p[3 * i] > 0.0:
                 axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
                 a, b = (self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1))
-                contact = self.contacts.contacts[int(s.law[k])].name
+                contact = self.contacts.law_name(int(s.law[k]))
                 self.impacts.append(
                     Impact(
                         t,
@@ -368,10 +383,16 @@ class ContactEventRun(ProjectedRun):
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """Forces, energy and impacts of contacts are told."""
         self._taken = float(trajectory.restart.x[-1])
-        self.contacts.rows.slack = self.contacts.slack
+        self.give_back()
         return replace(
             super().outcome(trajectory), channels=partial(_channels, self.contacts, trajectory), contacts=lambda solution: EventContacts(solution, self)
         )  # fmt: skip
+
+    def give_back(self) -> None:
+        """Keeps what was made for contacts for another run."""
+        if hasattr(self, "contacts"):
+            self.contacts.rows.slack = self.contacts.slack
+            self.contacts.release()
 
     def touches(self, t: float, x: np.ndarray) -> list[Touch]:
         """The contacts that are closed at an instant of the run."""
@@ -388,7 +409,7 @@ class ContactEventRun(ProjectedRun):
             if k >= 0:
                 axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
                 a, b = (self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1))
-                contact = self.contacts.contacts[int(s.law[k])].name
+                contact = self.contacts.law_name(int(s.law[k]))
                 found.append(
                     Touch(contact, a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]), c.force[3 * i : 3 * i + 3] @ axes,
                           "slip" if then.slides[i] else "stick")
@@ -424,16 +445,40 @@ class EventContacts(WhatTouched):
 
 
 def _channels(contacts: TreeContacts, trajectory: Trajectory) -> dict[str, Channel]:
-    first = contacts.first_place
-    found = {
-        f"{contacts.contacts[k].name}.{contacts.bodies[b].name}.force": Channel(
-            trajectory.y[:, at - first : at - first + 3].copy(), "N", "contact force"
-        )
-        for (k, b), at in contacts.places.items()
-    }
+    found = contacts.wrench_channels(trajectory.y, 0)
     found["contacts.dissipated"] = Channel(trajectory.x[:, -1].copy(), "J", "energy taken by contacts")
     found["contacts.acting"] = Channel(trajectory.y[:, -1].copy(), "", "contacts that are closed")
     return found
+
+
+def forces_at(system: TreeSystem, state: State, inputs: Mapping[str, float] | None) -> dict[str, Channel]:
+    """Channels (of one row) of what rigid contacts and stops do at a state, by the laws in accelerations."""
+    run = ContactEventRun(system, state, (state.t, state.t), Inputs(system, inputs, state.memory), Settings(method="dopri5"))
+    try:
+        x = run.instant()
+        if run.impacts:
+            raise InputError(
+                f"'{system.model.name}': bodies meet in this state, so that velocities jump: {run.impacts[0]}; simulate a run, or give velocities after the impact"
+            )
+        out = np.zeros(run.record.values.size + 1)
+        status = run._native(closed.forces)(state.t, x, out)
+        if status != 0:
+            raise SolverError(f"'{system.model.name}': forces of contact cannot be had at t = {state.t:.9g} s (status {status})")
+        return run.contacts.wrench_channels(out[None], 0)
+    finally:
+        run.give_back()
+
+
+def set_valued(model: Model) -> str:
+    """What in a model has a set-valued law, in words."""
+    name = next((c.name for c in model.contacts.values() if not c.gives_way), None)
+    if name is not None:
+        return f"contact '{name}'"
+    return (
+        f"the stop of joint '{next(iter(model.rigid_stops))}'"
+        if model.rigid_stops
+        else f"the friction of joint '{next(iter(model.dry_friction))}'"
+    )
 
 
 def pulls(rows: np.ndarray) -> np.ndarray:

@@ -22,6 +22,8 @@ from .loose_bodies import loose_inverse_mass
 NO_INERTIA = -78
 #: Where the numbers of stops begin among those of shapes.
 STOPS = 1 << 40
+#: Where those of dry friction in joints begin.
+DRY = 1 << 41
 #: What is returned where constraints depend on each other.
 DEPENDENT = -79
 
@@ -59,6 +61,11 @@ class TreeContacts(Record):
     stop_sign: Floats
     stop_bound: Floats
     stop_law: Integers
+    stop_place: Integers  # where the force of a stop is booked in the state
+    #: dry friction in joints: velocity, law, and where its force is booked
+    dry_v: Integers
+    dry_law: Integers
+    dry_place: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
     #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
@@ -243,6 +250,9 @@ def _write(c: Any, contact: Any, law: int) -> None:
     axes_of(contact, axes)
     point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
     s.law[k], s.gap[k] = law, contact.gap
+    for i in (0, 1, 2):
+        s.arm[6 * k + i] = 0.0 if contact.body_a < 0 else point[i] - c.body_poses[contact.body_a, 9 + i]
+        s.arm[6 * k + 3 + i] = 0.0 if contact.body_b < 0 else point[i] - c.body_poses[contact.body_b, 9 + i]
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
     a, b = _part_of_body(c, contact.body_a), _part_of_body(c, contact.body_b)
     s.part[2 * k], s.part[2 * k + 1] = a, NOBODY if b == a else b
@@ -268,15 +278,33 @@ def _write_stop(c: Any, i: int) -> None:
     q, v = doubles(c.x, c.stop_q[i] + 1), c.stop_v[i]
     s.law[k], s.gap[k] = c.stop_law[i], sign * (q[c.stop_q[i]] - c.stop_bound[i])
     s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
-    s.place[2 * k] = s.place[2 * k + 1] = -1
+    s.place[2 * k], s.place[2 * k + 1] = c.stop_place[i], -1
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = STOPS + i, STOPS + i, 0
     for j in range(9):
         s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
     for j in (0, 1, 2):
-        s.point[3 * k + j] = s.drift[3 * k + j] = 0.0
+        s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
     for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
         s.J[j] = 0.0
     s.J[6 * parts.stride * k + parts.place_of[v]] = sign
+    s.count = k + 1
+
+
+@jit
+def _write_dry(c: Any, i: int) -> None:
+    """Dry friction in a joint as a row of its own."""
+    s, parts, k, v = c.contacts, c.parts, c.contacts.count, c.dry_v[i]
+    s.law[k], s.gap[k] = c.dry_law[i], 0.0
+    s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
+    s.place[2 * k], s.place[2 * k + 1] = c.dry_place[i], -1
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = DRY + i, DRY + i, 0
+    for j in range(9):
+        s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
+    for j in (0, 1, 2):
+        s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
+    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
+        s.J[j] = 0.0
+    s.J[6 * parts.stride * k + parts.place_of[v]] = 1.0
     s.count = k + 1
 
 
@@ -313,7 +341,11 @@ def contact_rows(address: int) -> int:
         if s.count >= s.room:
             return NO_ROOM
         _write_stop(c, i)
+    for i in range(c.dry_v.size):
+        if s.count >= s.room:
+            return NO_ROOM
+        _write_dry(c, i)
     return 0
 
 
-__all__ = ["DEPENDENT", "NO_INERTIA", "TreeContacts", "contact_rows"]
+__all__ = ["DEPENDENT", "DRY", "NO_INERTIA", "TreeContacts", "contact_rows"]

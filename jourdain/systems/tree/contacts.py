@@ -13,9 +13,11 @@ from ...errors import InputError
 from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
 from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
+from ...model.contact_loads import dry_name
 from ...model.flexible import FlexibleBody
 from ...native.function import compile_function
 from ...native.record import Table
+from ...results.channel import Channel
 from ...solvers.collision import Scene
 from ...solvers.collision.records import PLANE
 from ...solvers.collision.records import Contact as Found
@@ -23,9 +25,11 @@ from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
+from ...solvers.penalty.touch import WRENCH
+from ...symbolic.expr import KINDS
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
-from .contact_rows import STOPS, contact_rows
+from .contact_rows import DRY, STOPS, contact_rows
 from .contact_rows import TreeContacts as NativeRows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
@@ -57,9 +61,9 @@ class TreeContacts:
         self.bodies = self._moving_bodies()
         self.scene = self._scene()
         self.parts = self._parts()
+        self.stops, self.dry = self._stops(), self._dry()
         self.places = self._places()
-        self.stops = self._stops()
-        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops))
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry))
 
     @staticmethod
     def of(system: TreeSystem) -> TreeContacts:
@@ -118,6 +122,21 @@ class TreeContacts:
                 if end is not None:
                     found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
         return found
+
+    def _dry(self) -> list[tuple[str, int]]:
+        """Joints with dry friction, and their velocities."""
+        c, found = self.system.configuration, []
+        for name in self.model.dry_friction:
+            label = self.model.joints[name].coordinates[0].velocity_names[0]
+            if label not in c.velocity_names:
+                raise InputError(f"friction: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
+            found.append((name, c.velocity_names.index(label)))
+        return found
+
+    @property
+    def first_dry(self) -> int:
+        """The number of the first law of dry friction in joints."""
+        return len(self.contacts) + len(self.model.rigid_stops)
 
     def _heavy_rods(self) -> bool:
         return any(getattr(c, "inertia", None) is not None for c in self.model.constraints.values())
@@ -191,21 +210,37 @@ class TreeContacts:
     # -- what is booked -------------------------------------------------------------------------------------------
 
     def _places(self) -> dict[tuple[int, int], int]:
-        """Where the force of a contact (by number) on a body (by number) stands in the state."""
+        """Where the wrench of a contact (by number) on a body (by number) stands in the state."""
         number = {b.name: i for i, b in enumerate(self.bodies)}
         pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) if not c.gives_way for b in c.bodies if b.name in number]
-        return {pair: self.first_place + 3 * i for i, pair in enumerate(pairs)}
+        return {pair: self.first_place + WRENCH * i for i, pair in enumerate(pairs)}
+
+    @property
+    def stop_places(self) -> list[int]:
+        """Where the forces of stops stand in the state."""
+        return [self.first_place + WRENCH * (len(self.places) + i) for i in range(len(self.stops))]
+
+    @property
+    def dry_places(self) -> list[int]:
+        """Where the forces of dry friction in joints stand in the state."""
+        first = self.first_place + WRENCH * (len(self.places) + len(self.stops))
+        return [first + WRENCH * i for i in range(len(self.dry))]
 
     @property
     def first_place(self) -> int:
-        """Where forces begin in the state."""
+        """Where wrenches begin in the state."""
         s = self.system
         return s.nq + s.nv + s.nz
 
     @property
     def books(self) -> int:
         """Where the books begin in the state."""
-        return self.first_place + 3 * len(self.places)
+        return self.first_place + self.booked
+
+    @property
+    def booked(self) -> int:
+        """Numbers of all wrenches, forces of stops and of dry friction."""
+        return WRENCH * (len(self.places) + len(self.stops) + len(self.dry))
 
     @property
     def size(self) -> int:
@@ -222,8 +257,13 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(),
+            worst=moreau.Worst(), dry=self.first_dry, rounds=2 if self._follow_velocities() else 1,
         )  # fmt: skip
+
+    def _follow_velocities(self) -> bool:
+        """Whether loads depend on velocities."""
+        laws = [e for load in self.model.loads.values() for e in load.laws]
+        return any(c.gives_way for c in self.contacts) or any(e.deps & KINDS["velocity"] for e in laws)
 
     def _impacts(self) -> Impacts:
         """Friction and restitution of all laws; those of surfaces that give way have none."""
@@ -231,6 +271,9 @@ class TreeContacts:
         friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
         static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
         restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
+        dry = list(self.model.dry_friction.values())
+        friction, static = np.r_[friction, self._numbers(x[0] for x in dry)], np.r_[static, self._numbers(x[1] for x in dry)]
+        restitution, rigid = np.r_[restitution, np.zeros(len(dry))], [*rigid, *(None for _ in dry)]
         for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
             for x in values:
                 check_coefficient(word, x, most)
@@ -292,7 +335,9 @@ class TreeContacts:
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
             stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
             stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
-            stop_law=np.array([x[5] for x in self.stops], np.int64),
+            stop_law=np.array([x[5] for x in self.stops], np.int64), stop_place=np.array(self.stop_places, np.int64),
+            dry_v=np.array([v for _, v in self.dry], np.int64), dry_law=np.array([self.first_dry + i for i in range(len(self.dry))], np.int64),
+            dry_place=np.array(self.dry_places, np.int64),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
             wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
@@ -323,7 +368,7 @@ class TreeContacts:
     @property
     def only_planes(self) -> bool:
         """Whether a single body may touch half-spaces and nothing else, through which nothing passes unseen."""
-        return len(self.bodies) == 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
+        return len(self.bodies) <= 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
 
     @property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -337,11 +382,13 @@ class TreeContacts:
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
     def law_name(self, number: int) -> str:
-        """The name of a contact, or "stop"."""
-        return self.contacts[number].name if number < len(self.contacts) else "stop"
+        """The name of a contact, "stop" or "friction"."""
+        return self.contacts[number].name if number < len(self.contacts) else "stop" if number < self.first_dry else "friction"
 
     def name_of(self, shape: int) -> str:
         """The name of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= DRY:
+            return self.dry[shape - DRY][0]
         if shape >= STOPS:
             return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
@@ -373,6 +420,23 @@ class TreeContacts:
             pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
             others = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
             raise InputError(f"simulate '{self.model.name}': bodies overlap at the start: {pairs}{others}; move them{more}")
+
+    def wrench_channels(self, x: np.ndarray, first: int) -> dict[str, Channel]:
+        """Net forces and torques of each contact on its bodies, and forces of stops, from rows in which they begin at ``first``."""
+        found = {}
+        for (k, b), place in self.places.items():
+            at, name = place - self.first_place + first, f"{self.contacts[k].name}.{self.bodies[b].name}"
+            found[f"{name}.force"] = Channel(x[:, at : at + 3].copy(), "N", "contact force")
+            found[f"{name}.torque"] = Channel(x[:, at + 3 : at + 6].copy(), "N m", "torque of contact forces about the body's origin")
+        for (name, _, _, sign, *_), place in zip(self.stops, self.stop_places, strict=True):
+            at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
+            before = found.get(f"{name}.stop")
+            total = sign * x[:, at] + (0.0 if before is None else before.values)
+            found[f"{name}.stop"] = Channel(total, unit, "force of the rigid stop")
+        for (name, _), place in zip(self.dry, self.dry_places, strict=True):
+            at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
+            found[dry_name(name)] = Channel(x[:, at].copy(), unit, "dry friction in the joint")
+        return found
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""

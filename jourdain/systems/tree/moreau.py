@@ -16,6 +16,7 @@ from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..inputs import Inputs
+from ..pushed import touches_rigidly
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
 from .contact_table import ContactTable
@@ -43,7 +44,7 @@ class MoreauRun(ProjectedRun):
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
             raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
-        if not (system.model.contacts or system.model.rigid_stops):
+        if not (system.model.contacts or touches_rigidly(system.model)):
             raise InputError(
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )
@@ -152,10 +153,7 @@ class MoreauRun(ProjectedRun):
 
 def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel]:
     """Net forces of each contact on its bodies (means over the step before), and the books of all contacts."""
-    found = {}
-    for (k, b), at in contacts.places.items():
-        name = f"{contacts.contacts[k].name}.{contacts.bodies[b].name}.force"
-        found[name] = Channel(x[:, at : at + 3].copy(), "N", "contact force")
+    found = contacts.wrench_channels(x, contacts.first_place)
     books = x[:, contacts.books :]
     found["contacts.dissipated"] = Channel(books[:, moreau.DISSIPATED].copy(), "J", "energy taken by contacts")
     found["contacts.depth"] = Channel(books[:, moreau.DEPTH].copy(), "m", "deepest penetration before it is taken away")

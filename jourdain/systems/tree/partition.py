@@ -36,31 +36,33 @@ def partition(
     m, n = A.shape
     scale = np.linalg.norm(A, axis=1)
     A /= np.where(scale > 0, scale, 1.0)[:, None]
-    groups = [
-        [j for j in range(n) if j not in set(fixed) | set(preferred) and (dependable is None or j in dependable)],
-        [j for j in preferred if j not in set(fixed)],
-    ]
-    rows = list(range(m))
+    held, last = set(fixed), set(preferred)
+    allowed = set(range(n)) if dependable is None else set(dependable)
+    groups = [[j for j in range(n) if j in allowed and j not in held and j not in last], [j for j in preferred if j not in held]]
+    left = np.ones(m, dtype=bool)
     active: list[int] = []
     dependent: list[int] = []
     pivots: list[float] = []
     for columns in groups:
-        remaining = list(columns)
-        while rows and remaining:
-            block = np.abs(A[np.ix_(rows, remaining)])
-            i, j = np.unravel_index(int(np.argmax(block)), block.shape)
-            pivot = block[i, j]
-            if pivot <= RANK_TOLERANCE * max([1.0, *pivots]):
+        size, gone = np.abs(A[:, columns]), np.zeros(len(columns), dtype=bool)
+        largest = np.where(left, size.max(axis=1, initial=-1.0), -1.0)  # of each row that is left
+        while left.any() and not gone.all():
+            r = int(np.argmax(largest))
+            if largest[r] <= RANK_TOLERANCE * max([1.0, *pivots]):
                 break
-            r, c = rows.pop(int(i)), remaining.pop(int(j))
-            for k in rows:
-                A[k] -= A[k, c] / A[r, c] * A[r]
+            j = int(np.argmax(size[r]))
             active.append(r)
-            dependent.append(c)
-            pivots.append(float(pivot))
-    independent = [j for j in range(n) if j not in dependent]
+            dependent.append(columns[j])
+            pivots.append(float(largest[r]))
+            left[r], largest[r], gone[j], size[:, j] = False, -1.0, True, -1.0
+            changed = np.flatnonzero(left & (A[:, columns[j]] != 0.0))
+            A[changed] -= (A[changed, columns[j]] / A[r, columns[j]])[:, None] * A[r]
+            size[changed] = np.where(gone, -1.0, np.abs(A[np.ix_(changed, np.array(columns, dtype=int))]))
+            largest[changed] = size[changed].max(axis=1, initial=-1.0)
+    found = set(dependent)
+    independent = [j for j in range(n) if j not in found]
     condition = min(pivots) / max(pivots) if pivots else 1.0
-    return Partition(independent, dependent, active, sorted(rows), condition)
+    return Partition(independent, dependent, active, np.flatnonzero(left).tolist(), condition)
 
 
 def projective_criterion(J: np.ndarray, M: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
+from ...model.contact_methods import touches
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -183,12 +184,10 @@ class NativeSystem:
         return self._touching(self._of_full_state)
 
     def _touching(self, of: Callable[[Function], NativeFunction]) -> Touching | None:
-        if not self.system.model.contacts:
-            return None
-        from ..touching import Touching, touches
-
         if not touches(self.system.model):
             return None
+        from ..touching import Touching
+
         return Touching(self.system, of(self._function("touching_motion")), self.u, self.n, self._constants, self.parameters)
 
     def lost(self) -> str:
@@ -295,7 +294,8 @@ class NativeSystem:
             pattern = np.zeros((len(eq.rows), s.nv), dtype=bool)
             for i, j in eq.constraint_jacobian:
                 pattern[i, j] = True
-            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, pattern, self._redundant)
+            mass = partial(self.system.places, "descriptor", "M")
+            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, pattern, self._redundant, mass)
         return known[key]
 
     @cached_property
@@ -308,8 +308,13 @@ class NativeSystem:
         turns = np.array([i for pair in self.system.configuration.quaternions for i in pair], dtype=np.int64)
         found = Constrained(elimination=elimination(self._plan()), quaternions=turns)
         if found.elimination.plan.m:
-            found.descriptor = self.compiled(self._function("descriptor"), 2, keep)
+            found.descriptor = self.compiled(self._function("descriptor"), 2, keep, self._unchanged(found.elimination.plan))
         return found, keep
+
+    @staticmethod
+    def _unchanged(plan: Plan) -> bool:
+        """Whether nothing writes to M and J but their functions: where rows are redundant they are worked upon."""
+        return all(plan.blocks[k].rank == plan.blocks[k].rows for k in range(len(plan.blocks)))
 
     def _constrained(self) -> NativeFunction:
         from ...solvers.constraints.accelerations import Arguments, constrained_state_derivative
@@ -323,13 +328,16 @@ class NativeSystem:
 
         system, keep = self._constraints
         if system.elimination.plan.holonomic:
-            system.position = self.compiled(self.system.function("constraints"), 2, keep)
+            system.position = self.compiled(self.system.function("constraints"), 2, keep, kept=True)
         if system.elimination.plan.m:
-            system.velocity = self.compiled(self.system.function("constraint_velocities"), 3, keep)
+            system.velocity = self.compiled(self.system.function("constraint_velocities"), 3, keep, kept=True)
         return NativeFunction.of(project.address, Arguments(system=system), keep)
 
-    def compiled(self, f: Function, state_inputs: int, keep: list[object]) -> Compiled:
-        """A function whose first inputs kernels set, as they call it; user states and inputs are zero and u."""
+    def compiled(self, f: Function, state_inputs: int, keep: list[object], kept: bool = False) -> Compiled:
+        """A function whose first inputs kernels set, as they call it; user states and inputs are zero and u.
+
+        ``kept`` where nothing else writes to its matrices: their zeros stay, and are not written at every call.
+        """
         from ...solvers.constraints.plan import Compiled
 
         s = f.signature
@@ -337,7 +345,7 @@ class NativeSystem:
         extra = [np.zeros(max(1, size)) if name != "u" else self.u for name, size in s.inputs[state_inputs:]]
         k, memory, at = self._constants(f), np.zeros(sum(size for _, size in shapes) + max(1, s.workspace)), 0
         first, pointers = address(memory), [*[0] * state_inputs, *map(address, extra)]
-        found = Compiled(function=f.address)
+        found = Compiled(function=f.kept_address if kept else f.address)
         for name, size in shapes:
             setattr(found, name, memory[at : at + size])
             pointers.append(first + 8 * at)

@@ -14,10 +14,9 @@ from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
 from ...formalisms.tree.tree import Tree
-from ...model.contacts import refuse_contacts
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
-from ...native.function import Function, cached_code
+from ...native.function import Function, cached_array, cached_code
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
 from ...symbolic.function import SymbolicFunction
@@ -25,6 +24,7 @@ from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
 from ..phases import check_phase
+from ..pushed import pushed_inputs, pushed_system, touches_rigidly
 from ..reactions import constrained_accelerations, reactions_at
 from ..run import make_run
 from ..start import named_state, own_state
@@ -153,6 +153,15 @@ class TreeSystem(System):
             found = Function(code, used, lambda: self.symbolic(name, **options))
             self._functions[key] = found
         return found
+
+    def places(self, name: str, result: str) -> np.ndarray:
+        """Where a result of a function may be other than zero, counted row by row."""
+
+        def derived() -> np.ndarray:
+            (found,) = (r for r in self.symbolic(name).outputs if r.name == result)
+            return np.array([k for k, e in enumerate(found.expressions) if e is not ZERO], dtype=np.int64)
+
+        return cached_array((self.fingerprint, "places", name, result), derived)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -286,14 +295,23 @@ class TreeSystem(System):
     def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
         """The state, v̇ and λ."""
         s = self._state(given)
-        a, lam = constrained_accelerations(self, np.array([s.t]), s.x[None], self.inputs_at(s, inputs)[None])
+        own, u = self._acting(s, inputs)
+        a, lam = constrained_accelerations(own, np.array([s.t]), s.x[None], u[None])
         return s, a[0], lam[0]
+
+    def _acting(self, state: State, inputs: Mapping[str, float] | None) -> tuple[TreeSystem, np.ndarray]:
+        """Equations with all that acts at a state as inputs, and these: forces of rigid contacts are found by their laws."""
+        u = self.inputs_at(state, inputs)
+        if not touches_rigidly(self.model):
+            return self, u
+        from .contact_events import forces_at
+
+        return pushed_system(self), pushed_inputs(self, u[None], forces_at(self, state, inputs))[0]
 
     def accelerations(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> np.ndarray:
         """v̇ at a (closed) state, with all loads and loops."""
-        if self.constraints:
+        if self.constraints or touches_rigidly(self.model):
             return self._solved(state, inputs)[1]
-        refuse_contacts(self.model, f"accelerations '{self.model.name}'", rigid_only=True)
         s = self._state(state)
         rates = np.zeros(self.nq + self.nv + self.nz)
         NativeSystem(self, self.inputs_at(s, inputs)).rhs(s.t, s.x, rates)
@@ -305,8 +323,10 @@ class TreeSystem(System):
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque (world axes) on the child of each joint and the second frame of each closure."""
-        s, a, lam = self._solved(state, inputs)
-        return reactions_at(self.reference, s, a, lam, self.inputs_at(s, inputs))
+        s = self._state(state)
+        own, u = self._acting(s, inputs)
+        a, lam = constrained_accelerations(own, np.array([s.t]), s.x[None], u[None])
+        return reactions_at(own, s, a[0], lam[0], u)
 
     # -- how it runs ----------------------------------------------------------------------------------------------
 
@@ -318,19 +338,14 @@ class TreeSystem(System):
         if self.model.whole is not None and not self.constraints:  # loops that have let go
             reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
-        rigid = next((c.name for c in self.model.contacts.values() if not c.gives_way), None)
-        if kind.kind != "moreau" and self.model.rigid_stops:
-            joint = next(iter(self.model.rigid_stops))
-            raise InputError(
-                f"simulate '{self.model.name}': joint '{joint}' has a rigid stop; use method='moreau' with step=, or m.stops() without law="
-            )
-        if rigid is not None and kind.kind != "moreau":
-            from .contact_events import ContactEventRun
+        if kind.kind != "moreau" and touches_rigidly(self.model):
+            from .contact_events import ContactEventRun, set_valued
 
             if kind.kind != "projected":
+                why = f"reduction '{reduction}'" if reduction != "projected" else f"method '{settings.method}'"
                 raise InputError(
-                    f"simulate '{self.model.name}': contact '{rigid}' has a set-valued law; use reduction='projected' with it, and method='moreau' with step= "
-                    "or an adaptive one that is not for stiff systems"
+                    f"simulate '{self.model.name}': {set_valued(self.model)} has a set-valued law, which {why} does not know; use reduction='projected' with "
+                    "method='moreau' and step=, or with an adaptive method that is not for stiff systems"
                 )
             kind = ContactEventRun
         if not start.x.size and settings.method in self.methods:

@@ -8,6 +8,7 @@ import { Player } from "jourdain/player";
 import { Plots } from "jourdain/plots";
 import { Panel } from "jourdain/panel";
 import { Legend } from "jourdain/legend";
+import { Controls } from "jourdain/controls";
 
 class App {
   constructor(data, runs, blocks) {
@@ -16,17 +17,15 @@ class App {
     this.frames = 0;
     this.frameTimes = [];
     this.shown = {};
+    // pictures are drawn when they are taken, and not before
+    this.manual = location.hash === "#picture";
     this.player = new Player(runs, data.modes);
     if (data.live) this.player.live = true;
     this.stage = new Stage(document.getElementById("canvas"), data);
     document.body.classList.toggle("plain", this.stage.plain);
     setLook(this.stage.plain);
-    setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), this.stage.plain);
-    this.bodies = new Bodies(data, this.stage, blocks);
-    this.links = new Links(data, this.bodies, this.stage);
-    this.arrows = new Arrows(data, this.stage);
-    this.traces = new Traces(data, this.bodies, this.stage);
-    this.makeLayers();
+    this.furniture = new Set(this.stage.scene.children);
+    this.build(blocks);
     this.followed = data.follow;
     this.selected = null;
     this.panel = new Panel(this);
@@ -37,14 +36,68 @@ class App {
     this.showPlots(this.plots.any && window.innerWidth > 820);
     this.player.onChange((what) => this.changed(what));
     if (this.player.mode >= 0) this.setMode();
+    this.controls = data.controls ? new Controls(this, data.controls) : null;
     this.listen();
     this.player.seek(data.live ? this.player.end : this.player.start);
     this.last = performance.now();
     requestAnimationFrame((now) => this.tick(now));
   }
 
+  // Everything that belongs to the scene rather than to the stage.
+  build(blocks) {
+    const { data, stage } = this;
+    setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), stage.plain);
+    this.bodies = new Bodies(data, stage, blocks);
+    this.links = new Links(data, this.bodies, stage);
+    this.arrows = new Arrows(data, stage);
+    this.traces = new Traces(data, this.bodies, stage);
+    this.makeLayers();
+  }
+
+  // Another scene of the same model in the place of this one: camera, time, diagrams and layers stay.
+  async replace(scene, tracks) {
+    const blocks = readBlocks(scene.blocks, await inflate(tracks)), { stage, player, data } = this;
+    for (const object of [...stage.scene.children]) {
+      if (this.furniture.has(object)) continue;
+      stage.scene.remove(object);
+      object.traverse((part) => part.geometry?.dispose());
+    }
+    for (const name of ["bodies", "points", "links", "arrows", "frames", "joints", "runs", "modes", "outline", "low", "high"]) data[name] = scene[name];
+    this.build(blocks);
+    player.runs = scene.runs.map((run) => new Run(run, blocks));
+    this.anchor = null;
+    this.setRuns();
+    player.seek(player.t);
+    player.changed("state");
+    this.select(this.selected && this.bodies.groups.has(this.selected) ? this.selected : null);
+    this.place();
+    stage.include(this.bodies.groups.values());
+    stage.dirty = true;
+  }
+
+  // A scene that has nothing to do with this one, for pictures: its own stage, drawn by the same renderer.
+  async exchange(scene, tracks, theme) {
+    const blocks = readBlocks(scene.blocks, await inflate(tracks)), { stage, player } = this;
+    this.data = scene;
+    this.exaggeration = scene.exaggeration;
+    this.layers = null;
+    stage.renew(scene);
+    this.furniture = new Set(stage.scene.children);
+    this.build(blocks);
+    this.followed = scene.follow;
+    this.anchor = this.selected = null;
+    Object.assign(player, { runs: scene.runs.map((run) => new Run(run, blocks)), modes: scene.modes, main: 0 });
+    player.mode = player.runs.length || !scene.modes.length ? -1 : 0;
+    document.getElementById("legend").replaceChildren();
+    this.legend = new Legend(this);
+    this.setTheme(theme);
+    this.setRuns();
+    this.setMode();
+    player.seek(player.start);
+  }
+
   makeLayers() {
-    const { data, stage, bodies } = this;
+    const { data, stage, bodies } = this, before = this.layers ?? {};
     const frames = makeFrames(data, bodies, stage), joints = makeJoints(data, bodies, stage);
     const all = (list) => (on) => list.forEach((object) => { object.visible = on; });
     const solids = [...bodies.groups.values()].map((group) => group.userData.solids);
@@ -61,7 +114,10 @@ class App {
       ground: { on: true, count: 1, set: all([stage.ground]) },
       shadows: { on: !(stage.plain && solids.length > 40), count: 1, set: (on) => stage.setShadows(on) },
     };
-    for (const layer of Object.values(this.layers)) layer.set(layer.on);
+    for (const [name, layer] of Object.entries(this.layers)) {
+      if (before[name]) Object.assign(layer, { on: before[name].on, box: before[name].box });
+      layer.set(layer.on);
+    }
   }
 
   setLayer(name, on) {
@@ -147,6 +203,7 @@ class App {
     }
     this.track();
     this.stage.scene.updateMatrixWorld();
+    this.controls?.follow();
     this.bodies.crowd?.update();
     if (this.due("plots")) this.plots.update();
     if (this.selected && this.due("card")) this.panel.updateCard(this.pose(this.selected), this.probing());
@@ -241,18 +298,29 @@ class App {
     return { position: p.toArray(), quaternion: [q.w, q.x, q.y, q.z] };
   }
 
-  pick(event) {
+  ray(event) {
     const box = this.stage.canvas.getBoundingClientRect();
     const pointer = new THREE.Vector2((event.clientX - box.left) / box.width * 2 - 1, 1 - (event.clientY - box.top) / box.height * 2);
     const ray = new THREE.Raycaster();
     ray.setFromCamera(pointer, this.stage.camera);
     ray.layers.enable(DRAWN_TOGETHER);
-    const hit = ray.intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
+    return ray;
+  }
+
+  // The body under the mouse, where it is hit, and by which vertex of a surface.
+  hit(event) {
+    const hit = this.ray(event).intersectObjects([...this.bodies.groups.values()].map((g) => g.userData.solids), true)[0];
     let object = hit && hit.object;
     while (object && !object.userData.body) object = object.parent;
-    const surface = hit && hit.object.userData.surface;
+    if (!object) return null;
+    const surface = hit.object.userData.surface;
     const vertex = surface ? surface.nearest([hit.face.a, hit.face.b, hit.face.c], hit.object.worldToLocal(hit.point.clone())) : null;
-    this.select(object ? object.userData.body.name : null, vertex);
+    return { name: object.userData.body.name, place: hit.point, vertex };
+  }
+
+  pick(event) {
+    const hit = this.hit(event);
+    this.select(hit?.name ?? null, hit?.vertex ?? null);
   }
 
   listen() {
@@ -287,7 +355,7 @@ class App {
     this.last = now;
     this.player.advance(Math.min(elapsed, 250) / 1000);
     this.stage.controls.update();
-    if (this.stage.dirty) {
+    if (this.stage.dirty && !this.manual) {
       this.stage.dirty = false;
       this.draw();
       if (this.player.playing && elapsed < 1000) {
@@ -398,6 +466,7 @@ function open(app) {
       const foot = group.position.toArray();
       return { foot, tip: foot.map((x, k) => x + arrow.scale * run.value(track[3 + k])), shown: group.visible };
     },
+    ticks: () => app.plots.plots.map((plot) => plot.ticks),
     counts: () => ({ traces: app.traces.items.filter((i) => i.tube).length, ghosts: app.bodies.ghosts.length }),
     camera(position, target, fov) {
       if (position) {
@@ -420,9 +489,20 @@ function open(app) {
       stage.adapt = () => {};
       stage.resize();
       if (t !== undefined) player.seek(t);
-      app.draw();
+      if (!app.manual) app.draw();
     },
     draw: () => app.draw(),
+    replace: (scene, tracks) => app.replace(scene, tracks),
+    exchange: (scene, tracks, theme) => app.exchange(scene, tracks, theme),
+    // The scene at a time, drawn once, when the browser has put it on the screen.
+    photograph(t) {
+      player.seek(t);
+      app.draw();
+      stage.dirty = false;
+      return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))));
+    },
+    controls: () => app.controls?.state(),
+    set: (name, value) => app.controls.set(name, value),
   };
 }
 
@@ -436,5 +516,7 @@ export async function start() {
   app.loading = performance.now() - began;
   document.getElementById("loading").remove();
   window.jourdain = open(app);
-  if (location.hash === "#play") app.player.play();
+  // a motion moves, unless it comes in while it is computed, or the reader wants none
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches || ["#still", "#picture"].includes(location.hash);
+  if (location.hash === "#play" || !(calm || data.live)) app.player.play();
 }

@@ -11,6 +11,7 @@ from jourdain.solvers.complementarity.build import dense_problem
 from jourdain.solvers.complementarity.gauss_seidel import gauss_seidel
 from jourdain.solvers.complementarity.laws import relaxation_gap, residual
 from jourdain.solvers.complementarity.problem import Problem
+from jourdain.solvers.complementarity.solve import solve
 from tests.solvers.complementarity.problems import (
     Scene,
     box_on_plane,
@@ -108,7 +109,7 @@ def test_random_scenes_with_compliance(seed: int, bodies: int, blocks: int, form
     m = sum(map(len, scene.rows))
     problem = scene.problem(form, compliance=np.full(m, 0.05))
     p = np.zeros(m)
-    _, found, _ = gauss_seidel(problem, p, 1e-12, 20_000)
+    _, found, _ = solve(problem, p, 1e-12, 20_000)  # sweeps alone may go round in circles where cones are wide
     assert found < 2e-12
 
 

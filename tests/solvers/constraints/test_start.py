@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jourdain.solvers.constraints.balance import balance, memory_size
-from jourdain.solvers.constraints.start import SINGULAR, independent
+from jourdain.solvers.constraints.start import SINGULAR, independent, room
 from jourdain.systems.reactions import _least_norm
 from jourdain.systems.tree.branches import loses_rank
 
 
 def certain(J: np.ndarray) -> bool:
     m, n = J.shape
-    return independent(J.ravel().copy(), m, n, np.zeros(m * m), np.zeros(m), np.zeros(3 * m, dtype=np.int64))
+    return independent(J.ravel().copy(), m, n, *room(m, n))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 6), st.floats(-9.0, 0.0))

@@ -1,0 +1,106 @@
+"""Searches: one objective on a space of designs, from one start or from several; each may run at another worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...solvers.optimisers import Found, method_named
+from .scalarised import FEASIBLE, Forms, Scalarised, least_violated, violation
+from .space import Evaluated, Space, Variable
+
+if TYPE_CHECKING:
+    from ..criteria import Criterion
+    from ..planned import Analysis
+    from .kept import Kept
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One search: forms, the forms that a result must keep, where to begin, tolerance and limit of iterations."""
+
+    forms: Forms
+    kept: Forms
+    start: np.ndarray
+    optimiser: str
+    tolerance: float
+    limit: int
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Where a search ended, and the designs that it looked at, as another space can take them."""
+
+    found: Found
+    #: Runs and gradients that it took.
+    counts: tuple[int, int]
+    seen: Sequence[Evaluated]
+    failed: Sequence[Evaluated]
+    notes: Sequence[str]
+
+
+def search(space: Space, wanted: Wanted) -> Found:
+    """The optimum of forms; where it misses constraints, a design that misses them least, and from there once more."""
+    solver, iterations = method_named(wanted.optimiser), 0
+
+    def solve(which: Forms, x: np.ndarray) -> Found:
+        nonlocal iterations
+        found = solver.solve(Scalarised(space, which, x, solver.gradients), wanted.tolerance, wanted.limit)
+        iterations += found.iterations
+        return found
+
+    def missed(x: np.ndarray) -> float:
+        y = space.at(x).values
+        return np.inf if y is None else violation(wanted.kept, y)
+
+    n = len(wanted.start)
+    found = solve(wanted.forms, wanted.start)
+    x = found.x[:n]
+    if missed(x) > FEASIBLE:
+        closest = min(space.seen, key=lambda e: missed(e.x))
+        assert closest.values is not None
+        x = closest.x
+        if missed(x) > 0.0:
+            x = solve(least_violated(wanted.kept, closest.values), x).x[:n]
+        if missed(x) <= FEASIBLE:
+            found = solve(wanted.forms, x)
+            x = found.x[:n] if missed(found.x[:n]) <= FEASIBLE else x
+    return replace(found, x=x, iterations=iterations)
+
+
+@dataclass
+class Searches:
+    """The task of a worker: a search on a space of its own, which knows the designs that all searches know."""
+
+    analysis: Analysis
+    variables: Sequence[Variable]
+    criteria: Mapping[str, Criterion]
+    keep: Kept | None
+    known: Sequence[Evaluated]
+
+    def __call__(self, wanted: Wanted) -> Searched:
+        space = Space(self.analysis, self.variables, self.criteria, self.keep)
+        space.learn(self.known)
+        before = len(space.designs)
+        found = search(space, wanted)
+        space.at(found.x, slopes=True)  # for the conditions of an optimum
+        return Searched(found, (space.runs, space.gradients), space.designs[before:], space.failed, space.notes)
+
+
+@dataclass
+class Looks:
+    """The task of a worker: a design, run with or without derivatives."""
+
+    analysis: Analysis
+    variables: Sequence[Variable]
+    criteria: Mapping[str, Criterion]
+
+    def __call__(self, job: tuple[np.ndarray, bool]) -> tuple[Evaluated, list[str]]:
+        space = Space(self.analysis, self.variables, self.criteria)
+        return space.at(*job), space.notes
+
+
+__all__ = ["Looks", "Searched", "Searches", "Wanted", "search"]

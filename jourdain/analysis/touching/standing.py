@@ -1,0 +1,299 @@
+"""Equilibrium of bodies that touch: unilateral statics with Coulomb's friction, or what tips, slides or falls where there is none.
+
+Rigid contacts hold a position where forces in their cones balance all others (:mod:`.holding`).  Where they do not, but springs or surfaces that give way can,
+positions move by steps of Coulomb's law in displacements,
+
+    (M/h² + K) d = −r + Jᵀp,   u = J d + g  with the law of contact for u and p,
+
+with longer and longer h: at last these are Newton's steps, and d = 0 where the position is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...model.contact_methods import touches
+from ...solvers.complementarity.build import dense_problem
+from ...solvers.complementarity.solve import solution as solved
+from ...systems.pushed import pushed_system, touches_rigidly
+from ...systems.state import State
+from ...systems.touching import renewed_memories
+from ...systems.tree.contact_instant import RigidContacts, Touching
+from ...systems.tree.contact_table import Touch
+from ..residual import Point, Residual, close_loops
+from .holding import LEFT, Cones, Held
+
+if TYPE_CHECKING:
+    from ...systems.system import System
+
+#: First length of a step (s), its growth, and how far bodies may go in one, in parts of the smallest shape.
+FIRST, GROWTH, FAR = 1e-2, 3.0, 0.1
+#: The longest step in parts of 1/ω of the stiffest spring.
+LONGEST = 30.0
+#: Stiffness along a fall, in parts of force over size, below which nothing holds it.
+STIFF = 1e-6
+#: Compliance of contacts in a step in parts of the others', and to what part of the largest way steps are found.
+SOFT, ROUGH = 1e-10, 1e-6
+#: What may be left of forces where springs and rigid contacts hold together, in parts of the largest.
+NEARLY = 1e-8
+#: The same where Newton's method goes on.
+SETTLED = 1e-6
+#: Rounds in which gaps are closed.
+CLOSING = 3
+#: Friction forces within this part of their bound slide.
+BOUND = 1e-9
+
+
+class Standing:
+    """The statics of a system with contacts, position by position."""
+
+    def __init__(self, system: System, state: State, u: np.ndarray) -> None:
+        self.system, self.model = system, system.model
+        self.residual = Residual(pushed_system(system))
+        self.rigid = RigidContacts(system.reference) if touches_rigidly(self.model) else None
+        self.size = self.rigid.size if self.rigid is not None else 0.1
+        weight = [system.parameters.get(n, 0.0) for n in ("gravity_x", "gravity_y", "gravity_z")]
+        self.least = 0.1 * float(np.linalg.norm(weight))
+        self.steps, self.redundant, self.balance = 0, False, np.zeros(system.nv)
+        self.point = self.residual.point(state.with_values(v=np.zeros(system.nv)), np.r_[u, np.zeros(self.residual.system.nu - len(u))])
+        self.loaded = self.point
+
+    def _near(self) -> Touching | None:
+        return None if self.rigid is None else self.rigid.find(self.point.t, self.point.q)
+
+    def _matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """r, M, K and the constraints."""
+        d = self.residual.derivatives(self.point, "qa")
+        return self.residual.values(self.point)["r"], d["ra"], d["rq"], self.residual.jacobian(self.point)
+
+    def hold(self) -> tuple[Held, Touching | None]:
+        """The forces that hold the position, or what is left of it."""
+        r, M, _, J = self._matrices()
+        found = None if self.rigid is None else self.rigid.closed(self.point.t, self.point.q)
+        return self._cones(found, J, M).hold(r, self.least), found
+
+    def _cones(self, found: Touching | None, J: np.ndarray, M: np.ndarray) -> Cones:
+        nv = len(M)
+        if found is None or self.rigid is None:
+            return Cones(np.zeros((0, 3, nv)), np.zeros(0), J.T, M)
+        return Cones(found.J, self.rigid.static[found.law], J.T, M)
+
+    def settle(self, iterations: int) -> tuple[Held, Touching | None]:
+        """Moves until the position is held; an error names what tips, slides or falls."""
+        h = FIRST
+        for self.steps in range(iterations):
+            r, M, K, J = self._matrices()
+            closed = None if self.rigid is None else self.rigid.closed(self.point.t, self.point.q)
+            cones = self._cones(closed, J, M)
+            held = cones.hold(r, self.least, SETTLED if self.rigid is None else NEARLY if self.steps else LEFT)
+            if held.stands:
+                self._conclude(held, closed, cones, r)
+                return held, closed
+            if not self._stiff(held.left, K, M):
+                raise SolverError(self._falls(cones, closed, r))
+            before, size = self.point, float(np.linalg.norm(held.left))
+            if self.rigid is not None:  # where contacts are solved with it, a matrix of moderate condition
+                h = min(h, LONGEST * float(np.sqrt(np.abs(M).max() / max(np.abs(K).max(), 1e-300))))
+            while True:
+                self.point = before
+                try:
+                    self.point = self._stepped(r, M, K, J, h)
+                except SolverError:
+                    h *= 0.25
+                    if h < 1e-9:
+                        raise
+                    continue
+                if self._went(before) <= FAR * self.size and self._left() <= 10.0 * size:
+                    break
+                h *= 0.25
+                if h < 1e-9:
+                    raise SolverError(self._falls(cones, closed, r))
+            self._renew()
+            h *= GROWTH
+        raise SolverError(
+            f"equilibrium '{self.model.name}': no position was found in {iterations} steps in which it stands; start nearer to it"
+        )
+
+    def _conclude(self, held: Held, found: Touching | None, cones: Cones, r: np.ndarray) -> None:
+        """What is told of a position that stands: the balance, whether its forces are determined, and the point with all that acts."""
+        u = self.point.u.copy()
+        if found is not None and self.rigid is not None:
+            self.rigid.write(u, found, held.force)
+        self.balance = r - cones.rows.T @ held.force.ravel() - cones.E @ held.free
+        pushes = np.flatnonzero(held.force.any(axis=1))
+        rows = cones.G.reshape(len(cones.G), -1, 3)[:, pushes].reshape(len(cones.G), -1)
+        self.redundant = bool(rows.size) and int(np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max())) < rows.shape[1]
+        self.loaded = self.point.with_values(u=u, lam=held.free)
+
+    def _left(self) -> float:
+        return float(np.linalg.norm(self.hold()[0].left))
+
+    def _stiff(self, a: np.ndarray, K: np.ndarray, M: np.ndarray) -> bool:
+        """Whether something pushes back against the fall, or may after a way: springs, or surfaces that give way."""
+        if touches(self.model):
+            return True
+        return bool(a @ K @ a > STIFF * (a @ M @ a))
+
+    def _stepped(self, r: np.ndarray, M: np.ndarray, K: np.ndarray, J: np.ndarray, h: float) -> Point:
+        """The point after a step of h seconds from rest; what pressed against each other touches."""
+        A = M / h**2 + K
+        low = np.linalg.eigvalsh(0.5 * (A + A.T)).min()
+        if low <= 0.0:
+            A = A + (1e-3 * np.abs(A).max() - low) * np.eye(len(A))
+        n, m = len(A), len(J)
+        inverse = np.linalg.pinv(np.block([[A, J.T], [J, np.zeros((m, m))]]))[:n, :n]
+        d = -inverse @ r
+        near = self._near()
+        if near is None or not len(near):
+            return self._moved(self.point, d)
+        assert self.rigid is not None
+        rows = near.J.reshape(-1, n)
+        w = rows @ d
+        w[::3] += near.gap
+        W = rows @ inverse @ rows.T
+        W = 0.5 * (W + W.T) + SOFT * float(np.trace(W)) / len(W) * np.eye(len(W))
+        laws, mu, exact = ["contact"] * len(near), self.rigid.static[near.law], ROUGH * max(float(np.abs(w).max()), 1e-300)
+        try:
+            p = solved(dense_problem(W, w, laws, mu), tolerance=exact)
+        except SolverError:  # the convex problem has the same positions at rest
+            p = solved(dense_problem(W, w, laws, mu, relaxed=True), tolerance=exact)
+        point, pressed = self._moved(self.point, d + inverse @ rows.T @ p), near.key[p[::3] > 0.0]
+        for _ in range(CLOSING if len(pressed) else 0):
+            found = self.rigid.same(point.t, point.q, pressed)
+            Y = inverse @ found.J[:, 0].T
+            point = self._moved(point, -Y @ np.linalg.lstsq(found.J[:, 0] @ Y, found.gap, rcond=1e-10)[0])
+        return point
+
+    def _moved(self, point: Point, d: np.ndarray) -> Point:
+        q = self.residual.system.configuration.integrate(point.q, d)
+        if self.residual.holonomic:
+            q = close_loops(self.system, q, (), point.t)
+        return point.with_values(q=q)
+
+    def _went(self, before: Point) -> float:
+        """How far any coordinate went."""
+        return float(np.abs(self.system.configuration.difference(before.q, self.point.q)).max(initial=0.0))
+
+    def _renew(self) -> None:
+        """Memories of points as after a step that ended here."""
+        if touches(self.model):
+            own = len(self.model.inputs)
+            self.point.u[:own] = renewed_memories(self.system.reference, self.state, self.point.u[:own])
+
+    @property
+    def state(self) -> State:
+        """Where it is."""
+        return self.point.state(self.system)
+
+    def forces(self, held: Held, found: Touching | None) -> list[Touch]:
+        """Forces of all rigid contacts that are closed, with the one that is of least norm where several do."""
+        if found is None or self.rigid is None:
+            return []
+        listed = []
+        for k, f in enumerate(held.force):
+            limit = self.rigid.static[found.law[k]] * f[0]
+            state = "open" if f[0] <= 0.0 else "slip" if limit > 0.0 and np.hypot(f[1], f[2]) >= (1.0 - BOUND) * limit else "stick"
+            a, b = self.rigid.bodies(found.key[k])
+            listed.append(
+                Touch(
+                    self.rigid.name(int(found.law[k])),
+                    a,
+                    b,
+                    found.point[k],
+                    found.axes[k, 0],
+                    float(found.gap[k]),
+                    f @ found.axes[k],
+                    state,
+                )
+            )
+        return listed
+
+    # -- what falls -----------------------------------------------------------------------------------------------
+
+    def _falls(self, cones: Cones, found: Touching | None, r: np.ndarray) -> str:
+        """Why it cannot stand: the body that moves most, and whether it slides, tips or falls."""
+        a, force = cones.fall(r)
+        name = f"equilibrium '{self.model.name}': it cannot stand"
+        if self.rigid is None or found is None:
+            j = int(np.argmax(np.abs(a)))
+            return f"{name}; nothing holds '{self.system.velocity_names[j].removesuffix('_rate')}'"
+        body, shift, turn = self._moves_most(a)
+        if body is None:
+            j = int(np.argmax(np.abs(a)))
+            return f"{name}: nothing holds '{self.system.velocity_names[j].removesuffix('_rate')}'"
+        mine = [k for k in range(len(found)) if body in self.rigid.bodies(found.key[k]) and not found.stop[k]]
+        pressed = [k for k in mine if force[k, 0] > 1e-9 * float(np.abs(force).max(initial=1e-300))]
+        if not pressed:
+            gaps = self._gaps(body)
+            return f"{name}: '{body}' falls, for nothing carries it{gaps}"
+        u = found.J @ a
+        others = lambda ks: ", ".join(dict.fromkeys(f"'{b if a == body else a}'" for a, b in (self.rigid.bodies(found.key[k]) for k in ks)))  # type: ignore[union-attr]
+        largest = float(np.abs(u).max())
+        slides = [k for k in pressed if np.hypot(u[k, 1], u[k, 2]) > 1e-6 * largest]
+        if turn > 0.5 * shift and (not slides or any(u[k, 0] > 1e-6 * largest for k in mine)):
+            more = f" and slides on {others(slides)}" if slides else ""
+            return f"{name}: '{body}' tips over on {others(pressed)}{more}"
+        if slides:
+            mu = ", ".join(dict.fromkeys(f"{self.rigid.static[found.law[k]]:g}" for k in slides))
+            return f"{name}: '{body}' slides on {others(slides)} (friction {mu} is too little)"
+        return f"{name}: '{body}' moves away from {others(pressed)}"
+
+    def _moves_most(self, a: np.ndarray) -> tuple[str | None, float, float]:
+        """The body whose points accelerate most, how much by shift and by turn."""
+        assert self.rigid is not None
+        tree, contacts = self.rigid.contacts.looped, self.rigid.contacts
+        h = 1e-6 * self.size / max(1e-300, float(np.abs(a).max(initial=0.0)))
+        before, after = (tree.poses(self.system.configuration.integrate(self.point.q, side * h * a), self.point.t) for side in (-1.0, 1.0))
+        best: tuple[str | None, float, float] = (None, 0.0, 0.0)
+        for b, body in enumerate(contacts.bodies):
+            k = int(contacts.rows.body_link[b])
+            turn = float(np.linalg.norm(after[0][k] - before[0][k])) / np.sqrt(2.0) * float(contacts.rows.body_size[b]) / (2.0 * h)
+            centre = self._centre(body)
+            shift = float(np.linalg.norm((after[1][k] + after[0][k] @ centre) - (before[1][k] + before[0][k] @ centre))) / (2.0 * h)
+            if max(shift, turn) > (1.0 + 1e-9) * max(best[1:]):
+                best = (body.name, shift, turn)
+        return best
+
+    def _centre(self, body: Any) -> np.ndarray:
+        """The centre of mass in the axes of the body's link."""
+        assert self.rigid is not None
+        numbers = self.rigid.contacts._numbers
+        place = self.rigid.contacts._pose_on_link(body)
+        mass, *moment = numbers([body.mass, *body.moment])
+        own = np.array(moment) / mass if mass > 0.0 else np.zeros(3)
+        return np.asarray(place[:9].reshape(3, 3) @ own + place[9:])
+
+    def _gaps(self, body: str) -> str:
+        near = self._near()
+        assert near is not None and self.rigid is not None
+        listed = [(near.gap[k], self.rigid.bodies(near.key[k])) for k in range(len(near)) if body in self.rigid.bodies(near.key[k])]
+        if not listed:
+            return ""
+        gap, (a, b) = min(listed)
+        return f"; it is {gap:.3g} m away from '{b if a == body else a}'"
+
+
+def standing(
+    system: System, state: State, inputs: Mapping[str, float] | None, iterations: int
+) -> tuple[Standing, list[Touch], dict[str, float]]:
+    """The position near a state in which a system stands, forces of rigid contacts there, and multipliers of its constraints."""
+    found = Standing(system, state, system.inputs_at(state, inputs))
+    found._renew()
+    held, touching = found.settle(iterations)
+    return found, found.forces(held, touching), dict(zip(found.residual.rows, held.free.tolist(), strict=True))
+
+
+def refuse_options(given: Mapping[str, Any], name: str) -> None:
+    """What rigid contacts leave no room for."""
+    for word, x in given.items():
+        if x:
+            raise InputError(
+                f"equilibrium '{name}': {word}= is not for rigid contacts, whose forces follow from the laws; let surfaces give way: jd.contact.hertz(…)"
+            )
+
+
+__all__ = ["Standing", "refuse_options", "standing"]
