@@ -67,7 +67,17 @@ def pushed(model: Model) -> Model:
         joint, label = model.joints[name], stop_name(name)
         force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
         new.loads[label] = JointForce(label, joint, joint.coordinates[0], force, kind="rigid stop")
+    for name in model.dry_friction:
+        joint, label = model.joints[name], dry_name(name)
+        force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
+        new.loads[label] = JointForce(label, joint, joint.coordinates[0], force, kind="dry friction")
+    new.dry_friction = {}
     return new  # type: ignore[no-any-return]
+
+
+def dry_name(joint: str) -> str:
+    """The name of the force of dry friction in a joint."""
+    return f"{joint}.dry_friction"
 
 
 def stop_name(joint: str) -> str:
@@ -102,4 +112,4 @@ def _points_of(shape: Shape) -> int:
     return sum(_points_of(p) for p in parts) if parts and shape.kind == "union" else POINTS.get(shape.kind, 8)
 
 
-__all__ = ["COMPONENTS", "LONG", "SHORT", "TouchLoad", "declare_touch", "pushed", "slot_count", "stop_name", "wrench_names"]
+__all__ = ["COMPONENTS", "LONG", "SHORT", "TouchLoad", "declare_touch", "dry_name", "pushed", "slot_count", "stop_name", "wrench_names"]
