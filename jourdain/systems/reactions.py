@@ -39,6 +39,9 @@ def constrained_accelerations(
     refuse_contacts(
         system.model, "a channel of accelerations or reactions", "contact forces are channels: sol['contact.body.force']", rigid_only=True
     )
+    if tau is None and not system.equations_of_motion.rows:  # no matrices: there may be hundreds of free bodies
+        rates = system.function("state_derivative")(t[:, None], x, u)
+        return np.ascontiguousarray(rates[:, system.nq : system.nq + system.nv]), np.zeros((len(t), 0))
     M, f, J, g, _ = system.function("descriptor")(t[:, None], x, u)
     if tau is not None:
         f = f + tau
