@@ -1,4 +1,4 @@
-"""A push-belt variator: processor time of a second, and how it grows with the number of stations.
+"""A push-belt variator: processor time of a second, how it grows with the number of stations, and a belt of bodies in contact beside it.
 
 python -m benchmarks.belt
 """
@@ -6,8 +6,10 @@ python -m benchmarks.belt
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import jourdain as jd
+from jourdain.library.variator.parts import Elements, Friction, Pulley, Rings
 
 
 def second(spacing: float) -> tuple[int, float]:
@@ -23,10 +25,37 @@ def second(spacing: float) -> tuple[int, float]:
     return belt.path.stations, 10 * best
 
 
+def soft(count: int) -> Any:
+    """Soft elements and a soft ring on rigid sheaves: a belt whose bodies start without violence and take steps of microseconds."""
+    length = 362 * 1.8e-3
+    rigid = Pulley(sheaves=None, shaft=None, collar=1e8, play=0.0)
+    elements = Elements(count=count, thickness=length / count, EA=1e6, EI=0.0, axial_stiffness=6e8 / count, k_minus=0.0, k_plus=0.0)
+    rings = Rings(count=1, EA=3e5, mass_per_length=1.5, saddle=1e-3, thickness=1e-5, EI=0.0, length=0.65450)
+    friction = Friction(v_eps=0.02, ring_mu_c=0.05, ring_mu_s=0.05, ring_v_eps=0.02)
+    return jd.library.push_belt_variator(thrust=10e3, elements=elements, rings=rings, friction=friction, pulleys=(rigid, rigid))
+
+
+def bodies(count: int, steps: int = 300) -> tuple[float, float, int]:
+    """Step (s) and processor time of a step of a belt of `count` elements, each a body in contact; and how many contacts act."""
+    belt = jd.library.element_belt(soft(count))
+    h = belt.step
+    belt.simulate(2 * h, h, outputs=2)
+    begin = time.process_time()
+    run = belt.simulate(steps * h, h, outputs=2)
+    return h, (time.process_time() - begin) / steps, int(run.solution["contacts.acting"][-1])
+
+
 def main() -> None:
     for spacing in (3.6e-3, 1.8e-3, 0.9e-3):
         stations, seconds = second(spacing)
         print(f"{stations} stations: {seconds:.2f} s of processor time for a second")
+        if spacing == 1.8e-3:
+            elastic = seconds
+    for count in (200, 362):
+        h, cost, acting = bodies(count)
+        print(
+            f"{count} elements as bodies, {acting} contacts: {1e3 * cost:.2f} ms a step of {h:.1e} s, {cost / h / elastic:.0f} × for a second"
+        )
 
 
 if __name__ == "__main__":

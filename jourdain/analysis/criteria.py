@@ -164,7 +164,7 @@ def end_time() -> Criterion:
     return Criterion("end_time")
 
 
-def least_squares(expression: Text, times: Sequence[float], values: Sequence[float], weights: Any = None, **constants: Any) -> Criterion:
+def least_squares(expression: Text, times: Any, values: Any, weights: Any = None, **constants: Any) -> Criterion:
     """½ Σ wᵢ (F(tᵢ) − yᵢ)² against data; weights are 1 by default."""
     t, y = np.array(times, dtype=float).ravel(), np.array(values, dtype=float).ravel()
     w = np.broadcast_to(np.asarray(1.0 if weights is None else weights, dtype=float), t.shape).copy()

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..model.contact_methods import touches
 from ..model.values import number
 from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
 from ..systems.pushed import touches_rigidly
 from ..systems.state import State
-from ..systems.touching import touches
 from ..systems.tree.contact_table import Touch
 from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
 from .eigen import growing

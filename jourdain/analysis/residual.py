@@ -17,10 +17,11 @@ from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..formalisms.functions.linearisation import expressions, expressions_tangent
 from ..formalisms.tree.acceleration_loads import loads_need_acceleration
+from ..model.contact_methods import touches
 from ..native.function import Function, compile_function
 from ..symbolic.expr import Expr
 from ..systems.state import State
-from ..systems.touching import find_forces, touches, wrench_slopes
+from ..systems.touching import find_forces, wrench_slopes
 from ..systems.tree.partition import Partition, partition
 from .assemble import close_positions
 

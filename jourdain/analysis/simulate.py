@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, ModelError
+from ..model.contact_methods import touches
 from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import ADAPTIVE
@@ -24,7 +25,6 @@ from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationE
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
-from ..systems.touching import touches
 
 if TYPE_CHECKING:
     from ..systems.system import System

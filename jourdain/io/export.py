@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..formalisms.functions.registry import BUILDERS
 from ..formalisms.functions.tree import reaction_names
 from ..model import Model
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
 from ..symbolic.printers.program import Language, is_parameters, operation_counts, straight_line, words

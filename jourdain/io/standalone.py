@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import InputError
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import print_function
 from ..symbolic.printers.program import is_parameters, wrap_list

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # for editors and type checkers
         barrier,
         buffer_stop,
         contact_device,
+        crash_criteria,
         crash_measures,
         crash_scenario,
         crush_device,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .rotors import helicopter_rotor
     from .suspensions import double_wishbone_suspension, five_link_suspension, mcpherson_suspension
     from .trebuchets import elastic_trebuchet
+    from .variator.element_belt import element_belt
     from .variator.variator import push_belt_variator
     from .vehicles import plane_vehicle
 
@@ -63,6 +65,7 @@ _FIELDS = {
         "barrier",
         "buffer_stop",
         "contact_device",
+        "crash_criteria",
         "crash_measures",
         "crash_scenario",
         "crush_device",
@@ -104,6 +107,7 @@ _FIELDS = {
     "elastic_legs": ("hinge_friction", "rolling_manipulator"),
     "rotors": ("helicopter_rotor",),
     "trebuchets": ("elastic_trebuchet",),
+    "variator.element_belt": ("element_belt",),
     "variator.variator": ("push_belt_variator",),
     "suspensions": ("double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension"),
     "vehicles": ("plane_vehicle",),
@@ -125,6 +129,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
     "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "elastic_trebuchet", "hinge_friction", "rolling_manipulator", "human", "ist_link", "n_four_bar", "pendulum", "plane_vehicle", "quarter_car", "rolling_disk",
-    "barrier", "buffer_stop", "contact_device", "crash_measures", "crash_scenario", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on", "hydraulic_buffer", "in_series", "occupant", "rayleigh", "s_beam", "spatial_train", "steps_of_curve", "train", "truck", "wagon_into_wagons",
-    "push_belt_variator", "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
+    "barrier", "buffer_stop", "contact_device", "crash_criteria", "crash_measures", "crash_scenario", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on", "hydraulic_buffer", "in_series", "occupant", "rayleigh", "s_beam", "spatial_train", "steps_of_curve", "train", "truck", "wagon_into_wagons",
+    "element_belt", "push_belt_variator", "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

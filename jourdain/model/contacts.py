@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, ModelError, nearest
-from ..structures.sections import Material
+from ..errors import ModelError, nearest
 from .bodies import Body
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
 from .contact_loads import LONG, SHORT, declare_touch, slot_count, wrench_names
 from .penalty_laws import Penalty
-from .shapes.plane import plane
-from .values import number
 
 if TYPE_CHECKING:
     from .model import Model
@@ -88,121 +84,86 @@ class Contact:
         return [name for body in self.bodies for name in wrench_names(self, body)]
 
 
-class ContactMethods:
-    """The part of a model that declares contacts."""
+def shapes_of(model: Model, pattern: str = "*") -> list[BodyShape]:
+    """Shapes whose names, or those of their bodies, fit a pattern with * and ?, for :meth:`Model.contact`."""
+    every = [BodyShape(b, i) for b in model.all_bodies for i in range(len(b.surfaces))]
+    found = [s for s in every if s.fits(pattern)]
+    if not found:
+        names = [n for b in model.all_bodies for n in (b.name, *b.collision_names)]
+        near = nearest(pattern, names, 3)
+        raise ModelError(f"no body with shapes fits '{pattern}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    return found
 
-    contacts: dict[str, Contact]
-    materials: dict[str, Material]
-    bodies: dict[str, Body]
-    ground: Body
 
-    if TYPE_CHECKING:
+def declare(
+    model: Model, name: str, a: Any = None, b: Any = None, law: Rigid | Penalty | None = None, exclude: Iterable[Sequence[Body | str]] = ()
+) -> Contact:  # fmt: skip
+    """A contact of a model (:meth:`Model.contact` tells the arguments)."""
+    what = f"contact '{name}'"
+    if law is not None and not isinstance(law, (Rigid, Penalty)):
+        raise ModelError(f"{what}: law = {law!r} is no law of contact; give jd.contact.rigid(friction=0.5) or jd.contact.hertz(…)")
+    first = _side(model, a, what, everything=b is None)
+    second = None if b is None else _side(model, b, what)
+    pairs = frozenset(_excluded(model, pair, what) for pair in exclude)
+    found = Contact(name, first, second, law or rigid(), pairs)
+    if len({id(s.body) for s in found.shapes}) < 2:
+        raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
+    _check_apart(found, model, what)
+    if isinstance(found.law, Penalty):
+        _check_curved(found, found.law, what)
+        declare_touch(model, found)
+    return found
 
-        @property
-        def all_bodies(self) -> list[Body]: ...
-        def _unlocked(self, what: str) -> None: ...
-        def _new_name(self, name: str, kind: str, existing: dict[str, Any]) -> None: ...
 
-    def material(self, name: str, E: Any, nu: Any, density: Any = 0.0) -> Material:
-        """An elastic material with a name, for laws of contact: Young's modulus (Pa), Poisson's ratio, density (kg/m³)."""
-        self._unlocked(f"material '{name}'")
-        self._new_name(name, "material", self.materials)
-        what = f"material '{name}'"
-        units = (("E", E, "Pa"), ("nu", nu, "1"), ("density", density, "kg/m³"))
-        self.materials[name] = Material(*(number(x, f"{what}: {word}", unit) for word, x, unit in units))
-        return self.materials[name]
+def _side(model: Model, given: Any, what: str, everything: bool = False) -> tuple[BodyShape, ...]:
+    if given is None:
+        if not everything:
+            raise ModelError(f"{what}: b is given without a; give both sides, or none for every shape against every other")
+        found = tuple(shapes_of(model))
+    else:
+        items = list(given) if isinstance(given, (list, tuple)) else [given]
+        found = tuple(s for item in items for s in _shapes_of(model, item, what))
+    if not found:
+        raise ModelError(f"{what}: a side of it has no shapes; give bodies shapes: m.body(…, shape=jd.sphere(0.05, density=1000))")
+    return found
 
-    def shapes(self, pattern: str = "*") -> list[BodyShape]:
-        """Shapes whose names, or those of their bodies, fit a pattern with * and ?, for :meth:`contact`."""
-        every = [BodyShape(b, i) for b in self.all_bodies for i in range(len(b.surfaces))]
-        found = [s for s in every if s.fits(pattern)]
-        if not found:
-            names = [n for b in self.all_bodies for n in (b.name, *b.collision_names)]
-            near = nearest(pattern, names, 3)
-            raise ModelError(f"no body with shapes fits '{pattern}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
-        return found
 
-    def contact(
-        self, name: str, a: Any = None, b: Any = None, law: Rigid | Penalty | None = None, exclude: Iterable[Sequence[Body | str]] = ()
-    ) -> Contact:  # fmt: skip
-        """Lets shapes touch: those of ``a`` against those of ``b``, or all of ``a`` (of the whole model, if it is not given) against each other.
+def _shapes_of(model: Model, item: Any, what: str) -> list[BodyShape]:
+    if isinstance(item, BodyShape):
+        _own(model, item.body, what)
+        return [item]
+    body = _body(model, item, what)
+    if body.is_ground and not body.surfaces:
+        from .shapes import plane
 
-        a, b: a body, a list of bodies or of ``m.shapes("*_foot")``, the ground (a floor z = 0 where it has no shape).
-        law: ``jd.contact.rigid(friction=…, restitution=…)``, or one of surfaces that give way, ``jd.contact.hertz(…)``, ``hunt_crossley(…)`` ….
-        exclude: pairs of bodies that do not touch.  Bodies fixed to each other never do; where all of a list touch each other, neighbours
-            that a joint connects do not either (the ground apart).  Where two contacts name the same pair of shapes, the later law acts.
-        """
-        self._unlocked(f"contact '{name}'")
-        self._new_name(name, "contact", self.contacts)
-        what = f"contact '{name}'"
-        if law is not None and not isinstance(law, (Rigid, Penalty)):
-            raise ModelError(f"{what}: law = {law!r} is no law of contact; give jd.contact.rigid(friction=0.5) or jd.contact.hertz(…)")
-        first = self._side(a, what, everything=b is None)
-        second = None if b is None else self._side(b, what)
-        pairs = frozenset(self._excluded(pair, what) for pair in exclude)
-        found = Contact(name, first, second, law or rigid(), pairs)
-        if len({id(s.body) for s in found.shapes}) < 2:
-            raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
-        _check_apart(found, self, what)  # type: ignore[arg-type]
-        if isinstance(found.law, Penalty):
-            _check_curved(found, found.law, what)
-            declare_touch(self, found)  # type: ignore[arg-type]
-        self.contacts[name] = found
-        return found
+        body.shapes.append(plane())  # a floor: the half-space z ≤ 0
+    if not body.surfaces:
+        raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: m.body('{body.name}', shape=jd.sphere(…))")
+    return [BodyShape(body, i) for i in range(len(body.surfaces))]
 
-    @property
-    def found_inputs(self) -> set[str]:
-        """Names of the inputs that contacts set."""
-        return {n for c in self.contacts.values() for n in c.input_names}
 
-    @property
-    def point_memories(self) -> set[str]:
-        """Names of the memories of contacts."""
-        return {n for c in self.contacts.values() for n in c.memory_names}
+def _body(model: Model, given: Any, what: str) -> Body:
+    if isinstance(given, str):
+        known = {b.name: b for b in model.all_bodies}
+        if given not in known:
+            near = nearest(given, list(known), 3)
+            raise ModelError(f"{what}: there is no body '{given}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
+        return known[given]
+    if not isinstance(given, Body):
+        raise ModelError(f"{what}: {given!r} is neither a body nor m.shapes(…)")
+    return _own(model, given, what)
 
-    def _side(self, given: Any, what: str, everything: bool = False) -> tuple[BodyShape, ...]:
-        if given is None:
-            if not everything:
-                raise ModelError(f"{what}: b is given without a; give both sides, or none for every shape against every other")
-            found = tuple(self.shapes())
-        else:
-            items = list(given) if isinstance(given, (list, tuple)) else [given]
-            found = tuple(s for item in items for s in self._shapes_of(item, what))
-        if not found:
-            raise ModelError(f"{what}: a side of it has no shapes; give bodies shapes: m.body(…, shape=jd.sphere(0.05, density=1000))")
-        return found
 
-    def _shapes_of(self, item: Any, what: str) -> list[BodyShape]:
-        if isinstance(item, BodyShape):
-            self._own(item.body, what)
-            return [item]
-        body = self._body(item, what)
-        if body.is_ground and not body.surfaces:
-            body.shapes.append(plane())  # a floor: the half-space z ≤ 0
-        if not body.surfaces:
-            raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: m.body('{body.name}', shape=jd.sphere(…))")
-        return [BodyShape(body, i) for i in range(len(body.surfaces))]
+def _own(model: Model, body: Body, what: str) -> Body:
+    if body.model is not model:
+        raise ModelError(f"{what}: body '{body.name}' belongs to the model '{body.model.name}'")
+    return body
 
-    def _body(self, given: Any, what: str) -> Body:
-        if isinstance(given, str):
-            known = {b.name: b for b in self.all_bodies}
-            if given not in known:
-                near = nearest(given, list(known), 3)
-                raise ModelError(f"{what}: there is no body '{given}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
-            return known[given]
-        if not isinstance(given, Body):
-            raise ModelError(f"{what}: {given!r} is neither a body nor m.shapes(…)")
-        return self._own(given, what)
 
-    def _own(self, body: Body, what: str) -> Body:
-        if body.model is not self:
-            raise ModelError(f"{what}: body '{body.name}' belongs to the model '{body.model.name}'")
-        return body
-
-    def _excluded(self, pair: Sequence[Body | str], what: str) -> frozenset[str]:
-        if isinstance(pair, str) or len(pair) != 2:
-            raise ModelError(f"{what}: exclude = [{pair!r}] must hold pairs of bodies: exclude=[(hand, arm)]")
-        return frozenset(self._body(item, what).name for item in pair)
+def _excluded(model: Model, pair: Sequence[Body | str], what: str) -> frozenset[str]:
+    if isinstance(pair, str) or len(pair) != 2:
+        raise ModelError(f"{what}: exclude = [{pair!r}] must hold pairs of bodies: exclude=[(hand, arm)]")
+    return frozenset(_body(model, item, what).name for item in pair)
 
 
 def _check_apart(contact: Contact, model: Model, what: str) -> None:
@@ -230,26 +191,6 @@ def _check_curved(contact: Contact, law: Penalty, what: str) -> None:
             f"{what}: '{both[0].name}' ({both[0].shape.kind}) may touch another flat face, edge or corner, where Hertz's law has no curvature; give "
             "radius= (m) to stand for it, or stiffness="
         )
-
-
-def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'", rigid_only: bool = False) -> None:
-    """Raises an error where something does not know contacts, or only those whose surfaces give way."""
-    for joint in model.rigid_stops:
-        raise InputError(f"{what} knows no rigid stops, but joint '{joint}' of '{model.name}' has one; {remedy}")
-    for contact in model.contacts.values():
-        if not (rigid_only and contact.gives_way):
-            raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")
-
-
-def contact_digest(model: Model) -> str:
-    """What equations of motion do not say of contacts: shapes, sides and laws, as a hash; empty where there are none."""
-    if not (model.contacts or model.rigid_stops):
-        return ""
-    told = [f"{name} {law!r}" for name, law in model.rigid_stops.items()]
-    for c in model.contacts.values():
-        sides = [[(s.body.name, repr(s.shape.primitive())) for s in side] for side in (c.a, c.b or ())]
-        told.append(f"{c.name} {c.law!r} {sides} {sorted(map(sorted, c.exclude))}")
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def apart(model: Model, contact: Contact) -> set[frozenset[str]]:
@@ -281,4 +222,4 @@ def _rigid_groups(model: Model) -> list[list[str]]:
     return list({id(names): names for names in group.values()}.values())
 
 
-__all__ = ["BodyShape", "Contact", "ContactMethods", "apart", "refuse_contacts"]
+__all__ = ["BodyShape", "Contact", "apart", "declare", "shapes_of"]

@@ -335,6 +335,7 @@ class Copy:
                 m.rate(self.new[state.symbol], self.expr(state.rate))
         for name, material in other.materials.items():
             m.materials[self.name(name)] = material
+        m.dry_friction |= {self.name(name): (self.expr(a), self.expr(b)) for name, (a, b) in other.dry_friction.items()}
         m.rigid_stops |= {self.name(name): law.mapped(self.expr) for name, law in other.rigid_stops.items()}
         for contact in other.contacts.values():
             law = contact.law.mapped(self.expr)

@@ -9,14 +9,12 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..shown import Shown
-from ..structures.sections import Material
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
-from .contact_laws import Rigid
-from .contacts import Contact, ContactMethods
+from .contact_methods import ContactMethods
 from .control import ControlMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
@@ -32,7 +30,10 @@ from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, value, vector
 
 if TYPE_CHECKING:
+    from ..structures.sections import Material
     from ..systems.system import System
+    from .contact_laws import Rigid
+    from .contacts import Contact
     from .topology import Topology
 
 
@@ -62,6 +63,7 @@ class Model(
         self.contacts: dict[str, Contact] = {}
         #: Laws of joints that cannot go on at their limits.
         self.rigid_stops: dict[str, Rigid] = {}
+        self.dry_friction: dict[str, tuple[Expr, Expr]] = {}
         self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}

@@ -18,7 +18,7 @@ from ..symbolic.functions import absolute, atan, cos, exp, maximum, sign, sin, s
 from ..symbolic.vectors import AXES, NULL, Vector
 from .bodies import Body, Frame
 from .loads import FrameLoad
-from .penalty_laws import pushing
+from .pushing import pushing
 from .values import value, values
 
 if TYPE_CHECKING:

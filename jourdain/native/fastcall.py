@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -28,12 +27,20 @@ _WRITEABLE = 0x400
 _PYARRAY_EMPTY = 184
 
 
+def _free_threaded() -> bool:
+    """Whether objects of this Python have the heads of builds without a global lock, which came with 3.13."""
+    if sys.version_info < (3, 13):
+        return False
+    import sysconfig  # reads a table of all settings of the build
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
 @cache
 def available() -> bool:
     """Whether this Python has the object layout that the wrapper relies on."""
-    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     debug = hasattr(sys, "gettotalrefcount")
-    if sys.implementation.name != "cpython" or free_threaded or debug or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if sys.implementation.name != "cpython" or _free_threaded() or debug or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     probe = np.arange(6.0).reshape(2, 3)
     header = (ctypes.c_int64 * 9).from_address(id(probe))

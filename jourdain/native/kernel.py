@@ -4,7 +4,8 @@ Time loops, factorisations and Newton iterations are plain Python functions over
 over ``range``, ``while``, calls.  ``@jit`` marks a function that kernels may call, ``@hot`` one that is always inlined, ``@kernel`` an entry
 point ``int32_t f(void*)`` with an ``address``.  Functions marked by ``@jit`` can be called from Python, too, with NumPy arrays and numbers.
 
-Nothing is compiled before it is used.  Object code is kept in the cache folder under a digest of the sources.
+Nothing is compiled before it is used.  Object code is kept in the cache folder under a digest of the sources
+(:mod:`.sources`).
 
 >>> import numpy as np
 >>> @jit
@@ -18,9 +19,7 @@ Nothing is compiled before it is used.  Object code is kept in the cache folder 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import linecache
-import os
 import struct
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -28,27 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from . import bounds, engine
+from . import bounds, engine, sources
 from .kernel_source import Source
 from .kernel_types import BOOL, COMPLEX, INT, NOTHING, Group, KernelError, Type, View, type_of
 from .kernel_writer import Module, returned
 from .record import Record, Rows, Table, reference
-
-
-def _sources() -> bytes:
-    """Digest of every source of this package that kernels are made of."""
-    digest = hashlib.sha256()
-    room = os.path.dirname(__file__)
-    for folder in (room, os.path.join(room, "..", "solvers"), os.path.join(room, "..", "systems")):
-        files = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names if name.endswith(".py")]
-        for file in sorted(files):
-            with open(file, "rb") as source:
-                digest.update(os.path.basename(file).encode() + source.read())
-    return digest.digest()
-
-
-#: Taken on import: code compiled from what is loaded now must not be kept under the name of sources that are edited while it runs.
-_SOURCES = _sources()
 
 
 class Function(Source):
@@ -107,21 +90,23 @@ class Kernel:
 def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
     """Object code of a function and all that it calls, with its entry point."""
     where = f"{f.name}:{f.python.__code__.co_firstlineno}"
+    made_of = sources.digest(f)
     key = engine.content_key(
         "checked kernel" if bounds.checked() else "kernel",
         entry.__name__,
         where,
         repr(types),
         repr(f.around),
-        _SOURCES,
+        made_of or b"",
         "".join(linecache.getlines(f.file)),
     )
-    found = engine.kept_object(key)
+    found = None if made_of is None else engine.kept_object(key)
     if found is None:
         module = Module()
         entry(module, f, types)
         found = engine.optimised(module.text)
-        engine.write_cache(key, ".o", found)
+        if made_of is not None:
+            engine.write_cache(key, ".o", found)
     return found
 
 

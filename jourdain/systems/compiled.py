@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..model.contact_methods import touches
 from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, METHODS
 from ..symbolic.graph import evaluate
@@ -121,9 +122,12 @@ class Compiled(Shown, ABC):
         if not (known or values):
             return np.empty(0)
         if self.model.memories:
-            initial = [m.initial for m in self.model.memories.values()]
-            first = evaluate(initial, dict(zip(self.model.parameter_set.symbols, self.parameter_vector, strict=True)))
-            known |= dict(zip(self.model.memories, map(float, first), strict=True))
+            first: dict[str, Any] = {n: m.initial for n, m in self.model.memories.items()}
+            open_ = [n for n, e in first.items() if not e.is_number]
+            if open_:
+                now = dict(zip(self.model.parameter_set.symbols, self.parameter_vector, strict=True))
+                first |= dict(zip(open_, evaluate([first[n] for n in open_], now), strict=True))
+            known |= {n: float(e) for n, e in first.items()}
         for name, value in (values or {}).items():
             if name not in known:
                 raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")
@@ -149,11 +153,10 @@ class Compiled(Shown, ABC):
             from .unknowns import find_unknowns
 
             find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
-        if self.model.contacts:
-            from .touching import find_forces, touches
+        if touches(self.model):
+            from .touching import find_forces
 
-            if touches(self.model):
-                find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
+            find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
         return u
 
     @property

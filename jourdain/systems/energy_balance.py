@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..model.contact_methods import touches
 from ..results.channel import Channel
 from ..symbolic.expr import KINDS
 from .reactions import constrained_accelerations
-from .touching import touches
 
 if TYPE_CHECKING:
     from .compiled import Compiled

@@ -13,7 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
 from ..model.flexible import FlexibleBody, refuse_flexible
 from .system import System
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
 from ..results.channel import Channel
 from ..solvers.constraints.balance import balance, memory_size
 from .compiled import Wrenches

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import InputError
+from ..model.contact_methods import touches
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
 from .energy_balance import BOOKS, energy_channels
@@ -17,7 +18,6 @@ from .frames import FrameProvider
 from .prescribed import prescribed_channels, prescribed_rates
 from .pushed import pushed_inputs, pushed_system, refuse_between, touches_rigidly
 from .reactions import constrained_accelerations, reaction_channels, with_redundant
-from .touching import touches, touching_channels
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -79,6 +79,8 @@ def solution_of(
         taken = (lambda: more["contacts.dissipated"].values) if "contacts.dissipated" in more else None
         stored = None
         if touches(system.model):
+            from .touching import touching_channels
+
             made |= touching_channels(system.reference, t, x, table.inputs)
             stored = lambda: made["contacts.stored"].values
         made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored)

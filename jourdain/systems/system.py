@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import CO_VARKEYWORDS
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..errors import InputError, nearest
-from ..model.contacts import refuse_contacts
+from ..model.contact_methods import refuse_contacts
 from ..shown import in_notebook
 from .compiled import Compiled
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.assemble import AssembledState
     from ..analysis.continuation import Branch
     from ..analysis.equilibrium import Equilibrium
+    from ..analysis.identification.fit import Fit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
     from ..analysis.inverse_kinematics import Pose
     from ..analysis.kinematics import Motion
@@ -54,9 +55,9 @@ KNOW_PENALTY = ("equilibria", "periodic", "quasi_static")
 
 def verb(method: Callable[P, R]) -> Callable[P, R]:
     """A verb that refuses options it does not know, by name and with those that it knows."""
-    parameters = signature(method).parameters.values()
-    known = [p.name for p in parameters]
-    open_ended = any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+    code = method.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    open_ended = bool(code.co_flags & CO_VARKEYWORDS)
 
     @wraps(method)
     def asked(*args: P.args, **given: P.kwargs) -> R:
@@ -72,8 +73,9 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
 def motion(method: Callable[P, R]) -> Callable[P, R]:
     """A verb that hands its options, as they are written, to the analysis of its name; its body only declares and explains them."""
     name = method.__name__
-    parameters = signature(method).parameters.values()
-    known, options = [p.name for p in parameters], {p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
+    code = method.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    options = set(known[code.co_argcount :])
 
     @cache
     def analysis() -> Callable[..., R]:
@@ -283,6 +285,15 @@ class System(Compiled):
         from ..analysis.sweep import sweep
 
         return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, workers, timeout, **options)
+
+    @verb
+    def identify(
+        self, data: Any, columns: Mapping[str, Any], unknowns: Sequence[str] | Mapping[str, Any], x0: Any = None, **options: Any
+    ) -> Fit:
+        """Unknown parameters, starts, offsets and gains from measurements; see :func:`jourdain.analysis.identification.identify.identify`."""
+        from ..analysis.identification.identify import identify
+
+        return identify(self, data, columns, unknowns, x0, **options)
 
     @verb
     def kinematics(

@@ -25,7 +25,6 @@ from ..symbolic.graph import evaluate
 from .contact_pairs import pairs_of, placed_shapes, shape_numbers
 
 if TYPE_CHECKING:
-    from ..model.model import Model
     from .dynamics import Dynamics
     from .state import State
     from .tree.system import TreeSystem
@@ -38,11 +37,6 @@ BOOKS = (
 SLOPE = 1e-3
 #: Gaps up to this part of the smallest shape are looked at to know how fast bodies come.
 NEAR = 0.1
-
-
-def touches(model: Model) -> bool:
-    """Whether a model has contacts whose surfaces give way."""
-    return any(c.gives_way for c in model.contacts.values())
 
 
 class Touching:
@@ -281,4 +275,4 @@ def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.nd
     return found
 
 
-__all__ = ["Touching", "find_forces", "renewed_memories", "touches", "touching_at", "touching_channels", "wrench_slopes"]
+__all__ = ["Touching", "find_forces", "renewed_memories", "touching_at", "touching_channels", "wrench_slopes"]

@@ -285,6 +285,8 @@ class Simulated:
                 if piece.after is not None:
                     dx = self.run.push_jump(piece.event, self.t[piece.last], self.x[piece.last], piece.after, dtau, dx, by, self.symbols)
         T, dT = self.span[1] - self.span[0], dtau if self.terminal else np.zeros(d)
+        #: Values at instants with their derivatives, an entry a criterion: residuals of fits are made of these.
+        self.sampled = values, dvalues
         matrix = np.zeros((len(items), d))
         for i, item in enumerate(items):
             k = item.integrand

@@ -224,7 +224,8 @@ class LinkArrays:
 
     def prescribed_function(self, name: str = "prescribed") -> SymbolicFunction:
         """θ, θ̇, θ̈ of every prescribed link as a function of time."""
-        inputs = (Argument("t", (self._time,), "time, s"), Argument("p", self._symbols, "parameters"))
+        own = (Argument("p", self._symbols, "parameters"),) if self._symbols else ()
+        inputs = (Argument("t", (self._time,), "time, s"), *own)
         return SymbolicFunction(name, inputs, (Result("motion", tuple(self.prescribed), (len(self.prescribed),)),))
 
 

@@ -76,7 +76,7 @@ def pulley_record(v: Variator, part: Pulley, path: Path, s: Array, share: Array,
     problem.A = A.ravel().copy()
     problem.symmetric = 1
     problem.z[:] = on
-    axial = float(inverse.sum())
+    axial, tilting = float(inverse.sum()), float(lever @ inverse @ lever)
     z = v.elements.width - 2 * math.tan(v.wedge) * float(r[on].mean()) - v.thrust / axial
     force, moment = part.bending()
     oil = part.hydraulics
@@ -84,7 +84,7 @@ def pulley_record(v: Variator, part: Pulley, path: Path, s: Array, share: Array,
     return records.Pulley(
         contacts=n, station=at, radius=r, cosine=np.cos(phi), sine=np.sin(phi), lean=lean, elements=elements, problem=problem, known=0,
         wedge=v.wedge, width=v.elements.width, mu=v.friction.mu, v_eps=v.friction.v_eps, inertia=part.inertia, delay=part.delay,
-        axial_stiffness=axial, tilt_stiffness=part.collar, tilt_gain=float(lever @ inverse @ lever) * (1 / part.collar + moment),
+        axial_stiffness=axial, tilt_stiffness=part.collar, contact_tilt=tilting, tilt_gain=tilting * (1 / part.collar + moment),
         play=part.play, play_moment=part.play_moment, bend_force=force, bend_moment=moment, element_stiffness=v.elements.axial_stiffness,
         spring=oil.spring if oil else 0.0, spring_rate=oil.spring_rate if oil else 0.0, spring_at=z,
         centrifugal=oil.centrifugal if oil else 0.0, z=z, **{name: np.zeros(n) for name in found},
@@ -136,7 +136,7 @@ def belt_record(v: Variator, path: Path) -> records.Belt:
         relaxation=cut.relaxation, stack=v.elements.EI, k_minus=v.elements.k_minus, k_plus=v.elements.k_plus,
         printed=int(v.speeds == "printed"), element=v.elements.thickness, ratio=path.ratio, ratio_delay=0.02, integral_time=0.1,
         slip_limit=v.slip_limit, largest=largest_torque(path.r_dn, 1.0, v.friction.mu, v.wedge),
-        matrix=np.zeros(size * size), right=np.zeros(size), longer=np.zeros(size), pivots=np.zeros(size, np.int64), bad=-1,
+        matrix=np.zeros(size * size), right=np.zeros(size), longer=np.zeros(size), pivots=np.zeros(size, np.int64), bad=-1, bad_layer=-1,
     )  # fmt: skip
 
 
@@ -175,7 +175,23 @@ def moved_to(v: Variator, old: Path, new: Path, b: records.Belt) -> tuple[Path, 
         strain = field(b.layers.deviation[k])
         fresh.layers.deviation[k] = strain - (strain @ share) / share.sum()
     fresh.layers.speed[:] = b.layers.speed
-    kept = ("phi", "omega", "z", "tilt_x", "tilt_y", "bend_x", "bend_y", "torque", "thrust", "held", "kinetic", "moment_x", "moment_y")
+    kept = (
+        "phi",
+        "omega",
+        "z",
+        "tilt_x",
+        "tilt_y",
+        "bend_x",
+        "bend_y",
+        "slack_x",
+        "slack_y",
+        "torque",
+        "thrust",
+        "held",
+        "kinetic",
+        "moment_x",
+        "moment_y",
+    )
     for a, c in ((b.driving, fresh.driving), (b.driven, fresh.driven)):
         for name in (*kept, "spring_at"):
             setattr(c, name, getattr(a, name))

@@ -69,10 +69,11 @@ def compressed_span(state: SteadyState) -> str:
 
 
 def normal_forces(state: SteadyState) -> Array:
-    """E3: f_Pn along the driving arc over its mean, at 60 places of the arc."""
-    f = np.nan_to_num(state.fields.section("driving arc", "f_Pn"))
-    x = np.linspace(0, 1, f.size)
-    found = np.interp(np.linspace(0.02, 0.98, 60), x, f)
+    """E3: f_Pn along the driving arc over its mean, at 60 places of the arc; its last station is the first of the span that follows."""
+    s, (begin, end) = state.fields.s, state.path.borders[:2]
+    here = (s >= begin - 1e-12) & (s <= end + 1e-12)
+    f = np.nan_to_num(state["f_Pn"][here])
+    found = np.interp(np.linspace(0.02, 0.98, 60), (s[here] - begin) / (end - begin), f)
     return np.asarray(found / found.mean())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from pathlib import Path as Path_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from ...results.channel import Channel
 from ...results.fields import PathFields
 from ...solvers.belt.march import find_all, lost_within
 from ...solvers.belt.records import Belt
+from ...view.page import save_page
+from ...view.picture import save_picture
+from ...view.scene import Scene
 from .assembly import copied
 from .geometry import SECTIONS, Array, Path, largest_torque, span_torque
+from .picture import belt_scene
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,6 +62,18 @@ class SteadyState:
     def plot(self, *names: str, file: str | os.PathLike[str] | None = None, title: str | None = None, show: bool = False) -> Figure:
         """Fields along driving arc | span t1 | driven arc | span t2."""
         return self.fields.plot(*(names or ("P", "T", "f_Pn", "gamma")), file=file, title=title, show=show)
+
+    def scene(self, field: str = "P") -> Scene:
+        """The belt on its pulleys, elements coloured by a field."""
+        return belt_scene(self.variator, self.path, self.fields, field, self.speed)
+
+    def save_picture(self, file: str | os.PathLike[str], field: str = "P", **options: Any) -> Path_:
+        """A picture of the belt on its pulleys, elements coloured by a field."""
+        return save_picture(self.scene(field), Path_(file), **options)
+
+    def save_page(self, file: str | os.PathLike[str], field: str = "P", **options: Any) -> Path_:
+        """A page in which the belt moves on element by element."""
+        return save_page(self.scene(field), Path_(file), **options)
 
     @property
     def torque(self) -> tuple[float, float]:

@@ -192,15 +192,28 @@ class Variator:
                 f"{b.driven.axial:.0f} N transmit about M* = {b.largest * least:.1f} N m); a larger thrust than {self.thrust:g} N or a smaller torque is needed"
             )
         if told == NOT_FINITE:
-            s = np.concatenate([[0.0], np.cumsum(b.path.step)[:-1]])[b.bad]
-            section = SECTIONS[int(np.searchsorted(self.path.borders, s, side="right")) - 1] if s < self.path.length else SECTIONS[-1]
-            return f"{when}: strain or displacement is not finite at station {b.bad} (s = {s * 1e3:.1f} mm, {section}); a shorter step than {self.step:g} s may help"
+            return f"{when}: {self._place(b)}; a shorter step than {self.step:g} s may help"
         return f"{when}: {'no contact forces were found' if told == NO_FORCES else 'the equations of motion are singular'}; a shorter step than {self.step:g} s may help"
+
+    def _place(self, b: Belt) -> str:
+        """What is not a number, at which station and in which pair of bodies."""
+        s = float(np.concatenate([[0.0], np.cumsum(b.path.step)[:-1]])[b.bad])
+        section = SECTIONS[min(int(np.searchsorted(self.path.borders, s, side="right")) - 1, 3)]
+        what = (
+            "displacement of the belt" if b.bad_layer < 0 else f"strain of {'the elements' if b.bad_layer == 0 else f'ring {b.bad_layer}'}"
+        )
+        inner = (
+            ("elements", "ring 1")
+            if b.bad_layer < 1
+            else (f"ring {b.bad_layer}", f"ring {b.bad_layer - 1}" if b.bad_layer > 1 else "elements")
+        )
+        pair = (inner[0], f"{section.split()[0]} pulley") if b.bad_layer < 1 and section.endswith("arc") else inner
+        return f"{what} is not finite at station {b.bad} (s = {s * 1e3:.1f} mm, {section}; pair {pair[0]} and {pair[1]})"
 
     def sweep(
         self, torque_ratios: Sequence[float], speed: float | str = "2000 rpm", *, t: float = 1.0, **options: Any
     ) -> list[SteadyState]:
-        """Steady states over torque ratios, each begun from the one before; where the belt slips through the sweep ends with those found."""
+        """Steady states over torque ratios, each begun from the one before; a torque at which the belt slips through ends it with an error that says so."""
         found: list[SteadyState] = []
         for part in torque_ratios:
             found.append(self.steady(part, speed, t=t, from_state=found[-1] if found else None, **options))

@@ -30,9 +30,7 @@ def flank_force(axial: float, wedge: float, mu: float, dv_t: float, dv_r: float,
 def find_axial_forces(pulley: Any, path: Any) -> int:
     """Gaps of rigid bodies (33), then forces and gaps that belong together (34), (35); thrust and tilting moments."""
     s = pulley.problem
-    moment = math.sqrt(pulley.moment_x * pulley.moment_x + pulley.moment_y * pulley.moment_y) + pulley.play_moment
-    x = pulley.tilt_x + pulley.bend_x + pulley.play * pulley.moment_x / moment
-    y = pulley.tilt_y + pulley.bend_y + pulley.play * pulley.moment_y / moment
+    x, y = pulley.tilt_x + pulley.bend_x + pulley.slack_x, pulley.tilt_y + pulley.bend_y + pulley.slack_y
     taper = 2.0 * math.tan(pulley.wedge)
     for i in range(pulley.contacts):
         r = pulley.radius[i] + path.w[pulley.station[i]]
@@ -89,7 +87,7 @@ def find_flank_forces(pulley: Any, path: Any, layers: Any, speed: Any, printed: 
 
 @jit
 def step_pulley(pulley: Any, h: float, z_rate: float) -> None:
-    """Axial position (8) and tilt (9) by first order, implicitly with the stiffness of the contacts; the shaft bends as fast.
+    """Axial position (8) and tilt (9) by first order, implicitly with the stiffness of the contacts; the shaft bends and the collar takes up its play as fast.
 
     A held sheave moves at a given rate.
     """
@@ -99,7 +97,12 @@ def step_pulley(pulley: Any, h: float, z_rate: float) -> None:
         spring = pulley.spring + pulley.spring_rate * (pulley.z - pulley.spring_at)
         rest = pulley.axial - spring - pulley.thrust - pulley.centrifugal * pulley.omega * pulley.omega
         pulley.z += rest / pulley.axial_stiffness / (pulley.delay / h + 1.0)
-    inverse = 1.0 / (pulley.delay / h + 1.0 + pulley.tilt_gain)
+    # the collar takes up its play in the direction of the moment, which contacts turn back: stiff ones more than at once, so that this is a part of the gain
+    moment = math.sqrt(pulley.moment_x * pulley.moment_x + pulley.moment_y * pulley.moment_y) + pulley.play_moment
+    slack = pulley.play / moment
+    inverse = 1.0 / (pulley.delay / h + 1.0 + pulley.tilt_gain + slack * pulley.contact_tilt)
+    pulley.slack_x += inverse * (slack * pulley.moment_x - pulley.slack_x)
+    pulley.slack_y += inverse * (slack * pulley.moment_y - pulley.slack_y)
     pulley.tilt_x += inverse * (pulley.moment_x / pulley.tilt_stiffness - pulley.tilt_x)
     pulley.tilt_y += inverse * (pulley.moment_y / pulley.tilt_stiffness - pulley.tilt_y)
     # slopes in x turn about y, slopes in y about −x; couples as those of the movable sheave, the fixed one has the opposite

@@ -83,10 +83,28 @@ def _slips(b: Any) -> bool:
 
 
 @jit
+def _not_finite(b: Any) -> bool:
+    """Whether a strain or a displacement is no number; `bad` is the first such station, `bad_layer` the layer, −1 the belt's line."""
+    layers = b.layers
+    find_line(b)
+    for j in range(b.path.stations):
+        for k in range(layers.rings + 1):
+            if not math.isfinite(layers.deviation[k, j]):
+                b.bad, b.bad_layer = j, k
+                return True
+        if not math.isfinite(b.path.w[j] + b.path.wdot[j]):
+            b.bad, b.bad_layer = j, -1
+            return True
+    return False
+
+
+@jit
 def march(b: Any, h: float, steps: int, stride: int, log: Any) -> Any:
     """Steps of a length h; a row of `log` every so many. Returns what ended it and the rows written."""
     rows = 0
     for k in range(steps):
+        if _not_finite(b):
+            return NOT_FINITE, rows
         told = find_all(b)
         if told != DONE:
             return told, rows
@@ -110,10 +128,8 @@ def march(b: Any, h: float, steps: int, stride: int, log: Any) -> Any:
         step_pulley(b.driving, h, rate)
         step_pulley(b.driven, h, 0.0)
         b.t += h
-        for j in range(b.path.stations):
-            if not math.isfinite(b.layers.deviation[0, j] + b.layers.deviation[b.layers.rings, j] + b.path.w[j]):
-                b.bad = j
-                return NOT_FINITE, rows
+    if _not_finite(b):
+        return NOT_FINITE, rows
     return find_all(b), rows
 
 

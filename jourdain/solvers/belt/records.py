@@ -86,6 +86,7 @@ class Pulley(Record):
     delay: float  # T₁ (s)
     axial_stiffness: float  # c_z
     tilt_stiffness: float  # c_δ
+    contact_tilt: float  # stiffness of the contacts against tilting (N m/rad)
     tilt_gain: float  # stiffness of the contacts against tilting, over c_δ
     play: float  # of the collar (rad)
     play_moment: float
@@ -109,6 +110,8 @@ class Pulley(Record):
     tilt_y: float
     bend_x: float
     bend_y: float
+    slack_x: float  # what the collar has taken up of its play
+    slack_y: float
     # what is found
     axial: float
     moment_x: float
@@ -172,4 +175,5 @@ class Belt(Record):
     longer: Floats  # how the belt's length grows with q
     right: Floats
     pivots: Integers
-    bad: int
+    bad: int  # station at which something is not a number
+    bad_layer: int

@@ -91,13 +91,34 @@ def _root(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, 
 
 
 @jit
+def _look_at_middle(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: float, hi: float) -> bool:
+    """Whether guards of unknown side were evaluated in the middle of (lo, hi], behind those at its end.
+
+    Many guards may rest at zero (the rates of what does not move yet): one look at all of them costs as much as one look at one.
+    """
+    sign, rests, middle = frame.sign, False, lo + 0.5 * (hi - lo)
+    for c in range(len(frame.watch)):
+        rests = rests or (sign[c] == 0 and frame.g[c] == 0.0)
+    if not rests or point(frame, clock, count, progress, middle) != 0:
+        return False
+    status = 0
+    for e in range(len(frame.guards)):
+        if status == 0:
+            status = _guards(frame, clock, count, progress, middle, frame.probe, e)
+    return status == 0
+
+
+@jit
 def _earliest(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: float, hi: float) -> Any:
     """Return the guard component that crosses zero first in (lo, hi], when, and from which side; -1 if none."""
     watch, sign, g = frame.watch, frame.sign, frame.g
     found, until, found_side = -1, hi, 0
+    looked = _look_at_middle(frame, clock, count, progress, lo, hi)
     for c in range(len(watch)):
         side, left = sign[c], lo
         if side == 0:
+            if looked and g[c] == 0.0 and g[len(watch) + c] == 0.0:
+                continue  # it stays at zero
             side, left = _side_after(frame, clock, count, progress, c, lo, until)
         if side == 0 or (watch[c].direction != 0 and watch[c].direction != -side):
             continue

@@ -357,8 +357,6 @@ _D853 = (
 
 def _dense853() -> NDArray[np.float64]:
     """Expand F0 s + F1 s(1-s) + F2 s^2(1-s) + ... of the continuous extension into powers of s, for each stage."""
-    from numpy.polynomial import polynomial as poly
-
     d = np.array(_D853)
     stages = d.shape[1]
     b = np.zeros(stages)
@@ -367,7 +365,7 @@ def _dense853() -> NDArray[np.float64]:
     weights = [b, first - b, 2 * b - first - last, *d]
     basis, columns = np.array([1.0]), np.zeros((stages, len(weights)))
     for k, weight in enumerate(weights):
-        basis = poly.polymul(basis, [0.0, 1.0] if k % 2 == 0 else [1.0, -1.0])
+        basis = np.convolve(basis, [0.0, 1.0] if k % 2 == 0 else [1.0, -1.0])
         columns[:, : len(basis) - 1] += np.outer(weight, basis[1:])
     return columns
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
+from ...model.contact_methods import touches
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -183,12 +184,10 @@ class NativeSystem:
         return self._touching(self._of_full_state)
 
     def _touching(self, of: Callable[[Function], NativeFunction]) -> Touching | None:
-        if not self.system.model.contacts:
-            return None
-        from ..touching import Touching, touches
-
         if not touches(self.system.model):
             return None
+        from ..touching import Touching
+
         return Touching(self.system, of(self._function("touching_motion")), self.u, self.n, self._constants, self.parameters)
 
     def lost(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 import jourdain as jd
 from jourdain.errors import InputError, SolverError
 from jourdain.library.variator import behaviour as look
-from jourdain.library.variator.parts import Elements
+from jourdain.library.variator.parts import Elements, Friction, Pulley, Tilting
 
 
 @cache
@@ -76,9 +76,65 @@ def s_wrap(s) -> float:
     return min(s.path.wraps)
 
 
+@cache
+def finely(torque_ratio: float, speed: float):
+    """Underdrive with twice the splines: so fine that peaks at the ends of arcs do not depend on where splines begin."""
+    return jd.library.push_belt_variator(ratio=2.16, coarse=48).steady(torque_ratio, speed)
+
+
 def test_T28_normal_forces_of_the_driving_pulley() -> None:
-    braking, none, driving = (look.normal_forces(state(2.16, r)) for r in (-0.63, 0.0, 0.63))
-    assert np.corrcoef(braking, none)[0, 1] > np.corrcoef(none, driving)[0, 1]
+    """E3: symmetric with peaks at both ends at rest; turning lowers the inlet and raises the outlet; torque works against this, braking with it."""
+    rest, turning, driving, braking = (
+        look.normal_forces(finely(r, v)) for r, v in ((0.0, 0.0), (0.0, 209.44), (0.63, 209.44), (-0.63, 209.44))
+    )
+    assert look.asymmetry(finely(0.0, 0.0)) < 0.01
+    inlet, outlet = (lambda f: f[:6].max()), (lambda f: f[-6:].max())
+    assert inlet(rest) > 1.15 * rest[30]
+    assert outlet(rest) > 1.15 * rest[30]
+    assert inlet(turning) < inlet(rest)
+    assert outlet(turning) > 1.5 * outlet(rest)
+    assert inlet(driving) > inlet(turning)
+    assert outlet(driving) < 0.6 * outlet(turning)
+    assert outlet(braking) > outlet(turning)
+    assert np.corrcoef(braking, turning)[0, 1] > 0.9 > 0.5 > np.corrcoef(turning, driving)[0, 1]
+
+
+def test_standing_variator_has_the_tension_of_the_wedge() -> None:
+    """Without motion nothing slides: T = 2 Q tan δ₀/α on both pulleys."""
+    s = finely(0.0, 0.0)
+    assert s.settled
+    for thrust, wrap in zip(s.thrust, s.path.wraps, strict=True):
+        assert s.span_forces["T_t1"] == pytest.approx(2 * thrust * np.tan(s.variator.wedge) / wrap, rel=0.015)
+
+
+@pytest.mark.parametrize("sheaves", [None, Tilting(3e5), Tilting(3e6)], ids=["rigid", "soft", "stiff"])
+def test_T31_tilting_sheaves_settle_with_the_same_resultants(sheaves) -> None:
+    """The collar's play is taken up against the stiffness of the contacts; taken up at once, stiff sheaves would throw it from side to side."""
+    plates, pulley = state(1.0, 0.26), Pulley(sheaves=sheaves)
+    tilting = jd.library.push_belt_variator(pulleys=(pulley, pulley)).steady(0.26)
+    assert tilting.settled
+    assert tilting.thrust == pytest.approx(plates.thrust, rel=2e-3)
+    assert tilting.span_forces["P_t1"] == pytest.approx(plates.span_forces["P_t1"], rel=0.05)
+    assert tilting.span_forces["T_t1"] == pytest.approx(plates.span_forces["T_t1"], rel=0.05)
+    a, b = (s.fields.section("driving arc", "f_Pn")[4:] for s in (plates, tilting))
+    assert np.nanmax(np.abs(a - b)) > 0.2 * np.nanmean(a)  # sheaves that bend let elements sink later
+
+
+@pytest.mark.parametrize(("torque_ratio", "span"), [(0.63, "t1"), (-0.63, "t2")])
+def test_overdrive_with_torque_either_way(torque_ratio: float, span: str) -> None:
+    s = jd.library.push_belt_variator(ratio=0.5).steady(torque_ratio, t=1.5)
+    assert s.settled
+    assert look.compressed_span(s) == span
+    assert s.torque_ratio == pytest.approx(torque_ratio, abs=5e-3)
+    assert s.span_forces["T_t1"] > s.span_forces["T_t2"]  # rings are driven by the smaller pulley, whatever the torque
+    assert s.torque_error < 0.03
+    assert abs(s.power_error) < 0.01
+
+
+def test_regularisation_of_friction_matters_little() -> None:
+    usual, sharp = state(1.0, 0.51), jd.library.push_belt_variator(friction=Friction(v_eps=0.0025)).steady(0.51)
+    assert sharp.span_forces == pytest.approx(usual.span_forces, rel=1e-3, abs=3.0)
+    assert sharp.thrust == pytest.approx(usual.thrust, rel=1e-3)
 
 
 def test_T29_more_torque_than_friction_carries() -> None:
@@ -97,13 +153,25 @@ def test_bending_options_differ_little(bending: str) -> None:
     assert s.span_forces["P_t1"] == pytest.approx(state(1.0, 0.51).span_forces["P_t1"], rel=0.01)
 
 
-def test_not_finite_names_the_station() -> None:
-    cvt = jd.library.push_belt_variator()
+@pytest.mark.parametrize(
+    ("layer", "station", "told"),
+    [
+        (0, 40, r"strain of the elements is not finite at station 40 \(s = 71\.9 mm, driving arc; pair elements and driving pulley\)"),
+        (0, 120, r"strain of the elements is not finite at station 120 \(s = .* mm, span t1; pair elements and ring 1\)"),
+        (3, 200, r"strain of ring 3 is not finite at station 200 \(s = .* mm, driven arc; pair ring 3 and ring 2\)"),
+        (1, 300, r"strain of ring 1 is not finite at station 300 \(s = .* mm, span t2; pair ring 1 and elements\)"),
+        (-1, 0, r"displacement of the belt is not finite at station 0 \(s = 0\.0 mm, driving arc; pair elements and driving pulley\)"),
+    ],
+)
+def test_not_finite_names_pair_and_station(layer: int, station: int, told: str) -> None:
     s = state(1.0, 0.0)
     broken = type(s)(s.variator, s.path, s.again(), s.fields, s.log, True)
-    broken.belt.layers.deviation[0, 40] = np.nan
-    with pytest.raises(SolverError, match="station|contact forces|singular"):
-        cvt.steady(0.0, from_state=broken)
+    if layer < 0:
+        broken.belt.q[:] = np.nan
+    else:
+        broken.belt.layers.deviation[layer, station] = np.nan
+    with pytest.raises(SolverError, match=told):
+        s.variator.steady(0.0, from_state=broken)
 
 
 def test_fields_have_units_and_sections(tmp_path) -> None:
@@ -120,6 +188,25 @@ def test_fields_have_units_and_sections(tmp_path) -> None:
     with pytest.raises(InputError, match="span t1"):
         s.fields.section("t1", "P")
     assert "efficiency" in repr(s)
+
+
+def test_belt_in_colours(tmp_path) -> None:
+    """Elements have the colour of their force: light without compression, red where it is largest."""
+    s = state(1.0, 0.51)
+    scene = s.scene("P")
+    elements = [b for b in scene.bodies if b.name.startswith("element")]
+    assert len(elements) == 362
+    place = np.array([scene.runs[0].bodies[b.name].positions[0][:2] for b in elements])
+    values = np.array([float(b.info["P"].split()[0]) for b in elements])
+    least = int(np.argmin(values))
+    assert place[least, 0] > 0.15  # behind the driven inlet
+    assert elements[least].colour == "#b3172b"
+    free = (place[:, 1] > 0) & (place[:, 0] > 0.03) & (place[:, 0] < 0.12)
+    assert {b.colour for b, here in zip(elements, free, strict=True) if here} == {"#e6e6db"}
+    s.save_page(tmp_path / "belt.html", "f_Pn")
+    assert (tmp_path / "belt.html").stat().st_size > 100_000
+    with pytest.raises(InputError, match="'T_k' has 10 rows"):
+        s.scene("T_k")
 
 
 def test_coarser_stations_give_nearly_the_same() -> None:

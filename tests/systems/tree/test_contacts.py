@@ -468,3 +468,14 @@ def test_a_jump_of_the_model_in_a_run_with_contacts() -> None:
     assert sol["flight.x"][-1] == pytest.approx(0.3, abs=1e-9)
     assert sol["contacts.dissipated"][-1] > 1.0
     assert abs(sol["energy.error"]).max() < 1e-9
+
+
+def test_driven_bodies_of_models_without_parameters_push() -> None:
+    """A sphere that is driven at 0.1 m/s pushes another along; nothing of the model is a parameter."""
+    m = jd.Model("push", gravity=(0, 0, 0))
+    a, b = (m.body(name, mass=1.0, inertia=(1, 1, 1), shape=jd.sphere(0.1)) for name in "ab")
+    m.drive(m.prismatic("drive", m.ground, a, axis="z"), lambda t: -0.1 * t)
+    m.prismatic("free", m.ground, b, axis="z")
+    m.contact("touch", a, b, law=jd.contact.rigid())
+    run = m.compile().simulate({"free.displacement": -0.25}, t=1.0, method="moreau", step=1e-3)
+    assert run["free.displacement"][-1] == pytest.approx(-0.3, abs=1e-9)
