@@ -13,7 +13,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test attack lint tools bench validate gallery docs clean
+.PHONY: help run test attack lint tools bench validate importers gallery docs clean
 
 help:
 	@echo "make run       derive, compile and simulate a mechanism, and draw it"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     speed against peers, as a table and JSON"
 	@echo "make validate  the slow tests and the validation table"
+	@echo "make importers a folder of URDF and MJCF models against other programs: JOURDAIN_MODELS=FOLDER make importers"
 	@echo "make gallery   the examples as a static site in out/site"
 	@echo "make docs      the documentation in out/docs"
 	@echo "make clean     remove everything built, except $(VENV)"
@@ -54,6 +55,9 @@ validate: $(VENV)/.full
 	$(PY) -m benchmarks.flexible_arms
 	$(PY) -m benchmarks.education
 	$(PY) -m benchmarks.energy_consistent
+
+importers: $(VENV)/.full
+	$(PY) -m benchmarks.importers
 
 gallery: $(VENV)/.full
 	$(PY) docs/gallery.py

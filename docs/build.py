@@ -19,6 +19,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+from notebooks import notebook_page
 from site_parts import broken_links, first_heading, highlight, markdown, relative, shell
 
 ROOT = HERE.parent
@@ -31,7 +32,7 @@ MODULES = (
     "jourdain.results.solution", "jourdain.results.plots", "jourdain.results.files", "jourdain.results.store", "jourdain.view", "jourdain.view.from_solution", "jourdain.io",
     "jourdain.io.export", "jourdain.library",
 )  # fmt: skip
-ENTRY = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<path>[^)]+\.md)\)", re.MULTILINE)
+ENTRY = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<path>[^)]+\.(?:md|ipynb))\)", re.MULTILINE)
 LINK = re.compile(r'(?P<before>(?:href|src)=")(?P<path>[^":#]+)(?P<after>(?:#[^"]*)?")')
 
 
@@ -82,8 +83,12 @@ def render(page: Page, pages: list[Page], folder: Path) -> None:
             shutil.copy(meant, target)
         return match[0] if target is None else f"{match['before']}{relative(target, page.target)}{match['after']}"
 
-    body = LINK.sub(follow, markdown(page.source.read_text(encoding="utf-8")))
     page.target.parent.mkdir(parents=True, exist_ok=True)
+    if page.source.suffix == ".ipynb":
+        body = notebook_page(page.source)
+        shutil.copy(page.source, page.target.with_name(page.source.name))
+    else:
+        body = LINK.sub(follow, markdown(page.source.read_text(encoding="utf-8")))
     page.target.write_text(shell(page.title, body, navigation(pages, page)), encoding="utf-8")
 
 

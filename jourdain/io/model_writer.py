@@ -141,6 +141,10 @@ class ModelWriter:
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["materials"] = {name: asdict(material) for name, material in m.materials.items()}
+        if m.dry_friction:
+            raise ModelError(
+                f"joint '{next(iter(m.dry_friction))}': a file cannot hold dry friction without smoothing yet; call m.friction(…, smoothing=0) after reading it"
+            )
         if m.rigid_stops:
             raise ModelError(
                 f"joint '{next(iter(m.rigid_stops))}': a file cannot hold its rigid stop yet; call m.stops(law=…) after reading the file"

@@ -28,6 +28,7 @@ _MADE = ("theory", "up", "offset", *_COMMON)
 #: Keys of a structure by kind: those that it must and those that it may have.
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "beam": (("start", "end", "section", "material"), ("elements", *_MADE)),
+    "cable": (("start", "end", "section", "material"), ("elements", "up", *_COMMON)),
     "framework": (("nodes", "members", "section", "material"), _MADE),
     "block": (("size", "cells", "material"), ("origin", "element", *_COMMON)),
     "sheet": (("size", "cells", "thickness", "material"), ("origin", *_COMMON)),
@@ -43,8 +44,8 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _ARGUMENTS = {"element": "kind"}
 _COUNTED = {"truss_box": "cells", "lattice_rod": "nodes"}
 KEYS: dict[str, tuple[str, str]] = {
-    "kind": ("text", "beam, framework, block, sheet, truss_box, lattice_rod, ritz_beam or file"),
-    "start": ("vector", "where the beam starts, in m, in the part's coordinates"),
+    "kind": ("text", "beam, cable, framework, block, sheet, truss_box, lattice_rod, ritz_beam or file"),
+    "start": ("vector", "where the beam or cable starts, in m, in the part's coordinates"),
     "end": ("vector", "where it ends"),
     "nodes": ("rows", "positions of the nodes in m"),
     "members": ("rows", "pairs of numbers of nodes, from 0"),
@@ -104,6 +105,15 @@ FLEXIBLE: dict[str, tuple[str, str]] = {
         "gauges",
         "strain gauges on a beam: tables of at (m) and curvature (x, y or z); expressions call their numbers body.gauge1[0] …",
     ),
+    "sliders": ("sliders", "what slides along a cable: tables of name, point, at (m), damping, friction, stiffness"),
+}
+SLIDER: dict[str, tuple[str, str]] = {
+    "name": ("text", "name of the way along the cable"),
+    "point": ("frame", "what slides: a frame of a rigid body"),
+    "at": ("value", "where it starts, in m from the cable's start"),
+    "damping": ("value", "viscous friction in N s/m (default: 0)"),
+    "friction": ("value", "largest dry friction in N (default: 0)"),
+    "stiffness": ("value", "by which dry friction sticks, in N/m (default: 1e4)"),
 }
 GAUGE: dict[str, tuple[str, str]] = {
     "at": ("value", "place along the beam in m"),
@@ -123,6 +133,7 @@ PATCH: dict[str, tuple[str, str]] = {
 _UNITS = {
     "E": "Pa", "density": "kg/m³", "area": "m²", "Iy": "m⁴", "Iz": "m⁴", "torsion": "m⁴", "EA": "N", "mass": "kg", "mass_per_length": "kg/m",
 } | dict.fromkeys(("nu", "up", "shear_y", "shear_z", "EI"))  # fmt: skip
+_SLIDER_UNITS = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m"}
 _NAMED_MATERIALS = {"steel": "STEEL", "aluminium": "ALUMINIUM"}
 
 
@@ -251,10 +262,21 @@ def flexible_body_of(reader: ModelReader, name: str, item: Table) -> PartBody:
         known = ", ".join(reader.structures) or "none"
         raise ModelError(f"body '{name}': there is no structure '{item['flexible']['structure']}'; there is {known}")
     gauges = given.pop("gauges", ())
+    given.pop("sliders", None)
     body = reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
     for gauge in gauges:
         body.gauge(_number(reader, gauge["at"], "at"), gauge.get("curvature", "z"))
     return body
+
+
+def sliders_of(reader: ModelReader, name: str, item: Table) -> None:
+    """What slides along the cable of a table with ``flexible``, when all bodies are there."""
+    body = reader.model.bodies[name]
+    for given in item["flexible"].get("sliders", ()):
+        if not isinstance(body, FlexibleBody):
+            raise ModelError(f"body '{name}': nothing slides along it, for it does not bend")
+        numbers = {k: value(reader.value(e), k, _SLIDER_UNITS[k]) for k, e in given.items() if k in _SLIDER_UNITS}
+        body.slide(given["name"], reader.frame(given["point"]), **numbers)
 
 
 # --- to tables ---------------------------------------------------------------------------------------------------
@@ -295,6 +317,13 @@ class StructureTables:
         _check_numbers(body)
         if isinstance(body, FlexibleBody) and body.gauges:
             item["gauges"] = [{"at": g.at, "curvature": g.curvature} for g in body.gauges]
+        if isinstance(body, FlexibleBody) and body.sliders:
+            usual = {"damping": 0.0, "friction": 0.0, "stiffness": 1e4}
+            item["sliders"] = [
+                {"name": x.name, "point": self.writer.frame(x.frame), "at": x.at}
+                | {k: getattr(x, k) for k, u in usual.items() if getattr(x, k) != u}
+                for x in body.sliders.values()
+            ]
         if item.get("frame") == "mean axes":
             del item["frame"]
         item |= {"rigid": True} if isinstance(body, RigidPart) else {}
@@ -438,4 +467,16 @@ def _plain(given: Any) -> Any:
     return given
 
 
-__all__ = ["FLEXIBLE", "GAUGE", "INTERFACE", "KEYS", "KINDS", "PATCH", "StructureTables", "flexible_body_of", "structure_of"]
+__all__ = [
+    "FLEXIBLE",
+    "GAUGE",
+    "INTERFACE",
+    "KEYS",
+    "KINDS",
+    "PATCH",
+    "SLIDER",
+    "StructureTables",
+    "flexible_body_of",
+    "sliders_of",
+    "structure_of",
+]

@@ -10,7 +10,6 @@ from ..symbolic.vectors import Vector
 from .bodies import Body
 from .load_sorts import FrameLoad, JointForce
 from .loads import Input
-from .penalty_laws import Penalty
 
 if TYPE_CHECKING:
     from .contacts import BodyShape, Contact
@@ -35,8 +34,7 @@ class TouchLoad(FrameLoad):
 
 def declare_touch(model: Model, contact: Contact) -> None:
     """Gives a model the inputs, loads and memories of a contact by penalty."""
-    law = contact.law
-    assert isinstance(law, Penalty)
+    assert contact.gives_way
     for body in contact.bodies:
         label = f"{contact.name}.{body.name}"
         model._new_name(label, "load", model.loads)
@@ -69,7 +67,17 @@ def pushed(model: Model) -> Model:
         joint, label = model.joints[name], stop_name(name)
         force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
         new.loads[label] = JointForce(label, joint, joint.coordinates[0], force, kind="rigid stop")
+    for name in model.dry_friction:
+        joint, label = model.joints[name], dry_name(name)
+        force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
+        new.loads[label] = JointForce(label, joint, joint.coordinates[0], force, kind="dry friction")
+    new.dry_friction = {}
     return new  # type: ignore[no-any-return]
+
+
+def dry_name(joint: str) -> str:
+    """The name of the force of dry friction in a joint."""
+    return f"{joint}.dry_friction"
 
 
 def stop_name(joint: str) -> str:
@@ -79,12 +87,12 @@ def stop_name(joint: str) -> str:
 
 def wrench_names(contact: Contact, body: Body) -> list[str]:
     """The inputs that are the wrench of a contact on a body."""
-    return [f"{contact.name}.{body.name}.{c}" for c in COMPONENTS] if isinstance(contact.law, Penalty) else []
+    return [f"{contact.name}.{body.name}.{c}" for c in COMPONENTS] if contact.gives_way else []
 
 
 def slot_count(contact: Contact) -> int:
     """Points of a contact for which there is a memory."""
-    if not (isinstance(contact.law, Penalty) and contact.law.remembers):
+    if not (contact.gives_way and contact.law.remembers):  # type: ignore[union-attr]
         return 0
     a, b = [_points(s) for s in contact.a], None if contact.b is None else [_points(s) for s in contact.b]
     most = 8 * len(contact.shapes)
@@ -104,4 +112,4 @@ def _points_of(shape: Shape) -> int:
     return sum(_points_of(p) for p in parts) if parts and shape.kind == "union" else POINTS.get(shape.kind, 8)
 
 
-__all__ = ["COMPONENTS", "LONG", "SHORT", "TouchLoad", "declare_touch", "pushed", "slot_count", "stop_name", "wrench_names"]
+__all__ = ["COMPONENTS", "LONG", "SHORT", "TouchLoad", "declare_touch", "dry_name", "pushed", "slot_count", "stop_name", "wrench_names"]

@@ -80,6 +80,10 @@ def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with me
     """Raises an error where something does not know contacts, or only those whose surfaces give way."""
     for joint in model.rigid_stops:
         raise InputError(f"{what} knows no rigid stops, but joint '{joint}' of '{model.name}' has one; {remedy}")
+    for joint in model.dry_friction:
+        raise InputError(
+            f"{what} knows no dry friction without smoothing, but joint '{joint}' of '{model.name}' has it; {remedy}, or give smoothing="
+        )
     for contact in model.contacts.values():
         if not (rigid_only and contact.gives_way):
             raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")
@@ -92,9 +96,9 @@ def touches(model: Model) -> bool:
 
 def contact_digest(model: Model) -> str:
     """What equations of motion do not say of contacts: shapes, sides and laws, as a hash; empty where there are none."""
-    if not (model.contacts or model.rigid_stops):
+    if not (model.contacts or model.rigid_stops or model.dry_friction):
         return ""
-    told = [f"{name} {law!r}" for name, law in model.rigid_stops.items()]
+    told = [f"{name} {law!r}" for name, law in (*model.rigid_stops.items(), *model.dry_friction.items())]
     for c in model.contacts.values():
         sides = [[(s.body.name, repr(s.shape.primitive())) for s in side] for side in (c.a, c.b or ())]
         told.append(f"{c.name} {c.law!r} {sides} {sorted(map(sorted, c.exclude))}")

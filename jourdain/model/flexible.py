@@ -65,6 +65,21 @@ class Gauge:
     curvature: str
 
 
+@dataclass(frozen=True)
+class Slider:
+    """A point of a body that slides along a cable: where it starts (m from the cable's start), and what resists it.
+
+    ``damping`` (N s/m), ``friction`` (N): the largest force of dry friction, with the ``stiffness`` (N/m) by which it sticks.
+    """
+
+    name: str
+    frame: Frame
+    at: float
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 1e4
+
+
 class PartBody(Body, ABC):
     """A body of a reduced structure, whose nodes joints and loads hold on to."""
 
@@ -114,6 +129,8 @@ class FlexibleBody(PartBody):
         self.modes = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
         self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
         self.gauges: list[Gauge] = []
+        #: What slides along it, by name.
+        self.sliders: dict[str, Slider] = {}
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
@@ -134,6 +151,32 @@ class FlexibleBody(PartBody):
         path = f"{self.name}.gauge{len(self.gauges) + 1}"
         self.gauges.append(Gauge(path, place, curvature))
         return scalar_product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
+
+    def slide(
+        self, name: str, point: Body | Frame, at: Any, damping: Any = 0.0, friction: Any = 0.0, stiffness: Any = 1e4
+    ) -> Slider:  # fmt: skip
+        """Lets a point of a rigid body slide along a cable (:func:`jourdain.structures.cable`), from ``at`` (m from its start) on, in formulation "directors".
+
+        The body has a joint that leaves it free (m.free), and starts on the cable.  ``damping`` (N s/m) and dry ``friction`` (N, with the ``stiffness`` in N/m by
+        which it sticks) resist it; the way is the channel ``name``.
+        """
+        self.model._unlocked(f"slider '{name}'")
+        what = f"slider '{name}' on '{self.name}'"
+        if type(self.part.part.elements[0]).__name__ != "CableElements":
+            raise ModelError(f"{what}: '{self.name}' is no cable; make it with jd.structures.cable(...)")
+        frame = point if isinstance(point, Frame) else point.origin
+        if frame.body.model is not self.model or isinstance(frame.body, FlexibleBody) or frame.body.is_ground:
+            raise ModelError(f"{what}: what slides is a point of a rigid body of the model '{self.model.name}', not of '{frame.body.name}'")
+        if name in self.model.joints or any(name in b.sliders for b in self.model.bodies.values() if isinstance(b, FlexibleBody)):
+            raise ModelError(f"{what}: the name is taken; choose another")
+        units = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m"}
+        given = {"at": at, "damping": damping, "friction": friction, "stiffness": stiffness}
+        numbers = {k: number(x, f"{what}: {k}", units[k]) for k, x in given.items()}
+        wrong = next((k for k, x in numbers.items() if x < 0.0 or (k == "stiffness" and x == 0.0)), None)
+        if wrong is not None:
+            raise ModelError(f"{what}: {wrong} = {numbers[wrong]:g} must be positive")
+        self.sliders[name] = Slider(name, frame, **numbers)
+        return self.sliders[name]
 
     @property
     def title(self) -> str:
@@ -251,6 +294,15 @@ class Elasticity(Load):
         return copy.model.loads[name]
 
 
+def refuse_sliders(model: Model, what: str) -> None:
+    """Raises an error where nothing can slide along cables."""
+    for body in model.bodies.values():
+        if isinstance(body, FlexibleBody) and body.sliders:
+            raise InputError(
+                f"{what} lets nothing slide along a cable, but '{next(iter(body.sliders))}' slides on '{body.name}'; use formulation 'directors'"
+            )
+
+
 def refuse_flexible(model: Model, what: str, remedy: str) -> None:
     """Raises an error where something is for rigid bodies only."""
     for body in model.bodies.values():
@@ -353,4 +405,15 @@ def _by_rows(table: Parameters, name: str, matrices: np.ndarray, size: float) ->
     return [[[entries[min(i, j)][max(i, j)] for j in n] for i in n] for entries in upper]
 
 
-__all__ = ["Elasticity", "FlexibleBody", "ModalData", "PartBody", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]
+__all__ = [
+    "Elasticity",
+    "FlexibleBody",
+    "ModalData",
+    "PartBody",
+    "RigidPart",
+    "Slider",
+    "flexible_body",
+    "reduced",
+    "refuse_flexible",
+    "refuse_sliders",
+]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..symbolic.expr import HALF, ZERO, Expr, mul, neg, symbol
+from ..symbolic.expr import HALF, KINDS, ZERO, Expr, mul, neg, symbol
 from ..symbolic.functions import absolute, exp, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
@@ -78,6 +78,8 @@ class LoadMethods:
     sensors: dict[str, Sensor]
     ground: Body
     rigid_stops: dict[str, Rigid]
+    #: bounds of dry friction that slides and that rests, by joint
+    dry_friction: dict[str, tuple[Expr, Expr]]
     _parameters: Parameters
     _readings: dict[Expr, tuple[Sensor, str, int]]
 
@@ -119,7 +121,11 @@ class LoadMethods:
         self, joint: Joint, coulomb: Any, viscous: Any = 0.0, static: Any = None, stribeck: Any = 0.01, smoothing: Any = 1e-3,
         name: str | None = None,
     ) -> JointForce:  # fmt: skip
-        """Dry friction regularised over the velocity ``smoothing``: Coulomb, or Stribeck when ``static`` is given."""
+        """Dry friction regularised over the velocity ``smoothing``: Coulomb, or Stribeck when ``static`` is given.
+
+        With ``smoothing=0`` it is Coulomb's set-valued law: the joint sticks without creeping up to ``static`` (``coulomb`` where it is not given) and slides under
+        ``coulomb``, in runs by ``method="moreau"``; the load that is returned is the viscous part.
+        """
         what = f"friction at '{joint.name}'"
         u = law_units(joint._single().unit)
         fc, fv, vs, eps = values(
@@ -127,6 +133,8 @@ class LoadMethods:
             ("smoothing", smoothing, u["velocity"]),
         )  # fmt: skip
         fs = fc if static is None else value(static, f"{what}: static", u["force"])
+        if eps is ZERO:
+            return self._dry(joint, fc, fs, fv, what, name)
 
         def law(x: Expr, v: Expr, t: Expr) -> Expr:
             level = fc if static is None else fc + (fs - fc) / (1.0 + (v / vs) ** 2)
@@ -136,6 +144,21 @@ class LoadMethods:
         stribeck_law = {} if static is None else {"static": fs, "stribeck": vs}
         load.kind, load.given = "friction", {"coulomb": fc, "viscous": fv, **stribeck_law, "smoothing": eps}
         return load
+
+    def _dry(self, joint: Joint, sliding: Expr, resting: Expr, viscous: Expr, what: str, name: str | None) -> JointForce:
+        """Coulomb's law without smoothing."""
+        self._unlocked(what)
+        if joint.name in self.dry_friction:
+            raise ModelError(f"{what}: there is dry friction in this joint already")
+        for word, e in (("coulomb", sliding), ("static", resting)):
+            if e.deps & ~KINDS["parameter"]:
+                raise ModelError(f"{what}: {word} = {e} must be a number or depend on parameters alone where smoothing = 0")
+            if e.is_number and float(e) < 0.0:
+                raise ModelError(f"{what}: {word} = {float(e):g} must not be negative")
+        if sliding.is_number and resting.is_number and float(resting) < float(sliding):
+            raise ModelError(f"{what}: static = {float(resting):g} must not be smaller than coulomb = {float(sliding):g}")
+        self.dry_friction[joint.name] = (sliding, resting)
+        return self.force(joint, lambda x, v, t: -viscous * v, name=name or self._free_name(f"{joint.name}.friction"))
 
     def lugre(
         self, joint: Joint, coulomb: Any, static: Any, stribeck: Any, stiffness: Any, damping: Any = 0.0, viscous: Any = 0.0,

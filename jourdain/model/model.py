@@ -63,6 +63,7 @@ class Model(
         self.contacts: dict[str, Contact] = {}
         #: Laws of joints that cannot go on at their limits.
         self.rigid_stops: dict[str, Rigid] = {}
+        self.dry_friction: dict[str, tuple[Expr, Expr]] = {}
         self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
         self.callbacks: dict[str, Callback] = {}

@@ -45,7 +45,7 @@ class PathFields(Mapping[Any, Any]):
         if name not in self.channels:
             close = nearest(name, self.channels)
             raise InputError(
-                f"there is no field {name!r}{f'; did you mean {close[0]!r}?' if close else ''} Fields: {', '.join(self.channels)}"
+                f"there is no field {name!r}{f'; did you mean {close[0]!r}?' if close else ';'} Fields: {', '.join(self.channels)}"
             )
         return self.channels[name]
 

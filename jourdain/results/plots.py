@@ -94,11 +94,8 @@ def draw(axes: Axes, t: Array, values: Array, **style: Any) -> None:
 
 
 def place_legend(axes: Axes, count: int) -> None:
-    """A legend where it hides least: inside for few lines, beside the axes for many."""
-    if count <= 4:
-        axes.legend(loc="best")
-    else:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 16, fontsize=8)
+    """A legend that hides nothing: beside the axes."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 16, fontsize=9 if count <= 4 else 8)
 
 
 def mark_events(every: Sequence[Axes], events: EventTable) -> None:
@@ -171,7 +168,7 @@ def phase(sol: Solution, x: str, y: str, *, unit: Unit = None, file: File = None
         axes.set_xlabel(axis_label(x, symbols[0]))
         axes.set_ylabel(axis_label(y, symbols[1]))
         axes.set_title(title or "")
-        axes.legend(loc="best")
+        place_legend(axes, 2)
         return finish(figure, file, show)
 
 

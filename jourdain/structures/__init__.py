@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from .beams import beam, framework
+    from .beams import beam, cable, framework
     from .field import MassField
     from .files import read, read_reduced
     from .floating import FloatingBody
@@ -27,7 +27,7 @@ _LATER = {
         "reduced": "ReducedStructure Point",
         "field": "MassField",
         "sections": "Material Section circle rectangle STEEL ALUMINIUM",
-        "beams": "beam framework",
+        "beams": "beam cable framework",
         "ritz": "ritz_beam",
         "patches": "Authority Patch piezo_authority with_patches",
         "trusses": "truss truss_box lattice_rod",
@@ -66,6 +66,7 @@ __all__ = [
     "Structure",
     "beam",
     "block",
+    "cable",
     "circle",
     "frame_of",
     "framework",

@@ -9,7 +9,7 @@ beam are Hermite's cubics.  Mass follows by quadrature of these shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
@@ -92,6 +92,11 @@ class BeamElements(ElementGroup):
         return assemble(size, self.rows, matrices)
 
 
+@dataclass(frozen=True, eq=False)
+class CableElements(BeamElements):
+    """Beams without shear whose large deformation is that of a thin cable, by places and slopes of its nodes."""
+
+
 def section_forces(x: Array, end: Array) -> Array:
     """b(x), (…, 6, 6): forces N, Vy, Vz, T, My, Mz in the section at x from a force at `end`."""
     b = np.broadcast_to(np.eye(6), (*np.shape(x), 6, 6)).copy()
@@ -138,6 +143,29 @@ def beam(
     if not callable(section):
         given = {"section": section, "material": material, "elements": elements, "theory": theory, "up": up, "offset": offset}
         part.recipe = {"kind": "beam", "start": start, "end": end, **given}
+    return part
+
+
+def cable(
+    start: ArrayLike,
+    end: ArrayLike,
+    section: Section,
+    material: Material,
+    elements: int = 10,
+    up: ArrayLike = (0, 0, 1),
+    name: str = "cable",
+) -> Structure:
+    """A thin cable, straight and free of stress, of equal pieces; its nodes are named "start", "end" and, where there is one, "middle".
+
+    By modes it is an Euler–Bernoulli beam; in directors it deforms as far as it likes, bends alike in all directions with E Iy, and transmits no torsion.
+
+    >>> cable((0, 0, 0), (2, 0, 0), circle(0.01), STEEL, elements=8).name
+    'cable'
+    """
+    part = beam(start, end, section, material, elements=elements, up=up, name=name)
+    (group,) = part.elements
+    part.elements = (CableElements(**{f.name: getattr(group, f.name) for f in fields(BeamElements)}),)
+    part.recipe = {"kind": "cable", "start": start, "end": end, "section": section, "material": material, "elements": elements, "up": up}
     return part
 
 

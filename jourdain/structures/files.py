@@ -263,7 +263,7 @@ def save_reduced(body: ReducedStructure, path: str | Path) -> None:
     if body.fields is not None:
         arrays |= {f"fields.{key}": getattr(body.fields, key) for key in FIELDS}
     for k, p in enumerate(body.points.values()):
-        words["reduced"]["points"].append({"name": p.name, "turns": p.turns})
+        words["reduced"]["points"].append({"name": p.name, "turns": bool(p.turns)})
         arrays |= {f"point{k}.{key}": x for key in (*POINT, *POINT_SECOND) if (x := getattr(p, key)) is not None}
     write_npz(path, arrays, words)
 

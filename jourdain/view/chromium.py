@@ -141,8 +141,8 @@ class Browser:
             self._notice(self._receive(url[:80]))
 
     def open(self, url: str) -> None:
-        """Go to a page with a viewer and wait until it is ready."""
-        self.go(url)
+        """Go to a page with a viewer and wait until it is ready; it stands still unless its address says otherwise."""
+        self.go(url if "#" in url else f"{url}#still")
         self.wait("window.jourdain !== undefined || document.querySelector('#loading.failed') !== null")
         if not self.evaluate("window.jourdain !== undefined"):
             raise SolverError(f"viewer page: {self.evaluate('document.querySelector(`#loading span`).textContent')}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import tempfile
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,10 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.model.units import quantity
-from jourdain.view.chromium import Browser, find_chromium
-from jourdain.view.page import page_html
+from jourdain.progress import counted
+from jourdain.view.chromium import find_chromium
+from jourdain.view.darkroom import kept_browser
+from jourdain.view.page import packed_json
 from jourdain.view.plain import draw_plain
 from jourdain.view.scene import Camera, Scene
 from jourdain.view.vibration import PERIOD, vibration
@@ -69,10 +71,12 @@ def save_movie(
     size: tuple[int, int] = SIZE,
     theme: str = "light",
     mode: int | None = None,
+    progress: bool = True,
 ) -> Path:
     """Write the motion as .mp4 (needs the package imageio-ffmpeg) or .gif, at `speed` times real time.
 
-    ``mode`` (counted from 1) shows two periods of a mode of vibration, slowed down to 1.5 s each.
+    ``mode`` (counted from 1) shows two periods of a mode of vibration, slowed down to 1.5 s each.  On a terminal and in a notebook a bar tells
+    how many frames are taken.
     """
     if mode is not None:
         scene, end = vibration(scene, mode, periods=2), 2 * PERIOD - speed / fps if end is None else end
@@ -82,8 +86,14 @@ def save_movie(
     if suffix not in (".mp4", ".gif"):
         raise InputError(f"movie '{target.name}': write .mp4 or .gif")
     even = (size[0] // 2 * 2, size[1] // 2 * 2)
-    with _photographer(scene, camera, even, theme) as photograph:
-        frames = (photograph(float(t), "png" if suffix == ".gif" else "jpeg") for t in times)
+    with _photographer(scene, camera, even, theme) as photograph, counted(f"frames of {target.name}", len(times), wanted=progress) as tick:
+
+        def taken() -> Iterator[bytes]:
+            for t in times:
+                yield photograph(float(t), "png" if suffix == ".gif" else "jpeg")
+                tick()
+
+        frames = taken()
         if suffix == ".gif":
             _write_gif(target, frames, fps)
         else:
@@ -115,20 +125,16 @@ def _photographer(scene: Scene, camera: Camera | None, size: tuple[int, int], th
             warnings.warn("no Chromium found: pictures are drawn plainly by Matplotlib", stacklevel=4)
         yield lambda t, kind: draw_plain(scene, t, camera, size, kind, theme)
         return
-    with tempfile.TemporaryDirectory(prefix="jourdain-picture-") as folder, Browser(size) as browser:
-        page = Path(folder) / "scene.html"
-        page.write_text(page_html(scene, theme=theme), encoding="utf-8")
-        browser.open(page.as_uri() + "#picture")
+    with kept_browser(size) as browser:
+        packed = packed_json(scene)
+        browser.evaluate(f"jourdain.exchange({json.dumps(packed['scene'])}, {json.dumps(packed['tracks'])}, {json.dumps(theme)})")
         browser.evaluate("jourdain.picture()")
         if camera is not None:
             position, target = (np.asarray(v).tolist() for v in (camera.position, camera.target))
             browser.evaluate(f"jourdain.camera({position}, {target}, {camera.fov}) && 0")
 
         def photograph(t: float, kind: str) -> bytes:
-            browser.evaluate(
-                f"new Promise((done) => {{ jourdain.time({t!r}); jourdain.draw();"
-                "requestAnimationFrame(() => requestAnimationFrame(() => done(0))); })"
-            )
+            browser.evaluate(f"jourdain.photograph({t!r})")
             return browser.screenshot(kind)
 
         yield photograph

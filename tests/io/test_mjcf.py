@@ -77,6 +77,9 @@ MODELS = {
         <body><joint axis="1 0 1"/><geom type="mesh" mesh="dent"/></body>
         <body><joint axis="1 0 1"/><geom type="mesh" mesh="dented" mass="2"/></body>
         <body><joint axis="1 0 1"/><geom type="mesh" mesh="filled"/></body></worldbody></mujoco>""",
+    "height field": """<mujoco><asset><hfield name="hill" nrow="3" ncol="3" size="2 1 .3 .1" elevation="0 1 0 1 2 1 0 1 0"/></asset><worldbody>
+        <body><joint axis="0 1 0"/><geom type="hfield" hfield="hill" pos=".1 0 .4" euler="0 10 20"/><geom size=".2" pos="0 .3 0"/>
+        <body pos="0 0 1"><joint axis="1 0 0"/><geom type="hfield" hfield="hill" mass="3" pos="0 .2 0"/></body></body></worldbody></mujoco>""",
     "no gravity": """<mujoco><option><flag gravity="disable"/></option><worldbody><body><joint/><joint axis="1 0 0"/>
         <geom size="1" pos="1 2 3"/></body></worldbody></mujoco>""",
     "replicate": """<mujoco><default><default class="thin"><geom size="0.05"/></default></default><worldbody>

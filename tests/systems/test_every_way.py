@@ -6,6 +6,7 @@ First with a mechanism of rigid bodies, then with a body that bends, in a loop a
 from __future__ import annotations
 
 import functools
+import pickle
 import re
 import warnings
 from collections.abc import Callable
@@ -288,6 +289,33 @@ def test_an_option_acts_or_is_refused(way: Way, option: str) -> None:
         assert option in str(error) or "stabilisation" in str(error) or "scheme" in str(error) or "method" in str(error), str(error)
     else:
         assert sol.metadata["status"] == "finished"
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_step_ends_where_something_watched_is_zero_or_that_is_refused(way: Way) -> None:
+    system = compiled(way)
+    watched = {"watch": [system.model.joints["crank"].position - 0.9]}
+    try:
+        sol = system.simulate(start(system), 0.1, **way.run, **watched)
+    except InputError as error:
+        assert "watch" in str(error)
+        return
+    assert np.abs(sol["crank.angle"] - 0.9).min() < 1e-9
+    assert sol["crank.angle"][-1] == pytest.approx(
+        plain(system, **{**way.run, "times": [0.0, 0.1, 0.3]})["crank.angle"][1], abs=2 * way.near
+    )
+
+
+@pytest.mark.parametrize("way", list({(w.formulation, *w.compiled.values()): w for w in WAYS}.values()), ids=str)
+def test_a_pickled_system_derives_what_was_not_asked_before(way: Way) -> None:
+    system = four_bar().compile(formulation=way.formulation, **way.compiled)
+    other = pickle.loads(pickle.dumps(system))
+    assert type(other) is type(system) and other.describe() == system.describe()
+    x, y = start(system), start(other)
+    assert other.accelerations(y) == pytest.approx(system.accelerations(x), abs=1e-12)
+    found, exact = (s.simulate(start(s), 0.05, **way.run) for s in (other, system))
+    assert np.array_equal(found["crank.angle"], exact["crank.angle"])
+    assert found["coupler.reaction"] == pytest.approx(exact["coupler.reaction"], abs=1e-12)
 
 
 @pytest.mark.parametrize("event", ["memory", "unknown", "linear unknown"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jourdain.errors import SolverError
-from jourdain.view import Body, Inline, Point, Run, Scene, Track
+from jourdain.view import Body, Channel, Inline, Plot, Point, Run, Scene, Track, page_html
 from jourdain.view.chromium import Browser
 from jourdain.view.rotation import matrix_from_quaternion, product, quaternion_from_vector
 from jourdain.view.server import serve
@@ -255,5 +255,75 @@ def test_the_notebook_frame_shows_the_page(browser: Browser, scene: Scene, tmp_p
     path.write_text("<!doctype html><meta charset=utf-8>" + Inline(scene)._repr_html_(), encoding="utf-8")
     browser.go(path.as_uri())
     browser.wait("document.querySelector('iframe')?.contentWindow?.jourdain !== undefined")
-    place = browser.evaluate("document.querySelector('iframe').contentWindow.jourdain.pose('block').position")
+    inner = "document.querySelector('iframe').contentWindow.jourdain"
+    place = browser.evaluate(f"{inner}.pause(); {inner}.time(0); {inner}.pose('block').position")
     assert np.allclose(place, scene.pose("block", 0.0)[0], atol=1e-6)
+
+
+def diagrams(*values: tuple[str, np.ndarray]) -> Scene:
+    t = np.linspace(0.0, 1.0, 40)
+    track = Track(np.column_stack([t, 0 * t, 0 * t]), np.tile([1.0, 0, 0, 0], (40, 1)))
+    channels = [Channel(name, x, "N" if name == "huge" else "m") for name, x in values]
+    body = Body("ball", [sphere(0.2)], info={"mass": 2.5})
+    return Scene("diagrams", [body], runs=[Run(t, {"ball": track}, channels=channels)], plots=[Plot([name]) for name, _ in values])
+
+
+def test_ticks_have_enough_digits_and_noise_is_no_diagram(browser: Browser, show: Show) -> None:
+    u = np.linspace(-1.0, 1.0, 40)
+    show(
+        diagrams(
+            ("near", -0.6981 + 2e-6 * u), ("noise", 1e-18 * np.sin(40 * u)), ("wide", 250.0 * u), ("tiny", 3e-7 * u), ("huge", 4e7 + 10 * u)
+        )
+    )
+    browser.resize((1200, 1500))
+    browser.wait("jourdain.ticks().every((t) => t.length > 1)")
+    told = browser.evaluate("jourdain.ticks()")
+    browser.resize((960, 600), ratio=0.5)
+    for texts in told:
+        assert len(set(texts)) == len(texts), texts
+    near, noise, wide, _, _ = ([float(x.replace("−", "-")) for x in texts] for texts in told)
+    assert max(near) - min(near) < 1e-5 and all(abs(x + 0.6981) < 1e-5 for x in near)
+    assert max(noise) >= 100.0  # a flat line on the scale of what else is measured in m
+    assert told[2][0].startswith("−") and wide == sorted(wide) and all(x == round(x) for x in wide)
+
+
+def test_a_page_starts_moving_unless_it_is_told_not_to(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(page_html(diagrams()), encoding="utf-8")
+    browser.go(path.as_uri())
+    browser.wait("window.jourdain && jourdain.time() > 0.01")
+    browser.go("about:blank")
+    browser.open(path.as_uri())
+    settle(browser)
+    assert browser.evaluate("jourdain.time()") == 0.0
+
+
+def test_the_card_has_units(browser: Browser, show: Show) -> None:
+    show(diagrams())
+    browser.evaluate("jourdain.select('ball')")
+    text = browser.evaluate("document.getElementById('card').innerText")
+    assert "2.5 kg" in text and ", 0, 0 m" in text
+
+
+@pytest.mark.parametrize("width", [360, 390, 480, 820])
+def test_nothing_overlaps_on_a_phone(browser: Browser, show: Show, scene: Scene, width: int) -> None:
+    browser.resize((width, 700))
+    try:
+        show(scene)
+        for plots in (False, True):
+            if plots:
+                browser.key("d")
+            settle(browser)
+            boxes = browser.evaluate(
+                "[...document.querySelectorAll('#bar > *, #tools, #head h1, #plots figure, #plots > select')].filter((e) => e.offsetWidth && !e.hidden)"
+                ".map((e) => { const b = e.getBoundingClientRect(); return [e.className || e.id || e.tagName, b.left, b.top, b.right, b.bottom]; })"
+            )
+            bar = browser.evaluate("(({ left, right }) => [left, right])(document.getElementById('bar').getBoundingClientRect())")
+            for i, (name, left, top, right, bottom) in enumerate(boxes):
+                assert right <= width + 0.5, (name, right)
+                for other, l2, t2, r2, b2 in boxes[:i]:
+                    apart = left >= r2 - 0.5 or l2 >= right - 0.5 or top >= b2 - 0.5 or t2 >= bottom - 0.5
+                    assert apart, (name, other)
+            assert 0 <= bar[0] < bar[1] <= width
+    finally:
+        browser.resize((960, 600), ratio=0.5)

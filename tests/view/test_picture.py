@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jourdain.errors import InputError
-from jourdain.view import Camera, Scene
+from jourdain.errors import InputError, SolverError
+from jourdain.view import Body, Camera, Run, Scene, Track, darkroom
 from jourdain.view import picture as picture_module
-from jourdain.view.chromium import find_chromium
+from jourdain.view.chromium import Browser, find_chromium
+from jourdain.view.darkroom import close_browser
 from jourdain.view.picture import save_movie, save_picture
+from jourdain.view.shape import sphere
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -90,3 +92,37 @@ def test_bad_requests_are_named(scene: Scene, tmp_path: Path) -> None:
         save_movie(scene, tmp_path / "a.avi")
     with pytest.raises(InputError, match="has no run"):
         save_movie(Scene("still"), tmp_path / "a.gif")
+
+
+@with_browser
+def test_one_browser_takes_all_pictures_and_none_leaves_a_trace(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Browser] = []
+
+    class Counted(Browser):
+        def __init__(self, size: tuple[int, int]) -> None:
+            super().__init__(size)
+            started.append(self)
+
+    close_browser()
+    monkeypatch.setattr(darkroom, "Browser", Counted)
+    other = Scene("ball", bodies=[Body("ball", [sphere(0.4)], colour="#c94f4f")], up="y")
+    size = (240, 160)
+    first = pixels(save_picture(scene, tmp_path / "a.png", t=1.0, size=size))
+    ball = pixels(save_picture(other, tmp_path / "b.png", size=size, theme="dark"))
+    save_picture(scene, tmp_path / "c.png", mode=1, size=(200, 200))
+    save_movie(other_run(), tmp_path / "d.gif", fps=2, end=0.5, size=(100, 80))
+    again = pixels(save_picture(scene, tmp_path / "e.png", t=1.0, size=size))
+    assert len(started) == 1
+    assert np.array_equal(first, again) and ball.mean() < 0.6 * first.mean()
+    started[0]._process.kill()  # one that died is replaced, after the picture that it failed
+    started[0]._process.wait()
+    with pytest.raises((SolverError, OSError)):
+        save_picture(scene, tmp_path / "f.png", t=1.0, size=size)
+    assert np.array_equal(pixels(save_picture(scene, tmp_path / "g.png", t=1.0, size=size)), first) and len(started) == 2
+    close_browser()
+
+
+def other_run() -> Scene:
+    t = np.linspace(0, 1, 5)
+    track = Track(np.column_stack([t, 0 * t, 0 * t]), np.tile([1.0, 0, 0, 0], (5, 1)))
+    return Scene("run", bodies=[Body("ball", [sphere(0.2)])], runs=[Run(t, {"ball": track})])

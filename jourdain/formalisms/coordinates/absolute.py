@@ -192,20 +192,32 @@ class MixedCoordinates:
         self.coordinates += [c for b in model.bodies.values() if isinstance(b, FlexibleBody) for c in b.modes]
         x, xd, xdd = list(body_x), list(body_xd), [symbol(f"{s.name}_rate", "acceleration") for s in body_xd]
         self.body_count = len(x)
-        self._velocity_index: dict[int, int] = {}
-        self.quaternions: dict[int, int] = {}
         for c in self.coordinates:
-            self._velocity_index[id(c)] = len(x)
             x += c.q
             if c.is_quaternion:
-                self.quaternions[id(c)] = len(xd)
                 xd += [symbol(f"{n}_rate", "velocity") for n in c.names]
                 xdd += [symbol(f"{n}_acc", "acceleration") for n in c.names]
             else:
                 xd += c.v
                 xdd += c.a
         self.q, self.v, self.a = tuple(x), tuple(xd), tuple(xdd)
+        self._number()
+
+    def _number(self) -> None:
+        """Where each joint coordinate stands."""
+        self._velocity_index: dict[int, int] = {}
+        self.quaternions: dict[int, int] = {}
+        at = self.body_count
+        for c in self.coordinates:
+            self._velocity_index[id(c)] = at
+            if c.is_quaternion:
+                self.quaternions[id(c)] = at
+            at += len(c.q)
         self._known = {id(c) for c in self.coordinates}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._number()  # they are other objects in another process
 
     @property
     def nv(self) -> int:

@@ -19,7 +19,6 @@ from .rules import Defaults, Folder, Settings, choice
 
 #: How many of the numbers in size a geom type needs; half lengths and radii in m.
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-WITHOUT_MASS = ("plane", "hfield")
 
 
 class Geoms:
@@ -32,16 +31,19 @@ class Geoms:
         self.folder = folder
         self.notes = notes
         self.missing = missing
-        assets = [defaults.apply(e, None) for asset in root.all("asset") for e in asset.all("mesh", "material")]
+        assets = [defaults.apply(e, None) for asset in root.all("asset") for e in asset.all("mesh", "material", "hfield")]
         self.meshes = {_asset_name(e): e for e in assets if e.tag == "mesh"}
         self.materials = {e.get("name") or "": e for e in assets if e.tag == "material"}
+        self.fields = {_asset_name(e): e for e in assets if e.tag == "hfield"}
         self.loaded: dict[str, Any] = {}
 
     def read(self, geom: Element, frame: Pose, draw: bool, weigh: bool) -> tuple[Inertial | None, Any]:
         """Mass properties in the body's frame (None: no mass, or not asked for) and the shape (None: not drawn)."""
         kind = geom.get("type") or ("mesh" if "mesh" in geom.attributes else "sphere")
-        if kind in WITHOUT_MASS or not (draw or weigh):
+        if kind == "plane" or not (draw or weigh):
             return None, None
+        if kind == "hfield":
+            return (self._field(geom, frame) if weigh else None), None
         try:
             if kind == "sdf":
                 raise geom.error("a signed distance field is not read")
@@ -60,6 +62,15 @@ class Geoms:
             return None, shape
         extent, unit = (shell_inertia if geom.get("shellinertia") == "true" else solid_inertia)(kind, size)
         return self._weighted(geom, self._mass(geom, extent), unit, pose), shape
+
+    def _field(self, geom: Element, frame: Pose) -> Inertial | None:
+        """A height field weighs, as in MuJoCo, as much as a box about its origin of its base and half of its height."""
+        name = geom.required("hfield")
+        if name not in self.fields:
+            raise geom.error(f"the height field '{name}' is not among the assets")
+        x, y, top, base = self.fields[name].numbers("size", 4)
+        volume, unit = solid_inertia("box", np.array([x, y, 0.25 * top + 0.5 * base]))
+        return self._weighted(geom, self._mass(geom, volume), unit, frame @ self.settings.pose(geom))
 
     def surface(self, geom: Element, frame: Pose) -> Any:
         """The shape of a geom as contacts see it (None: it has none): planes without end, meshes by their convex hulls, as MuJoCo has them."""

@@ -8,13 +8,13 @@ from .crush import crush_device, in_series
 from .curves import steps_of_curve
 from .files import crash_scenario
 from .hinges import rayleigh
-from .measures import crash_measures
+from .measures import crash_criteria, crash_measures
 from .sbeam import s_beam
 from .scenarios import barrier, buffer_stop, head_on, truck, wagon_into_wagons
 from .spatial import spatial_train
 from .trains import occupant, train
 
 __all__ = [
-    "barrier", "buffer_stop", "contact_device", "crash_measures", "crash_scenario", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on",
+    "barrier", "buffer_stop", "contact_device", "crash_criteria", "crash_measures", "crash_scenario", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on",
     "hydraulic_buffer", "in_series", "occupant", "rayleigh", "s_beam", "spatial_train", "steps_of_curve", "train", "truck", "wagon_into_wagons",
 ]  # fmt: skip

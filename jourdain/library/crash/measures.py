@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...analysis.criteria import Criterion, final, largest, mean
 from ...errors import InputError
+from ...model.model import Model
 from ...model.values import number
 from ...results.solution import Solution
 from ...shown import Shown
@@ -129,4 +131,40 @@ def _device(sol: Solution, name: str, known: set[str]) -> DeviceMeasures:
     return DeviceMeasures(float(crush.max()), float(crush[-1]), float(force.max()), float(energy.max()), float(energy[-1]), used)
 
 
-__all__ = ["CarMeasures", "CrashMeasures", "DeviceMeasures", "crash_measures", "secondary_impact"]
+def crash_criteria(model: Model, cars: Iterable[str] | None = None) -> dict[str, Criterion]:
+    """The measures of a model's crash as criteria of a :class:`jd.Analysis`, for gradients and design problems.
+
+    ``CAR.peak`` (m/s²), ``CAR.speed_change`` (m/s), ``CAR.vcsi`` (m²/s³) of cars, ``DEVICE.crush`` (m), ``DEVICE.force`` (N) and ``DEVICE.energy`` (J, at the end) of devices;
+    values as :func:`crash_measures` has them.  A derivative has a meaning where the run is smooth in the design: as long as no device stops at the very end of a step of its curve,
+    and not of the peak where two instants have the same.
+    """
+    every = {n for c in model.coordinates for n in c.names}
+    names = (
+        list(cars)
+        if cars is not None
+        else [n.removesuffix(".displacement") for c in model.coordinates for n in c.names if n.endswith(".displacement")]
+    )
+    strange = [n for n in names if f"{n}.displacement" not in every]
+    if strange:
+        raise InputError(
+            f"crash_criteria: '{strange[0]}' is no car of '{model.name}'; there are {', '.join(sorted(n.removesuffix('.displacement') for n in every))}"
+        )
+    devices = [
+        n.removesuffix(".crush") for n in model.outputs if n.endswith(".crush") and n.removesuffix("crush") + "force" in model.outputs
+    ]
+    if not names and not devices:
+        raise InputError(f"crash_criteria: '{model.name}' has neither cars (NAME.displacement) nor devices (NAME.crush and NAME.force)")
+    found: dict[str, Criterion] = {}
+    for n in names:
+        first = float(number(model.initial.get(f"{n}.displacement_rate", 0.0), f"speed of '{n}'", "m/s"))
+        found[f"{n}.peak"] = largest(f"abs({n}.displacement_acc)")
+        found[f"{n}.speed_change"] = largest(f"abs({n}.displacement_rate - first)", first=first)
+        found[f"{n}.vcsi"] = mean(f"{n}.displacement_acc^2")
+    for n in devices:
+        found[f"{n}.crush"], found[f"{n}.force"] = largest(f"{n}.crush"), largest(f"{n}.force")
+        if f"{n}.energy" in model.outputs:
+            found[f"{n}.energy"] = final(f"{n}.energy")
+    return found
+
+
+__all__ = ["CarMeasures", "CrashMeasures", "DeviceMeasures", "crash_criteria", "crash_measures", "secondary_impact"]

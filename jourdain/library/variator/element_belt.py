@@ -110,7 +110,13 @@ class ElementBelt:
         """A step (s) that fourth-order Runge–Kutta takes without growing: 2.4 over the fastest rate of hinges, elements and friction."""
         v, K, (m, ring) = self.variator, self.stiffness, self.masses
         on_arc = v.thrust / (min(self.path.wraps) * min(self.path.r_dr, self.path.r_dn) / v.elements.thickness)
-        rates = math.sqrt(12 * K["hinge"] / ring), 2 * math.sqrt(K["push"] / m), 1.5 * v.friction.mu * on_arc / v.friction.v_eps / m
+        # a link swings on its hinges and on a saddle at its end, an element between its neighbours and against flanks that rub
+        link = math.sqrt(12 * K["hinge"] / ring + K["push"] * (4 / ring + 1 / m))
+        # friction turns a short link by the distance of its outer side
+        lever = (2 * (SADDLE + v.rings.offset) + SLOT) / self.link
+        pressed = v.thrust * math.tan(v.wedge) / math.pi * v.elements.thickness / min(self.path.r_dr, self.path.r_dn)
+        turned = 1.5 * v.friction.ring_mu_c * pressed / v.friction.ring_v_eps * (1 + 12 * lever**2) / ring
+        rates = link, 2 * math.sqrt(K["push"] / m), 1.5 * v.friction.mu * on_arc / v.friction.v_eps / m, turned
         return 2.4 / max(rates)
 
     def _half_width(self, radius: float, thrust: float) -> float:

@@ -213,7 +213,7 @@ class Variator:
     def sweep(
         self, torque_ratios: Sequence[float], speed: float | str = "2000 rpm", *, t: float = 1.0, **options: Any
     ) -> list[SteadyState]:
-        """Steady states over torque ratios, each begun from the one before; where the belt slips through the sweep ends with those found."""
+        """Steady states over torque ratios, each begun from the one before; a torque at which the belt slips through ends it with an error that says so."""
         found: list[SteadyState] = []
         for part in torque_ratios:
             found.append(self.steady(part, speed, t=t, from_state=found[-1] if found else None, **options))

@@ -94,6 +94,10 @@ def _linearise(problem: Any, i: int, p: Any, u: Any, out: Any) -> bool:
         _set3(out, 18, mean * p[r], mean * p[r + 1], mean * p[r + 2])
         return False
     r, mean, law = problem.row[i], local_of(problem, i).mean, problem.law[i]
+    if problem.row[i + 1] - r == 3:  # rows beside the first are idle
+        for k in range(21):
+            out[k] = 0.0
+        out[4], out[8] = 1.0, 1.0
     a = mean * p[r] - u[r]
     bound = mean * problem.coefficient[i, 0]
     free = law == BILATERAL or (a > 0.0 if law == UNILATERAL else abs(a) <= bound)

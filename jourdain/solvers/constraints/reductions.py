@@ -21,6 +21,7 @@ Multipliers have the sign of M a = f + Jᵀλ.  M need only be positive definite
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -351,7 +352,7 @@ REDUCTIONS: dict[str, Reduction] = {
     "kkt": kkt,
     "kkt-sparse": kkt_sparse,
     "range-space": range_space,
-    **{name: (lambda M, J, f, g, basis=name: null_space(M, J, f, g, basis)) for name in BASES},  # type: ignore[misc]
+    **{name: partial(null_space, basis=name) for name in BASES},
     "augmented-lagrangian": augmented_lagrangian,
     "penalty": penalty,
 }

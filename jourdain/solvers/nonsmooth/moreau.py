@@ -3,7 +3,8 @@
     q_m = q ∘ exp(½h v),    v_f = v + h v̇(t + ½h, q_m, v + ½h v̇),
     v⁺ = v_f + M⁻¹Jᵀ p  with the laws of the contacts for u = J v⁺ + d and p,    q⁺ = q ∘ exp(½h (v + v⁺)).
 
-Without contacts this is the explicit midpoint rule.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
+Without contacts this is the explicit midpoint rule.  Where loads follow velocities, contacts are found once more with loads at ½(v + v⁺) in the place of
+v + ½h v̇: bodies at rest have no velocity that a damper could see.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  What is left of a penetration is
 taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
 
@@ -22,7 +23,7 @@ from ...native.kernel import jit, kernel
 from ...native.record import Address, Integers, Record
 from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
-from ..complementarity.problem import BLOCK_SPARSE, BODIES, BlockSparse, Problem, room
+from ..complementarity.problem import BLOCK_SPARSE, BODIES, FRICTION, BlockSparse, Problem, room
 from ..complementarity.solve import Task, carry_out, solve_task
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
@@ -34,6 +35,8 @@ from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 NO_ROOM = -77
 #: Gaps up to this part of the slack are closed.
 TOUCHING = 1e-4
+#: Speeds (m/s, rad/s) of joints below which dry friction is that of rest.
+AT_REST = 1e-9
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
 RESTING = 2.0
 #: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act, iterations, and how fast
@@ -83,6 +86,8 @@ class Moreau(Record):
     limit: int
     books: int  # where the books begin in the state
     worst: Worst
+    dry: int  # laws from this number on are dry friction in joints
+    rounds: int  # 2 where loads follow velocities: the second sees those that contacts leave
 
 
 @jit
@@ -106,6 +111,11 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
         law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
+        if law >= m.dry:
+            keep(s, parts.stride, k, kept)
+            _brake(m, h, kept, before, after)
+            kept += 1
+            continue
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
         # a contact that rebounds must not be braked before it touches
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
@@ -128,6 +138,20 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
+
+
+@jit
+def _brake(m: Any, h: float, k: int, before: float, after: float) -> None:
+    """The law of dry friction in a joint: an impulse of any sign up to a bound, that of rest where nothing moved and nothing shall."""
+    problem, law = m.laws.problem, m.contacts.law[k]
+    rests = abs(before) <= AT_REST * max(1.0, abs(after - before))
+    bound = m.impacts.static[law] if rests else m.impacts.friction[law]
+    problem.w[3 * k], problem.w[3 * k + 1], problem.w[3 * k + 2] = after, 0.0, 0.0
+    problem.coefficient[k, 0] = problem.coefficient[k, 1] = h * bound
+    problem.law[k], problem.row[k] = FRICTION, 3 * k
+    m.impacts.before[k], m.impacts.after[k] = before, -1.0
+    for row in (0, 1, 2):
+        m.impacts.free[3 * k + row] = problem.w[3 * k + row]
 
 
 @jit
@@ -170,7 +194,7 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
     deepest = 0.0
     for k in range(s.count):
-        end = s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
+        end = 1.0 if s.law[k] >= m.dry else s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
         deepest = max(deepest, -end)
         depths.w[k], depths.law[k], depths.row[k], r[k] = end, 1, k, 0.0
     depths.blocks, depths.row[s.count] = s.count, s.count
@@ -198,7 +222,7 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
         x[i] = 0.0
     acting, lost = 0.0, 0.0
     for k in range(s.count):
-        if p[3 * k] > 0.0:
+        if p[3 * k] > 0.0 and s.law[k] < m.dry:
             acting += 1.0
         for row in (0, 1, 2):
             u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + contact_velocity(s, parts, k, row, v))
@@ -227,31 +251,37 @@ def step(address: int) -> int:
     displaced(m, x, x[nq:], 0.5 * h, middle)
     for i in range(nq, n):
         middle[i] = x[i] + 0.5 * h * f[i]
-    status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
-    if status != 0:
-        return status
-    for i in range(nv):
-        free[i] = x[nq + i] + h * slope[nq + i]
-    rows = m.rows_args
-    rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x), clock.t + 0.5 * h
-    status = call(m.rows, rows)
-    if status != 0:
-        clock.t_bad, count.bad_status = clock.t, status
-        return RHS_FAILED
-    v_old, v = x_old[nq:], x[nq:]
-    _select(m, h, v_old, free)
-    respond(m.contacts, m.parts, m.closures)
-    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
-        clock.t_bad, count.bad_status = clock.t, NO_ROOM
-        return RHS_FAILED
-    done, residual = _solve(m, clock.t + h)
-    for i in range(nv):
-        x[nq + i] = free[i]
-        free[i] = 0.0
-    for k in range(m.contacts.count):
-        for row in (0, 1, 2):
-            if m.laws.p[3 * k + row] != 0.0:
-                push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
+    v_old, v, rows, done, residual = x_old[nq:], x[nq:], m.rows_args, 0, 0.0
+    for turn_ in range(m.rounds):
+        status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
+        if status != 0:
+            return status
+        for i in range(nv):
+            free[i] = v_old[i] + h * slope[nq + i]
+        if turn_ == 0:
+            rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
+            status = call(m.rows, rows)
+            if status != 0:
+                clock.t_bad, count.bad_status = clock.t, status
+                return RHS_FAILED
+        _select(m, h, v_old, free)
+        respond(m.contacts, m.parts, m.closures)
+        if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
+            clock.t_bad, count.bad_status = clock.t, NO_ROOM
+            return RHS_FAILED
+        more, residual = _solve(m, clock.t + h)
+        done += more
+        for i in range(nv):
+            v[i] = free[i]
+            free[i] = 0.0
+        for k in range(m.contacts.count):
+            for row in (0, 1, 2):
+                if m.laws.p[3 * k + row] != 0.0:
+                    push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
+        for i in range(nv):  # loads that follow velocities see those of the step, contacts included
+            middle[nq + i] = 0.5 * (v_old[i] + v[i])
+        if m.contacts.count == 0:
+            break
     for i in range(nv):
         free[i] = 0.5 * (v_old[i] + v[i])
     displaced(m, x_old, free, h, x)

@@ -53,6 +53,8 @@ from jourdain.solvers.ode.rotation import position_rates, quaternion_rate, tange
 ITERATIONS = 12
 #: Newton stops when the displacement is known to this part of what the acceleration contributes to it.
 ACCURACY = 1e-8
+#: Terms of inertia that are less than this part of the largest do not decide how soft a constraint may be.
+LIGHTEST = 1e-4
 #: Constraint compliance relative to that of the bodies: removes the indeterminacy of redundant constraints.
 COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
 
@@ -292,11 +294,18 @@ def _assemble(frame: Frame, plan: Plan, turns: Any, h: float) -> int:
 
 @hot
 def _compliance(J: Any, matrix: Any, massless: Any, k: int, nv: int, size: int, epsilon: float) -> float:
-    """A small part of (J M⁻¹ Jᵀ)ₖₖ, velocities without mass left out."""
+    """A small part of (J M⁻¹ Jᵀ)ₖₖ, velocities without mass left out.
+
+    A quaternion has no inertia along itself, so that a diagonal term may be any small number: it counts as :data:`LIGHTEST` of the largest.
+    """
+    largest = 0.0
+    for i in range(nv):
+        if J[k * nv + i] != 0.0 and massless[i] == 0:
+            largest = max(largest, abs(matrix[i * size + i]))
     total = 0.0
     for i in range(nv):
         if matrix[i * size + i] != 0.0 and massless[i] == 0:
-            total += J[k * nv + i] * J[k * nv + i] / abs(matrix[i * size + i])
+            total += J[k * nv + i] * J[k * nv + i] / max(abs(matrix[i * size + i]), LIGHTEST * largest)
     return epsilon * total
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,11 @@ class DescriptorSystem(System):
         from ..formulations import formulate
 
         return formulate(self.reference.copy(parameters), self.formulation, **self.options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from ..formulations import formulate
+
+        return partial(formulate, self.reference, self.formulation, **self.options), ()  # what it has derived, it derives again
 
     # -- what it is -----------------------------------------------------------------------------------------------
 

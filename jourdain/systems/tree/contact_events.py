@@ -109,6 +109,11 @@ class ContactEventRun(ProjectedRun):
 
     def _make_ready(self) -> None:
         s, native = self.system, self.native
+        for joint in s.model.dry_friction:
+            raise InputError(
+                f"'{s.model.name}': joint '{joint}' has dry friction without smoothing, which runs from event to event do not know; use method='moreau' with step=, "
+                "or give smoothing="
+            )
         self.contacts = contacts = TreeContacts.of(s)
         contacts.begin(TOLERANCE, SWEEPS)
         shapes = len(contacts.scene.native.solids.array)
@@ -467,7 +472,13 @@ def forces_at(system: TreeSystem, state: State, inputs: Mapping[str, float] | No
 def set_valued(model: Model) -> str:
     """What in a model has a set-valued law, in words."""
     name = next((c.name for c in model.contacts.values() if not c.gives_way), None)
-    return f"contact '{name}'" if name is not None else f"the stop of joint '{next(iter(model.rigid_stops))}'"
+    if name is not None:
+        return f"contact '{name}'"
+    return (
+        f"the stop of joint '{next(iter(model.rigid_stops))}'"
+        if model.rigid_stops
+        else f"the friction of joint '{next(iter(model.dry_friction))}'"
+    )
 
 
 def pulls(rows: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import SolverError
+from ...errors import InputError, SolverError
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth.contact_set import ContactSet, Parts
 from ...solvers.nonsmooth.moreau import NO_ROOM
@@ -66,6 +66,10 @@ class RigidContacts:
     """The rigid contacts and stops of a system with its present parameters, asked position by position."""
 
     def __init__(self, system: TreeSystem) -> None:
+        for joint in system.model.dry_friction:
+            raise InputError(
+                f"'{system.model.name}': joint '{joint}' has dry friction without smoothing, which only runs by method='moreau' know; give smoothing="
+            )
         self.system, self.contacts = system, TreeContacts(system, system.parameter_vector)
         self.size = self.contacts.slack / 0.01
         record = self.contacts.record.impacts

@@ -22,6 +22,8 @@ from .loose_bodies import loose_inverse_mass
 NO_INERTIA = -78
 #: Where the numbers of stops begin among those of shapes.
 STOPS = 1 << 40
+#: Where those of dry friction in joints begin.
+DRY = 1 << 41
 #: What is returned where constraints depend on each other.
 DEPENDENT = -79
 
@@ -60,6 +62,10 @@ class TreeContacts(Record):
     stop_bound: Floats
     stop_law: Integers
     stop_place: Integers  # where the force of a stop is booked in the state
+    #: dry friction in joints: velocity, law, and where its force is booked
+    dry_v: Integers
+    dry_law: Integers
+    dry_place: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
     #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
@@ -284,6 +290,24 @@ def _write_stop(c: Any, i: int) -> None:
     s.count = k + 1
 
 
+@jit
+def _write_dry(c: Any, i: int) -> None:
+    """Dry friction in a joint as a row of its own."""
+    s, parts, k, v = c.contacts, c.parts, c.contacts.count, c.dry_v[i]
+    s.law[k], s.gap[k] = c.dry_law[i], 0.0
+    s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
+    s.place[2 * k], s.place[2 * k + 1] = c.dry_place[i], -1
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = DRY + i, DRY + i, 0
+    for j in range(9):
+        s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
+    for j in (0, 1, 2):
+        s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
+    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
+        s.J[j] = 0.0
+    s.J[6 * parts.stride * k + parts.place_of[v]] = 1.0
+    s.count = k + 1
+
+
 @kernel
 def contact_rows(address: int) -> int:
     """The contacts in the middle of a step: those whose gaps may close within it."""
@@ -317,7 +341,11 @@ def contact_rows(address: int) -> int:
         if s.count >= s.room:
             return NO_ROOM
         _write_stop(c, i)
+    for i in range(c.dry_v.size):
+        if s.count >= s.room:
+            return NO_ROOM
+        _write_dry(c, i)
     return 0
 
 
-__all__ = ["DEPENDENT", "NO_INERTIA", "TreeContacts", "contact_rows"]
+__all__ = ["DEPENDENT", "DRY", "NO_INERTIA", "TreeContacts", "contact_rows"]

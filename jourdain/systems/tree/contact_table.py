@@ -86,7 +86,7 @@ def _touches(contacts: TreeContacts, h: float) -> Any:
     """The contacts that the last step has left in memory."""
     record = contacts.record
     s, p, u, friction = record.contacts, record.laws.p, record.laws.problem.u, record.impacts.friction
-    for k in range(s.count):
+    for k in np.flatnonzero(s.law[: s.count] < record.dry).tolist():
         axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
         limit, pull = friction[s.law[k]] * impulse[0], float(np.hypot(*impulse[1:]))
         slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= limit * (1.0 - 1e-9))

@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
 from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
+from ...model.contact_loads import dry_name
 from ...model.flexible import FlexibleBody
 from ...native.function import compile_function
 from ...native.record import Table
@@ -25,9 +26,10 @@ from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
 from ...solvers.penalty.touch import WRENCH
+from ...symbolic.expr import KINDS
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
-from .contact_rows import STOPS, contact_rows
+from .contact_rows import DRY, STOPS, contact_rows
 from .contact_rows import TreeContacts as NativeRows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
@@ -59,9 +61,9 @@ class TreeContacts:
         self.bodies = self._moving_bodies()
         self.scene = self._scene()
         self.parts = self._parts()
-        self.stops = self._stops()
+        self.stops, self.dry = self._stops(), self._dry()
         self.places = self._places()
-        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops))
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry))
 
     @staticmethod
     def of(system: TreeSystem) -> TreeContacts:
@@ -120,6 +122,21 @@ class TreeContacts:
                 if end is not None:
                     found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
         return found
+
+    def _dry(self) -> list[tuple[str, int]]:
+        """Joints with dry friction, and their velocities."""
+        c, found = self.system.configuration, []
+        for name in self.model.dry_friction:
+            label = self.model.joints[name].coordinates[0].velocity_names[0]
+            if label not in c.velocity_names:
+                raise InputError(f"friction: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
+            found.append((name, c.velocity_names.index(label)))
+        return found
+
+    @property
+    def first_dry(self) -> int:
+        """The number of the first law of dry friction in joints."""
+        return len(self.contacts) + len(self.model.rigid_stops)
 
     def _heavy_rods(self) -> bool:
         return any(getattr(c, "inertia", None) is not None for c in self.model.constraints.values())
@@ -204,6 +221,12 @@ class TreeContacts:
         return [self.first_place + WRENCH * (len(self.places) + i) for i in range(len(self.stops))]
 
     @property
+    def dry_places(self) -> list[int]:
+        """Where the forces of dry friction in joints stand in the state."""
+        first = self.first_place + WRENCH * (len(self.places) + len(self.stops))
+        return [first + WRENCH * i for i in range(len(self.dry))]
+
+    @property
     def first_place(self) -> int:
         """Where wrenches begin in the state."""
         s = self.system
@@ -216,8 +239,8 @@ class TreeContacts:
 
     @property
     def booked(self) -> int:
-        """Numbers of all wrenches and forces of stops."""
-        return WRENCH * (len(self.places) + len(self.stops))
+        """Numbers of all wrenches, forces of stops and of dry friction."""
+        return WRENCH * (len(self.places) + len(self.stops) + len(self.dry))
 
     @property
     def size(self) -> int:
@@ -234,8 +257,13 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(),
+            worst=moreau.Worst(), dry=self.first_dry, rounds=2 if self._follow_velocities() else 1,
         )  # fmt: skip
+
+    def _follow_velocities(self) -> bool:
+        """Whether loads depend on velocities."""
+        laws = [e for load in self.model.loads.values() for e in load.laws]
+        return any(c.gives_way for c in self.contacts) or any(e.deps & KINDS["velocity"] for e in laws)
 
     def _impacts(self) -> Impacts:
         """Friction and restitution of all laws; those of surfaces that give way have none."""
@@ -243,6 +271,9 @@ class TreeContacts:
         friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
         static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
         restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
+        dry = list(self.model.dry_friction.values())
+        friction, static = np.r_[friction, self._numbers(x[0] for x in dry)], np.r_[static, self._numbers(x[1] for x in dry)]
+        restitution, rigid = np.r_[restitution, np.zeros(len(dry))], [*rigid, *(None for _ in dry)]
         for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
             for x in values:
                 check_coefficient(word, x, most)
@@ -305,6 +336,8 @@ class TreeContacts:
             stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
             stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
             stop_law=np.array([x[5] for x in self.stops], np.int64), stop_place=np.array(self.stop_places, np.int64),
+            dry_v=np.array([v for _, v in self.dry], np.int64), dry_law=np.array([self.first_dry + i for i in range(len(self.dry))], np.int64),
+            dry_place=np.array(self.dry_places, np.int64),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
             wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
@@ -349,11 +382,13 @@ class TreeContacts:
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
     def law_name(self, number: int) -> str:
-        """The name of a contact, or "stop"."""
-        return self.contacts[number].name if number < len(self.contacts) else "stop"
+        """The name of a contact, "stop" or "friction"."""
+        return self.contacts[number].name if number < len(self.contacts) else "stop" if number < self.first_dry else "friction"
 
     def name_of(self, shape: int) -> str:
         """The name of a shape of the scene, or of a joint that stands at its end."""
+        if shape >= DRY:
+            return self.dry[shape - DRY][0]
         if shape >= STOPS:
             return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
@@ -398,6 +433,9 @@ class TreeContacts:
             before = found.get(f"{name}.stop")
             total = sign * x[:, at] + (0.0 if before is None else before.values)
             found[f"{name}.stop"] = Channel(total, unit, "force of the rigid stop")
+        for (name, _), place in zip(self.dry, self.dry_places, strict=True):
+            at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
+            found[dry_name(name)] = Channel(x[:, at].copy(), unit, "dry friction in the joint")
         return found
 
     def native(self) -> NativeFunction:

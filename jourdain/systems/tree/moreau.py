@@ -16,6 +16,7 @@ from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..inputs import Inputs
+from ..pushed import touches_rigidly
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
 from .contact_table import ContactTable
@@ -43,7 +44,7 @@ class MoreauRun(ProjectedRun):
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
             raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
-        if not (system.model.contacts or system.model.rigid_stops):
+        if not (system.model.contacts or touches_rigidly(system.model)):
             raise InputError(
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )

@@ -17,12 +17,13 @@ class App {
     this.frames = 0;
     this.frameTimes = [];
     this.shown = {};
+    // pictures are drawn when they are taken, and not before
+    this.manual = location.hash === "#picture";
     this.player = new Player(runs, data.modes);
     if (data.live) this.player.live = true;
     this.stage = new Stage(document.getElementById("canvas"), data);
     document.body.classList.toggle("plain", this.stage.plain);
     setLook(this.stage.plain);
-    setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), this.stage.plain);
     this.furniture = new Set(this.stage.scene.children);
     this.build(blocks);
     this.followed = data.follow;
@@ -45,6 +46,7 @@ class App {
   // Everything that belongs to the scene rather than to the stage.
   build(blocks) {
     const { data, stage } = this;
+    setDetail(data.bodies.reduce((sum, body) => sum + body.shapes.length, 0), stage.plain);
     this.bodies = new Bodies(data, stage, blocks);
     this.links = new Links(data, this.bodies, stage);
     this.arrows = new Arrows(data, stage);
@@ -71,6 +73,27 @@ class App {
     this.place();
     stage.include(this.bodies.groups.values());
     stage.dirty = true;
+  }
+
+  // A scene that has nothing to do with this one, for pictures: its own stage, drawn by the same renderer.
+  async exchange(scene, tracks, theme) {
+    const blocks = readBlocks(scene.blocks, await inflate(tracks)), { stage, player } = this;
+    this.data = scene;
+    this.exaggeration = scene.exaggeration;
+    this.layers = null;
+    stage.renew(scene);
+    this.furniture = new Set(stage.scene.children);
+    this.build(blocks);
+    this.followed = scene.follow;
+    this.anchor = this.selected = null;
+    Object.assign(player, { runs: scene.runs.map((run) => new Run(run, blocks)), modes: scene.modes, main: 0 });
+    player.mode = player.runs.length || !scene.modes.length ? -1 : 0;
+    document.getElementById("legend").replaceChildren();
+    this.legend = new Legend(this);
+    this.setTheme(theme);
+    this.setRuns();
+    this.setMode();
+    player.seek(player.start);
   }
 
   makeLayers() {
@@ -332,7 +355,7 @@ class App {
     this.last = now;
     this.player.advance(Math.min(elapsed, 250) / 1000);
     this.stage.controls.update();
-    if (this.stage.dirty) {
+    if (this.stage.dirty && !this.manual) {
       this.stage.dirty = false;
       this.draw();
       if (this.player.playing && elapsed < 1000) {
@@ -443,6 +466,7 @@ function open(app) {
       const foot = group.position.toArray();
       return { foot, tip: foot.map((x, k) => x + arrow.scale * run.value(track[3 + k])), shown: group.visible };
     },
+    ticks: () => app.plots.plots.map((plot) => plot.ticks),
     counts: () => ({ traces: app.traces.items.filter((i) => i.tube).length, ghosts: app.bodies.ghosts.length }),
     camera(position, target, fov) {
       if (position) {
@@ -465,10 +489,18 @@ function open(app) {
       stage.adapt = () => {};
       stage.resize();
       if (t !== undefined) player.seek(t);
-      app.draw();
+      if (!app.manual) app.draw();
     },
     draw: () => app.draw(),
     replace: (scene, tracks) => app.replace(scene, tracks),
+    exchange: (scene, tracks, theme) => app.exchange(scene, tracks, theme),
+    // The scene at a time, drawn once, when the browser has put it on the screen.
+    photograph(t) {
+      player.seek(t);
+      app.draw();
+      stage.dirty = false;
+      return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))));
+    },
     controls: () => app.controls?.state(),
     set: (name, value) => app.controls.set(name, value),
   };
@@ -484,5 +516,7 @@ export async function start() {
   app.loading = performance.now() - began;
   document.getElementById("loading").remove();
   window.jourdain = open(app);
-  if (location.hash === "#play") app.player.play();
+  // a motion moves, unless it comes in while it is computed, or the reader wants none
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches || ["#still", "#picture"].includes(location.hash);
+  if (location.hash === "#play" || !(calm || data.live)) app.player.play();
 }

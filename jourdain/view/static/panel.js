@@ -15,6 +15,9 @@ const ICONS = {
 
 const svg = (name) => `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
 
+// Units of what is known of bodies.
+const UNITS = { mass: "kg", inertia: "kg m²", volume: "m³", density: "kg/m³" };
+
 const SPEEDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
 
 export function make(tag, properties = {}, ...children) {
@@ -163,7 +166,7 @@ export class Panel {
     if (!body) return;
     const rows = make("dl");
     const row = (name, value) => rows.append(make("dt", { textContent: name }), make("dd", { textContent: value }));
-    for (const [name, value] of Object.entries(body.info)) row(name, this.text(value));
+    for (const [name, value] of Object.entries(body.info)) row(name, this.text(value) + (UNITS[name] && typeof value !== "string" ? ` ${UNITS[name]}` : ""));
     this.poseRows = [make("dd"), make("dd")];
     this.probeRows = [make("dt"), make("dd")];
     if (probed) rows.append(...this.probeRows);
@@ -183,7 +186,7 @@ export class Panel {
       const [factor, unit] = scaled(probed.value, probed.unit);
       this.probeRows[1].textContent = `${format(probed.value / factor, 4)} ${unit}`;
     }
-    this.poseRows[0].textContent = pose.position.map((v) => format(v)).join(", ");
+    this.poseRows[0].textContent = `${pose.position.map((v) => format(v)).join(", ")} m`;
     this.poseRows[1].textContent = pose.quaternion.map((v) => format(v)).join(", ");
   }
 

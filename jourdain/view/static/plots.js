@@ -2,6 +2,9 @@
 
 const COLOURS = ["#3f7fb0", "#d0853c", "#4f9a78", "#b85a63", "#7d6db3", "#4a9aa8"];
 
+// Rounding errors of a run, relative to the largest value of a unit.
+const NOISE = 1e-11;
+
 function nice(range, count) {
   const raw = range / Math.max(count, 1), decade = 10 ** Math.floor(Math.log10(raw));
   return decade * [1, 2, 2.5, 5, 10].find((m) => m * decade >= raw * 0.9999);
@@ -12,6 +15,19 @@ export function format(value, digits = 4) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(digits - 2).replace("e+", "e").replace("-", "−");
   return Number(value.toPrecision(digits)).toString().replace("-", "−");
+}
+
+// Ticks with as many digits as tell them apart.
+export function tickTexts(values) {
+  if (values.length < 2) return values.map((v) => format(v));
+  const step = Math.min(...values.slice(1).map((v, i) => v - values[i])), most = Math.max(...values.map(Math.abs));
+  const fine = Math.floor(Math.log10(step * 1.0001)), decimals = Math.max(0, -fine + (Math.abs(step / 10 ** fine - 2.5) < 1e-6 ? 1 : 0));
+  const plain = most < 1e5 && decimals <= 5;
+  const digits = Math.max(0, Math.ceil(Math.log10(most / step)) + 1);
+  return values.map((v) => {
+    if (v === 0) return "0";
+    return (plain ? v.toFixed(decimals) : v.toExponential(Math.min(digits, 12)).replace(/\.?0+e/, "e").replace("e+", "e")).replaceAll("-", "−");
+  });
 }
 
 function ticks(low, high, count) {
@@ -81,6 +97,12 @@ class Plot {
       }
     if (!(x1 >= x0)) [x0, x1, y0, y1] = [0, 1, 0, 1];
     if (x1 === x0) x1 = x0 + 1;
+    // what does not differ beyond the rounding of its unit is drawn as the line that it is
+    const scale = this.panel.scale(this.curves.map((c) => c.unit));
+    if (y1 - y0 <= NOISE * Math.max(scale, Math.abs(y0), Math.abs(y1))) {
+      const middle = Math.max(Math.abs(y0), Math.abs(y1)) <= NOISE * scale ? 0 : 0.5 * (y0 + y1), reach = Math.abs(middle) * 0.1 || scale || 1;
+      [y0, y1] = [middle - reach, middle + reach];
+    }
     const pad = (y1 - y0) * 0.07 || Math.abs(y1) * 0.1 || 1;
     const side = this.spec.x ? (x1 - x0) * 0.06 : 0;
     Object.assign(this, { x0: x0 - side, x1: x1 + side, y0: y0 - pad, y1: y1 + pad });
@@ -97,8 +119,9 @@ class Plot {
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, w, h);
     g.font = "11px system-ui, sans-serif";
-    const ys = ticks(this.y0, this.y1, h / 34);
-    const left = 10 + Math.max(...ys.map((y) => g.measureText(format(y)).width), 12);
+    const ys = ticks(this.y0, this.y1, h / 34), told = tickTexts(ys);
+    this.ticks = told;
+    const left = 10 + Math.max(...told.map((y) => g.measureText(y).width), 12);
     this.area = { left, right: w - 10, top: 8, bottom: h - 21 };
     const { right, top, bottom } = this.area;
     this.px = (x) => left + (x - this.x0) / (this.x1 - this.x0) * (right - left);
@@ -108,14 +131,15 @@ class Plot {
     g.strokeStyle = rule;
     g.textAlign = "right";
     g.textBaseline = "middle";
-    for (const y of ys) {
+    for (const [i, y] of ys.entries()) {
       const at = Math.round(this.py(y)) + 0.5;
       g.beginPath(); g.moveTo(left, at); g.lineTo(right, at); g.stroke();
-      g.fillText(format(y), left - 6, at);
+      g.fillText(told[i], left - 6, at);
     }
     g.textAlign = "center";
     g.textBaseline = "top";
-    for (const x of ticks(this.x0, this.x1, (right - left) / 70)) g.fillText(format(x), this.px(x), bottom + 6);
+    const xs = ticks(this.x0, this.x1, (right - left) / 70), under = tickTexts(xs);
+    xs.forEach((x, i) => g.fillText(under[i], this.px(x), bottom + 6));
     g.save();
     g.beginPath(); g.rect(left, top - 2, right - left, bottom - top + 4); g.clip();
     if (!this.spec.x) this.markEvents(g, ink, top, bottom);
@@ -218,6 +242,17 @@ export class Plots {
       for (const spec of this.specs.length ? this.specs : this.groups(runs[0])) this.add(spec);
     } else for (const plot of this.plots) plot.load(runs);
     this.redraw();
+  }
+
+  // The largest value among all channels of some units.
+  scale(units) {
+    let most = 0;
+    for (const run of this.runs)
+      for (const { unit, column } of run.channels.values()) {
+        if (!units.includes(unit)) continue;
+        for (let i = 0; i < column.length; i++) { const v = Math.abs(column.at(i)); if (v > most && v < Infinity) most = v; }
+      }
+    return most > 1e-12 ? most : 1;
   }
 
   groups(run) {

@@ -4,9 +4,12 @@ import * as THREE from "three";
 let radial = 40;
 
 // Scenes with many shapes get fewer facets for each.
-export function setDetail(shapes, plain) { radial = shapes > 60 ? (plain ? 12 : 24) : plain ? 28 : 40; }
-
 const cache = new Map();
+
+export function setDetail(shapes, plain) {
+  radial = shapes > 60 ? (plain ? 16 : 40) : plain ? 32 : 64;
+  cache.clear();
+}
 
 function turned(points) {
   const geometry = new THREE.LatheGeometry(points.map(([r, z]) => new THREE.Vector2(r, z)), radial);

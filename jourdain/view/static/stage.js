@@ -37,6 +37,23 @@ export class Stage {
     this.makeGround();
   }
 
+  // Another scene altogether: renderer and surroundings, which take longest to make, stay.
+  renew(data) {
+    this.controls.dispose();
+    for (const object of [...this.scene.children]) {
+      this.scene.remove(object);
+      object.traverse((part) => part.geometry?.dispose());
+    }
+    this.key.shadow.dispose();
+    this.data = data;
+    this.up.set(...data.up);
+    this.touched = false;
+    this.makeCamera();
+    this.makeLight();
+    this.makeGround();
+    this.resize();
+  }
+
   makeCamera() {
     const { camera, size, modelSize } = this.data;
     this.camera = new THREE.PerspectiveCamera(camera.fov, 1, modelSize / 500, size * 60 + modelSize * 60);
@@ -77,7 +94,8 @@ export class Stage {
     const left = new THREE.Vector3().crossVectors(toward, this.up);
     this.lightOffset = this.up.clone().multiplyScalar(1.25).addScaledVector(toward, 0.62).addScaledVector(left, 0.75).setLength(2.6 * span);
     this.scene.add(this.hemisphere, this.key, this.key.target);
-    if (!this.plain) this.makeSurroundings();
+    if (!this.plain && !this.scene.environment) this.makeSurroundings();
+    this.scene.environmentRotation.setFromQuaternion(new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), this.up));
   }
 
   // A plain studio (bright ceiling panel, dim walls) that gives surfaces something to reflect.
@@ -97,7 +115,6 @@ export class Stage {
     panel("#4b4c50", 1, 30, 30, 0, -5, 0);
     const generator = new THREE.PMREMGenerator(this.renderer);
     this.scene.environment = generator.fromScene(studio, 0.03).texture;
-    this.scene.environmentRotation.setFromQuaternion(new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), this.up));
     generator.dispose();
   }
 

@@ -102,3 +102,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("[scenario\n")
     with pytest.raises(InputError, match="not a TOML file"):
         lib.crash_scenario(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+def test_train_in_space_from_a_file(tmp_path, ending: str) -> None:
+    m = lib.spatial_train(cars=2, lift=0.06)
+    m.save(tmp_path / f"train.{ending}")
+    a, b = (x.compile().simulate(None, 0.05, rtol=1e-5, atol=1e-7) for x in (m, jd.load_model(tmp_path / f"train.{ending}")))
+    assert all(np.array_equal(a[n], b[n]) for c in m.coordinates for n in c.names)

@@ -284,3 +284,38 @@ def test_measures_that_cannot_be() -> None:
         lib.crash_measures(jd.library.pendulum().compile().simulate({}, 0.1))
     with pytest.raises(InputError, match="for how long"):
         lib.barrier(TRAIN, 3.0).compile().simulate()
+
+
+def test_measures_as_criteria_with_gradients() -> None:
+    """One mass into one plateau: crush m v²/2f + f/2k, rebound f/√(km), by values and by slopes; equal to the measures of a solution."""
+    f, k, m, v = 2e6, 1e8, 50e3, 10.0
+    model = lib.barrier(lib.train([m], front=lib.crush_device([f], [3.0], k, name="HE")), v)
+    s = model.compile()
+    analysis = jd.Analysis(s, "simulate", None, t=0.8, rtol=1e-10, atol=1e-12)
+    criteria = lib.crash_criteria(model)
+    found, told = analysis.evaluate(criteria), lib.crash_measures(analysis.run())
+    car, device = told.cars["car1"], told.devices["front"]
+    expected = {
+        "car1.peak": car.peak, "car1.speed_change": car.speed_change, "car1.vcsi": car.vcsi,
+        "front.crush": device.crush, "front.force": device.force, "front.energy": device.last_energy,
+    }  # fmt: skip
+    assert found == pytest.approx(expected, rel=2e-4)
+    g = analysis.gradient(criteria, wrt=["front.level1", "front.stiffness", "car1.mass"], method="differences")
+    slopes = {
+        ("front.crush", "front.level1"): -m * v * v / (2 * f * f) + 1 / (2 * k), ("front.crush", "front.stiffness"): -f / (2 * k * k),
+        ("front.crush", "car1.mass"): v * v / (2 * f), ("car1.peak", "front.level1"): 1 / m, ("car1.peak", "car1.mass"): -f / m**2,
+        ("car1.speed_change", "front.level1"): 1 / (k * m) ** 0.5, ("front.energy", "front.level1"): -f / k,
+    }  # fmt: skip
+    for (criterion, variable), slope in slopes.items():
+        assert g[criterion, variable] == pytest.approx(slope, rel=5e-3), (criterion, variable)
+    with pytest.raises(InputError, match="'car7' is no car"):
+        lib.crash_criteria(model, ["car7"])
+
+
+def test_cost_of_guards_at_rest_does_not_change_what_is_found() -> None:
+    """Cars far from the crash rest with guards at zero: each turns once the wave has come, as in a train that is looked at finely."""
+    s = lib.barrier(lib.train([40e3] * 12, couplers=LE, front=HE), "20 km/h").compile()
+    rough, fine = s.simulate(t=0.8, method="rk4", step=2e-4), s.simulate(None, 0.8, rtol=1e-10, atol=1e-12)
+    a, b = lib.crash_measures(rough), lib.crash_measures(fine)
+    for name, device in b.devices.items():
+        assert a.devices[name].crush == pytest.approx(device.crush, rel=2e-3, abs=2e-5), name

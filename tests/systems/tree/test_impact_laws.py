@@ -186,3 +186,66 @@ def test_a_joint_rests_on_its_limit() -> None:
         m.compile(formulation="cartesian")
     with pytest.raises(InputError, match="periodic knows no rigid stops"):
         s.periodic()
+
+
+# -- dry friction in joints, and loads that follow velocities ------------------------------------------------------
+
+
+def slider(**law: float) -> Any:
+    m = jd.Model("slider", gravity=(0, 0, 0))
+    joint = m.prismatic("x", m.ground, m.body("body", mass=2.0), axis="x")
+    m.joint_spring(joint, stiffness=50.0)
+    m.friction(joint, **law)
+    m.force(joint, m.input("push", 0.0, "N"), name="pushed")
+    return m.compile()
+
+
+def test_swings_against_dry_friction_lose_the_same_each_time() -> None:
+    """Every half swing is shorter by 2F/k, until the spring is weaker than friction."""
+    s = slider(coulomb=3.0, smoothing=0.0)
+    run = s.simulate({"x": 1.0}, t=6.0, method="moreau", step=1e-3)
+    for k in range(1, 8):
+        place = round(k * np.pi / 5.0 / 1e-3)
+        np.testing.assert_allclose(run["x.displacement"][place], (-1) ** k * (1.0 - 0.12 * k), atol=2e-5)
+    np.testing.assert_allclose(run["x.displacement"][-1], 0.04, atol=1e-5)
+    assert np.abs(run["x.displacement_rate"][-500:]).max() < 1e-13
+    np.testing.assert_allclose(run["x.dry_friction"][-1], 50.0 * run["x.displacement"][-1], rtol=1e-9)
+    np.testing.assert_allclose(run["contacts.dissipated"][-1], 25.0 * (1.0 - run["x.displacement"][-1] ** 2), rtol=1e-5)
+    np.testing.assert_allclose(run["x.displacement_acc"][-1], 0.0, atol=1e-9)
+    smooth = slider(coulomb=3.0, smoothing=1e-6).simulate({"x": 1.0}, t=2.0, method="radau")
+    np.testing.assert_allclose(run.at(2.0)["x.displacement"], smooth["x.displacement"][-1], atol=2e-3)
+
+
+def test_dry_friction_holds_up_to_its_static_bound() -> None:
+    s = slider(coulomb=2.0, static=3.0, smoothing=0.0)
+    held = s.simulate({}, t=1.0, method="moreau", step=1e-3, inputs={"push": 2.999})
+    assert np.abs(held["x.displacement"]).max() < 1e-14
+    loose = s.simulate({}, t=0.05, method="moreau", step=1e-4, inputs={"push": 3.001})
+    np.testing.assert_allclose(loose["x.displacement_rate"][-1], 1.001 / 2.0 * 0.05, rtol=2e-2)
+
+
+def test_what_knows_no_dry_friction_says_so() -> None:
+    s = slider(coulomb=3.0, smoothing=0.0)
+    with pytest.raises(InputError, match="joint 'x' has dry friction without smoothing, which runs from event to event do not know"):
+        s.simulate({"x": 1.0}, t=1.0)
+    with pytest.raises(InputError, match="the friction of joint 'x' has a set-valued law, which method 'radau' does not know"):
+        s.simulate({"x": 1.0}, t=1.0, method="radau")
+    with pytest.raises(InputError, match="joint 'x' has dry friction without smoothing"):
+        s.modal()
+    with pytest.raises(InputError, match="joint 'x' has dry friction without smoothing"):
+        s.equilibrium()
+    with pytest.raises(InputError, match="formulation 'cartesian' knows no dry friction without smoothing"):
+        s.model.compile(formulation="cartesian")
+    with pytest.raises(jd.ModelError, match="static = 1 must not be smaller than coulomb = 3"):
+        slider(coulomb=3.0, static=1.0, smoothing=0.0)
+
+
+@pytest.mark.parametrize("step", [1e-2, 1e-3])
+def test_a_damper_does_not_see_what_contacts_hold(step: float) -> None:
+    m = jd.Model("damped")
+    block = m.body("block", shape=jd.box(0.2, 0.2, 0.1, density=1000.0))
+    m.free("f", m.ground, block)
+    m.contact("floor", block, m.ground, law=jd.contact.rigid(friction=0.5))
+    m.link("damper", m.ground.frame("top", (0, 0, 1.0)), block, law=lambda z, rate, t: 50.0 * rate)
+    run = m.compile().simulate({"f.z": 0.05}, 0.1, method="moreau", step=step)
+    np.testing.assert_allclose(run["floor.block.force"][1:, 2], 4.0 * G, rtol=1e-12)
