@@ -82,7 +82,8 @@ print(json.dumps(found))
 def measured(checkout: str, cache: str, clock: str) -> dict[str, float]:
     """Figures of one process with a checkout."""
     environment = {**os.environ, "PYTHONPATH": checkout, "XDG_CACHE_HOME": cache, "PYTHONPYCACHEPREFIX": os.path.join(cache, "bytecode")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    for name in ("PYTHONDONTWRITEBYTECODE", "JOURDAIN_CACHE"):  # an installed package has its bytecode; a cache of each checkout's own
+        environment.pop(name, None)
     done = subprocess.run([sys.executable, "-c", WORKER, clock], capture_output=True, text=True, env=environment, cwd=cache)
     if done.returncode:
         raise SystemExit(f"{checkout}: {done.stderr[-2000:]}")

@@ -97,11 +97,13 @@ class Problem:
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
         samples: int = 32, tolerance: float = 1e-8, limit: int = 200, workers: Workers = None, store: StoreLike = None, progress: bool = True,
+        population: int = 60, generations: int = 50, seed: int = 1,
     ) -> Front:  # fmt: skip
         """Designs of which none is better than another in every criterion.
 
         method: "weighted" sums (find convex parts only), "epsilon" (the first criterion with bounds on the others), or "nbi"
-            (normal-boundary intersection, evenly spread).
+            (normal-boundary intersection, evenly spread); "nsga2" is evolution without gradients: ``generations`` of a ``population``, the same for
+            the same ``seed``.
         samples: designs spread over the space that are run first, so that no branch of the front is missed for want of a start.
         workers: see :mod:`jourdain.analysis.workers`; the front is the same to the last bit.
         store: a store or its file, with which the same call goes on where it was cut short.
@@ -114,6 +116,10 @@ class Problem:
             raise InputError(f"pareto: samples = {samples} must not be negative")
         with crew_for(workers) as crew:
             x = self._begin(start, store)
+            if method == "nsga2":
+                from .design.evolution import evolved
+
+                return evolved(self, x, population, generations, seed, crew, progress)
             return Family(self, method, points, solver.name, tolerance, limit, crew, progress).front(x, int(samples))
 
     def forms(self, a: np.ndarray) -> Forms:
@@ -210,6 +216,11 @@ class Problem:
             raise InputError(f"optimiser '{name}': tolerance = {tolerance!r} must lie between 0 and 1")
         if self.subject_to and not solver.constraints:
             raise InputError(f"optimiser '{name}' takes bounds of variables only; use slsqp, trust-constr or cobyqa with constraints")
+        equal = [n for n, c in self.subject_to.items() if c.equality]
+        if equal and not solver.equations:
+            raise InputError(
+                f"optimiser '{name}' takes no equations, and constraint '{equal[0]}' ({self.subject_to[equal[0]]}) is one; use slsqp or ipopt"
+            )
         return solver
 
     def _begin(self, start: Mapping[str, Any] | None, store: StoreLike = None) -> np.ndarray:

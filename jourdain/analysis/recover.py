@@ -57,6 +57,10 @@ class Recovered(Shown):
 def recover(system: System, run: Solution | State, body: str, static: bool = True, group: int = 0) -> Recovered:
     """Element quantities of a flexible body along a solution or at a state; ``static=False`` leaves the static share out."""
     item = _flexible(system, body, "recover")
+    if static and item.curved is not None:
+        raise InputError(
+            f"recover: '{body}' is a beam of order 'exact', whose loads act on the deformed beam; take static=False, what its curvatures say, or body.gauge(…)"
+        )
     recovery = item.part.recovery(group, item.used_nodes, static)
     t, x, _ = _states(system, run)
     names = system.reference.configuration.position_names

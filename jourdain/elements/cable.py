@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, as_expr
-from ..symbolic.functions import sqrt
+from ..symbolic.functions import maximum, sqrt
 from ..symbolic.vectors import NULL, Vector
 from .carriers import Carrier, Particle, split
 from .element import Composite, Element, Symbols, Term
@@ -102,7 +102,7 @@ class Cable(Element):
         slope, bend = (self._at(s, s.length, 0.5, k) for k in (1, 2))
         a, b, c = slope.dot(slope), slope.dot(bend), bend.dot(bend)
         square = a * c - b * b
-        return [("N", "N", s.axial * (sqrt(a) - 1.0)), ("M", "N*m", s.bending * sqrt(square + 1e-300) / a)]
+        return [("N", "N", s.axial * (sqrt(a) - 1.0)), ("M", "N*m", s.bending * sqrt(maximum(square, 0.0) + 1e-300) / a)]
 
 
 def _stretched(scale: Expr, a: Expr) -> Composite:
@@ -155,6 +155,40 @@ class SlidingPoint(Element):
         return found
 
 
+class CableSeat(Element):
+    """Holds a node of a cable at a ``point`` of a body; ``clamped`` also across two of its directions (``across``), so that it leaves along the third.
+
+    Stretch is free, and a turn about the cable is not transmitted.
+    """
+
+    def __init__(self, body: Carrier, clamped: bool) -> None:
+        self.body, self.clamped = body, clamped
+        self.blocks = {**body.blocks("body"), "node": 6}
+        self.constants = {"point": 3, **({"across": 6} if clamped else {})}
+
+    def constraints(self, s: Symbols) -> Sequence[tuple[str, Sequence[Term]]]:
+        """Three rows for the place, two for the slope."""
+        place, slope = split(s, "node", 3)
+        point = self.body.point(s, "body", s.point)
+        rows: list[tuple[str, Sequence[Term]]] = [(f"position.{n}", [point[c] - place[c]]) for c, n in enumerate("xyz")]
+        for k in range(2) if self.clamped else ():
+            rows.append((f"slope.{k + 1}", [slope.dot(self.body.direction(s, "body", s.across[3 * k : 3 * k + 3]))]))
+        return rows
+
+
+class StillDirections(Element):
+    """The directors of a body that has a place only do not turn: what it carries transmits no moments."""
+
+    def __init__(self) -> None:
+        self.blocks, self.constants = {"body": 12}, {"frame": 9}
+
+    def constraints(self, s: Symbols) -> Sequence[tuple[str, Sequence[Term]]]:
+        """Three scalar products with the directors of the start."""
+        d = split(s, "body", 3)[1:]
+        e = [Vector.of(s.frame[3 * k : 3 * k + 3]) for k in range(3)]
+        return [(f"turn.{n}", [d[i].dot(e[j])]) for n, i, j in (("x", 1, 2), ("y", 0, 2), ("z", 0, 1))]
+
+
 def _on_the_cable(first: Expr, length: Expr, along: Expr, q: Sequence[Expr]) -> Composite:
     """−Σ Hᵢ(ξ) qᵢ with ξ = (s − first)/length: a polynomial of s times coordinates, with exact differences of both."""
 
@@ -184,4 +218,4 @@ def _on_the_cable(first: Expr, length: Expr, along: Expr, q: Sequence[Expr]) -> 
     return Composite(value, (along, *q), gradient=gradient)
 
 
-__all__ = ["Cable", "SlidingPoint"]
+__all__ = ["Cable", "CableSeat", "SlidingPoint", "StillDirections"]

@@ -17,6 +17,7 @@ from operator import add as plus
 from weakref import WeakKeyDictionary
 
 from ..model.bodies import Body
+from ..model.curved import MovingVector
 from ..model.flexible import FlexibleBody
 from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, sub
 from ..symbolic.vectors import Inertia, Vector, scalar_product, steiner
@@ -105,20 +106,13 @@ class CompleteInertia(ModalInertia):
     takes part in translations by c_k."""
 
     def __init__(self, body: FlexibleBody) -> None:
-        data = body.data
-        assert data.fields is not None
-        self.data, self.mass = data, data.mass
+        self.data, self.mass = body.data, body.data.mass
         self.e, self.rates = [c.q[0] for c in body.modes], [c.v[0] for c in body.modes]
-        halves = [mul(HALF, e) for e in self.e]
-        self.c = [c for c, *_ in data.fields]
+        fields = self._polynomials() if body.curved is None else body.curved.moving_fields()
+        self.c = [c for c, _ in fields]
         #: ρ_k, ∂ρ_k/∂e_i, ρ̇_k and ρ̈_k without ë
-        self.by = [[a + _sum(row, self.e) for a, row in zip(first, second, strict=True)] for _, _, first, second in data.fields]
-        self.rho = [
-            start + _sum([a + b for a, b in zip(first, by, strict=True)], halves)
-            for (_, start, first, _), by in zip(data.fields, self.by, strict=True)
-        ]
-        self.rho_rate = [_sum(by, self.rates) for by in self.by]
-        self.bent = [_sum([_sum(row, self.rates) for row in second], self.rates) for *_, second in data.fields]
+        self.rho, self.by = [d.value for _, d in fields], [d.by for _, d in fields]
+        self.rho_rate, self.bent = [d.rate for _, d in fields], [d.bias for _, d in fields]
         n = range(len(self.e))
         self.s, self.s_rate = _sum(self.rho, self.c), _sum(self.rho_rate, self.c)
         self.s_by = [_sum([by[i] for by in self.by], self.c) for i in n]
@@ -126,6 +120,16 @@ class CompleteInertia(ModalInertia):
         self.D = [reduce(plus, (r.cross(by[i]) for r, by in zip(self.rho, self.by, strict=True))) for i in n]
         upper = [[reduce(add, (by[i].dot(by[j]) for by in self.by)) if j >= i else ZERO for j in n] for i in n]
         self.M = [[upper[min(i, j)][max(i, j)] for j in n] for i in n]
+
+    def _polynomials(self) -> list[tuple[Expr, MovingVector]]:
+        """Fields of second order in the amplitudes."""
+        halves, found = [mul(HALF, e) for e in self.e], []
+        for c, start, first, second in self.data.fields or ():
+            by = [a + _sum(row, self.e) for a, row in zip(first, second, strict=True)]
+            rho = start + _sum([a + b for a, b in zip(first, by, strict=True)], halves)
+            bent = _sum([_sum(row, self.rates) for row in second], self.rates)
+            found.append((c, MovingVector(rho, by, _sum(by, self.rates), bent)))
+        return found
 
     def _relative(self, omega: Vector, rates2: Sequence[Expr]) -> list[Vector]:
         """Relative and Coriolis' accelerations, ρ̈_k + 2ω × ρ̇_k."""
@@ -153,7 +157,7 @@ def modal_inertia(body: FlexibleBody) -> ModalInertia:
     """The inertia of a flexible body, derived once: kinematics, energy, momentum and every formulation ask for it."""
     found = _KNOWN.get(body)
     if found is None:
-        found = _KNOWN[body] = ModalInertia(body) if body.data.fields is None else CompleteInertia(body)
+        found = _KNOWN[body] = ModalInertia(body) if body.part.fields is None else CompleteInertia(body)
     return found
 
 

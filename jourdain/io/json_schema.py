@@ -40,7 +40,7 @@ def _numbered(keys: Iterable[str], required: Iterable[str]) -> dict[str, Any]:
 
 
 _POINT = {"anyOf": [{"type": ["string", "integer"]}, _exactly(_NUMBER, 3)]}
-_SECTION = {"anyOf": [
+_UNIFORM = {"anyOf": [
     _numbered(("circle", "inner"), ("circle",)),
     {"type": "object", "properties": {"rectangle": _exactly(_VALUE, 2)}, "required": ["rectangle"], "additionalProperties": False},
     {
@@ -48,6 +48,8 @@ _SECTION = {"anyOf": [
         "required": ["area", "Iy", "Iz", "torsion"], "additionalProperties": False,
     },
 ]}  # fmt: skip
+_TAPER = {"type": "object", "properties": {"taper": _exactly(_UNIFORM, 2)}, "required": ["taper"], "additionalProperties": False}
+_SECTION = {"anyOf": [*_UNIFORM["anyOf"], _TAPER]}
 _MATERIAL = {"anyOf": [{"type": "string"}, _numbered(("E", "nu", "density"), ("E", "nu", "density"))]}
 _TYPES: dict[str, Any] = {
     "text": {"type": "string", "minLength": 1},
@@ -68,6 +70,8 @@ _TYPES: dict[str, Any] = {
     "inertia": {"anyOf": [_exactly(_VALUE, 3), _exactly(_VALUE, 6), _MATRIX]},
     "limits": _exactly(_VALUE, 2),
     "numbers": _array(_NUMBER),
+    "amounts": {"anyOf": [_VALUE, _array(_VALUE)]},
+    "order": {"enum": [1, 2, "exact"]},
     "rows": _array(_array(_NUMBER)),
     "nested": {"type": "array"},
     "points2": _array(_exactly(_VALUE, 2)),
@@ -83,6 +87,7 @@ _TYPES: dict[str, Any] = {
     "ground": {"$ref": "#/$defs/ground"},
     "flexible": {"$ref": "#/$defs/flexible"},
     "gauges": _array({"$ref": "#/$defs/gauge"}),
+    "sliders": _array({"$ref": "#/$defs/slider"}),
     "patches": _array({"$ref": "#/$defs/patch"}),
     "interfaces": {"type": "object", "additionalProperties": {"$ref": "#/$defs/interface"}},
     "integers": {"type": "object", "additionalProperties": {"type": "integer"}},
@@ -171,6 +176,7 @@ def json_schema() -> dict[str, Any]:
             "flexible": _object(structure_tables.FLEXIBLE, ("structure",)),
             "interface": _object(structure_tables.INTERFACE, ("nodes",)),
             "gauge": _object(structure_tables.GAUGE, ("at",)),
+            "slider": _object(structure_tables.SLIDER, ("name", "point", "at")),
             "patch": _object(structure_tables.PATCH, ("span",)),
             "mimic": _object(mimic, ("joint",)),
             "include": _object(INCLUDE, ("file", "prefix")),

@@ -325,6 +325,8 @@ class _Index:
                 yield from self._mimic(given)
             elif kind == "flexible":
                 yield ObjectName("structure", given["structure"])
+                for slider in given.get("sliders", ()):
+                    yield from self.frame(slider["point"])
             elif key != "frames" and kind not in ("text", "texts", "file"):
                 yield from self._texts(given)
 

@@ -33,7 +33,7 @@ from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
 from .schema import TIMES
 from .shape_tables import shape_of
-from .structure_tables import flexible_body_of, structure_of
+from .structure_tables import flexible_body_of, sliders_of, structure_of
 from .toml_source import ModelFileError, Source
 
 if TYPE_CHECKING:
@@ -322,6 +322,10 @@ class ModelReader:
             with self.at(("bodies", name), f"body '{name}'"):
                 bends = "flexible" in item
                 self._fill(self._flexible(name, item) if bends else self.model.body(name, colour=item.get("colour")), item)
+        for name, item in self.data.get("bodies", {}).items():
+            if "flexible" in item:
+                with self.at(("bodies", name, "flexible"), f"body '{name}'"):
+                    sliders_of(self, name, item)
 
     def _flexible(self, name: str, item: Mapping[str, Any]) -> Body:
         with self.at(("bodies", name, "flexible"), f"body '{name}'"):

@@ -501,6 +501,9 @@ class _Checker:
     def _gauges(self, path: Path, value: Any, what: str) -> None:
         self._tables(path, value, what, "gauge", structure_tables.GAUGE, ("at",))
 
+    def _sliders(self, path: Path, value: Any, what: str) -> None:
+        self._tables(path, value, what, "slider", structure_tables.SLIDER, ("name", "point", "at"))
+
     def _patches(self, path: Path, value: Any, what: str) -> None:
         self._tables(path, value, what, "patch", structure_tables.PATCH, ("span",))
 

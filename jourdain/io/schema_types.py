@@ -68,6 +68,11 @@ def _is_section(value: Any) -> bool:
         return set(value) <= {"circle", "inner"} and all(map(_is_value, value.values()))
     if "rectangle" in value:
         return set(value) == {"rectangle"} and _is_values(value["rectangle"], 2)
+    if "taper" in value:
+        ends = value["taper"]
+        return (
+            set(value) == {"taper"} and isinstance(ends, list) and len(ends) == 2 and all(_is_section(e) and "taper" not in e for e in ends)
+        )
     return {"area", "Iy", "Iz", "torsion"} <= set(value) <= SECTION_KEYS and all(
         isinstance(v, bool) if k == "round" else _is_value(v) for k, v in value.items()
     )
@@ -112,11 +117,13 @@ SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
     "inertia": (lambda v: _is_values(v, 3, 6) or _is_matrix(v), "three or six values or a 3×3 matrix"),
     "limits": (lambda v: isinstance(v, list) and len(v) == 2 and all(map(_is_limit, v)), "a pair [lower, upper], -inf or inf for none"),
     "numbers": (_is_numbers, "a list of numbers"),
+    "amounts": (lambda v: _is_value(v) or (isinstance(v, list) and all(map(_is_value, v))), "a value, or a list of values"),
+    "order": (lambda v: v == "exact" or (type(v) is int and v in (1, 2)), '1, 2 or "exact"'),
     "rows": (lambda v: isinstance(v, list) and all(map(_is_numbers, v)), "a list of rows of numbers"),
     "nested": (_is_nested, "nested lists of numbers"),
     "section": (
         lambda v: _is_section(v) or (isinstance(v, list) and len(v) > 0 and all(map(_is_section, v))),
-        "{circle = …}, {rectangle = [width, height]} or {area = …, Iy = …, Iz = …, torsion = …}",
+        "{circle = …}, {rectangle = [width, height]}, {area = …, Iy = …, Iz = …, torsion = …} or {taper = [section, section]}",
     ),
     "material": (_is_material, '"steel", "aluminium" or {E = …, nu = …, density = …}'),
     "materials": (

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import JourdainError, ModelError
+from ..errors import ModelError
 from ..model.flexible import FlexibleBody, PartBody, RigidPart
 from ..model.values import value
 from ..structures.ritz import RitzBody
 
 if TYPE_CHECKING:
-    from ..structures import Material, ReducedStructure, Section, Structure
+    from ..structures import Material, ReducedStructure, Structure
     from .model_reader import ModelReader
     from .model_writer import ModelWriter
 
@@ -28,45 +28,68 @@ _MADE = ("theory", "up", "offset", *_COMMON)
 #: Keys of a structure by kind: those that it must and those that it may have.
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "beam": (("start", "end", "section", "material"), ("elements", *_MADE)),
+    "cable": (("start", "end", "section", "material"), ("elements", "up", *_COMMON)),
     "framework": (("nodes", "members", "section", "material"), _MADE),
     "block": (("size", "cells", "material"), ("origin", "element", *_COMMON)),
     "sheet": (("size", "cells", "thickness", "material"), ("origin", *_COMMON)),
+    "solid": (("nodes", "connectivity", "material"), ("thickness", *_COMMON)),
+    "truss": (("nodes", "members", "EA"), ("masses", "mass_per_length", "area", *_COMMON)),
     "truss_box": ((), ("count", "spacing", "EA", "mass", *_COMMON)),
     "lattice_rod": (("count",), ("spacing", "EA", "EI", "mass_per_length", *_COMMON)),
     "ritz_beam": (
         ("length", "section", "material"),
-        ("bending", "torsion", "shear", "order", "functions", "rotary", "softening", "damping", "elements", "patches"),
+        (
+            "bending",
+            "torsion",
+            "shear",
+            "order",
+            "functions",
+            "rotary",
+            "softening",
+            "damping",
+            "elements",
+            "patches",
+            "extension",
+            "stations",
+        ),
     ),
     "file": (("file",), ("digest", *_COMMON)),
 }
+#: Nodes that a file holds itself.
+MOST_NODES = 2000
 #: Words of files for arguments of generators that have another name there.
-_ARGUMENTS = {"element": "kind"}
+_ARGUMENTS = {("block", "element"): "kind", ("truss", "members"): "bars", ("solid", "connectivity"): "elements"}
 _COUNTED = {"truss_box": "cells", "lattice_rod": "nodes"}
 KEYS: dict[str, tuple[str, str]] = {
-    "kind": ("text", "beam, framework, block, sheet, truss_box, lattice_rod, ritz_beam or file"),
-    "start": ("vector", "where the beam starts, in m, in the part's coordinates"),
+    "kind": ("text", "beam, cable, framework, block, sheet, solid, truss, truss_box, lattice_rod, ritz_beam or file"),
+    "start": ("vector", "where the beam or cable starts, in m, in the part's coordinates"),
     "end": ("vector", "where it ends"),
     "nodes": ("rows", "positions of the nodes in m"),
-    "members": ("rows", "pairs of numbers of nodes, from 0"),
-    "section": ("section", "{circle = diameter, inner = diameter}, {rectangle = [width, height]} or {area, Iy, Iz, torsion, …}; of a framework one or one a member"),
+    "members": ("rows", "pairs of numbers of nodes, from 0: beams of a framework, bars of a truss"),
+    "connectivity": ("rows", "numbers of the nodes of each solid element, from 0, in Abaqus' order: 4 (in the plane), 4, 8, 10 or 20 nodes"),
+    "masses": ("amounts", "masses at the nodes of a truss in kg, one or one a node"),
+    "area": ("amounts", "areas of the bars of a truss in m², for stresses"),
+    "section": ("section", "{circle = diameter, inner = diameter}, {rectangle = [width, height]} {area, Iy, Iz, torsion, …} or {taper = [section, section]}; of a framework one or one a member"),
     "material": ("material", "steel, aluminium or {E = Pa, nu = Poisson's ratio, density = kg/m³}"),
     "elements": ("integer", "number of equal elements of a beam (default: 10; of a ritz_beam, for its picture and section forces: 16)"),
     "size": ("numbers", "edges of a block (three) or a sheet (two) in m"),
     "cells": ("numbers", "numbers of elements along the edges"),
     "origin": ("numbers", "where its corner is"),
     "element": ("text", "elements of a block: hex8 (default), hex20, tet4 or tet10"),
-    "thickness": ("value", "thickness of a sheet in m"),
+    "thickness": ("value", "thickness of a sheet or of plane elements in m"),
     "count": ("integer", "cells of a truss_box, nodes of a lattice_rod"),
     "spacing": ("value", "distance of nodes in m"),
-    "EA": ("value", "axial stiffness in N"),
+    "EA": ("amounts", "axial stiffness in N; of a truss one or one a bar"),
     "EI": ("value", "bending stiffness in N m²"),
     "mass": ("value", "mass at each node in kg"),
-    "mass_per_length": ("value", "mass per length in kg/m"),
+    "mass_per_length": ("amounts", "mass per length in kg/m; of a truss one or one a bar"),
     "length": ("value", "length in m of a beam along x from the origin"),
     "bending": ("numbers", "numbers of functions for bending along y and z (default: 3, 0)"),
     "torsion": ("integer", "number of functions for torsion"),
     "shear": ("numbers", "numbers of functions for shear along y and z"),
-    "order": ("integer", "2 (default): places to second order in the amplitudes; 1: linear"),
+    "extension": ("integer", "number of functions for stretching"),
+    "stations": ("integer", "of order exact: places at which rotations are found (default: as many as it takes)"),
+    "order": ("order", "2 (default): places to second order in the amplitudes; 1: linear; exact: turns of any size"),
     "functions": ("text", "clamped-free (default) or polynomials"),
     "rotary": ("bool", "whether sections have rotary inertia (default: true)"),
     "softening": ("bool", "false: order 1 without the softening of rotation"),
@@ -104,6 +127,15 @@ FLEXIBLE: dict[str, tuple[str, str]] = {
         "gauges",
         "strain gauges on a beam: tables of at (m) and curvature (x, y or z); expressions call their numbers body.gauge1[0] …",
     ),
+    "sliders": ("sliders", "what slides along a cable: tables of name, point, at (m), damping, friction, stiffness"),
+}
+SLIDER: dict[str, tuple[str, str]] = {
+    "name": ("text", "name of the way along the cable"),
+    "point": ("frame", "what slides: a frame of a rigid body"),
+    "at": ("value", "where it starts, in m from the cable's start"),
+    "damping": ("value", "viscous friction in N s/m (default: 0)"),
+    "friction": ("value", "largest dry friction in N (default: 0)"),
+    "stiffness": ("value", "by which dry friction sticks, in N/m (default: 1e4)"),
 }
 GAUGE: dict[str, tuple[str, str]] = {
     "at": ("value", "place along the beam in m"),
@@ -123,6 +155,7 @@ PATCH: dict[str, tuple[str, str]] = {
 _UNITS = {
     "E": "Pa", "density": "kg/m³", "area": "m²", "Iy": "m⁴", "Iz": "m⁴", "torsion": "m⁴", "EA": "N", "mass": "kg", "mass_per_length": "kg/m",
 } | dict.fromkeys(("nu", "up", "shear_y", "shear_z", "EI"))  # fmt: skip
+_SLIDER_UNITS = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m"}
 _NAMED_MATERIALS = {"steel": "STEEL", "aluminium": "ALUMINIUM"}
 
 
@@ -164,18 +197,18 @@ def _arguments(reader: ModelReader, kind: str, item: Table) -> dict[str, Any]:
             found[key] = [_section(reader, s) for s in given] if isinstance(given, list) else _section(reader, given)
         elif key == "material":
             found[key] = _material(reader, given)
-        elif key == "members":
-            found[key] = [(int(a), int(b)) for a, b in given]
+        elif key in ("members", "connectivity"):
+            found[_ARGUMENTS.get((kind, key), key)] = [tuple(_whole(i, key) for i in row) for row in given]
         elif key in ("cells", "bending", "shear"):
             found[key] = tuple(_whole(n, key) for n in given)
         elif key == "count":
             found[_COUNTED[kind]] = given
         elif isinstance(given, list) and key not in ("nodes", "damping"):
             found[key] = _numbers(reader, given, key)
-        elif KEYS[key][0] == "value":
+        elif KEYS[key][0] in ("value", "amounts"):
             found[key] = _number(reader, given, key)
         else:
-            found[_ARGUMENTS.get(key, key)] = given
+            found[_ARGUMENTS.get((kind, key), key)] = given
     return found
 
 
@@ -219,13 +252,15 @@ def _numbers(reader: ModelReader, given: Sequence[Any], key: str) -> list[float]
     return [_number(reader, e, key) for e in given]
 
 
-def _section(reader: ModelReader, given: Table) -> Section:
+def _section(reader: ModelReader, given: Table) -> Any:
     from .. import structures
 
     if "circle" in given:
         return structures.circle(*(_number(reader, given[k], k) for k in ("circle", "inner") if k in given))
     if "rectangle" in given:
         return structures.rectangle(*_numbers(reader, given["rectangle"], "rectangle"))
+    if "taper" in given:
+        return structures.taper(*(_section(reader, end) for end in given["taper"]))
     numbers: dict[str, Any] = {k: e if k == "round" else _number(reader, e, k) for k, e in given.items()}
     return structures.Section(**numbers)
 
@@ -251,10 +286,21 @@ def flexible_body_of(reader: ModelReader, name: str, item: Table) -> PartBody:
         known = ", ".join(reader.structures) or "none"
         raise ModelError(f"body '{name}': there is no structure '{item['flexible']['structure']}'; there is {known}")
     gauges = given.pop("gauges", ())
+    given.pop("sliders", None)
     body = reader.model.flexible_body(name, part, colour=item.get("colour"), **given)
     for gauge in gauges:
         body.gauge(_number(reader, gauge["at"], "at"), gauge.get("curvature", "z"))
     return body
+
+
+def sliders_of(reader: ModelReader, name: str, item: Table) -> None:
+    """What slides along the cable of a table with ``flexible``, when all bodies are there."""
+    body = reader.model.bodies[name]
+    for given in item["flexible"].get("sliders", ()):
+        if not isinstance(body, FlexibleBody):
+            raise ModelError(f"body '{name}': nothing slides along it, for it does not bend")
+        numbers = {k: value(reader.value(e), k, _SLIDER_UNITS[k]) for k, e in given.items() if k in _SLIDER_UNITS}
+        body.slide(given["name"], reader.frame(given["point"]), **numbers)
 
 
 # --- to tables ---------------------------------------------------------------------------------------------------
@@ -295,6 +341,13 @@ class StructureTables:
         _check_numbers(body)
         if isinstance(body, FlexibleBody) and body.gauges:
             item["gauges"] = [{"at": g.at, "curvature": g.curvature} for g in body.gauges]
+        if isinstance(body, FlexibleBody) and body.sliders:
+            usual = {"damping": 0.0, "friction": 0.0, "stiffness": 1e4}
+            item["sliders"] = [
+                {"name": x.name, "point": self.writer.frame(x.frame), "at": x.at}
+                | {k: getattr(x, k) for k, u in usual.items() if getattr(x, k) != u}
+                for x in body.sliders.values()
+            ]
         if item.get("frame") == "mean axes":
             del item["frame"]
         item |= {"rigid": True} if isinstance(body, RigidPart) else {}
@@ -333,6 +386,11 @@ def _structure_table(part: Structure | RitzBody, what: str, folder: Path | None)
         raise ModelError(f"{what}: its numbers were changed after jd.structures.ritz_beam(...), which a file cannot tell")
     if not recipe:
         raise ModelError(f"{what}: it was made of matrices or by a function; keep it beside the model first: part.save('{part.name}.npz')")
+    if recipe["kind"] in ("solid", "truss", "framework") and len(recipe["nodes"]) > MOST_NODES:
+        count = len(recipe["nodes"])
+        raise ModelError(
+            f"{what}: {count} nodes are too many for a model file; keep it beside the model first: part.save('{part.name}.npz')"
+        )
     if recipe["kind"] == "file":
         recipe["file"], recipe["digest"] = _relative(recipe["file"], folder, what), _digest(recipe["file"])
     else:
@@ -356,7 +414,13 @@ def _structure_table(part: Structure | RitzBody, what: str, folder: Path | None)
 
 
 #: Words of files for arguments of generators, by kind.
-_TOLD = {("block", "element_kind"): "element", ("truss_box", "cells"): "count", ("lattice_rod", "nodes"): "count"}
+_TOLD = {
+    ("block", "element_kind"): "element",
+    ("truss_box", "cells"): "count",
+    ("lattice_rod", "nodes"): "count",
+    ("truss", "bars"): "members",
+    ("solid", "elements"): "connectivity",
+}
 
 
 def _usual(kind: str) -> dict[str, Any]:
@@ -393,17 +457,16 @@ def _relative(path: Path, folder: Path | None, what: str) -> str:
         raise ModelError(f"{what} is kept in '{path}', outside the model's folder; save the part there: part.save(...)") from None
 
 
-def _section_table(section: Section) -> dict[str, Any]:
+def _section_table(section: Any) -> dict[str, Any]:
     """A section by its sizes where these give it again, otherwise by its numbers."""
-    from .. import structures
+    from ..structures.sections import Taper, word_of
 
-    width, height = 2 * section.half_y, 2 * section.half_z
-    for word, sizes in (("circle", (width,)), ("rectangle", (width, height))):
-        try:
-            if getattr(structures, word)(*sizes) == section:
-                return {word: list(sizes) if len(sizes) > 1 else sizes[0]}
-        except JourdainError:
-            continue
+    if isinstance(section, Taper):
+        return {"taper": [_section_table(section.start), _section_table(section.end)]}
+    found = word_of(section)
+    if found is not None:
+        word, sizes = found
+        return {word: sizes if len(sizes) > 1 else sizes[0]}
     usual = {f.name: f.default for f in fields(section)}
     return {k: v for k, v in asdict(section).items() if v != usual[k]}
 
@@ -438,4 +501,16 @@ def _plain(given: Any) -> Any:
     return given
 
 
-__all__ = ["FLEXIBLE", "GAUGE", "INTERFACE", "KEYS", "KINDS", "PATCH", "StructureTables", "flexible_body_of", "structure_of"]
+__all__ = [
+    "FLEXIBLE",
+    "GAUGE",
+    "INTERFACE",
+    "KEYS",
+    "KINDS",
+    "PATCH",
+    "SLIDER",
+    "StructureTables",
+    "flexible_body_of",
+    "sliders_of",
+    "structure_of",
+]

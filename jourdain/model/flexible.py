@@ -18,6 +18,8 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import HALF, LONG, ZERO, Expr, add, mul, neg
 from ..symbolic.vectors import IDENTITY, Inertia, Matrix, Vector, scalar_product
 from .bodies import Body, Frame
+from .curved import CurvedBeam
+from .deformation import Deformation, cardan_deformation
 from .joints import Coordinate, scalar_coordinate
 from .load_sorts import Load
 from .parameters import Parameters
@@ -25,6 +27,7 @@ from .values import number
 
 if TYPE_CHECKING:
     from ..structures import ReducedStructure
+    from ..structures.exact import Reach
     from ..structures.linearity import Linearity
     from ..structures.reduced import Point
     from .include import Copy
@@ -63,6 +66,21 @@ class Gauge:
     path: str
     at: float
     curvature: str
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A point of a body that slides along a cable: where it starts (m from the cable's start), and what resists it.
+
+    ``damping`` (N s/m), ``friction`` (N): the largest force of dry friction, with the ``stiffness`` (N/m) by which it sticks.
+    """
+
+    name: str
+    frame: Frame
+    at: float
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 1e4
 
 
 class PartBody(Body, ABC):
@@ -112,13 +130,29 @@ class FlexibleBody(PartBody):
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name, part)
         self.modes = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
-        self._nodes: dict[str, tuple[list[Expr], list[Expr]]] = {}
+        self._nodes: dict[str, tuple[list[Expr], list[Expr]] | Reach] = {}
+        self._deformations: dict[str, Deformation] = {}
         self.gauges: list[Gauge] = []
+        #: What slides along it, by name.
+        self.sliders: dict[str, Slider] = {}
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
 
+    @cached_property
+    def curved(self) -> CurvedBeam | None:
+        """The beam of exact kinematics that the body is, if it is one."""
+        from ..structures.exact import ExactFields
+
+        if not isinstance(self.part.fields, ExactFields):
+            return None
+        e, rates = ([getattr(c, x)[0] for c in self.modes] for x in "qv")
+        return CurvedBeam(self.part.fields, e, rates, lambda name, x: _symbols(self.model.parameter_set, f"{self.name}.{name}", x))
+
     def _bend(self, frame: Frame, point: Point) -> None:
         frame.node, frame.turns = point.name, point.turns
+        if point.reach is not None:
+            self._nodes[point.name] = point.reach
+            return
         table, path, e = self.model.parameter_set, f"{self.name}.{point.name}", [c.q[0] for c in self.modes]
         known = [*self.part.points.values(), point]
         shift, turn = (max(float(np.abs(getattr(p, x)).max()) for p in known) for x in ("phi_t", "phi_r"))
@@ -135,6 +169,32 @@ class FlexibleBody(PartBody):
         self.gauges.append(Gauge(path, place, curvature))
         return scalar_product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
+    def slide(
+        self, name: str, point: Body | Frame, at: Any, damping: Any = 0.0, friction: Any = 0.0, stiffness: Any = 1e4
+    ) -> Slider:  # fmt: skip
+        """Lets a point of a rigid body slide along a cable (:func:`jourdain.structures.cable`), from ``at`` (m from its start) on, in formulation "directors".
+
+        The body has a joint that leaves it free (m.free), and starts on the cable.  ``damping`` (N s/m) and dry ``friction`` (N, with the ``stiffness`` in N/m by
+        which it sticks) resist it; the way is the channel ``name``.
+        """
+        self.model._unlocked(f"slider '{name}'")
+        what = f"slider '{name}' on '{self.name}'"
+        if type(self.part.part.elements[0]).__name__ != "CableElements":
+            raise ModelError(f"{what}: '{self.name}' is no cable; make it with jd.structures.cable(...)")
+        frame = point if isinstance(point, Frame) else point.origin
+        if frame.body.model is not self.model or isinstance(frame.body, FlexibleBody) or frame.body.is_ground:
+            raise ModelError(f"{what}: what slides is a point of a rigid body of the model '{self.model.name}', not of '{frame.body.name}'")
+        if name in self.model.joints or any(name in b.sliders for b in self.model.bodies.values() if isinstance(b, FlexibleBody)):
+            raise ModelError(f"{what}: the name is taken; choose another")
+        units = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m"}
+        given = {"at": at, "damping": damping, "friction": friction, "stiffness": stiffness}
+        numbers = {k: number(x, f"{what}: {k}", units[k]) for k, x in given.items()}
+        wrong = next((k for k, x in numbers.items() if x < 0.0 or (k == "stiffness" and x == 0.0)), None)
+        if wrong is not None:
+            raise ModelError(f"{what}: {wrong} = {numbers[wrong]:g} must be positive")
+        self.sliders[name] = Slider(name, frame, **numbers)
+        return self.sliders[name]
+
     @property
     def title(self) -> str:
         """Name, number of modes and floating frame."""
@@ -146,9 +206,19 @@ class FlexibleBody(PartBody):
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
         return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
-    def deformation(self, node: str) -> tuple[list[Expr], list[Expr]]:
-        """Displacement (m) and small turn (rad) of a node by the amplitudes, along the floating frame's axes."""
-        return self._nodes[node]
+    def deformation(self, node: str) -> Deformation:
+        """Displacement and turn of a node by the amplitudes, derived once."""
+        found = self._deformations.get(node)
+        if found is None:
+            found = self._deformations[node] = self._deformation(node)
+        return found
+
+    def _deformation(self, node: str) -> Deformation:
+        given = self._nodes[node]
+        if isinstance(given, tuple):
+            return cardan_deformation(*given, *([getattr(c, x)[0] for c in self.modes] for x in "qv"))
+        assert self.curved is not None
+        return self.curved.deformation(given, f"node {node}", self.frames[node].position)
 
     @property
     def used_nodes(self) -> list[str]:
@@ -251,6 +321,15 @@ class Elasticity(Load):
         return copy.model.loads[name]
 
 
+def refuse_sliders(model: Model, what: str) -> None:
+    """Raises an error where nothing can slide along cables."""
+    for body in model.bodies.values():
+        if isinstance(body, FlexibleBody) and body.sliders:
+            raise InputError(
+                f"{what} lets nothing slide along a cable, but '{next(iter(body.sliders))}' slides on '{body.name}'; use formulation 'directors'"
+            )
+
+
 def refuse_flexible(model: Model, what: str, remedy: str) -> None:
     """Raises an error where something is for rigid bodies only."""
     for body in model.bodies.values():
@@ -296,6 +375,8 @@ def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
 
 
 def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
+    from ..structures.second_order import Fields
+
     n = part.modes
 
     # Cauchy and Schwarz: |∫ a b dm|² ≤ ∫ a² dm ∫ b² dm, so that what is rounding in all of its entries is seen as such
@@ -310,14 +391,17 @@ def _data(table: Parameters, body: str, part: ReducedStructure) -> ModalData:
         return [Inertia(*row) for row in made(name, entries, size)]
 
     if part.fields is not None:
-        f = part.fields
-        tables = zip(
-            made("c", f.c), *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))), strict=True
-        )
-        found = [
-            (c, Vector(*r0), [Vector(*(row[i] for row in r1)) for i in range(n)], [[Vector(*(row[i][j] for row in r2)) for j in range(n)] for i in range(n)])
-            for c, r0, r1, r2 in tables
-        ]  # fmt: skip
+        f, found = part.fields, None
+        if isinstance(f, Fields):
+            tables = zip(
+                made("c", f.c),
+                *(made(name, np.asarray(x)) for name, x in (("rho0", f.rho0), ("rho1", f.rho1), ("rho2", f.rho2))),
+                strict=True,
+            )
+            found = [
+                (c, Vector(*r0), [Vector(*(row[i] for row in r1)) for i in range(n)], [[Vector(*(row[i][j] for row in r2)) for j in range(n)] for i in range(n)])
+                for c, r0, r1, r2 in tables
+            ]  # fmt: skip
         return ModalData(
             made("mass", part.mass), Vector(*made("s0", part.s0)), [], [], inertias("J0", [np.asarray(part.J0)])[0], [], [], [], [], [], [], [],
             _symmetric(table, f"{body}.K", part.stiffness), _symmetric(table, f"{body}.C", part.damping), found,
@@ -353,4 +437,15 @@ def _by_rows(table: Parameters, name: str, matrices: np.ndarray, size: float) ->
     return [[[entries[min(i, j)][max(i, j)] for j in n] for i in n] for entries in upper]
 
 
-__all__ = ["Elasticity", "FlexibleBody", "ModalData", "PartBody", "RigidPart", "flexible_body", "reduced", "refuse_flexible"]
+__all__ = [
+    "Elasticity",
+    "FlexibleBody",
+    "ModalData",
+    "PartBody",
+    "RigidPart",
+    "Slider",
+    "flexible_body",
+    "reduced",
+    "refuse_flexible",
+    "refuse_sliders",
+]

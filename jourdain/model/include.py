@@ -65,6 +65,7 @@ class Copy:
         self._parameters(parameters)
         self._channels()
         self._bodies()
+        self._sliders()
         for joint in self.other.joints.values():
             self._joint(joint)
         self._prescribed()
@@ -193,6 +194,14 @@ class Copy:
         for name, frame in body.frames.items():
             if name not in body.nodes:
                 copy.frame(name, self.vector(frame.position), self._pose(frame)[1])
+
+    def _sliders(self) -> None:
+        """What slides along cables, when all bodies are there."""
+        for body in self.other.bodies.values():
+            for item in body.sliders.values() if isinstance(body, FlexibleBody) else ():
+                cable = self.model.bodies[self.name(body.name)]
+                assert isinstance(cable, FlexibleBody)
+                cable.slide(self.name(item.name), self.frame(item.frame), item.at, item.damping, item.friction, item.stiffness)
 
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}

@@ -65,7 +65,8 @@ class NormalLaw:
         return "modulus" in self.given
 
     def stiffness(self, at: Point) -> Expr:
-        """K (N/mⁿ); of Hertz's law from E* and the curvatures: K = 4E*/3√(A + B), for a round patch (spec 05 eq. 8 with q_k = 1/π)."""
+        """K (N/mⁿ); of Hertz's law from E* and the curvatures: K = 4E*/3√(A + B) for a round patch (spec 05 eq. 8 with
+        q_k = 1/π); an ellipse is given as the curvature of a round patch as stiff as it is."""
         if not self.by_shape:
             return self.given["stiffness"]
         curvature = at.curvature

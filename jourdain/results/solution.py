@@ -119,7 +119,7 @@ class Solution(Shown):
         """What touched what in a run with contacts: ``contacts.at(t)``, ``contacts.summary()``."""
         if self.touching is None:
             raise InputError(
-                "this solution knows no contacts; they belong to the run of a model with m.contact(…), not to its file or to samples of it"
+                "this solution knows no contacts; they belong to the run of a model with m.contact(…), not to its file or to parts of it"
             )
         return self.touching
 
@@ -370,7 +370,9 @@ class Solution(Shown):
 
             return motion.map(rows)
 
-        return self._derive(sample.t, sample.__getitem__, None if self.frame_provider is None else frames)
+        found = self._derive(sample.t, sample.__getitem__, None if self.frame_provider is None else frames)
+        found.touching = self.touching  # contacts are looked up in the run itself
+        return found
 
     def between(self, t0: float, t1: float) -> Solution:
         """The part of the solution in t0 ≤ t ≤ t1 (s), with interpolated ends if these are no samples.

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from .beams import beam, framework
+    from .beams import beam, cable, framework
     from .field import MassField
     from .files import read, read_reduced
     from .floating import FloatingBody
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
     from .ritz import ritz_beam
-    from .sections import ALUMINIUM, STEEL, Material, Section, circle, rectangle
+    from .sections import ALUMINIUM, STEEL, Material, Section, Taper, circle, rectangle, taper
     from .solids import block, sheet, solid
     from .structure import Interface, Structure
     from .trusses import lattice_rod, truss, truss_box
@@ -26,8 +26,8 @@ _LATER = {
         "structure": "Structure Interface",
         "reduced": "ReducedStructure Point",
         "field": "MassField",
-        "sections": "Material Section circle rectangle STEEL ALUMINIUM",
-        "beams": "beam framework",
+        "sections": "Material Section Taper circle rectangle taper STEEL ALUMINIUM",
+        "beams": "beam cable framework",
         "ritz": "ritz_beam",
         "patches": "Authority Patch piezo_authority with_patches",
         "trusses": "truss truss_box lattice_rod",
@@ -64,8 +64,10 @@ __all__ = [
     "STEEL",
     "Section",
     "Structure",
+    "Taper",
     "beam",
     "block",
+    "cable",
     "circle",
     "frame_of",
     "framework",
@@ -77,6 +79,7 @@ __all__ = [
     "ritz_beam",
     "sheet",
     "solid",
+    "taper",
     "truss",
     "truss_box",
     "with_patches",

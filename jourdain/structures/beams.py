@@ -9,7 +9,7 @@ beam are Hermite's cubics.  Mass follows by quadrature of these shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +21,7 @@ from .dofs import Array, dofs_of, skew
 from .elements import ElementGroup, assemble, stacked
 from .field import MassField
 from .points import Motion
-from .sections import Material, Section
+from .sections import Material, Section, Taper
 from .structure import Structure
 
 Sections = Section | Callable[[float], Section]
@@ -92,6 +92,11 @@ class BeamElements(ElementGroup):
         return assemble(size, self.rows, matrices)
 
 
+@dataclass(frozen=True, eq=False)
+class CableElements(BeamElements):
+    """Beams without shear whose large deformation is that of a thin cable, by places and slopes of its nodes."""
+
+
 def section_forces(x: Array, end: Array) -> Array:
     """b(x), (…, 6, 6): forces N, Vy, Vz, T, My, Mz in the section at x from a force at `end`."""
     b = np.broadcast_to(np.eye(6), (*np.shape(x), 6, 6)).copy()
@@ -115,7 +120,7 @@ def beam(
 
     Args:
         start, end: positions in the part's coordinates, m.
-        section: a :class:`Section`, or a function of s in [0, 1] from start to end for a taper.
+        section: a :class:`Section`, ``taper(a, b)`` or any function of s in [0, 1] from start to end.
         theory: "euler-bernoulli" (no shear, no rotary inertia in bending), "rayleigh" (with rotary inertia) or "timoshenko" (both).
         up: a direction in the local x–z plane; a beam along x has the local axes y and z of the part.
         offset: where the axis of the beam is relative to the nodes, in local components.
@@ -135,9 +140,32 @@ def beam(
     part.names.update(start=0, end=elements)
     if elements % 2 == 0 and elements > 1:
         part.names["middle"] = elements // 2
-    if not callable(section):
+    if not callable(section) or isinstance(section, Taper):
         given = {"section": section, "material": material, "elements": elements, "theory": theory, "up": up, "offset": offset}
         part.recipe = {"kind": "beam", "start": start, "end": end, **given}
+    return part
+
+
+def cable(
+    start: ArrayLike,
+    end: ArrayLike,
+    section: Section,
+    material: Material,
+    elements: int = 10,
+    up: ArrayLike = (0, 0, 1),
+    name: str = "cable",
+) -> Structure:
+    """A thin cable, straight and free of stress, of equal pieces; its nodes are named "start", "end" and, where there is one, "middle".
+
+    By modes it is an Euler–Bernoulli beam; in directors it deforms as far as it likes, bends alike in all directions with E Iy, and transmits no torsion.
+
+    >>> cable((0, 0, 0), (2, 0, 0), circle(0.01), STEEL, elements=8).name
+    'cable'
+    """
+    part = beam(start, end, section, material, elements=elements, up=up, name=name)
+    (group,) = part.elements
+    part.elements = (CableElements(**{f.name: getattr(group, f.name) for f in fields(BeamElements)}),)
+    part.recipe = {"kind": "cable", "start": start, "end": end, "section": section, "material": material, "elements": elements, "up": up}
     return part
 
 
@@ -197,8 +225,8 @@ def framework(
     ends = tuple((section_at(g, 0.0), section_at(g, 1.0)) for g in given)
     group = BeamElements(pairs, rows, axes, lengths, levers, end_force, slopes, measure, ends, material)
     part = Structure(points, field.mass_matrix(), K, dofs, field=field, elements=[group], name=name)
-    if not any(callable(g) for g in given):
-        sections = section if isinstance(section, Section) else given
+    if not any(callable(g) and not isinstance(g, Taper) for g in given):
+        sections = section if isinstance(section, Section | Taper) else given
         part.recipe = {"kind": "framework", "nodes": points, "members": pairs, "section": sections, "material": material}
         part.recipe |= {"theory": theory, "up": up, "offset": offset}
     return part

@@ -12,8 +12,9 @@ from scipy.linalg import eigh
 
 from ..errors import InputError
 from .dofs import Array
+from .exact import ExactFields
 from .gauges import end_section
-from .second_order import fields_of_points, integrals
+from .second_order import Fields, fields_of_points, integrals
 
 if TYPE_CHECKING:
     from .reduced import ReducedStructure
@@ -96,7 +97,9 @@ def with_patches(body: ReducedStructure, patches: Sequence[Patch]) -> ReducedStr
         found = _mass(body, X, count * patch.density * width * t * dX)
         more = found.pop("fields", None)
         sums = {name: old if old is None or found[name] is None else old + found[name] for name, old in sums.items()}
-        if fields is not None and more is not None:
+        if isinstance(fields, ExactFields):
+            fields = fields.with_mass(X, count * patch.density * width * t * dX)
+        elif fields is not None and more is not None:
             fields = fields.joined(more)
     recipe = getattr(body, "recipe", None)
     kept = None if recipe is None else {**recipe, "patches": [*recipe.get("patches", ()), *patches]}
@@ -109,7 +112,7 @@ def _mass(body: ReducedStructure, X: Array, w: Array) -> dict[str, Any]:
     psi = None if body.s2 is None else np.array([p.psi_t for p in points])
     places, phi = np.column_stack([X, np.zeros((len(X), 2))]), np.array([p.phi_t for p in points])
     found = integrals(places, w, phi, psi)
-    if psi is not None and body.fields is not None:
+    if psi is not None and isinstance(body.fields, Fields):
         found["fields"] = fields_of_points(places, w, phi, psi)
     return found if np.any(body.J2) else found | {"J2": np.zeros_like(body.J2)}
 

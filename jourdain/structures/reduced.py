@@ -17,6 +17,7 @@ from .dofs import Array, skew
 from .points import Motion, motion_of
 
 if TYPE_CHECKING:
+    from .exact import ExactFields, Reach
     from .geometric import GeometricStiffness
     from .linearity import Linearity
     from .recovery import Recovery
@@ -40,6 +41,7 @@ class Point:
     turns: bool  #: False for a node without rotations: its phi_r is zero and no joint may hold its orientation
     psi_t: Array | None = None  #: (3, m, m)
     psi_r: Array | None = None  #: (3, m, m)
+    reach: Reach | None = None  #: where place and turn are found exactly, on a beam of order "exact"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,9 @@ class ReducedStructure(Shown):
         default=None, repr=False
     )  #: (3, m, m) of c(e) = s0 + s1 e + ½ e·s2 e: what foreshortening does to the first moment
     M1: Array | None = field(default=None, repr=False)  #: (m, m, m) of M_ee + Σ e_k M1_k
-    fields: Fields | None = field(default=None, repr=False)  #: the whole kinetic energy, where polynomials of second order do not suffice
+    fields: Fields | ExactFields | None = field(
+        default=None, repr=False
+    )  #: the whole kinetic energy, where polynomials of second order do not suffice
     options: Mapping[str, Any] | None = field(default=None, repr=False)  #: of the reduction, where it was made by :meth:`Structure.reduce`
 
     @property

@@ -1,8 +1,8 @@
-"""Slender beams by Ritz functions in a frame tangent at the base: bending in two planes, torsion and shear, to first or second order.
+"""Slender beams by Ritz functions in a frame tangent at the base: bending in two planes, torsion and shear, to first or second order or exactly.
 
 Sections stay plane and turn by R_e with R_e′ = R_e κ̃; strains are the curvatures κ = (α′, −v₃″, v₂″) and shear angles γ₂′, γ₃′, which are linear in
 the amplitudes, while places follow from them to second order (Martins, Sá da Costa and Ayala Botto, eqs. 17–33): a beam bends without growing
-longer, and a rotating one stiffens.
+longer, and a rotating one stiffens.  With exact kinematics (:mod:`.exact`) it may turn as far as it likes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Legendre
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from .beams import beam, beam_motion
 from .dofs import Array
+from .exact import ExactFields, exact_fields, rotation_vector
 from .frames import conditions
 from .points import Motion
 from .reduced import Point, ReducedStructure, modal_damping
@@ -30,14 +33,19 @@ CLAMPED_FREE = (1.8751040687119611, 4.694091132974175, 7.854757438237613, 10.995
 #: Degree of the polynomials that stand for functions which are none: the error is that of rounding.
 DEGREE = 40
 FAMILIES = ("clamped-free", "polynomials")
-ORDERS = (1, 2)
+ORDERS = (1, 2, "exact")
+
+#: Of a function of each sort the component of its curvature, the sign and the derivative.
+CURVATURES = {"v2": (2, 1.0, "dd"), "v3": (1, -1.0, "dd"), "alpha": (0, 1.0, "d")}
+#: Components of k − e_x.
+STRAINS = {"epsilon": 0, "gamma2": 1, "gamma3": 2}
 
 Function = Any  # a numpy polynomial on [0, length]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One amplitude: what it moves ("v2", "v3", "alpha", "gamma2", "gamma3"; bending along y, z, torsion, shear) and its function."""
+    """One amplitude: what it moves ("v2", "v3", "alpha", "gamma2", "gamma3", "epsilon": bending along y, z, torsion, shear, stretch) and its function."""
 
     what: str
     f: Function
@@ -69,7 +77,7 @@ class RitzBeam:
             return {2: s.f}, {1: -s.d}
         if s.what == "alpha":
             return {}, {0: s.f}
-        return {1 if s.what == "gamma2" else 2: s.f}, {}
+        return {STRAINS[s.what]: s.f}, {}
 
     def quadratic(self, s: Shape, t: Shape) -> tuple[dict[int, Function], dict[tuple[int, int], Function]]:
         """∂²u/∂e_s∂e_t and ∂²R_e/∂e_s∂e_t, by components (R₂ = ∫ R₁ κ̃ and u = ∫ R_e k − X to second order)."""
@@ -88,6 +96,8 @@ class RitzBeam:
             return {2: integral(integral(s.f * t.dd))}, {(0, 2): integral(t.d * s.d), (2, 0): integral(s.f * t.dd)}
         if pair == ("alpha", "v3"):
             return {1: -integral(integral(s.f * t.dd))}, {(0, 1): -integral(t.d * s.d), (1, 0): -integral(s.f * t.dd)}
+        if s.what == "epsilon" and t.what in ("v2", "v3"):
+            return {1 if t.what == "v2" else 2: integral(s.d * t.d)}, {}
         if pair in (("gamma2", "v2"), ("gamma3", "v3")):
             return {0: -integral(s.d * t.d)}, {}
         if pair == ("alpha", "gamma3"):
@@ -133,7 +143,7 @@ class RitzBeam:
             r[:, k] -= 0.5 * sign * (b[:, :, None] * c[:, None, :] + c[:, :, None] * b[:, None, :])
         return a, r
 
-    def cloud(self, section: Section, material: Material, order: int, rotary: bool) -> tuple[Array, Array, Array, Array | None]:
+    def cloud(self, section: Section, material: Material, order: int | str, rotary: bool) -> tuple[Array, Array, Array, Array | None]:
         """Points of mass whose sums are the integrals of the beam: Gauss points along it, four to a section where it has rotary inertia."""
         nodes, weights = np.polynomial.legendre.leggauss(2 * DEGREE)
         X, dX = 0.5 * self.length * (nodes + 1.0), 0.5 * self.length * weights
@@ -143,7 +153,7 @@ class RitzBeam:
             y, z = np.sqrt(section.Iz / section.area), np.sqrt(section.Iy / section.area)
             ys, zs = [y, y, -y, -y], [z, -z, z, -z]
         u, a = self.first(X)
-        bent, turned = self.second(X) if order == 2 else (None, None)
+        bent, turned = self.second(X) if order != 1 else (None, None)
         x, w, phi, psi = [], [], [], []
         for y, z in zip(ys, zs, strict=True):
             x.append(np.column_stack([X, np.full_like(X, y), np.full_like(X, z)]))
@@ -154,11 +164,34 @@ class RitzBeam:
                 psi.append(bent + np.einsum("pabij,b->paij", turned, Y))
         return np.concatenate(x), np.concatenate(w), np.concatenate(phi), np.concatenate(psi) if psi else None
 
+    def curvatures(self, X: Array) -> Array:
+        """κ = (α′, −v₃″, v₂″), (p, 3, m)."""
+        found = np.zeros((len(X), 3, len(self.shapes)))
+        for i, s in enumerate(self.shapes):
+            if s.what in CURVATURES:
+                k, sign, derivative = CURVATURES[s.what]
+                found[:, k, i] = sign * getattr(s, derivative)(X)
+        return found
+
+    def shears(self, X: Array) -> Array:
+        """k − e_x = (ε′, γ₂′, γ₃′), (p, 3, m)."""
+        found = np.zeros((len(X), 3, len(self.shapes)))
+        for i, s in enumerate(self.shapes):
+            if s.what not in CURVATURES:
+                found[:, STRAINS[s.what], i] = s.d(X)
+        return found
+
+    def exact(self, section: Section, material: Material, rotary: bool, stations: int | None) -> ExactFields:
+        """The field of exact kinematics with the beam's mass."""
+        moments = (material.density * section.Iz, material.density * section.Iy) if rotary else (0.0, 0.0)
+        return exact_fields(self, material.density * section.area, moments, stations)
+
     def stiffness(self, section: Section, material: Material) -> Array:
-        """∫ of EI v″ v″, GJ α′ α′ and κGA γ′ γ′."""
+        """∫ of EI v″ v″, GJ α′ α′, κGA γ′ γ′ and EA ε′ ε′."""
         factors = {
             "v2": material.E * section.Iz, "v3": material.E * section.Iy, "alpha": material.G * section.torsion,
             "gamma2": section.shear_y * material.G * section.area, "gamma3": section.shear_z * material.G * section.area,
+            "epsilon": material.E * section.area,
         }  # fmt: skip
         m = len(self.shapes)
         K = np.zeros((m, m))
@@ -172,31 +205,35 @@ class RitzBeam:
 
 def ritz_beam(
     length: float, section: Section, material: Material, bending: int | tuple[int, int] = (3, 0), torsion: int = 0,
-    shear: int | tuple[int, int] = (0, 0), order: int = 2, functions: str = "clamped-free", rotary: bool = True, softening: bool = True,
-    damping: Any = None, elements: int = 16, name: str = "beam",
+    shear: int | tuple[int, int] = (0, 0), extension: int = 0, order: int | str = 2, functions: str = "clamped-free", rotary: bool = True, softening: bool = True,
+    damping: Any = None, elements: int = 16, stations: int | None = None, name: str = "beam",
 ) -> ReducedStructure:  # fmt: skip
     """A straight beam along x from the origin by Ritz functions, its frame that of the section at x = 0.
 
     Args:
-        bending: numbers of functions for bending along y and along z (one number: for each). torsion, shear: likewise.
-        order: 2 keeps places to second order in the amplitudes (foreshortening, centrifugal stiffening); 1 is the linear theory, in which
-            a rotating beam grows softer, and with softening=False keeps its frequencies.
+        bending: numbers of functions for bending along y and along z (one number: for each). torsion, shear, extension: likewise;
+            without functions of extension the axis keeps its length.
+        order: 2 keeps places to second order in the amplitudes (foreshortening, centrifugal stiffening); "exact" integrates R′ = R κ̃ and x′ = R k, for
+            turns of any size; 1 is the linear theory, in which a rotating beam grows softer, and with softening=False keeps its frequencies.
         functions: of bending: "clamped-free", the natural modes of a clamped beam, or "polynomials" x² P_i(x).
         rotary: whether sections have rotary inertia.
         elements: of the finite-element beam that shows the shape and gives section forces.
+        stations: of order "exact": places along the beam at which rotations are found; as many as it takes, unless given.
 
-    The amplitudes are ``y1`` … (bending along y), ``z1`` …, ``twist1`` …, ``shear_y1`` …, ``shear_z1`` …; a bending amplitude is the displacement of the
+    The amplitudes are ``y1`` … (bending along y), ``z1`` …, ``twist1`` …, ``shear_y1`` …, ``shear_z1`` …, ``stretch1`` …; a bending amplitude is the displacement of the
     tip in m.  Its points are "start", "end" and any place along the beam: ``beam.point((0.3, 0, 0))``.
     """
     if order not in ORDERS:
-        raise InputError(f"{name}: order {order!r} is unknown; 1 and 2 are there")
-    if order == 2 and not softening:
-        raise InputError(f"{name}: softening=False is of order 1; order 2 has both softening and stiffening")
+        raise InputError(f"{name}: order {order!r} is unknown; 1, 2 and 'exact' are there")
+    if order != 1 and not softening:
+        raise InputError(f"{name}: softening=False is of order 1; order {order} has both softening and stiffening")
+    if stations is not None and (order != "exact" or not isinstance(stations, int | np.integer) or not 2 <= stations <= 200):
+        raise InputError(f"{name}: stations = {stations!r}; order='exact' takes a whole number from 2 to 200, other orders none")
     if not length > 0:
         raise InputError(f"{name}: length {length!r} m must be positive")
-    shapes = _shapes(length, bending, torsion, shear, functions, name)
+    shapes = _shapes(length, bending, torsion, shear, extension, functions, name)
     if not shapes:
-        raise InputError(f"{name}: no functions are asked for; give bending=, torsion= or shear=")
+        raise InputError(f"{name}: no functions are asked for; give bending=, torsion=, shear= or extension=")
     field = RitzBeam(length, tuple(shape for _, shape in shapes))
     part = beam((0, 0, 0), (length, 0, 0), section, material, elements=elements, theory="timoshenko", name=name)
     drawn = _nodal_shapes(field, part)
@@ -208,16 +245,20 @@ def ritz_beam(
         psi is not None and "alpha" in kinds and len(kinds) > 1
     ):  # bending and torsion: their product moves the beam more than torsion alone does
         sums["fields"] = fields_of_points(x, w, phi, psi)
+    exact = field.exact(section, material, rotary, stations) if order == "exact" else None
+    if exact is not None:
+        sums["fields"] = exact
     if not softening:
         sums["J2"] = np.zeros_like(sums["J2"])
     K = field.stiffness(section, material)
     body = replace(
         found, names=[n for n, _ in shapes], stiffness=K, damping=modal_damping(K, sums["M_ee"], damping, part, drawn), **sums,
-        points={n: _point(field, n, x, order) for n, x in (("start", 0.0), ("end", length))},
+        points={n: _point(field, n, x, order, exact) for n, x in (("start", 0.0), ("end", length))},
     )  # fmt: skip
     given = {"length": length, "section": section, "material": material, "bending": tuple(_pair(bending)), "torsion": torsion}
     given |= {"shear": tuple(_pair(shear)), "order": order, "functions": functions, "rotary": rotary, "softening": softening}
-    recipe = {"kind": "ritz_beam", **given, "damping": damping, "elements": elements}
+    recipe = {"kind": "ritz_beam", **given, "damping": damping, "elements": elements} | ({"extension": extension} if extension else {})
+    recipe |= {} if stations is None else {"stations": stations}
     return RitzBody(**{f.name: getattr(body, f.name) for f in fields(body)}, field=field, order=order, recipe=recipe)
 
 
@@ -226,7 +267,7 @@ class RitzBody(ReducedStructure):
     """A Ritz beam, whose points are anywhere along it."""
 
     field: RitzBeam
-    order: int
+    order: int | str
     #: How it was made, for model files: arguments of :func:`ritz_beam`, and patches.
     recipe: Mapping[str, Any] | None = None
 
@@ -236,10 +277,28 @@ class RitzBody(ReducedStructure):
         assert isinstance(damped, RitzBody)
         return replace(damped, recipe=None if self.recipe is None else {**self.recipe, "later_damping": damping})
 
+    def save(self, path: str | Path) -> None:
+        """Writes the body as ``.npz``; one of order "exact" is kept in model files, by how it was made."""
+        if isinstance(self.fields, ExactFields):
+            raise InputError(
+                f"{self.name}: a beam of order 'exact' is no set of matrices; keep it in a model file (m.save) or make it again"
+            )
+        super().save(path)
+
     def point(self, which: Any) -> Point:
         """A point by its name, the number of a node, or its place (x, 0, 0) on the axis."""
         name, x = self._on_axis(which)
-        return self.points[name] if name in self.points else _point(self.field, name, x, self.order)
+        return self.points[name] if name in self.points else _point(self.field, name, x, self.order, self.fields)
+
+    def displacement(self, e: ArrayLike) -> Array:
+        """Displacements and turns (rotation vectors) of the nodes of its picture; of order "exact" as they are, else to first order."""
+        if not isinstance(self.fields, ExactFields):
+            return super().displacement(e)
+        amplitudes, nodes = np.asarray(e, float), self.part.nodes
+        stations = self.fields.turned(amplitudes)
+        poses = [self.fields.place(self.fields.line.reach(float(x)), amplitudes, stations)[:2] for x in nodes[:, 0]]
+        moved = np.array([np.concatenate([x - node, rotation_vector(R)]) for (x, R), node in zip(poses, nodes, strict=True)])
+        return np.asarray(moved[self.part.dofs.nodes, self.part.dofs.components])
 
     def motion(self, which: Any) -> Motion:
         """How a point follows the degrees of freedom of the finite-element beam, between its nodes by its shape functions."""
@@ -262,15 +321,15 @@ class RitzBody(ReducedStructure):
 
     def curvature(self, x: float, axis: str = "z") -> Array:
         """The curvature κ about an axis ("x": twist) at a place, for a unit of each amplitude, 1/m."""
-        rows = {"x": ("alpha", lambda s: s.d, 1.0), "y": ("v3", lambda s: s.dd, -1.0), "z": ("v2", lambda s: s.dd, 1.0)}
-        if axis not in rows:
+        if axis not in ("x", "y", "z"):
             raise InputError(f"{self.name}: curvature about '{axis}' is unknown; use x, y or z")
-        what, derivative, sign = rows[axis]
-        return np.array([sign * float(derivative(s)(x)) if s.what == what else 0.0 for s in self.field.shapes])
+        return np.asarray(self.field.curvatures(np.array([x]))[0, "xyz".index(axis)])
 
     def stiffened(self, points: Iterable[Any] | None = None) -> ReducedStructure:
         """Refused: the functions say themselves how places follow them."""
-        raise InputError(f"{self.name}: its places are those of a beam by Ritz functions; order=2 has stiffening, without stiffened()")
+        raise InputError(
+            f"{self.name}: its places are those of a beam by Ritz functions; orders 2 and 'exact' have stiffening, without stiffened()"
+        )
 
     def seen_from(self, frame: str, at: Any = None) -> tuple[ReducedStructure, Array]:
         """Refused: the functions are those of one frame."""
@@ -279,12 +338,13 @@ class RitzBody(ReducedStructure):
         )
 
 
-def _point(field: RitzBeam, name: str, x: float, order: int) -> Point:
+def _point(field: RitzBeam, name: str, x: float, order: int | str, fields: Any) -> Point:
     X = np.array([x])
     u, _ = field.first(X)
     a, bent = field.angles(X)
-    second = (field.second(X)[0][0], bent[0]) if order == 2 else (None, None)
-    return Point(name, np.array([x, 0.0, 0.0]), np.eye(3), u[0], a[0], True, *second)
+    second: tuple[Array | None, Array | None] = (field.second(X)[0][0], bent[0]) if order != 1 else (None, None)
+    reach = fields.line.reach(x) if isinstance(fields, ExactFields) else None
+    return Point(name, np.array([x, 0.0, 0.0]), np.eye(3), u[0], a[0], True, *second, reach=reach)
 
 
 def _nodal_shapes(field: RitzBeam, part: Any) -> Array:
@@ -299,7 +359,7 @@ def _nodal_shapes(field: RitzBeam, part: Any) -> Array:
 # --- functions ---------------------------------------------------------------------------------------------------
 
 
-def _shapes(length: float, bending: Any, torsion: int, shear: Any, functions: str, name: str) -> list[tuple[str, Shape]]:
+def _shapes(length: float, bending: Any, torsion: int, shear: Any, extension: int, functions: str, name: str) -> list[tuple[str, Shape]]:
     if functions not in FAMILIES:
         raise InputError(f"{name}: functions '{functions}' are unknown; there are {', '.join(FAMILIES)}")
     family = _clamped_free if functions == "clamped-free" else _polynomial
@@ -309,6 +369,7 @@ def _shapes(length: float, bending: Any, torsion: int, shear: Any, functions: st
     asked.append(("alpha", "twist", torsion, _sine))
     for what, label, count in (("gamma2", "shear_y", _pair(shear)[0]), ("gamma3", "shear_z", _pair(shear)[1])):
         asked.append((what, label, count, _power))
+    asked.append(("epsilon", "stretch", extension, _power))
     wrong = [label for _, label, count, _ in asked if not isinstance(count, int | np.integer) or count < 0]
     if wrong:
         raise InputError(f"{name}: the number of functions of '{wrong[0]}' must be a whole number that is not negative")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 from ..errors import InputError
 
@@ -84,3 +85,46 @@ def rectangle(width: float, height: float) -> Section:
     torsion = a * b**3 * (1 / 3 - 64 / math.pi**5 * b / a * sum(math.tanh(n * math.pi * a / (2 * b)) / n**5 for n in odd))
     radius = b * (1 - 8 / math.pi**2 * sum(1 / (n**2 * math.cosh(min(n * math.pi * a / (2 * b), 700.0))) for n in odd))
     return Section(width * height, width * height**3 / 12, height * width**3 / 12, torsion, 5 / 6, 5 / 6, width / 2, height / 2, radius)
+
+
+@dataclass(frozen=True)
+class Taper:
+    """A section that changes along a beam, called with s from 0 to 1: sizes of rectangles and round bars, and numbers of other sections, change linearly."""
+
+    start: Section
+    end: Section
+
+    def __call__(self, s: float) -> Section:
+        def between(name: str) -> float:
+            return float((1 - s) * getattr(self.start, name) + s * getattr(self.end, name))
+
+        words = [w for w, sizes in SIZES.items() if all(_is(word=w, section=e, sizes=sizes) for e in (self.start, self.end))]
+        if words:
+            return MADE[words[0]](*(2.0 * between(half) for half in SIZES[words[0]]))
+        numbers = {f.name: between(f.name) for f in fields(Section) if f.name != "round"}
+        return Section(**numbers, round=self.start.round and self.end.round)  # type: ignore[arg-type]
+
+
+def taper(start: Section, end: Section) -> Taper:
+    """A section that changes linearly from one end of a beam to the other."""
+    if not (isinstance(start, Section) and isinstance(end, Section)):
+        raise InputError(f"taper: {start!r} and {end!r} must be sections, as structures.circle(…) gives them")
+    return Taper(start, end)
+
+
+#: Sections that their sizes give again: by words, and the halves of which these are.
+MADE: dict[str, Callable[..., Section]] = {"circle": circle, "rectangle": rectangle}
+SIZES = {"circle": ("half_y",), "rectangle": ("half_y", "half_z")}
+
+
+def _is(word: str, section: Section, sizes: tuple[str, ...]) -> bool:
+    try:
+        return MADE[word](*(2.0 * getattr(section, half) for half in sizes)) == section
+    except InputError:
+        return False
+
+
+def word_of(section: Section) -> tuple[str, list[float]] | None:
+    """The word and the sizes that give a section again, if there are any."""
+    found = [w for w, sizes in SIZES.items() if _is(w, section, sizes)]
+    return (found[0], [2.0 * getattr(section, half) for half in SIZES[found[0]]]) if found else None

@@ -133,7 +133,9 @@ def solid(nodes: ArrayLike, elements: ArrayLike, material: Material, thickness: 
     dofs = dofs_of(len(given), dimension * len(given), None)
     group, K = stiffness_of(given, table, kind, dofs, elasticity(material, dimension), thickness, name)
     mu = scalar_mass(given, table, kind, material.density * thickness if dimension == 2 else material.density)
-    return Structure(given, sp.kron(mu, np.eye(dimension), format="csc"), K, dofs, elements=[group], name=name)
+    part = Structure(given, sp.kron(mu, np.eye(dimension), format="csc"), K, dofs, elements=[group], name=name)
+    part.recipe = {"kind": "solid", "nodes": given, "elements": table, "material": material, "thickness": thickness}
+    return part
 
 
 def mapped(points: Array, table: NDArray[np.int64], derivatives: Array, name: str) -> tuple[Array, Array]:

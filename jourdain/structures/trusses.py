@@ -101,7 +101,17 @@ def truss(
     line = np.broadcast_to(np.asarray(mass_per_length, float), (len(pairs),)) * group.lengths
     if line.any():
         mu = mu + assemble(len(points), pairs, line[:, None, None] * np.array([[2, 1], [1, 2]]) / 6.0)
-    return Structure(points, sp.kron(mu, np.eye(d), format="csc"), K, dofs, elements=[group], name=name)
+    part = Structure(points, sp.kron(mu, np.eye(d), format="csc"), K, dofs, elements=[group], name=name)
+    part.recipe = {
+        "kind": "truss",
+        "nodes": given,
+        "bars": pairs,
+        "EA": EA,
+        "masses": masses,
+        "mass_per_length": mass_per_length,
+        "area": area,
+    }
+    return part
 
 
 def truss_box(cells: int = 3, spacing: float = 1.0, EA: float = 1000.0, mass: float = 1.0, name: str = "truss box") -> Structure:

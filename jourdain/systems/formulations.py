@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..model.contact_methods import refuse_contacts
-from ..model.flexible import FlexibleBody, refuse_flexible
+from ..model.flexible import FlexibleBody, refuse_flexible, refuse_sliders
 from .system import System
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
 
     if not isinstance(model, System) and model.switches and model.whole is None:
         model = model.phase(model.released_at_start())
+    if formulation != "directors" and not isinstance(model, System):
+        refuse_sliders(model, f"formulation '{formulation}'")
     if formulation == "recursive":
         if isinstance(model, System):
             if options:

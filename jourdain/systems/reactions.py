@@ -28,6 +28,8 @@ PARTS = (
     ("reaction", slice(0, 3), "N", "force on the child, world axes"),
     ("reaction_torque", slice(3, 6), "N m", "torque on the child at the joint, world axes"),
 )
+#: Most numbers that mass matrices along a run may take; beyond, accelerations come without them where nothing is constrained.
+MOST_NUMBERS = 50_000_000
 #: What the descriptions of reactions say that the model leaves open.
 NOT_DETERMINED = "not determined because constraints are redundant: share of least norm"
 
@@ -39,6 +41,10 @@ def constrained_accelerations(
     refuse_contacts(
         system.model, "a channel of accelerations or reactions", "contact forces are channels: sol['contact.body.force']", rigid_only=True
     )
+    if tau is None and not system.equations_of_motion.rows and len(t) * system.nv**2 > MOST_NUMBERS:  # hundreds of free bodies
+        f = system.function("state_derivative")
+        rates = f(t[:, None], x, *([u] if "u" in f.inputs else []))
+        return np.ascontiguousarray(rates[:, system.nq : system.nq + system.nv]), np.zeros((len(t), 0))
     M, f, J, g, _ = system.function("descriptor")(t[:, None], x, u)
     if tau is not None:
         f = f + tau

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..systems.assembled.flexible.beam_parts import BeamPart
+from ..systems.assembled.flexible.cable_parts import CablePart
 from ..systems.assembled.flexible.parts import Part, SolidPart
 from .default_shapes import Numbers
 from .from_structure import SOLIDS, outer_faces
@@ -116,6 +118,16 @@ def _solid(
     return x[:, used], compact.reshape(-1, 3), [("von mises", "Pa", mises[:, used]), ("displacement", "m", moved[:, used])]
 
 
+def beam_stresses(part: BeamPart, solution: Any, index: np.ndarray) -> np.ndarray:
+    """The largest axial stress (Pa) of every member of a beam or cable (frames × members)."""
+    found: dict[tuple[int, int], np.ndarray] = {}
+    for k, (nodes, _, section) in enumerate(part.outlines()):
+        value = _stress(solution, index, f"{part.name}.e{k}", section)
+        found |= {(int(a), int(b)): value for a, b in pairwise(nodes)}
+    members = [tuple(pair) for g in part.body.part.part.elements for pair in g.nodes.tolist()]
+    return np.stack([found[m] for m in members], axis=1)
+
+
 def node_places(part: Part, solution: Any, index: np.ndarray, number: Numbers) -> np.ndarray:
     """Places of all nodes of a part over a run (frames × nodes × 3), those that bodies carry among them."""
     X = part.body.part.part.nodes
@@ -123,7 +135,9 @@ def node_places(part: Part, solution: Any, index: np.ndarray, number: Numbers) -
     own = {n.rpartition(".")[2]: n for n in solution.names if n.rpartition(".")[0] == part.name and n.rpartition(".")[2].isdecimal()}
     for k in range(len(X)):
         if str(k) in own:
-            found[:, k] = solution[own[str(k)]][index]
+            found[:, k] = solution[own[str(k)]][index, :3]
+        elif f"{part.name}.{k}.position" in solution:
+            found[:, k], own[str(k)] = solution[f"{part.name}.{k}.position"][index], ""
     for name, seat in part.seats.items():
         nodes = part.nodes_of(name)
         missing = [int(k) for k in nodes if str(k) not in own]
@@ -167,7 +181,7 @@ def _tubes(
     part: BeamPart, solution: Any, index: np.ndarray, number: Numbers
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str, np.ndarray]]]:
     """Outlines of sections at the nodes of every element, joined to tubes."""
-    p, R = _frames(part, solution, index, number)
+    p, R = _cable_frames(part, solution, index) if isinstance(part, CablePart) else _frames(part, solution, index, number)
     vertices, faces, stresses, moved = [], [], [], []
     count = 0
     for k, (nodes, axes, section) in enumerate(part.outlines()):
@@ -202,8 +216,30 @@ def _frames(part: BeamPart, solution: Any, index: np.ndarray, number: Numbers) -
     return p, R
 
 
+def _cable_frames(part: CablePart, solution: Any, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of a cable's nodes, and axes of its structure there: turned with the slope in the shortest way, from node to node."""
+    x = np.stack([solution[f"{part.name}.{k}"][index] for k in range(len(part.body.part.part.nodes))], axis=1)
+    slope = x[:, :, 3:] / np.linalg.norm(x[:, :, 3:], axis=2, keepdims=True)
+    R, before = np.zeros((*slope.shape, 3)), np.broadcast_to(part.slope, slope[:, 0].shape)
+    turn = np.broadcast_to(np.eye(3), (len(index), 3, 3))
+    for k in range(slope.shape[1]):
+        now = slope[:, k]
+        axis, c = np.cross(before, now), np.einsum("ti,ti->t", before, now)
+        K = np.zeros((len(index), 3, 3))
+        K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -axis[:, 2], axis[:, 1], -axis[:, 0]
+        K -= K.swapaxes(1, 2)
+        turn = (np.eye(3) + K + K @ K / np.maximum(1.0 + c, 1e-9)[:, None, None]) @ turn
+        R[:, k], before = turn, now
+    return x[:, :, :3], R
+
+
 def _stress(solution: Any, index: np.ndarray, element: str, section: Any) -> np.ndarray:
     """The largest axial stress of a section (Pa) from the resultants of an element, the mean of its points."""
+
+    if f"{element}.M" in solution:  # of a cable
+        return np.asarray(
+            np.abs(solution[f"{element}.N"][index]) / section.area + solution[f"{element}.M"][index] * section.half_z / section.Iy
+        )
 
     def resultant(name: str) -> np.ndarray:
         names = [n for n in (f"{element}.{name}", f"{element}.{name}1", f"{element}.{name}2") if n in solution]
@@ -214,4 +250,4 @@ def _stress(solution: Any, index: np.ndarray, element: str, section: Any) -> np.
     )
 
 
-__all__ = ["node_places", "parts_scene", "solid_stress", "surface_of_part"]
+__all__ = ["beam_stresses", "node_places", "parts_scene", "solid_stress", "surface_of_part"]

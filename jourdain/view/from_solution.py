@@ -21,6 +21,7 @@ from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
 from .scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
 from .shape import SEGMENTS, Shape
 from .surface import Surface
+from .telescopes import telescopes
 
 #: Colours of bodies in order, calm and distinguishable.
 COLOURS = ("#4c78a8", "#e08214", "#59a14f", "#b07aa1", "#c94f4f", "#76b7b2", "#9c755f", "#d4a72c")
@@ -313,19 +314,40 @@ def _add_forces(scene: Scene, runs: list[Any], system: Any, number: Numbers, joi
 def model_bodies(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> Scene:
     """Bodies, joints, links and bearings; ``tracks`` tell where bodies move, for the bearings' sake."""
     size, up = model_size(model, number), _up(model, number)
+    instead, beside = telescopes(model, number, size, tracks)
+    colours = _colours(model)
     bodies = []
-    for i, body in enumerate(model.all_bodies):
+    for body in model.all_bodies:
         shapes = _given_shapes(body, number)
         surface = _surface(body)
         if not shapes and surface is None:
-            shapes = _supports(model, number, size, up, tracks) if body.is_ground else invented_shapes(model, body, number, size)
-        colour = body.colour or (GROUND_COLOUR if body.is_ground else COLOURS[(i - 1) % len(COLOURS)])
+            if body.is_ground:
+                shapes = _supports(model, number, size, up, tracks)
+            else:
+                shapes = instead.get(body.name) or [*invented_shapes(model, body, number, size), *beside.get(body.name, ())]
+        colour = body.colour or (GROUND_COLOUR if body.is_ground else colours[body.name])
         if shapes or not body.is_ground:
             bodies.append(Body(body.name, shapes, info=_info(body, number), colour=colour, surface=surface))
             for node in body.nodes if isinstance(body, FlexibleBody) else ():
                 add_node(bodies[-1], body, node)
     joints = _joints(model, number, size)
     return Scene(model.name, bodies, up=up, joints=joints, links=_links(model, number))
+
+
+def _colours(model: Model) -> dict[str, str]:
+    """A colour for each body, in order, other than those of the bodies that joints and loops join to it."""
+    near: dict[str, set[str]] = {b: set() for b in (model.ground.name, *model.bodies)}
+    ends = [(j.parent.body.name, j.child.body.name) for j in model.joints.values()]
+    ends += [(c.a.body.name, c.b.body.name) for c in model.constraints.values() if isinstance(c, Closure)]
+    for a, b in ends:
+        near[a].add(b)
+        near[b].add(a)
+    found: dict[str, str] = {}
+    for i, name in enumerate(model.bodies):
+        taken = {found.get(n) or getattr(model.bodies.get(n), "colour", None) for n in near[name]}
+        order = [COLOURS[(i + k) % len(COLOURS)] for k in range(len(COLOURS))]
+        found[name] = next((c for c in order if c not in taken), order[0])
+    return found
 
 
 def _up(model: Model, number: Numbers) -> str:

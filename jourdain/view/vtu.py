@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
@@ -20,7 +20,8 @@ from ..model.flexible import FlexibleBody
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
-    from ..structures import ReducedStructure
+    from ..structures import ReducedStructure, Structure
+    from ..systems.assembled.flexible.parts import Part
 
 #: VTK's numbers of cells by the nodes of an element, in the plane and in space.
 PLANE = {2: 3, 3: 5, 4: 9, 6: 22, 8: 23, 9: 28}
@@ -33,28 +34,103 @@ def save_vtu(solution: Solution, path: str | Path, body: str, times: Any = None)
 
     times: instants in s, or a number of equal steps; None for the samples of the solution.
     """
-    part, frame = _flexible(solution, body)
     wanted = _times(solution, times)
     sample = solution if wanted is None else solution.resample(wanted)
     t = solution.t if wanted is None else wanted
+    if found := {p.name: p for p in getattr(solution.system, "parts", ())}:
+        if body not in found:
+            raise InputError(f"save_vtu: '{body}' is no flexible body of '{solution.system.model.name}'; there is {', '.join(found)}")
+        return _series(Path(path), t, _texts_of_part(found[body], sample))
+    part, frame = _flexible(solution, body)
     e = np.column_stack([np.atleast_1d(sample[c.names[0]]) for c in frame.modes])
     q = np.column_stack([np.atleast_1d(sample[n]) for n in solution.system.coordinate_names])
     p, R = solution.system.function("poses")(t[:, None], q)
     k = list(solution.system.model.bodies).index(body)
-    target = Path(path).with_suffix("")
+    grid, shares = Grid(part), _static_shares(sample, frame)
+    return _series(Path(path), t, (grid.text(e[i], p[i, k], R[i, k], [share[i] for share in shares]) for i in range(len(t))))
+
+
+def _series(path: Path, t: np.ndarray, texts: Iterable[str]) -> Path:
+    """A file for each instant, and their list."""
+    target = path.with_suffix("")
     target.parent.mkdir(parents=True, exist_ok=True)
     digits = max(4, len(str(len(t) - 1)))
-    grid, shares = Grid(part), _static_shares(sample, frame)
-    names = []
-    for i in range(len(t)):
-        name = f"{target.name}_{i:0{digits}d}.vtu"
-        (target.parent / name).write_text(grid.text(e[i], p[i, k], R[i, k], [share[i] for share in shares]), encoding="utf-8")
-        names.append(name)
+    names = [f"{target.name}_{i:0{digits}d}.vtu" for i in range(len(t))]
+    for name, text in zip(names, texts, strict=True):
+        (target.parent / name).write_text(text, encoding="utf-8")
     entries = "".join(f'  <DataSet timestep="{float(x)!r}" part="0" file={quoteattr(n)}/>\n' for x, n in zip(t, names, strict=True))
     listed = f'<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0" byte_order="LittleEndian">\n<Collection>\n{entries}</Collection>\n</VTKFile>\n'
     series = target.with_name(target.name + ".pvd")
     series.write_text(listed, encoding="utf-8")
     return series
+
+
+def _texts_of_part(part: Part, sample: Solution) -> Iterator[str]:
+    """A part of large deformation at all instants: nodes where they are, displacements from the first, stresses at nodes or of elements."""
+    from ..systems.assembled.flexible.beam_parts import BeamPart
+    from ..systems.assembled.flexible.cable_parts import CablePart
+    from ..systems.assembled.flexible.parts import SolidPart
+    from .default_shapes import Numbers
+    from .from_parts import beam_stresses, node_places, solid_stress
+
+    assert sample.system is not None
+    index = np.arange(len(sample.t))
+    number = Numbers(sample.system.model, sample.system.parameters)
+    x = node_places(part, sample, index, number)[:, :, :3]
+    whole = part.body.part.part
+    cells, kinds = _cells_of(whole, part.name)
+    for i in index:
+        fields: dict[str, np.ndarray] = {"displacement": x[i] - x[0]}
+        of_cells: dict[str, np.ndarray] = {}
+        if isinstance(part, SolidPart):
+            fields["von mises"] = solid_stress(part, x[i : i + 1])[0]
+        elif isinstance(part, BeamPart):
+            of_cells["stress"] = beam_stresses(part, sample, index[i : i + 1])[0]
+        if isinstance(part, CablePart):
+            of_cells["N"] = np.array([sample[f"{part.name}.e{k}.N"][i] for k in range(len(cells))])
+        yield _grid_text(x[i], fields, of_cells, cells, kinds)
+
+
+def _cells_of(whole: Structure, name: str) -> tuple[list[Sequence[int]], list[int]]:
+    """Nodes of the elements, and VTK's numbers of their kinds."""
+    kinds = PLANE if whole.dofs.planar else SPACE
+    cells: list[Sequence[int]] = []
+    numbers: list[int] = []
+    for group in whole.elements:
+        count = group.nodes.shape[1]
+        if count not in kinds:
+            raise InputError(f"{name}: elements of {count} nodes have no counterpart in VTU files")
+        cells += group.nodes.tolist()
+        numbers += [kinds[count]] * len(group.nodes)
+    return (
+        (cells, numbers) if cells else ([[i] for i in range(len(whole.nodes))], [1] * len(whole.nodes))
+    )  # matrices alone: a vertex a node
+
+
+def _grid_text(
+    points: np.ndarray,
+    fields: Mapping[str, np.ndarray],
+    of_cells: Mapping[str, np.ndarray],
+    cells: Sequence[Sequence[int]],
+    kinds: Sequence[int],
+) -> str:
+    """An unstructured grid with data of points and cells."""
+    parts = [
+        _block("PointData", fields),
+        _block("CellData", of_cells),
+        _block("Points", {"points": points}),
+        _block(
+            "Cells",
+            {
+                "connectivity": np.concatenate([np.asarray(c, dtype="<i8") for c in cells]),
+                "offsets": np.cumsum([len(c) for c in cells]).astype("<i8"),
+                "types": np.array(kinds, dtype="u1"),
+            },
+        ),
+    ]
+    size = f'NumberOfPoints="{len(points)}" NumberOfCells="{len(kinds)}"'
+    head = '<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
+    return f"{head}<UnstructuredGrid>\n<Piece {size}>\n{''.join(parts)}</Piece>\n</UnstructuredGrid>\n</VTKFile>\n"
 
 
 def _flexible(solution: Solution, body: str) -> tuple[ReducedStructure, FlexibleBody]:
@@ -98,20 +174,7 @@ class Grid:
     def __init__(self, part: ReducedStructure) -> None:
         self.part = part
         whole = part.part
-        kinds = PLANE if whole.dofs.planar else SPACE
-        cells: list[Sequence[int]] = []
-        numbers: list[int] = []
-        for group in whole.elements:
-            count = group.nodes.shape[1]
-            if count not in kinds:
-                raise InputError(f"{part.name}: elements of {count} nodes have no counterpart in VTU files")
-            cells += group.nodes.tolist()
-            numbers += [kinds[count]] * len(group.nodes)
-        if not cells:  # matrices alone: a vertex a node
-            cells, numbers = [[i] for i in range(len(whole.nodes))], [1] * len(whole.nodes)
-        self.connectivity = np.concatenate([np.asarray(c, dtype="<i8") for c in cells])
-        self.offsets = np.cumsum([len(c) for c in cells]).astype("<i8")
-        self.kinds = np.array(numbers, dtype="u1")
+        self.cells, self.kinds = _cells_of(whole, part.name)
         self.operators = [(g.channels, g.recovery() @ part.shapes[g.rows]) for g in whole.elements]
 
     def text(self, e: np.ndarray, position: np.ndarray, R: np.ndarray, shares: Sequence[np.ndarray] = ()) -> str:
@@ -123,15 +186,7 @@ class Grid:
         fields: dict[str, np.ndarray] = {"displacement": u[:, :3] @ R.T}
         if whole.dofs.rotations:
             fields["rotation"] = u[:, 3:] @ R.T
-        parts = [
-            _block("PointData", fields),
-            _block("CellData", self._cells(e, shares)),
-            _block("Points", {"points": points}),
-            _block("Cells", {"connectivity": self.connectivity, "offsets": self.offsets, "types": self.kinds}),
-        ]
-        size = f'NumberOfPoints="{len(points)}" NumberOfCells="{len(self.kinds)}"'
-        head = '<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
-        return f"{head}<UnstructuredGrid>\n<Piece {size}>\n{''.join(parts)}</Piece>\n</UnstructuredGrid>\n</VTKFile>\n"
+        return _grid_text(points, fields, self._cells(e, shares), self.cells, self.kinds)
 
     def _cells(self, e: np.ndarray, shares: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Channels of the elements; of groups that lack one it is not a number there."""

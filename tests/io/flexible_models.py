@@ -105,7 +105,39 @@ def planar_parts() -> jd.Model:
     return m
 
 
+def exact_and_tapered() -> jd.Model:
+    """A beam of exact kinematics, tapered beams, a truss and a mesh of tetrahedra, one behind the other."""
+    m = jd.Model("shapes", gravity=(0, 0, -9.81))
+    first = structures.ritz_beam(
+        0.5, rectangle(0.004, 0.02), STEEL, bending=(1, 1), torsion=1, extension=1, order="exact", stations=4, name="first"
+    )
+    part = structures.beam(
+        (0, 0, 0), (0.4, 0, 0), structures.taper(rectangle(0.02, 0.03), rectangle(0.01, 0.01)), ALUMINIUM, 4, name="cone"
+    )
+    sections = [structures.taper(circle(0.02), circle(0.01)), circle(0.01)]
+    fork = structures.framework([(0, 0, 0), (0.2, 0.1, 0), (0.2, -0.1, 0)], [(0, 1), (0, 2)], sections, STEEL, name="fork")
+    nodes = [(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)]
+    truss = structures.truss(
+        nodes, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (1, 3)], [1e5, 2e5, 1e5, 1e5, 1e5, 1e5], masses=[0.1, 0.1, 0.2, 0.1], area=1e-5
+    )
+    truss.interface("foot", [0, 1, 2])
+    solid = structures.solid([*nodes, (0.1, 0.1, 0.1)], [(0, 1, 2, 3), (1, 2, 3, 4)], ALUMINIUM, name="corner")
+    solid.interface("foot", [0, 1, 2])
+    one: Any = m.flexible_body("one", first)
+    two: Any = m.flexible_body("two", part, modes=2)
+    three: Any = m.flexible_body("three", fork, modes=2)
+    four: Any = m.flexible_body("four", truss, modes=1, kind="craig-bampton", interfaces=["foot"])
+    five: Any = m.flexible_body("five", solid, modes=1, kind="craig-bampton", interfaces=["foot"])
+    m.revolute("shoulder", m.ground, one.node("start"), axis="y")
+    m.revolute("elbow", one.node("end"), two.node("start"), axis="z")
+    m.fixed("grip", two.node("end"), three.node(0))
+    m.fixed("left", three.node(1), four.node("foot"))
+    m.fixed("right", three.node(2), five.node("foot"))
+    return m
+
+
 MODELS = {
+    "exact and tapered": exact_and_tapered,
     "patched arm": patched_arm,
     "blocks": blocks,
     "planar parts": planar_parts,

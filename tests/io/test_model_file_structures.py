@@ -317,7 +317,7 @@ def test_any_reduction_of_a_beam_is_the_same_after_saving(options: dict[str, Any
 
 
 WRONG = [
-    ('kind = "beam"', 'kind = "beem"', "line 4: structure 'bar': kind 'beem' is unknown; use one of beam, framework, block, sheet, truss_box, lattice_rod, ritz_beam, file"),
+    ('kind = "beam"', 'kind = "beem"', "line 4: structure 'bar': kind 'beem' is unknown; use one of beam, cable, framework, block, sheet, solid, truss, truss_box, lattice_rod, ritz_beam, file"),
     ("elements = 4", "elements = 0", "line 3: structure 'bar': bar: 0 elements"),
     ("elements = 4", "elemnts = 4", r"line 9: structure 'bar' \(beam\) has an unknown key 'elemnts'; did you mean elements"),
     ('{circle = "8 mm", inner = "6 mm"}', "{round = 3}", r"line 7: structure 'bar' \(beam\): section is .*; {circle = …}, {rectangle"),

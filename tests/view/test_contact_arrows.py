@@ -35,11 +35,18 @@ def test_arrows_stand_where_bodies_touch_and_carry_what_is_above(stack: jd.Solut
     assert {b.name: b.info.get("touches") for b in scene.bodies} == {"ground": "b0", "b0": "b1, ground", "b1": "b0"}
 
 
-def test_samples_of_a_run_show_net_forces_on_bodies(stack: jd.Solution) -> None:
-    scene = stack.resample(5).scene(forces=["touch"])
+def test_runs_that_have_not_kept_every_step_show_net_forces_on_bodies(stack: jd.Solution) -> None:
+    assert stack.system is not None
+    scene = stack.system.simulate({}, 0.1, "moreau", step=2e-3, outputs=5).scene(forces=["touch"])
     assert [a.name for a in scene.arrows] == ["touch: on b0", "touch: on b1"]
     _, force = scene.runs[0].arrows["touch: on b1"]
     np.testing.assert_allclose(np.asarray(force)[-1], [0, 0, 0.2 * 0.2 * 0.1 * 500.0 * G], atol=1e-6)
+
+
+def test_resampled_runs_still_know_where_bodies_touch(stack: jd.Solution) -> None:
+    again = stack.resample(7)
+    assert [str(c) for c in again.contacts.at(0.05)] == [str(c) for c in stack.contacts.at(0.05)]
+    assert len(again.scene(forces=["touch"]).arrows) == 8
 
 
 def test_runs_with_events_have_arrows_too(stack: jd.Solution) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import jourdain as jd
 from jourdain.errors import InputError
-from jourdain.structures import Material, beam, block, rectangle
+from jourdain.structures import Material, beam, block, cable, circle, rectangle
 from jourdain.view.default_shapes import Numbers
 from jourdain.view.from_parts import node_places, solid_stress
+from jourdain.view.povray import save_povray
 
 
 def model() -> jd.Model:
@@ -58,3 +61,37 @@ def test_stress_is_that_of_the_law() -> None:
     sigma = S * np.array([1.1**2, 1.0, 1.0]) / 1.1
     found = solid_stress(part, x * (1.1, 1.0, 1.0))  # type: ignore[arg-type]
     assert found == pytest.approx(np.full_like(found, sigma[0] - sigma[1]), rel=1e-9)
+
+
+def test_series_for_paraview(tmp_path: Path) -> None:
+    """Nodes of solids, beams and cables where they are, with stresses; of another body there is none."""
+    m = model()
+    m.flexible_body(
+        "rope", cable((0, 0, 0), (0, 0, -1), circle(0.01), Material(1e7, 0.3, 500.0), elements=4), attach={"start": m.ground}, modes=2
+    )
+    sol = m.compile(formulation="directors", reduction="bodies").simulate({"mast.angle_rate": 3.0}, t=0.1, step=0.02)
+    for name, cells, field in (("blade", 3, "von mises"), ("rod", 4, "stress"), ("rope", 4, "stress")):
+        sol.save_vtu(tmp_path / name, name, times=2)
+        assert len(list(tmp_path.glob(f"{name}_*.vtu"))) == 3
+        grid = ElementTree.parse(tmp_path / f"{name}_0002.vtu").getroot()
+        arrays = {a.get("Name"): a for a in grid.iter("DataArray")}
+        assert next(grid.iter("Piece")).get("NumberOfCells") == str(cells)
+        points = np.frombuffer(base64.b64decode(arrays["points"].text or "")[8:]).reshape(-1, 3)
+        last = {
+            "blade": sol["blade.15"] if "blade.15" in sol else sol["blade.14"],
+            "rod": sol["rod.4.position"],
+            "rope": sol["rope.4"][:, :3],
+        }[name]
+        assert np.linalg.norm(points - last[-1], axis=1).min() < 1e-9
+        stress = np.frombuffer(base64.b64decode(arrays[field].text or "")[8:])
+        assert stress.max() > 0.0
+    with pytest.raises(InputError, match="save_vtu: 'hub' is no flexible body of 'parts'; there is blade, rod, rope"):
+        sol.save_vtu(tmp_path / "hub", "hub")
+
+
+def test_scenes_for_povray(tmp_path: Path) -> None:
+    """Surfaces of parts are meshes with colours of their nodes."""
+    sol = model().compile(formulation="directors", reduction="bodies").simulate({"mast.angle_rate": 3.0}, t=0.1, step=0.02)
+    save_povray(sol.scene(stress={"blade": "von mises"}), tmp_path, [0.0, 0.1])
+    text = "".join(f.read_text() for f in sorted(tmp_path.iterdir()) if f.suffix in (".pov", ".inc"))
+    assert "mesh2" in text and "texture_list" in text

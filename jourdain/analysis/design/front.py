@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..problem import Problem
     from ..workers import Crew
 
-METHODS = ("epsilon", "weighted", "nbi")
+METHODS = ("epsilon", "weighted", "nbi", "nsga2")
 #: Designs are the same where their criteria differ by less, as part of the spread.
 SAME = 1e-4
 
@@ -171,14 +171,14 @@ class Family:
         table = np.array([_values(e) for e in found])  # a row an end
         low, spread = table.min(axis=0), np.ptp(table, axis=0)
         if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
-            return _sorted(problem, self.method, found)  # one design is best in a criterion and in all others
+            return sorted_front(problem, self.method, found)  # one design is best in a criterion and in all others
         family = _family(problem, self.method, self.points, table, low, spread)
         with counted("points", len(family), 0, self.progress) as tick:
             for wave in rounds(len(family)):
                 found += self._round([family[k] for k in wave], found, spread, start)
                 for _ in wave:
                     tick()
-        return _sorted(problem, self.method, found)
+        return sorted_front(problem, self.method, found)
 
     def _round(
         self, wave: Sequence[tuple[Forms, np.ndarray, np.ndarray]], found: Sequence[Optimum], spread: np.ndarray, start: np.ndarray
@@ -271,17 +271,17 @@ def check(problem: Problem, method: str, points: int, solver: Method) -> None:
         raise InputError(f"pareto: one criterion ({next(iter(problem.minimise))}) has no front; use optimise()")
     if int(points) < 2:
         raise InputError(f"pareto: points = {points} must be at least 2")
-    if method != "weighted" and not solver.constraints:
+    if method in ("epsilon", "nbi") and not solver.constraints:
         raise InputError(
             f"pareto: method '{method}' poses constraints, which optimiser '{solver.name}' does not take; use slsqp or trust-constr"
         )
 
 
-def _sorted(problem: Problem, method: str, found: Sequence[Optimum]) -> Front:
+def sorted_front(problem: Problem, method: str, found: Sequence[Optimum]) -> Front:
     kept = sorted((d for d in found if d.feasible), key=lambda d: list(d.criteria.values()))
     best = undominated(np.array([_values(d) for d in kept]))
     of = {True: [d for d, b in zip(kept, best, strict=True) if b], False: [d for d, b in zip(kept, best, strict=True) if not b]}
     return Front(problem, method, of[True], of[False], [d for d in found if not d.feasible])
 
 
-__all__ = ["Family", "Front", "check", "rounds", "hypervolume", "lattice", "undominated"]
+__all__ = ["Family", "Front", "check", "rounds", "sorted_front", "hypervolume", "lattice", "undominated"]

@@ -25,7 +25,7 @@ from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, mul, neg, sub, symbol
 from ...symbolic.functions import cos, sin
 from ...symbolic.graph import free_symbols
-from ...symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
+from ...symbolic.vectors import IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
 from ..equations import Equations, Row
 from ..loops.loop_closure import RelativePose, RowParts, closure_rows, cut_joint_closure, joint_rows, perpendiculars
 from ..modal_inertia import deformed_moments
@@ -157,23 +157,13 @@ def _frame(frame: Frame | Body) -> Frame:
 
 
 def node_pose(frame: Frame) -> BodyPose:
-    """Place and motion by the modes of a frame at a node of a flexible body, seen from the floating frame; the rotation is the node's turn.
-
-    Turns are Cardan angles about x, y, z as in the tree (:meth:`~jourdain.formalisms.tree.tree.Tree.place`).
-    """
+    """Place and motion by the modes of a frame at a node of a flexible body, seen from the floating frame; the rotation is the node's turn."""
     body = frame.body
     assert isinstance(body, FlexibleBody) and frame.node is not None
-    shift, angles = body.deformation(frame.node)
-    flow = {c.q[0]: c.v[0] for c in body.modes}
-    velocity, rates = Vector(*jvp(shift, flow)), jvp(angles, flow)
-    R, omega = IDENTITY, NULL
-    for axis, angle, rate in zip(AXES, angles, rates, strict=True):
-        if angle is not ZERO:
-            omega = omega + (R @ axis) * rate
-            R = R @ axis_rotation(list(axis), angle)
+    bent = body.deformation(frame.node)
     node = body.frames[frame.node].position
-    offset = R @ (frame.position - node)
-    return BodyPose(node + Vector(*shift) + offset, R, velocity + omega.cross(offset), omega)
+    offset = bent.rotation @ (frame.position - node)
+    return BodyPose(node + bent.shift + offset, bent.rotation, bent.velocity + bent.omega.cross(offset), bent.omega)
 
 
 class MixedCoordinates:

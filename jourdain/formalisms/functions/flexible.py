@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...model.bodies import Body, Frame
 from ...model.flexible import Elasticity, FlexibleBody
-from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import ONE, ZERO, Expr, add, mul, sub
+from ...symbolic.expr import ONE, ZERO, Expr, sub
 from ...symbolic.function import SymbolicFunction
-from ...symbolic.functions import cos, sin
 from ...symbolic.vectors import NULL, Matrix, Vector
 from ..equations import Equations
 from ..modal_inertia import modal_inertia
@@ -84,30 +80,12 @@ def modal_balance_function(eq: Equations, body: str) -> SymbolicFunction:
     asked = modal.forces(omega, omega_dot, inside @ (k.acceleration(item) - eq.model.gravity), [c.a[0] for c in item.modes])
     elastic = next(load for load in eq.model.loads.values() if isinstance(load, Elasticity) and load.body is item)
     rows = [sub(x, f) for x, f in zip(asked, elastic.laws, strict=True)]
-    e, moved = [c.q[0] for c in item.modes], []
+    moved: list[list[Expr]] = []
     for node in item.used_nodes:
-        shift, turn = item.deformation(node)
-        moved += _by_modes(shift, e) + _turned_by_modes(turn, e)
-    results = [vector_result("asked", rows), matrix_result("nodes", moved, len(e))]
+        bent = item.deformation(node)
+        moved += [[v[a] for v in columns] for columns in (bent.by, bent.turns) for a in range(3)]
+    results = [vector_result("asked", rows), matrix_result("nodes", moved, len(item.modes))]
     return assemble(eq, "modal_balance", "t x u a", results, optional="")
-
-
-def _by_modes(expressions: Sequence[Expr], e: Sequence[Expr]) -> list[list[Expr]]:
-    slopes = sparse_jacobian(expressions, e)
-    return [[slopes.get((i, j), ZERO) for j in range(len(e))] for i in range(len(expressions))]
-
-
-def _turned_by_modes(turn: Sequence[Expr], e: Sequence[Expr]) -> list[list[Expr]]:
-    """ω = a′ e_x + R_x(a) (b′ e_y + R_y(b) c′ e_z) of the Cardan angles a, b, c."""
-    a, b = turn[0], turn[1]
-    da, db, dc = _by_modes(turn, e)
-    sa, ca, sb, cb = sin(a), cos(a), sin(b), cos(b)
-    rows: list[list[Expr]] = [[], [], []]
-    for x, y, z in zip(da, db, dc, strict=True):
-        rows[0].append(add(x, mul(sb, z)))
-        rows[1].append(sub(mul(ca, y), mul(mul(sa, cb), z)))
-        rows[2].append(add(mul(sa, y), mul(mul(ca, cb), z)))
-    return rows
 
 
 @builder

@@ -21,7 +21,7 @@ from ...model.model import Model
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import ONE, ZERO, Expr, add, neg, sub
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Turn, Vector, steiner, turn_of
-from .links import SORTS, AxisLink, FlexibleLink, Link, Rotation, Translation
+from .links import SORTS, AxisLink, FlexibleLink, Link, NodeLink, Rotation, Translation
 from .rods import Coupling, take_up_rods
 
 
@@ -174,19 +174,24 @@ class Tree:
         """Links without mass for the displacement of a node by the modes and its turns about x, y, z (or back), begun at a place of a link.
 
         Small turns are taken as Cardan angles, which differ from other choices in the second order that a linear theory neglects; rates
-        and accelerations are those of these angles exactly, so that no energy is lost.
+        and accelerations are those of these angles exactly, so that no energy is lost.  Nodes that turn in another way are one link.
         """
-        shift, turn = body.deformation(node)
-        steps: list[tuple[type[AxisLink], int, Expr]] = [(Translation, k, x) for k, x in enumerate(shift)]
-        steps += [(Rotation, k, x) for k, x in enumerate(turn)]
+        bent, first = body.deformation(node), self._velocity_index[id(body.modes[0])]
+        q, v, a = ([getattr(c, part)[0] for c in body.modes] for part in "qva")
+        if bent.angles is None:
+            one = NodeLink(len(self.links), f"{body.name}.{node}", link, 0, self._turn(R), p)
+            one.take(bent, a, first, inverse)
+            self.links.append(one)
+            return one.index, IDENTITY, NULL
+        steps: list[tuple[type[AxisLink], int, Expr]] = [(Translation, k, x) for k, x in enumerate(bent.shift)]
+        steps += [(Rotation, k, x) for k, x in enumerate(bent.angles)]
         if inverse:
             steps = [(sort, k, neg(x)) for sort, k, x in reversed(steps)]
-        q, v, a = ([getattr(c, part)[0] for c in body.modes] for part in "qva")
         for sort, k, displacement in steps:
             if displacement is ZERO:
                 continue
             this = sort(len(self.links), f"{body.name}.{node}", link, k, self._turn(R), p)
-            this.follow(displacement, q, v, a, self._velocity_index[id(body.modes[0])])
+            this.follow(displacement, q, v, a, first)
             self.links.append(this)
             link, R, p = this.index, IDENTITY, NULL
         return link, R, p

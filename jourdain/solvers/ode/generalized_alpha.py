@@ -428,7 +428,10 @@ def _prepare(frame: Frame, plan: Plan, h: float) -> None:
 
 @jit
 def _error(frame: Frame, plan: Plan, turns: Any, h: float, known: bool) -> float:
-    """The local error over its tolerance from the leading terms of its expansion in h."""
+    """The local error over its tolerance from the leading terms of its expansion in h.
+
+    Accelerations are known to what rounding of positions leaves of them, ε q/βh²; changes below that say nothing, and shorter steps would make them larger.
+    """
     nq, nv, nz = plan.nq, plan.nv, plan.nz
     c, x = Scheme.at(frame.constants), frame.x
     tol = frame.tol
@@ -442,18 +445,22 @@ def _error(frame: Frame, plan: Plan, turns: Any, h: float, known: bool) -> float
     shift = c.alpha_m - c.alpha_f
     by_q = abs(0.5 * shift + c.beta - 1.0 / 6.0)
     by_v = abs(0.5 * shift * shift + c.gamma * (shift + 0.5) - 1.0 / 6.0)
+    span = 0.0
+    for i in range(nq):
+        span = max(span, abs(x1[i]))
+    noise = 256.0 * EPS * max(span, 1e-3) / (c.beta * h * h)
     total = 0.0
     iq, iv, k = 0, 0, 0
     while iq < nq:
         turned = k < plan.turns and turns[2 * k] == iq
         for j in range(3 if turned else 1):
             scale = weight(tol, iq, 1.0, 1.0) if turned else weight(tol, iq, x[iq], x1[iq])
-            total = max(total, by_q * h * h * abs(a1[iv + j] - a[iv + j]) / scale)
+            total = max(total, by_q * h * h * max(abs(a1[iv + j] - a[iv + j]) - noise, 0.0) / scale)
         iq, iv, k = (iq + 4, iv + 3, k + 1) if turned else (iq + 1, iv + 1, k)
     if known:
         for i in range(nv):
             change = a1[i] - a[i] - old[i] * h
-            total = max(total, by_v * h * abs(change) / weight(tol, nq + i, x[nq + i], x1[nq + i]))
+            total = max(total, by_v * h * max(abs(change) - noise, 0.0) / weight(tol, nq + i, x[nq + i], x1[nq + i]))
     for i in range(nz):
         change = w1[i] - w[i] - (old_z[i] * h if known else 0.0)
         total = max(total, by_v * h * abs(change) / weight(tol, nq + nv + i, x[nq + nv + i], x1[nq + nv + i]))

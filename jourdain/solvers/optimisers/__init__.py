@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -54,16 +55,31 @@ class Method:
     solve: Callable[[Task, float, int], Found]
     gradients: bool
     constraints: bool
+    #: Whether constraints may be equations.
+    equations: bool = True
+
+
+#: Methods by the modules that have them.
+_MODULES = {"scipy_methods": ("slsqp", "trust-constr", "l-bfgs-b", "tnc", "cobyqa", "nelder-mead"), "ipopt_method": ("ipopt",),
+            "nlopt_methods": ("mma", "direct"), "cma_method": ("cma-es",)}  # fmt: skip
 
 
 def method_named(name: str) -> Method:
     """The optimiser of that name."""
-    from .scipy_methods import METHODS
+    known = {method: module for module, methods in _MODULES.items() for method in methods}
+    if name in known:
+        found: Method = import_module(f".{known[name]}", __name__).METHODS[name]
+        return found
+    near = nearest(str(name).lower(), known, 1)
+    raise InputError(f"there is no optimiser '{name}'; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"))
 
-    if name in METHODS:
-        return METHODS[name]
-    near = nearest(str(name).lower(), METHODS, 1)
-    raise InputError(f"there is no optimiser '{name}'; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(METHODS)}"))
+
+def library(package: str, method: str) -> Any:
+    """A package of the extra ``optimise``."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise InputError(f"optimiser '{method}' needs the package {package}; install it with: pip install 'jourdain[optimise]'") from None
 
 
-__all__ = ["Found", "Method", "Task", "method_named"]
+__all__ = ["Found", "Method", "Task", "library", "method_named"]

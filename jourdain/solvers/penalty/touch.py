@@ -15,6 +15,7 @@ from ...native.call import address as at
 from ...native.call import call, doubles
 from ...native.kernel import hot, jit
 from ...native.record import Address, Floats, Integers, Matrix, Record, Table
+from ..collision.curvature import patch_curvature
 from ..collision.records import Contact, World
 from ..collision.search import collide
 
@@ -183,7 +184,7 @@ def apply_law(c: Any, contact: Any, number: int) -> Any:
     u, v, w, p, q, r = ua - ub, va - vb, wa - wb, pa - pb, qa - qb, ra - rb
     rate = -along(axes, 0, u, v, w)
     slot = _slot_of(c, law, contact)
-    read[DEPTH], read[RATE], read[CURVATURE] = -contact.gap, rate, contact.curvature_a + contact.curvature_b
+    read[DEPTH], read[RATE], read[CURVATURE] = -contact.gap, rate, patch_curvature(c.scene, contact, axes)
     read[APPROACH] = c.u[slot + MET] if slot >= 0 and c.u[slot + MET] > 0.0 else max(rate, 0.0)
     read[SPIN] = along(axes, 0, p, q, r)
     sx, sy, sz = 0.0, 0.0, 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,8 @@ class DirectorAssembly(ModelCoordinates):
         self._joint_elements()
         self._state_rates()
         self._servo()
+        #: Elements that wait for an event at the start of a run.
+        self.resting = frozenset(self.system.inactive)
 
     def move_to(self, state: State) -> None:
         """Gives the assembled system another state to start from, its parts undeformed; elements and code stay."""
@@ -91,10 +93,6 @@ class DirectorAssembly(ModelCoordinates):
             for advance, angle, pitch in self._advances:
                 q[advance.offset], v[advance.offset] = pitch * q[angle.offset], pitch * v[angle.offset]
             self.system.set_state(q, v)
-
-    def release(self, names: Collection[str]) -> None:
-        """Lets joints and constraints go before a run; all others hold."""
-        self.system.inactive = {element for name in names for element in self.switched.get(name, ())}
 
     def _switchable(self, held: Any, make: Callable[[Any], None]) -> None:
         """Makes the elements of a joint or constraint; those of one that may let go are noted."""
@@ -111,7 +109,7 @@ class DirectorAssembly(ModelCoordinates):
                 self._switchable(whole.joints[name], self._joint)
             else:
                 self._switchable(whole.constraints[name], self._constraint)
-        self.release(self.model.released)
+        self.system.inactive |= {element for name in self.model.released for element in self.switched[name]}
 
     # -- bodies and joints ----------------------------------------------------------------------------------------
 

@@ -95,11 +95,12 @@ class March:
             lam[0] = lam[1]  # multipliers are means over a step; the first row shows those of the first step
         about, statistics = self._about | {"status": _STATUS.get(reason, "failed")}, self.run.statistics(time.perf_counter() - self._begun)
         system, names, left_out = self.system, self.program.multiplier_names, frozenset(self.system.inactive)
+        resting = set(self.system.inactive) if self.events is None else self.events.inactive
         if self.events is not None:
             names, left_out = self.events.multiplier_names, frozenset(self.events.ever_inactive)
             about["events"], statistics["events"] = self.events.records, len(self.events.records)
         found = Marched(
-            system, (t, q, v, lam, book), about, statistics, self.run.remember(), tuple(system.handles), tuple(system.instances), names, left_out,
+            system, (t, q, v, lam, book), about, statistics, self.run.remember() | {"inactive": np.array(sorted(resting), str)}, tuple(system.handles), tuple(system.instances), names, left_out,
             self.run.error, events=[] if self.events is None else list(zip(self.events.records, self.events.states, strict=False)),
         )  # fmt: skip
         found.wrong = self._wrong(found, str(about["status"]))

@@ -69,6 +69,9 @@ class DirectorRun(Run):
         built = self.system.elements_at(self.origin, inputs, self.elements, stepped)
         acting = Acting(self, built)
         built.system.forget_events()
+        built.system.inactive = set(built.resting)
+        for part in self.system.parts:
+            part.watch(built.system)
         if model.events:
             declare_events(built, acting)
         return built, acting
@@ -89,6 +92,8 @@ class DirectorRun(Run):
         inputs, settings = self.inputs, self.settings
         built, acting = self.built()
         memory = restart.memory.get("march") if restart is not None and resumed else None
+        if memory is not None:
+            built.system.inactive = {str(n) for n in memory["inactive"]}
         step = STEP if settings.step is None else settings.step
         march = March(built.system, self.span[1], step, settings.method, start=self.span[0], memory=memory, **self.options)
         if memory is None:
@@ -114,10 +119,12 @@ class DirectorRun(Run):
 
 def _happened(found: Marched, told: JointLanguage) -> Happened | None:
     """The events of a march in the model's words."""
-    if not found.events:
+    known = (told.system.model.whole or told.system.model).events
+    events = [(record, x) for record, x in found.events if record[1] in known]  # parts have events of their own
+    if not events:
         return None
-    times, names = zip(*(record for record, _ in found.events), strict=True)
-    (t, q, v, *_), before = found.rows, [x for _, x in found.events]
+    times, names = zip(*(record for record, _ in events), strict=True)
+    (t, q, v, *_), before = found.rows, [x for _, x in events]
 
     def states() -> tuple[np.ndarray, np.ndarray]:
         tables = [(x, [s[k] for s in before], [s[k + 2] for s in before]) for k, x in enumerate((q, v))]

@@ -14,6 +14,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
 from ...model.contact_methods import touches
+from ...model.flexible import FlexibleBody
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -24,6 +25,7 @@ from ..callbacks import Callbacks
 from .redundancy import redundant_rows
 
 if TYPE_CHECKING:
+    from ...model.model import Model
     from ...solvers.constraints.accelerations import Constrained
     from ...solvers.constraints.plan import Compiled, Plan
     from ...solvers.ode.drive import Drive
@@ -34,6 +36,17 @@ if TYPE_CHECKING:
 
 #: Plans of constrained systems by their equations and redundant rows.
 _PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
+
+
+#: Amplitudes of flexible bodies from which on derivatives are formed column by column from one in any direction, and accelerations from a mass matrix that
+#: a kernel factors: written out, the first grow with the square of the amplitudes, the second with their cube, and the compiler's time with them.
+DIRECTIONS, FACTORS = 10, 36
+
+
+def _amplitudes(model: Model) -> int:
+    """Modes of all flexible bodies; those of a beam of exact kinematics, which are in every term, count three times."""
+    bodies = (b for b in model.bodies.values() if isinstance(b, FlexibleBody))
+    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in bodies)
 
 
 class NativeSystem:
@@ -64,7 +77,10 @@ class NativeSystem:
         self.positions = system.nq
         constrained = bool(system.equations_of_motion.rows)
         self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
-        if constrained:
+        amplitudes = _amplitudes(system.model)
+        self._by_directions = amplitudes >= DIRECTIONS
+        self._by_factors = not constrained and amplitudes >= FACTORS and system.form != "looped"
+        if constrained or self._by_factors:
             self.rhs = self._constrained()
         elif system.form == "looped":
             self.rhs = self._looped()
@@ -207,7 +223,7 @@ class NativeSystem:
 
     def derivatives(self) -> dict[str, NativeFunction]:
         """∂f/∂x and ∂f/∂t for implicit methods."""
-        if self.system.equations_of_motion.rows:
+        if self.system.equations_of_motion.rows or self._by_directions:
             from .alpha import constrained_derivatives
 
             return constrained_derivatives(self)
@@ -307,7 +323,7 @@ class NativeSystem:
         keep: list[object] = [self.u]
         turns = np.array([i for pair in self.system.configuration.quaternions for i in pair], dtype=np.int64)
         found = Constrained(elimination=elimination(self._plan()), quaternions=turns)
-        if found.elimination.plan.m:
+        if found.elimination.plan.m or self._by_factors:
             found.descriptor = self.compiled(self._function("descriptor"), 2, keep, self._unchanged(found.elimination.plan))
         return found, keep
 

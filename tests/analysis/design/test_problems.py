@@ -42,8 +42,12 @@ def rest() -> jd.Analysis:
     return jd.Analysis(m.compile(), "simulate", {}, t=0.01)
 
 
-@pytest.mark.parametrize("method", ["slsqp", "trust-constr", "l-bfgs-b", "tnc", "cobyqa", "nelder-mead"])
+EXTRA = {"ipopt": "ipyopt", "mma": "nlopt", "direct": "nlopt", "cma-es": "cma"}
+
+
+@pytest.mark.parametrize("method", ["slsqp", "trust-constr", "l-bfgs-b", "tnc", "cobyqa", "nelder-mead", *EXTRA])
 def test_the_weighted_sum_has_its_closed_optimum(swing: jd.Analysis, method: str) -> None:
+    pytest.importorskip(EXTRA.get(method, "scipy"))
     best = jd.Problem(swing, ["k", "c"], {"shake": SHAKE, "sway": SWAY}).optimise({"shake": 0.5, "sway": 0.5}, method=method)
     c = 4.0**0.25  # with k = c²/2: f = ¾c + c⁻³
     assert best.values["c"] == pytest.approx(c, rel=2e-4) and best.values["k"] == pytest.approx(c**2 / 2, rel=5e-4)
@@ -76,9 +80,27 @@ def test_the_hypervolume_of_many_points_is_that_below_the_curve(swing: jd.Analys
     assert 0.8 * below < front.hypervolume() < 1.001 * below
 
 
-@pytest.mark.parametrize("method", ["slsqp", "trust-constr", "cobyqa"])
+def test_evolution_comes_within_a_hundredth_of_the_hypervolume() -> None:
+    """f₁ = ¾ f₂^(−1/3) between k = 0.3 and 4 N/m; the same by threads, and constraints are kept."""
+    pytest.importorskip("pymoo")
+    swing = jd.Analysis(oscillator().compile(), "simulate", {"x.displacement_rate": 1.0}, t=40.0, rtol=1e-7)
+    p = jd.Problem(swing, ["k", "c"], {"shake": SHAKE, "sway": SWAY})
+    front = p.pareto("nsga2", population=100, generations=20, seed=1)
+    low, high = np.sqrt(2 * 0.3), np.sqrt(2 * 4.0)  # c at the ends
+    f2 = np.geomspace(high**-3, low**-3, 20001)
+    exact = float(np.trapezoid(0.75 * high - 0.75 * f2 ** (-1 / 3), f2))
+    assert front.hypervolume({"shake": 0.75 * high, "sway": low**-3}) == pytest.approx(exact, rel=0.01)
+    small = {"population": 16, "generations": 6, "seed": 2}
+    held = jd.Problem(swing, ["k", "c"], {"shake": SHAKE, "sway": SWAY}, {"speed": SPEED <= 0.4})
+    one, two = held.pareto("nsga2", **small), held.pareto("nsga2", **small, workers=2)
+    assert one.values.tobytes() == two.values.tobytes() and "nsga2" in str(one)
+    assert all(d.constraints["speed"] <= 0.4 * (1 + 2e-6) for d in one)
+
+
+@pytest.mark.parametrize("method", ["slsqp", "trust-constr", "cobyqa", "ipopt"])
 def test_multipliers_of_a_quadratic(rest: jd.Analysis, method: str) -> None:
     """min (a−2)² + (b−1)² with a + b ≤ 1, b ≥ 0.5 m: a = b = ½, λ = 3 for the line, μ = 2 for the bound; equality likewise."""
+    pytest.importorskip(EXTRA.get(method, "scipy"))
     f = cr.final("(a - 2)^2 + (b - 1)^2 + 1")
     p = jd.Problem(rest, {"a": None, "b": ("500 mm", 5.0)}, {"f": f}, {"line": cr.final("a + b") <= 1.0, "far": cr.final("a - b") <= 7.0})
     best = p.optimise(method=method)
@@ -182,6 +204,11 @@ REFUSED = [
     (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto("nbi", optimiser="l-bfgs-b"), "poses constraints"),
     (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto(samples=-1), "must not be negative"),
     (lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto(points=1), "at least 2"),
+    (
+        lambda a: jd.Problem(a, ["k"], {"f": SHAKE, "g": SWAY}).pareto("nsga2", population=2),
+        "population = 2 must be a whole number from 4 on",
+    ),
+    (lambda a: jd.Problem(a, {"x.displacement": None}, {"f": SHAKE, "g": SWAY}).pareto("nsga2"), "'x.displacement' lacks one"),
 ]
 
 

@@ -45,7 +45,7 @@ def test_terms_of_second_order_are_not_counted_twice() -> None:
         part.stiffened()
     ritz = st.ritz_beam(0.5, BLADE, STEEL, bending=(2, 0))
     m = jd.Model("twice")
-    with pytest.raises(jd.InputError, match="beam: its places are those of a beam by Ritz functions; order=2 has stiffening"):
+    with pytest.raises(jd.InputError, match="beam: its places are those of a beam by Ritz functions; orders 2 and .exact. have stiffening"):
         m.flexible_body("blade", ritz, stiffening=True)
     with pytest.raises(jd.InputError, match="Ritz functions.*tangent at its start.*hang it by any of its points"):
         m.flexible_body("blade", ritz, frame="mean axes")

@@ -28,6 +28,7 @@ def integrated(field: RitzBeam, e: np.ndarray, cells: int = 400) -> tuple[np.nda
         for s, q in zip(field.shapes, e, strict=True):
             target, at, value = {
                 "v2": (K, 2, s.dd), "v3": (K, 1, -s.dd), "alpha": (K, 0, s.d), "gamma2": (k, 1, s.d), "gamma3": (k, 2, s.d),
+                "epsilon": (k, 0, s.d),
             }[s.what]  # fmt: skip
             target[at] += value(X) * q
         skew = np.array([[0, -K[2], K[1]], [K[2], 0, -K[0]], [-K[1], K[0], 0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -266,6 +267,21 @@ def test_enhanced_strains_do_not_lock_in_bending() -> None:
 def test_enhanced_strains_do_not_lock_near_one_half() -> None:
     assert tip_deflection(Solid(hexahedron()), 0.4999, (10, 2, 2)) < 0.15
     assert tip_deflection(Solid(hexahedron(), enhanced=True), 0.4999, (10, 2, 2)) == pytest.approx(1.0, abs=0.06)
+
+
+def test_locking_near_one_half_is_told() -> None:
+    for solid, remedy in (
+        (Solid(hexahedron()), "take enhanced=True, or quadratic elements"),
+        (Solid(tetrahedron()), "take quadratic elements, or hexahedra"),
+    ):
+        X, table, _ = mesh((1.0, 1.0, 1.0), (1, 1, 1), "tet4" if solid.interpolation.nodes == 4 else "hex8")
+        with pytest.warns(RuntimeWarning, match=f"Poisson's ratio 0.499, near 1/2, linear elements lock and hardly deform; {remedy}"):
+            AssembledSystem("rubber").mesh(solid, "block", X, table, density=1.0, **lame(1e4, 0.499))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, table, _ = mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8")
+        AssembledSystem("rubber").mesh(Solid(hexahedron(), enhanced=True), "block", X, table, density=1.0, **lame(1e4, 0.499))
+        AssembledSystem("steel").mesh(Solid(hexahedron()), "block", X, table, density=1.0, **lame(1e4, 0.3))
 
 
 # -- viscosity --------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from .flexible import FlexibleLink, FlexibleMotion
 from .freedom import AxisFreedom, Freedom, Map
 from .link import Link
 from .motion import STILL, Field, LinkMotion, MassMoments, Relative, Wrench, inertial_moment
+from .node import NodeFreedom, NodeLink
 from .rotation import Rotation, RotationFreedom
 from .translation import Translation, TranslationFreedom
 
@@ -13,6 +14,6 @@ from .translation import Translation, TranslationFreedom
 SORTS: dict[str, type[Link]] = {sort.letter: sort for sort in (Rotation, Translation, Ball)}
 
 __all__ = [
-    "SORTS", "STILL", "AxisFreedom", "AxisLink", "Ball", "Field", "FlexibleLink", "FlexibleMotion", "Freedom", "Link", "LinkMotion", "Map", "MassMoments", "Relative", "Rotation", "RotationFreedom",
+    "SORTS", "STILL", "AxisFreedom", "AxisLink", "Ball", "Field", "FlexibleLink", "FlexibleMotion", "Freedom", "Link", "LinkMotion", "Map", "MassMoments", "NodeFreedom", "NodeLink", "Relative", "Rotation", "RotationFreedom",
     "Translation", "TranslationFreedom", "Wrench", "inertial_moment",
 ]  # fmt: skip

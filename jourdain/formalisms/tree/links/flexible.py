@@ -28,7 +28,36 @@ class FlexibleMotion(LinkMotion):
         self.rates2 = rates2
 
 
-class ModeFreedom(Freedom):
+class BendingFreedom(Freedom):
+    """An amplitude; recursions that differentiate link by link know rigid bodies only."""
+
+    __slots__ = ()
+
+    def _of_rigid_bodies(self) -> NotImplementedError:
+        return NotImplementedError("this recursion knows rigid bodies only; trees with flexible ones are differentiated as graphs")
+
+    def change(self, force: Vector, moment: Vector) -> Wrench:
+        """Of rigid bodies only."""
+        raise self._of_rigid_bodies()
+
+    def by_position(self, axes: LinkMotion, acceleration: Vector) -> Field:
+        """Of rigid bodies only."""
+        raise self._of_rigid_bodies()
+
+    def by_rate(self, change: Map) -> Field:
+        """Of rigid bodies only."""
+        raise self._of_rigid_bodies()
+
+    def by_acceleration(self) -> Field:
+        """Of rigid bodies only."""
+        raise self._of_rigid_bodies()
+
+    def reading(self, P: Vector, E: Matrix) -> Vector:
+        """Of rigid bodies only."""
+        raise self._of_rigid_bodies()
+
+
+class ModeFreedom(BendingFreedom):
     """The amplitude of a mode: it moves the mass of the body, not its frame."""
 
     __slots__ = ("inertia", "mode")
@@ -57,32 +86,9 @@ class ModeFreedom(Freedom):
         """{∂s/∂e_i; D_i}, of the body alone: what it carries has freedoms of its own."""
         return self.inertia.s_by[self.mode], self.inertia.D[self.mode]
 
-    def _of_rigid_bodies(self) -> NotImplementedError:
-        return NotImplementedError("this recursion knows rigid bodies only; trees with flexible ones are differentiated as graphs")
-
-    def change(self, force: Vector, moment: Vector) -> Wrench:
-        """Of rigid bodies only."""
-        raise self._of_rigid_bodies()
-
-    def by_position(self, axes: LinkMotion, acceleration: Vector) -> Field:
-        """Of rigid bodies only."""
-        raise self._of_rigid_bodies()
-
-    def by_rate(self, change: Map) -> Field:
-        """Of rigid bodies only."""
-        raise self._of_rigid_bodies()
-
-    def by_acceleration(self) -> Field:
-        """Of rigid bodies only."""
-        raise self._of_rigid_bodies()
-
     def articulated(self, A: Inertia, B: Matrix, C: Inertia, force: Vector, moment: Vector) -> tuple[Vector, Vector, Expr, Expr]:
         """Nothing: the amplitudes are a block of their own."""
         return NULL, NULL, ZERO, ZERO
-
-    def reading(self, P: Vector, E: Matrix) -> Vector:
-        """Of rigid bodies only."""
-        raise self._of_rigid_bodies()
 
 
 class FlexibleLink(Link):
@@ -149,4 +155,4 @@ class FlexibleLink(Link):
         raise NotImplementedError("loops over links know rigid bodies only")
 
 
-__all__ = ["FlexibleLink", "FlexibleMotion", "ModeFreedom"]
+__all__ = ["BendingFreedom", "FlexibleLink", "FlexibleMotion", "ModeFreedom"]

@@ -147,10 +147,15 @@ def add_slider(
         if list(element.blocks.values()) != [1]:
             raise ModelError(f"{what}: friction {element.name} has the coordinates {element.blocks}; give an element of one coordinate")
         system.add(element, f"{name}.friction", dict.fromkeys(element.blocks, along), given)
+    watch_boundaries(system, name, cable, along)
+    return along
+
+
+def watch_boundaries(system: AssembledSystem, name: str, cable: CableLine, along: Handle) -> None:
+    """Events that lead a sliding point from piece to piece, and tell where it leaves the cable."""
     for k in range(cable.pieces + 1):
         for way in (1, -1):
-            _boundary(system, name, cable, along, k, way, piece)
-    return along
+            _boundary(system, name, cable, along, k, way, lambda n: f"{name}.e{n}")
 
 
 def _boundary(system: AssembledSystem, name: str, cable: CableLine, along: Handle, k: int, way: int, piece: Callable[[int], str]) -> None:
@@ -199,4 +204,4 @@ def _check_place(
         raise ModelError(f"{what}: the point of '{body.name}' is {gap:.3g} m away from the cable at {at:g} m; put it there")
 
 
-__all__ = ["CableLine", "add_cable", "add_slider"]
+__all__ = ["CableLine", "add_cable", "add_slider", "watch_boundaries"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,10 @@ class Carried:
     name: str
     body: Handle
     place: np.ndarray
+
+
+#: Poisson's ratio from which on linear elements are said to lock.
+NEARLY = 0.49
 
 
 class Mesh:
@@ -59,6 +64,7 @@ class Mesh:
         v[held] = 0.0
         self._carry(attach, body, place, v)
         given = self.element.numbers(self.X[self.cells], **numbers)  # all checks before anything is added
+        self._tell_locking(given)
         own = np.flatnonzero((body < 0) | (coupling == "constraints"))
         names, cell_names = [f"{self.name}.{k}" for k in range(len(self.X))], [f"{self.name}[{k}]" for k in range(len(self.cells))]
         self.system.check_new([names[k] for k in own], cell_names)
@@ -74,6 +80,25 @@ class Mesh:
             handles[k] = Carried(names[k], attach[body[k]][0], place[k])
         self._elements(cell_names, handles, [h for h, _ in attach], body, place, given)
         return handles
+
+    def _tell_locking(self, given: dict[str, np.ndarray]) -> None:
+        """Warns where linear elements of a nearly incompressible material would hardly deform."""
+        e = self.element
+        if e.enhanced or e.plane == "stress" or e.interpolation.nodes not in (4, 8) or not {"lame", "shear"} <= given.keys():
+            return
+        first, shear = (np.asarray(given[n], float).ravel() for n in ("lame", "shear"))
+        ratio = float((first / (2.0 * (first + shear))).max())
+        if ratio > NEARLY:
+            what = (
+                "take enhanced=True, or quadratic elements"
+                if e.interpolation.bubbles is not None
+                else "take quadratic elements, or hexahedra with enhanced=True"
+            )
+            warnings.warn(
+                f"{self._what}: with Poisson's ratio {ratio:.6g}, near 1/2, linear elements lock and hardly deform; {what}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _elements(
         self, names: list[str], handles: list[Any], bodies: list[Handle], body: np.ndarray, place: np.ndarray, given: dict[str, np.ndarray]

@@ -61,6 +61,9 @@ class Part(ABC):
     def state_of(self, size: int, node: int, frame: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and rates of a node's block from the frame (4 × 3: origin, axes) of the structure there and its rates."""
 
+    def watch(self, system: AssembledSystem) -> None:  # noqa: B027 (most parts have none)
+        """Adds the events of the part, before a run."""
+
     def move(self, system: AssembledSystem, handles: Mapping[str, Handle], numbers: Numbers, q: np.ndarray, v: np.ndarray) -> None:
         """Puts the nodes into a state, undeformed."""
         frames, rates = self.placed(handles, numbers, q, v)
@@ -201,19 +204,22 @@ def separated(model: Model, coupling: str) -> tuple[Model, list[Part]]:
 
 def _kind(seats: Seats) -> type[Part]:
     """What makes elements of a structure."""
-    from ....structures.beams import BeamElements
+    from ....structures.beams import BeamElements, CableElements
     from ....structures.solids import SolidElements
     from .beam_parts import BeamPart
+    from .cable_parts import CablePart
 
     groups: Sequence[Any] = seats.body.part.part.elements
     if len(groups) == 1 and isinstance(groups[0], SolidElements) and groups[0].gradients.shape[3] == 3:
         return SolidPart
+    if len(groups) == 1 and isinstance(groups[0], CableElements):
+        return CablePart
     if groups and all(isinstance(g, BeamElements) for g in groups):
         return BeamPart
     kinds = ", ".join(type(g).__name__ for g in groups) or "matrices alone"
     raise InputError(
         f"flexible body '{seats.body.name}': formulation 'directors' makes nonlinear elements of solids in space (jd.structures.block, solid) and of beams "
-        f"(beam, framework), but this structure has {kinds}; use recursive, cartesian or semi-recursive, or rigid=True"
+        f"(beam, cable, framework), but this structure has {kinds}; use recursive, cartesian or semi-recursive, or rigid=True"
     )
 
 
