@@ -322,7 +322,7 @@ def _passed(c: Any, t: float, count: int) -> int:
 
 @hot
 def _all_finite(c: Any) -> bool:
-    """Whether bodies are somewhere: a method may go on with what an odd force has left."""
+    """Whether the motion of all bodies is: a method may go on with what an odd force has left, which no law of contact is to blame for."""
     total = 0.0
     for i in range(c.moved.size):
         total += c.moved[i]
@@ -364,7 +364,7 @@ def touch(c: Any, t: int, x: int) -> int:
         status, px, py, pz, _ = apply_law(c, contact, number)
         if status != 0:
             return status
-        if not math.isfinite(c.given[NORMAL] + c.given[FRICTION] + c.given[FRICTION + 1]):
+        if not math.isfinite(c.given[NORMAL] + c.given[FRICTION] + c.given[FRICTION + 1]) and _all_finite(c):
             _note_odd(c, contact, now)
         force, torque = world_force(c, NORMAL, FRICTION), world_force(c, ABOUT, ACROSS)
         if contact.body_a >= 0:

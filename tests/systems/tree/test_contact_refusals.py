@@ -164,6 +164,13 @@ def test_a_contact_shorter_than_two_fixed_steps_is_told(method: str, stiffness: 
     assert wrong or method != "rk4"
 
 
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural"])
+def test_every_formulation_tells_short_contacts(formulation: str) -> None:
+    s = balls(jd.contact.linear(1e8)).compile(formulation=formulation)
+    with pytest.warns(RuntimeWarning, match="contact 'touch' of body 'ball0' is over within two steps: energy changes"):
+        s.simulate({"f0.z": 0.3}, 0.5, method="rk4", step=1e-3)
+
+
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
 def test_contacts_that_steps_resolve_are_not_doubted(method: str) -> None:
     with warnings.catch_warnings():
@@ -182,6 +189,18 @@ def test_a_law_without_a_finite_force_names_the_pair(run: dict[str, Any]) -> Non
     one_line(error, "the law between 'ground' and 'ball0' gives no finite force at t = 0.22", "check its expression")
     done = error.value.solution  # type: ignore[attr-defined]
     assert 0.22 < done.t[-1] < 0.23 and np.isfinite(done["f0.z"]).all()
+
+
+@pytest.mark.parametrize("run", [{}, {"method": "rk4", "step": 1e-3}, {"method": "generalized-alpha", "step": 1e-3}])
+def test_a_contact_is_not_blamed_for_another_law(run: dict[str, Any]) -> None:
+    m = jd.Model("blame")
+    m.ground.shapes.append(jd.plane())
+    slide = m.prismatic("slide", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)), axis="z")
+    m.contact("touch", law=jd.contact.linear(1e5))
+    m.force(slide, jd.sqrt(0.1 - m.time), name="fading")
+    with pytest.raises(SolverError, match="law 'fading' gives nan") as error:
+        m.compile().simulate({"slide.displacement": 0.0495}, 0.5, **run)
+    assert "the law between" not in str(error.value)
 
 
 def test_a_restitution_without_a_value_names_the_pair() -> None:
