@@ -16,7 +16,7 @@ from ..model.contact_methods import touches
 from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import ADAPTIVE
-from ..systems.audit import audited, beyond_limits, too_bent
+from ..systems.audit import audited, beyond_limits, too_bent, too_short
 from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
@@ -80,7 +80,7 @@ def solved(system: System, run: Run, restart: Restart | None, begun: bool = Fals
     if outcome.status in ("failed", "max_steps"):
         cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
-    told = too_bent(system, outcome) or beyond_limits(system, solution)
+    told = too_bent(system, outcome) or beyond_limits(system, solution) or too_short(system, run, outcome, solution)
     if told:
         warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=4)
     if outcome.status == "doubtful":

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..symbolic.expr import KINDS, Expr, as_expr, symbol
-from ..symbolic.functions import maximum, minimum
+from ..symbolic.functions import maximum, minimum, where
 from ..symbolic.graph import free_symbols
 from .values import traced, value
 
@@ -69,7 +69,7 @@ def rigid(friction: Any = 0.0, restitution: Any = 0.0, law: str = "newton", stat
             raise InputError(f"contact law: {what} = {word!r} is unknown; use one of {', '.join(map(repr, known))}")
     if callable(restitution) and not isinstance(restitution, Expr):
         given = as_expr(traced(restitution, "contact law: restitution", maximum(SPEED, 1e-9)))
-        restitution = minimum(maximum(given, 0.0), 1.0)
+        restitution = where(given > -1e300, minimum(maximum(given, 0.0), 1.0), given)  # what is no number stays so, and is told
     held = None if static is None else value(static, "contact law: static")
     found = Rigid(value(friction, "contact law: friction"), value(restitution, "contact law: restitution"), law, held, cone)
     for word, e, most in (
@@ -88,11 +88,11 @@ def rigid(friction: Any = 0.0, restitution: Any = 0.0, law: str = "newton", stat
     return found
 
 
-def check_coefficient(word: str, x: float, most: float) -> None:
+def check_coefficient(word: str, x: float, most: float, what: str = "contact law") -> None:
     """Refuses μ < 0 and e outside of 0 … 1."""
     if not 0.0 <= x <= most:
         told = "must not be negative" if most > 1.0 else "must lie between 0 (no rebound) and 1 (no loss)"
-        raise InputError(f"contact law: {word} = {x:g} {told}")
+        raise InputError(f"{what}: {word} = {x:g} {told}")
 
 
 __all__ = ["SPEED", "Rigid", "check_coefficient", "rigid"]

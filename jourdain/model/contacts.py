@@ -108,7 +108,7 @@ def declare(
     found = Contact(name, first, second, law or rigid(), pairs)
     if len({id(s.body) for s in found.shapes}) < 2:
         raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
-    _check_apart(found, model, what)
+    check_apart(found, model)
     if isinstance(found.law, Penalty):
         _check_curved(found, found.law, what)
         declare_touch(model, found)
@@ -166,13 +166,19 @@ def _excluded(model: Model, pair: Sequence[Body | str], what: str) -> frozenset[
     return frozenset(_body(model, item, what).name for item in pair)
 
 
-def _check_apart(contact: Contact, model: Model, what: str) -> None:
-    """Refuses a contact between two bodies that are fixed to each other."""
-    if contact.b is None or len(contact.a) + len(contact.b) > 2:
-        return
-    (a,), (b,) = contact.a, contact.b
-    if any(a.body.name in names and b.body.name in names for names in _rigid_groups(model)):
-        raise ModelError(f"{what}: '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch")
+def may_touch(model: Model, a: Iterable[BodyShape], b: Iterable[BodyShape]) -> bool:
+    """Whether some shape of one side is of a body that moves against some of the other."""
+    group = {name: i for i, names in enumerate(_rigid_groups(model)) for name in names}
+    return len({group[s.body.name] for side in (a, b) for s in side}) > 1
+
+
+def check_apart(contact: Contact, model: Model) -> None:
+    """Refuses a contact between bodies that are all fixed to each other."""
+    if contact.b is not None and not may_touch(model, contact.a, contact.b):
+        a, b = next((a, b) for a in contact.a for b in contact.b if a.body is not b.body)
+        raise ModelError(
+            f"contact '{contact.name}': '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch; leave it out, or join them by a joint that moves"
+        )
 
 
 #: Shapes that are curved wherever they are touched.
@@ -222,4 +228,4 @@ def _rigid_groups(model: Model) -> list[list[str]]:
     return list({id(names): names for names in group.values()}.values())
 
 
-__all__ = ["BodyShape", "Contact", "apart", "declare", "shapes_of"]
+__all__ = ["BodyShape", "Contact", "apart", "check_apart", "declare", "may_touch", "shapes_of"]

@@ -240,11 +240,11 @@ _BOUNDS: dict[str, tuple[Callable[[float], bool], str]] = {
 }
 
 
-def check_constant(word: str, x: float) -> None:
+def check_constant(word: str, x: float, what: str = "contact law") -> None:
     """Refuses constants that no surface has."""
     good, told = _BOUNDS.get(word, (lambda x: True, ""))
     if not (good(x) and abs(x) < float("inf")):
-        raise InputError(f"contact law: {word} = {x:g} {told}")
+        raise InputError(f"{what}: {word} = {x:g} {told}")
 
 
 def regularised(mu: Any, speed: Any = SLIDING, static: Any = None, stribeck: Any = 0.01) -> Friction:

@@ -30,7 +30,9 @@ _BEGAN = time.time()
 def digest(f: Source) -> bytes | None:
     """Digest of all sources that the code of a function depends on; None where one of them was edited after this process began."""
     around = [v.__module__ for v in f.around.values() if isinstance(v, Source)]
-    found = [_content(name) for name in sorted(_reached(*dict.fromkeys((f.__module__, *around))))]
+    if not f.__module__:  # made by exec: what it may name is in its own scope
+        around += map(_home, f.python.__globals__.values())
+    found = [_content(name) for name in sorted(_reached(*dict.fromkeys(name for name in (f.__module__, *around) if name)))]
     return None if None in found else hashlib.sha256(b"".join(found)).digest()  # type: ignore[arg-type]
 
 

@@ -69,6 +69,37 @@ def beyond_limits(system: Compiled, solution: Solution) -> str:
     return ""
 
 
+#: A contact that lasts fewer steps than this is not resolved by them.
+FEW_STEPS = 2
+
+
+def too_short(system: Compiled, run: Run, outcome: Outcome, solution: Solution) -> str:
+    """Which contact that gives way is over within two fixed steps, so that its energy is a matter of luck; looked at only where velocities jump."""
+    contacts, step = [c for c in system.model.contacts.values() if c.gives_way], run.settings.step
+    if not contacts or step is None or run.settings.method in (*ADAPTIVE, "moreau") or callable(outcome.states) or len(outcome.t) < 4:
+        return ""
+    v = np.asarray(outcome.states)[:, system.nq : system.nq + system.nv]
+    if not np.abs(v[2:] - v[:-2]).max(initial=0.0) > 0.5 * np.abs(v).max(initial=0.0) or "energy.error" not in solution:
+        return ""
+    wrong, moved = np.abs(np.diff(solution["energy.error"])), solution["energy.kinetic"].max() + np.ptp(solution["energy.potential"])
+    k = int(np.argmax(wrong))
+    if not wrong[k] > TOO_LONG * moved:
+        return ""
+    told = f"energy changes by {wrong[k]:.3g} of {moved:.3g} J in the step of {step:g} s at t = {outcome.t[k]:.6g} s though nothing takes or gives it"
+    remedy = "take shorter steps, a softer law, or a method that chooses its steps (method='dopri5')"
+    seen = False
+    for name, body in ((c.name, b.name) for c in contacts for b in c.bodies if not b.is_ground):
+        closed = np.linalg.norm(solution[f"{name}.{body}.force"], axis=1) > 0.0
+        first, last = k + 1 - int(np.argmin(np.r_[closed[k::-1], False])), k + int(np.argmin(np.r_[closed[k + 1 :], False]))
+        if closed[k : k + 2].any():
+            seen = True
+            if last - first < FEW_STEPS:
+                return f"contact '{name}' of body '{body}' is over within two steps: {told}; {remedy}"
+    if seen or system.model.events:
+        return ""
+    return f"a contact ({', '.join(repr(c.name) for c in contacts)}) may be touched and left within one step: {told}; {remedy}"
+
+
 def too_bent(system: Compiled, outcome: Outcome) -> str:
     """Which flexible body has left what a linear one is, when first, and by how much; a hundred samples are looked at."""
     bodies = [b for b in system.model.bodies.values() if isinstance(b, FlexibleBody) and b.linearity is not None]
@@ -191,4 +222,4 @@ def conservative(system: Compiled) -> bool:
     return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
 
 
-__all__ = ["audited", "beyond_limits", "conservative", "passed_over", "too_bent"]
+__all__ = ["audited", "beyond_limits", "conservative", "passed_over", "too_bent", "too_short"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model.contacts import BodyShape, apart
+from ..model.contacts import BodyShape, apart, check_apart
 from ..solvers.collision import Placed, Scene
 from ..symbolic.expr import Expr
 from ..symbolic.graph import evaluate
@@ -31,6 +31,8 @@ class Pairs:
 def pairs_of(model: Model, sort: type) -> Pairs:
     """Groups of a model's contacts, and laws of a sort between them by number; where two contacts name a pair, the later one acts."""
     contacts = list(model.contacts.values())
+    for contact in contacts:
+        check_apart(contact, model)  # a joint that came after the contact may have fixed them
     shapes = tuple(dict.fromkeys(s for c in contacts if isinstance(c.law, sort) for s in c.shapes))
     sides = [(set(c.a), set(c.a if c.b is None else c.b)) for c in contacts]
     left_out = [apart(model, c) for c in contacts]

@@ -110,7 +110,7 @@ class Touching:
             if not isinstance(contact.law, Penalty):
                 rows.append((0, 0, 0, 0, 0, 0))
                 continue
-            self._check(contact.law)
+            self._check(contact.law, f"contact '{contact.name}'")
             f = self._law(contact.name, contact.law)
             k, work = constants(f), np.zeros(max(1, f.signature.workspace))
             args = np.array([address(read), address(given), *(address(a) if a.size else 0 for a in (k, work))], np.uintp)
@@ -129,10 +129,10 @@ class Touching:
             known[key] = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else ())
         return known[key]
 
-    def _check(self, law: Penalty) -> None:
+    def _check(self, law: Penalty, what: str) -> None:
         known = dict(zip(self.model.parameter_set.symbols, self.parameters, strict=True))
         for word, e in law.constants().items():
-            check_constant(word, float(evaluate([e], known)[0]))
+            check_constant(word, float(evaluate([e], known)[0]), what)
 
     def lost(self) -> str:
         """Why contact forces could not be found, in words."""
@@ -145,6 +145,12 @@ class Touching:
         if self.record.bad == PASSED:
             a, b = (self.name_of(k) for k in (self.record.bad_a, self.record.bad_b))
             return f"'{a}' and '{b}' go through each other within a step; take a smaller step"
+        if self.record.odd:
+            r, (a, b) = self.record, (self.name_of(k) for k in (self.record.odd_a, self.record.odd_b))
+            return (
+                f"the law between '{a}' and '{b}' gives no finite force at t = {r.odd_t:.9g} s (depth {r.odd_depth:.3g} m, rate {r.odd_rate:.3g} m/s); "
+                "check its expression there"
+            )
         return "the motion of its bodies is not finite" if self.record.bad else ""
 
     def name_of(self, shape: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...model.contact_laws import rigid
-from ...model.contacts import BodyShape
+from ...model.contacts import BodyShape, may_touch
 from ..xml_reader import Element
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def declare_contacts(model: Model, geoms: Sequence[_Geom], root: Element) -> lis
     for i, first in enumerate(levels):
         for second in levels[i:]:
             a, b = ([shapes[id(g)] for g in taken if g.friction == mu] for mu in (first, second))
-            if first == second and len({s.body.name for s in a}) < 2:
+            if not may_touch(model, a, b):
                 continue
             name = "contacts" if len(levels) == 1 else f"contacts {first:g} {second:g}"
             near = [] if first == second else _neighbours(model)

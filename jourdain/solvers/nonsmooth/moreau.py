@@ -13,6 +13,7 @@ The state in the frame is x = (q, v, z, wrenches on bodies, books): what contact
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
 NO_ROOM = -77
+#: A coefficient of restitution is not a number; ``worst`` names the pair.
+NO_NUMBER = -78
 #: Gaps up to this part of the slack are closed.
 TOUCHING = 1e-4
 #: Speeds (m/s, rad/s) of joints below which dry friction is that of rest.
@@ -60,6 +63,7 @@ class Worst(Record):
     t: float
     shape_a: int
     shape_b: int
+    speed: float  # at which a coefficient of restitution is not a number; the residual is infinite then
 
 
 class Moreau(Record):
@@ -111,6 +115,8 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
         law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
+        if not e >= 0.0:
+            m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
         if law >= m.dry:
             keep(s, parts.stride, k, kept)
             _brake(m, h, kept, before, after)
@@ -265,6 +271,9 @@ def step(address: int) -> int:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
         _select(m, h, v_old, free)
+        if m.worst.residual == math.inf:
+            clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
+            return RHS_FAILED
         respond(m.contacts, m.parts, m.closures)
         if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
             clock.t_bad, count.bad_status = clock.t, NO_ROOM

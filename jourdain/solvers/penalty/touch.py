@@ -79,6 +79,13 @@ class Touch(Record):
     between: Table[Contact]
     bad_a: int
     bad_b: int
+    #: The last law that gave no finite force (1 where one did): between which shapes, when, and at which depth and rate.
+    odd: int
+    odd_a: int
+    odd_b: int
+    odd_t: float
+    odd_depth: float
+    odd_rate: float
     #: of the last look: contacts that act, deepest penetration, elastic energy
     acting: int
     deepest: float
@@ -313,6 +320,22 @@ def _passed(c: Any, t: float, count: int) -> int:
     return 0
 
 
+@hot
+def _all_finite(c: Any) -> bool:
+    """Whether bodies are somewhere: a method may go on with what an odd force has left."""
+    total = 0.0
+    for i in range(c.moved.size):
+        total += c.moved[i]
+    return math.isfinite(total)
+
+
+@hot
+def _note_odd(c: Any, contact: Any, t: float) -> None:
+    """Notes the pair whose law gave no finite force."""
+    c.odd, c.odd_a, c.odd_b, c.odd_t = 1, contact.shape_a, contact.shape_b, t
+    c.odd_depth, c.odd_rate = c.read[DEPTH], c.read[RATE]
+
+
 @jit
 def touch(c: Any, t: int, x: int) -> int:
     """Puts the wrenches of all contacts at (t, x) among the inputs: 0, or a status."""
@@ -330,6 +353,9 @@ def touch(c: Any, t: int, x: int) -> int:
                 c.u[place + i] = 0.0
     if count < 0:
         return count
+    now = doubles(t, 1)[0]
+    if c.odd == 1 and now > c.odd_t and _all_finite(c):
+        c.odd = 0
     for i in range(count):
         contact = c.found[i]
         number = law_between(c, contact)
@@ -338,6 +364,8 @@ def touch(c: Any, t: int, x: int) -> int:
         status, px, py, pz, _ = apply_law(c, contact, number)
         if status != 0:
             return status
+        if not math.isfinite(c.given[NORMAL] + c.given[FRICTION] + c.given[FRICTION + 1]):
+            _note_odd(c, contact, now)
         force, torque = world_force(c, NORMAL, FRICTION), world_force(c, ABOUT, ACROSS)
         if contact.body_a >= 0:
             _push(c, contact.body_a, c.wrench[number * bodies + contact.body_a], 1.0, px, py, pz, force, torque)

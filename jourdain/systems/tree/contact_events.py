@@ -287,7 +287,7 @@ class ContactEventRun(ProjectedRun):
             if status == closed.NO_FORCES:
                 return False
             if status != 0:
-                raise SolverError(f"accelerations cannot be had at t = {t:.9g} s (status {status})")
+                raise SolverError(f"accelerations cannot be had at t = {t:.9g} s (status {status}), where {self._pairs(touching)} touch")
             force, moving = (a[: 3 * len(kept)].reshape(-1, 3) for a in (c.force, c.moving))
             small = 0.5 * closed.ROUNDING * c.scale  # guards end a step twice as far beyond their zero
             normal = np.diagonal(c.problem.dense)[c.problem.row[: len(kept)]]

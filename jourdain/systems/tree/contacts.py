@@ -265,6 +265,11 @@ class TreeContacts:
         laws = [e for load in self.model.loads.values() for e in load.laws]
         return any(c.gives_way for c in self.contacts) or any(e.deps & KINDS["velocity"] for e in laws)
 
+    def _law_names(self) -> list[str]:
+        """What the laws by number belong to, for messages."""
+        joints = ((self.model.rigid_stops, "stop of joint"), (self.model.dry_friction, "dry friction of joint"))
+        return [*(f"contact '{c.name}'" for c in self.contacts), *(f"{what} '{name}'" for names, what in joints for name in names)]
+
     def _impacts(self) -> Impacts:
         """Friction and restitution of all laws; those of surfaces that give way have none."""
         rigid = [*(c.law if isinstance(c.law, Rigid) else None for c in self.contacts), *self.model.rigid_stops.values()]
@@ -275,8 +280,8 @@ class TreeContacts:
         friction, static = np.r_[friction, self._numbers(x[0] for x in dry)], np.r_[static, self._numbers(x[1] for x in dry)]
         restitution, rigid = np.r_[restitution, np.zeros(len(dry))], [*rigid, *(None for _ in dry)]
         for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
-            for x in values:
-                check_coefficient(word, x, most)
+            for what, x in zip(self._law_names(), values, strict=True):
+                check_coefficient(word, x, most, what)
         speed, found = np.ones(1), np.zeros(1)
         function, args = np.zeros(len(rigid), np.int64), np.zeros(4 * max(1, len(rigid)), np.int64)
         for k, law in enumerate(rigid):

@@ -129,13 +129,20 @@ class MoreauRun(ProjectedRun):
         channels = partial(contact_channels, self.contacts, trajectory.x)
         found = replace(super().outcome(trajectory), channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
         worst = self.contacts.record.worst
-        if found.status == "finished" and worst.residual > 0.0:
+        if worst.residual > 0.0:
             a, b = (self.contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
-            told = (
-                f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s; "
-                "take a smaller step, or more max_iterations="
-            )
-            found = replace(found, status="doubtful", message=told)
+            if worst.residual == np.inf:
+                told = (
+                    f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
+                    "give a restitution= that has a value at every speed"
+                )
+                found = replace(found, message=told)
+            elif found.status == "finished":
+                told = (
+                    f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s with at most "
+                    f"{self._control[1]} iterations; take a smaller step, or more max_iterations="
+                )
+                found = replace(found, status="doubtful", message=told)
         self.contacts.release()
         return found
 

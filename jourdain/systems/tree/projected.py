@@ -208,8 +208,10 @@ class NativeSystem:
 
     def lost(self) -> str:
         """The unknown, or the contact force, that could not be found, in words."""
-        if self.touching is not None and self.touching.lost():
-            return f"contact forces cannot be found: {self.touching.lost()}"
+        made = (self.__dict__.get(name) for name in ("touching", "touching_full"))
+        for told in (touching.lost() for touching in made if touching is not None):
+            if told:
+                return f"contact forces cannot be found: {told}"
         if self.search is None or self.search.record.bad < 0:
             return ""
         from ..unknowns import not_found

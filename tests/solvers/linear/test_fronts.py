@@ -94,7 +94,7 @@ def test_free_velocities_are_as_many_as_the_rank_leaves(kind):
     basis = np.zeros((n, free))
     for j in range(n):
         members, length = space.begin[j], space.count[j]
-        basis[j, space.members[members : members + length]] = space.Z[j * n : j * n + length]
+        basis[j, space.members[members : members + length]] = space.Z[space.row[j] : space.row[j] + length]
     np.testing.assert_allclose(J @ basis, 0.0, atol=1e-11 * np.abs(basis).max())
     np.testing.assert_allclose(J @ space.a0, g, atol=1e-10 * np.abs(space.a0).max())
 
