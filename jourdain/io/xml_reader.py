@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -83,6 +84,12 @@ class Element:
     def content(self) -> str:
         """The text of the element without surrounding blanks."""
         return self.text.strip()
+
+    @property
+    def xml(self) -> str:
+        """The element as it stands in a file, in one line."""
+        attributes = "".join(f" {name}={quoteattr(text)}" for name, text in self.attributes.items())
+        return f"<{self.tag}{attributes}>{escape(self.content())}{''.join(c.xml for c in self.children)}</{self.tag}>"
 
     def value(self) -> float:
         """The text of the element as one finite number."""

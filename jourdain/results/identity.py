@@ -134,7 +134,7 @@ class _Walk:
         if _of_library(value.__name__):
             return _hash("module", value.__name__, _version(value.__name__))
         try:
-            return _hash("module", value.__name__, Path(value.__file__ or "").read_bytes())
+            return _hash("module", value.__name__, Path(getattr(value, "__file__", None) or "").read_bytes())
         except OSError:
             raise UnidentifiedError(f"{where}: the module '{value.__name__}' has no source to look into") from None
 

@@ -14,8 +14,8 @@ from ..results.channel import Channel
 from ..solvers.constraints.balance import balance, memory_size
 from .compiled import Wrenches
 from .state import State
-from .tree.redundancy import redundant_names, redundant_rows
-from .tree.self_stress import Share, first_state, share
+from .tree.redundancy import redundant_names
+from .tree.self_stress import Share, first_state, loses_rank_here, share
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -110,7 +110,7 @@ def indeterminate(system: Compiled, state: State, u: np.ndarray | None = None) -
 
     Self-stresses across a plane mechanism that is loaded in its plane concern nobody: there all shares are zero.
     """
-    if not redundant_names(system.reference, state):
+    if not redundant_names(system.reference, state) and not loses_rank_here(system, state):
         return []
     given = (np.array([state.t]), state.x[None], (system.input_values() if u is None else u)[None])
     found = shared_reactions(system, *given, *constrained_accelerations(system, *given)).indeterminate
@@ -183,11 +183,11 @@ def reaction_channels(
     def multipliers() -> np.ndarray:
         """Of all rows and of those that hold by themselves, as the share of the reactions wants them."""
         lam = np.column_stack([motion()[1], np.zeros((len(t), len(eq.idle_rows)))])
-        return lam + shared().multipliers if len(t) and redundant_names(system.reference, first_state(system, t, x)) else lam
+        return lam + shared().multipliers if len(t) and (eq.idle_rows or rows_depend()) else lam
 
     @cache
     def rows_depend() -> bool:
-        return bool(len(t) and redundant_rows(system.reference, first_state(system, t, x)))
+        return bool(len(t) and loses_rank_here(system, first_state(system, t, x)))
 
     @cache
     def drives() -> np.ndarray:

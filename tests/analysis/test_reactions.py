@@ -146,6 +146,29 @@ def test_every_formulation_has_the_same_share(name: str, formulation: str) -> No
             assert np.abs(a - b).max() < 1e-9 * size, joint
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_four_parallel_legs_share_as_equal_springs(formulation: str) -> None:
+    """Nearby positions are determined, these are not, nor is one that a table reaches as long as its legs stay parallel."""
+    feet = {"a": (0.6, 0.4), "b": (-0.6, 0.4), "c": (-0.6, -0.4), "d": (0.6, -0.4)}
+    m = jd.Model("table")
+    top = m.body("top", mass=30.0, com=(0.1, 0.05, 0.0), inertia=(2.0, 2.0, 3.0))
+    m.free("place", m.ground.at(0, 0, 0.7), top, orientation="xyz")
+    for name, (x, y) in feet.items():
+        m.rod(name, m.ground.at(x, y, 0), top.at(x, y, 0), 0.7)
+    system = m.compile(formulation=formulation)
+    state = system.assemble({})
+    assert sorted(system.indeterminate(state)) == ["a", "b", "c", "d"] == sorted(system.mobility(state).indeterminate)
+    found = system.reactions(state)
+    for name, (x, y) in feet.items():
+        assert abs(found[name][0][2] - 30.0 * 9.81 * (0.25 + 0.1 * x / 1.44 + 0.05 * y / 0.64)) < 1e-9
+    aside = system.assemble({"place.x": 0.2, "place.y": 0.1, "place.rz": 0.0}, guess={"place.z": -0.03})
+    options = {"method": "variational", "step": 1e-2} if formulation == "directors" else {}
+    run = system.simulate(aside, 0.05, **options)
+    with pytest.warns(IndeterminateReaction, match="the reactions of a, b, c, d"):
+        force = run["a.reaction"]
+    assert np.abs(force[0] - system.reactions(aside)["a"][0]).max() < 1e-8
+
+
 def test_the_share_does_not_depend_on_the_joint_that_is_cut() -> None:
     found = []
     for cut in ("lower", "upper"):

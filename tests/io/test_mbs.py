@@ -88,6 +88,8 @@ def test_everything_else_parses() -> None:
     (user,) = imported["user_models"]
     (parameter,) = user.parameters
     assert len(parameter.values) == 46 and user[parameter.name] is parameter
+    (scene,) = imported["scene"]
+    assert [scene.count(f"<{tag}>") for tag in ("viewpoint", "spotLight", "background")] == [3, 3, 1]
 
 
 CAR = """<?xml version="1.0"?>
@@ -149,6 +151,10 @@ def test_loops_links_and_natures() -> None:
 
 NOTED = CAR.replace(
     "<nature>dependent</nature><actuated/>", "<nature>dependent</nature><actuated/><extforce name='push'/><symbols><q/></symbols>"
+).replace(
+    "</pointname>",
+    "</pointname><sensor name='eye' Pos='true'><range>2</range></sensor><graphics><x3D><x3D_shapes><box/></x3D_shapes></x3D></graphics>",
+    1,
 )
 
 
@@ -157,6 +163,8 @@ NOTED = CAR.replace(
     [
         "the element <extforce> is not read: 'push' of joint 'pitch'",
         "the element <novelty> is not read",
+        "the element <range> is not read: of sensor 'eye'",
+        "the element <x3D_shapes> is not read: of point 'road'",
         "forces of links are programs in ROBOTRAN; here they are inputs, zero until given: 'spring', 'bush'",
         "external forces are programs in ROBOTRAN; here they are inputs, zero until given: 'F1'",
         "driven joints are held at their initial values; give their motions with model.drive: 'swing'",
@@ -198,6 +206,16 @@ def user_cons_hJ(h, Jac, mbs_data, tsim):
             "user_cons_hJ.m",
             "function [h,Jac] = user_cons_hJ(mbs_data,tsim)\n% h(1) = 0\nglobal MBS_user\nh = zeros(Nuc,1);\nreturn\n",
             "function [h,Jac] = user_cons_hJ(mbs_data,tsim)\nh(1) = q(1);\n",
+        ),
+        (
+            "user_cons_hJ.py",
+            "def user_cons_hJ(h, Jac,\n                 mbs_data, tsim):\n    pass\n",
+            "def user_cons_hJ(h, Jac, mbs_data, tsim): h[1] = mbs_data.q[1]\n",
+        ),
+        (
+            "user_cons_hJ.c",
+            "void user_cons_hJ(double *h,\n    double **Jac, MbsData *s, double tsim)\n{\n}\n",
+            "void user_cons_hJ(double *h,\n    double **Jac, MbsData *s, double tsim)\n{\n  h[1] = s->q[1];\n}\n",
         ),
     ],
 )
@@ -281,7 +299,7 @@ def test_written_file_reads_back(source: Any, tmp_path: Path, rng: np.random.Gen
     copy = read_mbs(tmp_path / "copy.mbs", parameters="symbolic")
     assert list(copy.joints) == list(model.joints)
     assert [p.name for p in copy.parameter_set] == [p.name for p in model.parameter_set]
-    for kind in ("joints", "cuts", "links", "forces", "sensors", "user_models", "user_variables"):
+    for kind in ("joints", "cuts", "links", "forces", "sensors", "user_models", "user_variables", "drawings", "scene"):
         assert sorted(copy.imported[kind], key=repr) == sorted(model.imported[kind], key=repr)
     same_dynamics(model, copy, rng)
 
@@ -305,6 +323,18 @@ def test_drawings_are_written(tmp_path: Path) -> None:
     assert drawings[0].surface == {"shininess": 250.0, "transparency": 0.5}
     assert write_mbs(model, tmp_path / "m.mbs") == []
     assert read_mbs(tmp_path / "m.mbs").imported["drawings"] == drawings
+
+
+def test_what_a_shape_holds_besides_is_kept(tmp_path: Path) -> None:
+    spine = "<spine><p k='1 &amp; 2'>0 0 1</p></spine>"
+    shape = f"<extrusion><name>e</name>{spine}</extrusion><cone><name>c</name><height>2</height><bottomRadius>0.4</bottomRadius></cone>"
+    graphics = f"<graphics><x3D><x3D_shapes>{shape}</x3D_shapes></x3D></graphics>"
+    model = read_mbs(CAR.replace("<mass>5</mass>", f"<mass>5</mass>{graphics}"))
+    extrusion, cone = model.imported["drawings"]
+    assert extrusion.others == ('<spine><p k="1 &amp; 2">0 0 1</p></spine>',)
+    assert cone.others == ("<bottomRadius>0.4</bottomRadius>",) and cone.size == {"height": 2.0}
+    assert write_mbs(model, tmp_path / "m.mbs") == []
+    assert read_mbs(tmp_path / "m.mbs").imported["drawings"] == [extrusion, cone]
 
 
 def skewed() -> Model:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,3 +212,10 @@ def test_another_process_finds_the_same(tmp_path: Any) -> None:
         return done.stdout
 
     assert run(2, "1") == run(2, "2") != run(3, "1")
+
+
+def test_a_module_without_a_file_is_not_identified() -> None:
+    settings = types.ModuleType("settings")
+    settings.gain = 2.0  # type: ignore[attr-defined]
+    with pytest.raises(UnidentifiedError, match="the module 'settings' has no source to look into"):
+        identity(lambda sol: settings.gain * sol)

@@ -106,7 +106,8 @@ class UserVariable:
 class Drawing:
     """``imported["drawings"]``: a shape as the file draws it on a body; lengths in m, angles in rad as written.
 
-    ``colours`` are red, green, blue (0 to 255) by use (color, specularColor), ``surface`` shininess and transparency.
+    ``colours`` are red, green, blue (0 to 255) by use (color, specularColor), ``surface`` shininess and transparency, ``others`` all
+    that is not understood (the spine of an extrusion …) as it stands in the file.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Drawing:
     url: str = ""
     colours: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     surface: dict[str, float] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
 
 
 __all__ = [

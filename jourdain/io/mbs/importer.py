@@ -38,7 +38,7 @@ def read_mbs(source: str | os.PathLike[str], parameters: str = "numbers", driven
     are in ``model.initial``: where loops are closed, those of independent joints are kept, dependent ones say where to begin
     (``model.guesses``). The records of loops, links, points of forces and sensors, user models, joints and drawings are in
     ``model.imported`` under "cuts", "links", "forces", "sensors", "user_models", "user_variables", "joints", "drawings"
-    (:mod:`jourdain.io.mbs.data`). What the model does not hold (elements not understood, the project's programs beside the
+    (:mod:`jourdain.io.mbs.data`), views and lights under "scene" as they stand in the file. What the model does not hold (elements not understood, the project's programs beside the
     file, mass properties that no body can have and that are taken as they stand …) is said by name in ``model.notes`` and by
     one warning.
     """
@@ -65,11 +65,12 @@ class _Importer:
         )
         self.imported = self.model.imported
         for kind in (
-            "joints", "cuts", "links", "forces", "sensors", "user_models", "user_variables", "drawings",
+            "joints", "cuts", "links", "forces", "sensors", "user_models", "user_variables", "drawings", "scene",
         ):  # fmt: skip
             self.imported[kind] = []
         self._points(base, self.model.ground)
         self._drawings(base, self.model.ground)
+        self.imported["scene"] += [e.xml for e in root.all("x3D") if e.children]
         bodies = self._bodies(root.need("bodytree"))
         for name, element in bodies.items():
             self._connect(element, self.model.bodies[name])
@@ -237,7 +238,11 @@ class _Importer:
             name, url = ("" if e is None else e.content() for e in (parts["name"], parts["url"]))
             colours = {e.tag: _colour(e) for e in item.children if e.get("R") is not None}
             surface = {tag: e.value() for tag in ("shininess", "transparency") if (e := item.first(tag)) is not None}
-            self.imported["drawings"].append(Drawing(name, body.name, item.tag, pose[0], pose[1], pose[2], size, url, colours, surface))
+            known = {*parts, *size, *colours, *surface}
+            others = tuple(e.xml for e in item.children if e.tag not in known)
+            self.imported["drawings"].append(
+                Drawing(name, body.name, item.tag, pose[0], pose[1], pose[2], size, url, colours, surface, others)
+            )
 
 
 # ---- reading elements ---------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ READ: dict[str, set[str]] = {
     "joint": {"jointname", "type", "nature", "initialvalue", "actuated", "graphics"},
     "initialvalue": {"q", "qd", "qdd"},
     "inertia": {"Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"},
-    "point": {"pointname", "coordinates", "sensor", "extforce", "graphics"},
+    "point": {"pointname", "coordinates", "sensor", "extforce", "graphics"}, "sensor": {"graphics"}, "extforce": {"graphics"},
     "parent": _PLACE, "endpoint1": _PLACE, "endpoint2": _PLACE,
     "cuts": {"ball", "rod", "solid", "graphics"},
     "ball": _ENDS | {"ignore"}, "solid": _ENDS | {"ignore"}, "rod": _ENDS | {"length"}, "ignore": {"x", "y", "z"},
@@ -43,10 +43,12 @@ _SUFFIXES = (".py", ".c", ".cc", ".cpp", ".m")
 _LARGEST = 2_000_000
 #: What the templates of these programs hold besides comments.
 _TEMPLATE = re.compile(
-    r"""^\s*(\#include.*|\#ifdef.*|\#endif.*|import\s.*|from\s.*|def\s.*|void\s.*|double\s*\*?\s*user_.*|function\s.*|global\s.*|return\b.*|end
-    |[{}\s;]*|(q|qd|qdd|Nuc|Njoint|h|Jac|Qq|jdqd)\s*=\s*(mbs_data\.\w+|zeros\(.*\));?)\s*$""",
+    r"""^\s*(\#include.*|\#ifdef.*|\#endif.*|import\s.*|from\s.*|def\s.*|void\s.*|double\s*\*?\s*user_.*|function\s.*|global\s.*|return\b.*|pass|end
+    |[{}\s;:]*|(q|qd|qdd|Nuc|Njoint|h|Jac|Qq|jdqd)\s*=\s*(mbs_data\.\w+|zeros\(.*\));?)\s*$""",
     re.VERBOSE,
 )
+#: The head of a program, over as many lines as it takes.
+_HEAD = re.compile(r"\b(def|void)\s+user_\w+\s*\([^)]*\)")
 
 
 def unread(root: Element) -> list[str]:
@@ -56,13 +58,20 @@ def unread(root: Element) -> list[str]:
     while stack:
         element = stack.pop()
         for child in reversed(element.children):
-            if child.tag in READ.get(element.tag, ()):
+            if child.tag == "graphics" and element.tag not in ("base", "body") and _is_drawn(child):
+                found.setdefault("x3D_shapes", []).append(" ".join(["of", element.tag, *_quoted(element)]))
+            elif child.tag in READ.get(element.tag, ()):
                 stack.append(child)
             elif element.tag in READ and not _empty(child):
                 owner = ["of", element.tag, *_quoted(element)] if element is not root else []
                 found.setdefault(child.tag, []).append(" ".join([*_quoted(child), *owner]))
     notes = {tag: ", ".join(filter(None, names)) for tag, names in sorted(found.items())}
     return [f"the element <{tag}> is not read" + (f": {names}" if names else "") for tag, names in notes.items()]
+
+
+def _is_drawn(graphics: Element) -> bool:
+    """Whether there are shapes in it; only those of bodies and the base are read."""
+    return any(shapes.children for x3D in graphics.all("x3D") for shapes in x3D.all("x3D_shapes"))
 
 
 def _empty(element: Element) -> bool:
@@ -117,6 +126,7 @@ def _has_code(file: Path) -> bool:
     else:
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
         lines = [line.split("//")[0] for line in text.splitlines()]
+    lines = _HEAD.sub("", "\n".join(lines)).splitlines()
     return any(line.strip() and not _TEMPLATE.match(line) for line in lines)
 
 

@@ -53,8 +53,8 @@ def write_mbs(model: Model, path: str | os.PathLike[str]) -> list[str]:
 
     Bodies are turned into ROBOTRAN's aligned frames; a joint axis that is then not a coordinate axis gets locked
     joints before it (manual, section 2.4.3), and a fixed joint is a locked T1. Closures at balls, rods and bodies and
-    initial values are written, and links, sensors, force points, user models and drawings that came from a ROBOTRAN file
-    (``model.imported``). What the format cannot say is returned in words; quaternions, mimic joints, screws and loops closed
+    initial values are written, and links, sensors, force points, user models, drawings, views and lights that came from a ROBOTRAN file
+    (``model.imported``); not the layout of the editor's diagram. What the format cannot say is returned in words; quaternions, mimic joints, screws and loops closed
     by other joints are errors.
     """
     writer = _Writer(model)
@@ -281,6 +281,8 @@ class _Writer:
                             out.item("name", link.name)
                             self._write_ends(out, link)
             self._write_user(out)
+            for text in imported.get("scene", []):
+                out.line(text)
         return "\n".join(out.lines) + "\n"
 
     def _write_body(self, out: _Text, node: _Node, parent: str) -> None:
@@ -332,6 +334,8 @@ class _Writer:
                         out.triple("size", [d.size[c] for c in "xyz"])
                     if d.url:
                         out.item("url", d.url)
+                    for text in d.others:
+                        out.line(text)
 
     def _write_points(self, out: _Text, node: _Node) -> None:
         for name, position in node.points.items():

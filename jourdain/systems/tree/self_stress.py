@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...symbolic.graph import evaluate
+from ..constraints import look_at_start
 from ..state import State
 from .redundancy import redundant_rows
 
@@ -96,15 +97,24 @@ def self_stresses(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray)
     eq, nq, nv = system.equations_of_motion, system.nq, system.nv
     m, idle = len(eq.rows), len(eq.idle_rows)
     # how many there are is decided once: off the constraints by rounding, redundant rows look independent
-    count = len(redundant_rows(system.reference, first_state(system, t, x))) if len(t) else 0
-    found = np.zeros((len(t), m + idle, count + idle))
-    found[:, m:, count:] = np.eye(idle)
-    if count:
+    count, left = 0, np.zeros((len(t), m, 0))
+    if len(t) and loses_rank_here(system, first_state(system, t, x)):
         f = system.function("constraint_velocities")
         extra = {"z": x[:, nq + nv :], "u": u}
         _, J = f(t[:, None], x[:, :nq], x[:, nq : nq + nv], *(extra[n] for n in list(f.inputs)[3:]))
-        found[:, :m, :count] = np.linalg.svd(J)[0][:, :, m - count :]
+        left, values, _ = np.linalg.svd(J)
+        # those of a singular position count where the motion stays in such positions
+        lost = m - int((values > ROUNDING * values[:, :1]).sum(axis=1).max())
+        count = max(len(redundant_rows(system.reference, first_state(system, t, x))), lost)
+    found = np.zeros((len(t), m + idle, count + idle))
+    found[:, m:, count:] = np.eye(idle)
+    found[:, :m, :count] = left[:, :, m - count :] if count else 0.0
     return found
+
+
+def loses_rank_here(system: Compiled, state: State) -> bool:
+    """Whether constraints are, or may be, dependent at a state: redundant, or in a singular position."""
+    return bool(system.equations_of_motion.rows) and not look_at_start(system.reference, state)[0]
 
 
 def share(
@@ -138,4 +148,4 @@ def _depends_on_stiffness(S: np.ndarray, P: np.ndarray, wrenches: np.ndarray) ->
     return np.asarray((change > ROUNDING * np.abs(wrenches).max(axis=(1, 2))[:, None]).any(axis=0))
 
 
-__all__ = ["Share", "first_state", "joint_length", "self_stresses", "share"]
+__all__ = ["Share", "first_state", "joint_length", "loses_rank_here", "self_stresses", "share"]
