@@ -103,18 +103,21 @@ def _check_apart(sizes: Sequence[int], n_in: int) -> list[str]:
     """Outputs are written while inputs are still read: an overlap is left to the careful way."""
     lines = ["apart:"]
     lines += [f"  %end{i} = getelementptr double, ptr %data{i}, i64 {size}" for i, size in enumerate(sizes)]
+    return [*lines, *overlap_ir(sizes, n_in), "run:"]
+
+
+def overlap_ir(sizes: Sequence[int], n_in: int) -> Iterator[str]:
+    """To ``careful`` where an output shares memory, from %data to %end, with an input or another output, else to ``run``."""
     together = "false"
     for j in range(n_in, len(sizes)):
         for i in range(j):
             if sizes[i] and sizes[j]:
-                lines += [
-                    f"  %above{i}_{j} = icmp ult ptr %data{i}, %end{j}",
-                    f"  %below{i}_{j} = icmp ult ptr %data{j}, %end{i}",
-                    f"  %both{i}_{j} = and i1 %above{i}_{j}, %below{i}_{j}",
-                    f"  %any{i}_{j} = or i1 {together}, %both{i}_{j}",
-                ]
+                yield f"  %above{i}_{j} = icmp ult ptr %data{i}, %end{j}"
+                yield f"  %below{i}_{j} = icmp ult ptr %data{j}, %end{i}"
+                yield f"  %both{i}_{j} = and i1 %above{i}_{j}, %below{i}_{j}"
+                yield f"  %any{i}_{j} = or i1 {together}, %both{i}_{j}"
                 together = f"%any{i}_{j}"
-    return [*lines, f"  br i1 {together}, label %careful, label %run", "run:"]
+    yield f"  br i1 {together}, label %careful, label %run"
 
 
 def _fast_ir(name: str, n: int) -> str:
@@ -138,14 +141,6 @@ def _call_ir(name: str, n_in: int, outputs: Sequence[tuple[int, ...]]) -> str:
         "entry:", f"  %all = alloca ptr, i64 {n}", *context_ir(*entries),
         f"  %count = icmp eq i64 %n, {n_in}", "  br i1 %count, label %begin, label %careful", "begin:",
         *copied_ir(n_in),
-        "  %plain = icmp eq ptr %keywords, null", "  br i1 %plain, label %make0, label %keyword",
-        # one keyword, and it is "out" (the interned string, or the careful way)
-        "keyword:", "  %lp = getelementptr i8, ptr %keywords, i64 16", "  %length = load i64, ptr %lp",
-        "  %one = icmp eq i64 %length, 1", "  br i1 %one, label %named, label %careful",
-        "named:", "  %key = call ptr @PyTuple_GetItem(ptr %keywords, i64 0)",
-        f"  %outp = getelementptr ptr, ptr %argv, i64 {n_in}", "  %out = load ptr, ptr %outp",
-        "  %isout = icmp eq ptr %key, %outname", "  br i1 %isout, label %isgiven, label %careful",
-        "isgiven:", "  %absent = icmp eq ptr %out, %none", "  br i1 %absent, label %make0, label %given", "given:",
         *given_ir(n_in, outputs),
         f"  %okg = call i1 @{name}_checked(ptr %self, ptr %all)", "  br i1 %okg, label %back, label %careful",
         "back:", "  call void @jd_incref(ptr %out)", "  ret ptr %out",
@@ -178,7 +173,17 @@ def copied_ir(n_in: int) -> Iterator[str]:
 
 
 def given_ir(n_in: int, outputs: Sequence[tuple[int, ...]]) -> Iterator[str]:
-    """The arrays of ``out=`` behind the inputs: one array, or a tuple of as many as there are outputs."""
+    """The arrays of ``out=`` behind the inputs, one or a tuple of as many as there are outputs; to ``make0`` where none are given."""
+    yield from (
+        "  %plain = icmp eq ptr %keywords, null", "  br i1 %plain, label %make0, label %keyword",
+        # one keyword, and it is "out" (the interned string, or the careful way)
+        "keyword:", "  %lp = getelementptr i8, ptr %keywords, i64 16", "  %length = load i64, ptr %lp",
+        "  %one = icmp eq i64 %length, 1", "  br i1 %one, label %named, label %careful",
+        "named:", "  %key = call ptr @PyTuple_GetItem(ptr %keywords, i64 0)",
+        f"  %outp = getelementptr ptr, ptr %argv, i64 {n_in}", "  %out = load ptr, ptr %outp",
+        "  %isout = icmp eq ptr %key, %outname", "  br i1 %isout, label %isgiven, label %careful",
+        "isgiven:", "  %absent = icmp eq ptr %out, %none", "  br i1 %absent, label %make0, label %given", "given:",
+    )  # fmt: skip
     if len(outputs) == 1:
         yield f"  %og = getelementptr ptr, ptr %all, i64 {n_in}"
         yield "  store ptr %out, ptr %og"

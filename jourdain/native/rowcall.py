@@ -33,6 +33,7 @@ from .fastcall import (
     declarations,
     function_ir,
     given_ir,
+    overlap_ir,
     shape_ir,
     tuple_ir,
 )  # fmt: skip
@@ -71,13 +72,6 @@ def _call_ir(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]
         *copied_ir(n_in), *_inputs(inputs),
         f"  %some = icmp sgt i64 %rows{n_in}, 1", f"  %few = icmp sle i64 %rows{n_in}, {most}", "  %usual = and i1 %some, %few",
         "  br i1 %usual, label %where, label %careful", "where:", f"  store i64 %rows{n_in}, ptr %dims",
-        "  %plain = icmp eq ptr %keywords, null", "  br i1 %plain, label %make0, label %keyword",
-        "keyword:", "  %lp = getelementptr i8, ptr %keywords, i64 16", "  %length = load i64, ptr %lp",
-        "  %one = icmp eq i64 %length, 1", "  br i1 %one, label %named, label %careful",
-        "named:", "  %key = call ptr @PyTuple_GetItem(ptr %keywords, i64 0)",
-        f"  %outp = getelementptr ptr, ptr %argv, i64 {n_in}", "  %out = load ptr, ptr %outp",
-        "  %isout = icmp eq ptr %key, %outname", "  br i1 %isout, label %isgiven, label %careful",
-        "isgiven:", "  %absent = icmp eq ptr %out, %none", "  br i1 %absent, label %make0, label %given", "given:",
         *given_ir(n_in, outputs), *_results(name, inputs, outputs), *_run(name, n, "g"),
         "  call void @jd_incref(ptr %out)", "  ret ptr %out",
     ]  # fmt: skip
@@ -116,23 +110,15 @@ def _results(name: str, inputs: Sequence[int], outputs: Sequence[tuple[int, ...]
     yield "apart:"
     for i, size in enumerate(sizes):
         yield f"  %bp{i} = getelementptr ptr, ptr %slots, i64 {i}"
-        yield f"  %b{i} = load ptr, ptr %bp{i}"
+        yield f"  %data{i} = load ptr, ptr %bp{i}"
         yield f"  %wp{i} = getelementptr i64, ptr %strides, i64 {i}"
         yield f"  %w{i} = load i64, ptr %wp{i}"
         yield f"  %wide{i} = mul i64 %w{i}, %rows{n_in}"
         yield f"  %common{i} = icmp eq i64 %w{i}, 0"
         yield f"  %span{i} = select i1 %common{i}, i64 {size}, i64 %wide{i}"
-        yield f"  %end{i} = getelementptr double, ptr %b{i}, i64 %span{i}"
-    together = "false"
-    for j in range(n_in, len(sizes)):
-        for i in range(j):
-            yield f"  %above{i}_{j} = icmp ult ptr %b{i}, %end{j}"
-            yield f"  %below{i}_{j} = icmp ult ptr %b{j}, %end{i}"
-            yield f"  %both{i}_{j} = and i1 %above{i}_{j}, %below{i}_{j}"
-            yield f"  %any{i}_{j} = or i1 {together}, %both{i}_{j}"
-            together = f"%any{i}_{j}"
-    yield f"  br i1 {together}, label %careful, label %rung"
-    yield "rung:"
+        yield f"  %end{i} = getelementptr double, ptr %data{i}, i64 %span{i}"
+    yield from overlap_ir(sizes, n_in)
+    yield "run:"
 
 
 def _made(j: int, n_in: int, shape: tuple[int, ...], follow: str) -> Iterator[str]:

@@ -272,14 +272,13 @@ def _write(c: Any, contact: Any, law: int) -> None:
 
 
 @jit
-def _write_stop(c: Any, i: int) -> None:
-    """The end of a joint's way as a contact without tangents; its impulse is a generalised one."""
-    s, parts, k, sign = c.contacts, c.parts, c.contacts.count, c.stop_sign[i]
-    q, v = doubles(c.x, c.stop_q[i] + 1), c.stop_v[i]
-    s.law[k], s.gap[k] = c.stop_law[i], sign * (q[c.stop_q[i]] - c.stop_bound[i])
+def _write_joint(c: Any, v: int, law: int, place: int, key: int, gap: float, sign: float) -> None:
+    """A row of one velocity of a joint as a contact without tangents; its impulse is a generalised one."""
+    s, parts, k = c.contacts, c.parts, c.contacts.count
+    s.law[k], s.gap[k] = law, gap
     s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
-    s.place[2 * k], s.place[2 * k + 1] = c.stop_place[i], -1
-    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = STOPS + i, STOPS + i, 0
+    s.place[2 * k], s.place[2 * k + 1] = place, -1
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = key, key, 0
     for j in range(9):
         s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
     for j in (0, 1, 2):
@@ -291,21 +290,17 @@ def _write_stop(c: Any, i: int) -> None:
 
 
 @jit
+def _write_stop(c: Any, i: int) -> None:
+    """The end of a joint's way."""
+    sign, q = c.stop_sign[i], doubles(c.x, c.stop_q[i] + 1)
+    gap = sign * (q[c.stop_q[i]] - c.stop_bound[i])
+    _write_joint(c, c.stop_v[i], c.stop_law[i], c.stop_place[i], STOPS + i, gap, sign)
+
+
+@jit
 def _write_dry(c: Any, i: int) -> None:
-    """Dry friction in a joint as a row of its own."""
-    s, parts, k, v = c.contacts, c.parts, c.contacts.count, c.dry_v[i]
-    s.law[k], s.gap[k] = c.dry_law[i], 0.0
-    s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
-    s.place[2 * k], s.place[2 * k + 1] = c.dry_place[i], -1
-    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = DRY + i, DRY + i, 0
-    for j in range(9):
-        s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
-    for j in (0, 1, 2):
-        s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
-    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
-        s.J[j] = 0.0
-    s.J[6 * parts.stride * k + parts.place_of[v]] = 1.0
-    s.count = k + 1
+    """Dry friction in a joint."""
+    _write_joint(c, c.dry_v[i], c.dry_law[i], c.dry_place[i], DRY + i, 0.0, 1.0)
 
 
 @kernel

@@ -91,7 +91,23 @@ class ModeFreedom(BendingFreedom):
         return NULL, NULL, ZERO, ZERO
 
 
-class FlexibleLink(Link):
+class BendingLink(Link):
+    """A link of a body that bends: nothing rigid is moved past it, and loops over links do not know it."""
+
+    def unfelt(self, continued: bool) -> MassMoments:
+        """Nothing is moved past a body that bends."""
+        return ZERO, NULL, NO_INERTIA
+
+    def remembered(self) -> list[Expr]:
+        """The looped form is of rigid bodies."""
+        raise NotImplementedError("loops over links know rigid bodies only")
+
+    def recalled(self, numbers: Sequence[Expr]) -> Turn | None:
+        """The looped form is of rigid bodies."""
+        raise NotImplementedError("loops over links know rigid bodies only")
+
+
+class FlexibleLink(BendingLink):
     """The floating frame of a flexible body."""
 
     __slots__ = ("modal", "rates2")
@@ -142,17 +158,5 @@ class FlexibleLink(Link):
             for b, entry in zip(self.freedoms, row, strict=True):
                 M[a.index][b.index] = add(M[a.index][b.index], entry)
 
-    def unfelt(self, continued: bool) -> MassMoments:
-        """Nothing is moved past a body that bends."""
-        return ZERO, NULL, NO_INERTIA
 
-    def remembered(self) -> list[Expr]:
-        """The looped form is of rigid bodies."""
-        raise NotImplementedError("loops over links know rigid bodies only")
-
-    def recalled(self, numbers: Sequence[Expr]) -> Turn | None:
-        """The looped form is of rigid bodies."""
-        raise NotImplementedError("loops over links know rigid bodies only")
-
-
-__all__ = ["BendingFreedom", "FlexibleLink", "FlexibleMotion", "ModeFreedom"]
+__all__ = ["BendingFreedom", "BendingLink", "FlexibleLink", "FlexibleMotion", "ModeFreedom"]

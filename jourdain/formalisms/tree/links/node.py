@@ -8,11 +8,10 @@ from operator import add as plus
 
 from ....model.deformation import Deformation
 from ....symbolic.expr import ONE, TWO, ZERO, Expr, add
-from ....symbolic.vectors import NO_INERTIA, NULL, Inertia, Matrix, Turn, Vector, turn_of
-from .flexible import BendingFreedom
+from ....symbolic.vectors import Inertia, Matrix, Turn, Vector, turn_of
+from .flexible import BendingFreedom, BendingLink
 from .freedom import Map
-from .link import Link
-from .motion import MassMoments, Relative, Wrench
+from .motion import Relative, Wrench
 
 
 class NodeFreedom(BendingFreedom):
@@ -51,7 +50,7 @@ class NodeFreedom(BendingFreedom):
         return U, W, add(self.t.dot(U), self.r.dot(W)), self.project(force, moment)
 
 
-class NodeLink(Link):
+class NodeLink(BendingLink):
     """A node in its body's floating frame, or that frame seen from the node by which the body hangs."""
 
     __slots__ = ("_slide", "_turn", "own")
@@ -108,18 +107,6 @@ class NodeLink(Link):
     def relative(self, acceleration: bool = True) -> Relative:
         """By the amplitudes."""
         return self.own[acceleration]
-
-    def unfelt(self, continued: bool) -> MassMoments:
-        """Nothing is moved past a body that bends."""
-        return ZERO, NULL, NO_INERTIA
-
-    def remembered(self) -> list[Expr]:
-        """The looped form is of rigid bodies."""
-        raise NotImplementedError("loops over links know rigid bodies only")
-
-    def recalled(self, numbers: Sequence[Expr]) -> Turn | None:
-        """The looped form is of rigid bodies."""
-        raise NotImplementedError("loops over links know rigid bodies only")
 
 
 __all__ = ["NodeFreedom", "NodeLink"]
