@@ -15,6 +15,7 @@ from ...solvers import load_method
 from ...solvers.ode import tableaus
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
+from ...solvers.sensitivity.implicit import radau_scheme
 from ...symbolic.expr import Expr
 from ...symbolic.graph import substitute
 from ...systems.constraints import velocity_column
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 
 #: Explicit methods by name.
 TABLEAUS = {t.name: t for t in vars(tableaus).values() if isinstance(t, tableaus.Tableau)}
+#: Explicit methods that are no tableaus: their instants are walked along by this one.
+OTHERS_BY = "dop853"
+OTHERS = ("adams", "semi-implicit-euler", "velocity-verlet")
+#: The implicit method whose steps are walked along.
+IMPLICIT = "radau"
+#: Kinds of run without a motion of their own to walk along.
+NOT_WALKED = ("prescribed", "contact events", "moreau")
 
 
 class NotCarried(InputError):
@@ -38,12 +46,15 @@ class NotCarried(InputError):
 
 
 class Differentiable:
-    """A simulation of a tree by an explicit Runge–Kutta method, in joint coordinates."""
+    """A simulation of a tree by a Runge–Kutta method, in joint coordinates.
 
-    def __init__(self, system: System, inputs: Inputs, method: str, start: Any) -> None:
-        self.system, self.inputs = system, inputs
+    ``own`` says whether these are the very steps of the run; otherwise its instants are walked along by another method.
+    """
+
+    def __init__(self, system: System, inputs: Inputs, method: str, start: Any, own: bool = True) -> None:
+        self.system, self.inputs, self.method, self.own = system, inputs, method, own
         self.eq = system.equations_of_motion
-        self.scheme: Scheme = scheme_of(TABLEAUS[method])
+        self.scheme: Scheme = radau_scheme() if method == IMPLICIT else scheme_of(TABLEAUS[method])
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
         #: Surfaces of switches that are located, by name.
@@ -267,13 +278,9 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
         return NotCarried(f"gradient of '{name}': {what}; {remedy}")
 
     others = "use method='differences'"
-    if system.formulation != "recursive" or kind != "projected":
-        raise refuse(
-            f"{system.formulation} {kind} runs are not carried yet",
-            "compile the model in recursive form with projected loops, or " + others,
-        )
-    if method not in TABLEAUS:
-        raise refuse(f"method '{method}' is not carried yet", f"use one of {', '.join(sorted(TABLEAUS))}, or {others}")
+    if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
+        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else f"{system.formulation} {kind} runs"
+        raise refuse(f"{told} are not carried yet", others)
     if model.callbacks:
         raise refuse(
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
@@ -288,9 +295,12 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
     if inputs.controllers:
         raise refuse(f"the controller of '{next(iter(inputs.controllers))}' is not carried yet", "write its law as a force, or " + others)
-    load_method(method)
-    kind_of_run = Constrained if system.equations_of_motion.rows or system.configuration.quaternions else Differentiable
-    return kind_of_run(system, inputs, method, start)
+    carrier = method if method in TABLEAUS else OTHERS_BY if method in OTHERS else IMPLICIT
+    own = system.formulation == "recursive" and kind == "projected" and carrier == method
+    load_method(carrier)
+    tree = system.reference
+    kind_of_run = Constrained if tree.equations_of_motion.rows or tree.configuration.quaternions else Differentiable
+    return kind_of_run(tree, inputs, carrier, start, own)
 
 
 __all__ = ["Differentiable", "NotCarried", "differentiable"]

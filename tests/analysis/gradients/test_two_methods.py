@@ -193,8 +193,6 @@ def test_random_trees(seed: int) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"method": "adams"}, "method 'adams' is not carried"),
-        ({"reduction": "reduced"}, "reduced runs are not carried"),
         ({"inputs": {"u": jd.Controller(lambda s: 0.0, 0.1)}}, "controller of 'u'"),
     ],
 )
