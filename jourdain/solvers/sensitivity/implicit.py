@@ -98,7 +98,7 @@ def find_stages(field: Field, scheme: Scheme, st: Stages, ta: float, h: float, x
     if status == 0:
         status = _factorise(field, scheme, st, h)
     last = 1e300
-    for k in range(ITERATIONS):
+    for _ in range(ITERATIONS):
         if status != 0:
             return status
         size = _correct(st, s * n, h)
