@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .io.analyses import run
     from .io.model_file import dumps_model, load_model, loads_model
     from .io.model_operations import ModelDocument
+    from .io.problems import problem
     from .model.shapers import InputShaper, input_shaper
     from .model.shapes import (
         box,
@@ -118,6 +119,7 @@ _LATER = {
     "restitution": "contact.coefficient",
     "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles",
+    "problem": "io.problems",
     "run": "io.analyses",
     "SimulationError": "systems.run",
     "SimulationInterrupted": "systems.run",
@@ -194,6 +196,7 @@ __all__ = [
     "positive_part",
     "prism",
     "Problem",
+    "problem",
     "read_mbs",
     "read_mjcf",
     "read_urdf",
