@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from . import contact, elements, library, structures
     from .analysis import criteria
     from .analysis.compare import compare
+    from .analysis.design.studied import Scenarios
     from .analysis.planned import Analysis
     from .analysis.problem import Problem
     from .contact.coefficient import restitution
@@ -114,6 +115,7 @@ _LATER = {
     "ModelDocument": "io.model_operations",
     "Analysis": "analysis.planned",
     "Problem": "analysis.problem",
+    "Scenarios": "analysis.design.studied",
     "compare": "analysis.compare",
     "complementarity": "solvers.complementarity.pivoting",
     "restitution": "contact.coefficient",
@@ -196,6 +198,7 @@ __all__ = [
     "positive_part",
     "prism",
     "Problem",
+    "Scenarios",
     "problem",
     "read_mbs",
     "read_mjcf",

@@ -32,6 +32,8 @@ class Variable:
     lower: float
     upper: float
     value: float
+    #: The only values that it may have, in order; empty where all between the bounds may be.
+    values: tuple[float, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -68,6 +70,12 @@ def _variable(analysis: Analysis, name: str, pair: Any) -> Variable:
     if kind == "parameter":
         parameter = analysis.system.model.parameter_set[own]
         unit, known = parameter.unit, parameter.bounds
+    if isinstance(pair, (range, set, frozenset)):
+        values = tuple(sorted({number(x, f"variable '{name}': choice", unit or None) for x in pair}))
+        if len(values) < 2:
+            raise InputError(f"variable '{name}': {len(values)} choices; give at least two, such as {{1, 2, 4}} or range(3, 9)")
+        present = analysis.value_of(name)
+        return Variable(name, unit, values[0], values[-1], min(values, key=lambda x: abs(x - present)), values)
     if pair is not None and (not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2):
         raise InputError(f"variable '{name}': bounds {pair!r} are not a pair; give (lower, upper), None for no bound")
     low, high = (
@@ -129,7 +137,10 @@ class Space:
     def named(self, x: np.ndarray) -> dict[str, float]:
         """A design by names."""
         own = np.clip(self.offset + self.span * x, self.low, self.high)
-        return {v.name: float(y) for v, y in zip(self.variables, own, strict=True)}
+        return {
+            v.name: float(min(v.values, key=lambda c, y=y: abs(c - y)) if v.values else y)  # type: ignore[misc]
+            for v, y in zip(self.variables, own, strict=True)
+        }
 
     def shown(self, x: np.ndarray) -> str:
         """A design in words."""
