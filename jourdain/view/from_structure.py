@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..structures.beams import FORCES, BeamElements
+from .curved_shape import amplitude_changes, curved, curved_node
 from .rotation import Array
 from .scene import Body, Mode, Scene
 from .surface import Field, Node, Surface
@@ -48,7 +49,7 @@ _DRAWN: WeakKeyDictionary[Any, Surface] = WeakKeyDictionary()
 def surface_of(part: ReducedStructure) -> Surface:
     """The surface of a reduced structure in its floating frame, with every field that its elements give."""
     if part not in _DRAWN:
-        _DRAWN[part] = _surface(part)
+        _DRAWN[part] = curved(part, _surface(part))
     return replace(_DRAWN[part], nodes=dict(_DRAWN[part].nodes))
 
 
@@ -91,7 +92,7 @@ def _nodes(part: ReducedStructure) -> dict[str, Node]:
 def node_of(part: ReducedStructure, name: Any) -> Node:
     """A point of the part as something that things are fastened to."""
     p = part.point(name)
-    return Node(np.asarray(p.position), np.asarray(p.phi_t), np.asarray(p.phi_r))
+    return curved_node(part, Node(np.asarray(p.position), np.asarray(p.phi_t), np.asarray(p.phi_r)))
 
 
 def _moved(part: ReducedStructure) -> tuple[Array, Array]:
@@ -307,7 +308,8 @@ def structure_scene(part: ReducedStructure, stress: str | None = "displacement")
     frequencies = np.sqrt(np.maximum(np.diag(part.stiffness) / np.diag(part.M_ee), 0.0)) / (2 * np.pi)
     scene = Scene(part.name, [Body(part.name, surface=surface, info={"mass": float(f"{part.mass:.6g}")}, colour="#7d8797")])
     for name, frequency, unit in zip(part.names, frequencies, np.eye(part.modes), strict=True):
-        scene.modes.append(Mode(f"{name}: {frequency:.4g} Hz", {}, float(frequency), amplitudes={part.name: unit}))
+        bent = amplitude_changes(part, np.zeros(part.modes), unit)
+        scene.modes.append(Mode(f"{name}: {frequency:.4g} Hz", {}, float(frequency), amplitudes={part.name: bent}))
     return scene
 
 
