@@ -6,7 +6,7 @@ amplitudes, from the operators of the elements (the share of the modes; :mod:`.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -53,9 +53,17 @@ def surface_of(part: ReducedStructure) -> Surface:
     return replace(_DRAWN[part], nodes=dict(_DRAWN[part].nodes))
 
 
-def _surface(part: ReducedStructure) -> Surface:
+def loaded_surface(part: ReducedStructure, added: Sequence[Array]) -> Surface:
+    """The surface of a part whose last shapes add to the channels of its groups of elements (e, c, k) besides."""
+    first = part.shapes.shape[1]
+    return _surface(part, [np.concatenate([np.zeros((*a.shape[:2], first - a.shape[2])), a], axis=2) for a in added])
+
+
+def _surface(part: ReducedStructure, added: Sequence[Array] | None = None) -> Surface:
     whole = part.part
-    pieces = [_tubes(part, g) if isinstance(g, BeamElements) else _group(part, g) for g in whole.elements] or [_markers(part)]
+    more = added or [np.zeros((1, 1, 1))] * len(whole.elements)
+    groups = zip(whole.elements, more, strict=True)
+    pieces = [_tubes(part, g, a) if isinstance(g, BeamElements) else _group(part, g) for g, a in groups] or [_markers(part)]
     starts = np.cumsum([0, *(len(p.vertices) for p in pieces)])
     shapes = np.concatenate([p.shapes for p in pieces])
     displacement = Field("displacement", "m", shapes, np.eye(3))
@@ -105,11 +113,11 @@ def _moved(part: ReducedStructure) -> tuple[Array, Array]:
 # --- beams -------------------------------------------------------------------------------------------------------
 
 
-def _tubes(part: ReducedStructure, group: BeamElements) -> Surface:
+def _tubes(part: ReducedStructure, group: BeamElements, added: Array) -> Surface:
     """A tube of the section's outline around each beam; rings at nodes are shared by beams that go on alike."""
     rings = int(np.clip(np.ceil(RINGS / len(group.nodes)), 1, MOST))
     ends = group.levers @ part.shapes[group.rows]  # (e, 12, m) motions of the ends in local axes
-    forces = group.recovery() @ part.shapes[group.rows]  # (e, 12, m) section forces at both ends
+    forces = group.recovery() @ part.shapes[group.rows] + added  # (e, 12, m) section forces at both ends
     used = np.bincount(group.nodes.ravel(), minlength=len(part.part.nodes))
     tubes = _Tubes(group, part)
     for e, (first, last) in enumerate(group.nodes):
@@ -313,4 +321,4 @@ def structure_scene(part: ReducedStructure, stress: str | None = "displacement")
     return scene
 
 
-__all__ = ["node_of", "outer_faces", "structure_scene", "surface_of"]
+__all__ = ["loaded_surface", "node_of", "outer_faces", "structure_scene", "surface_of"]

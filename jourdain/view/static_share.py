@@ -35,17 +35,20 @@ def add_static_share(scene: Scene, runs: Sequence[tuple[Solution, Array]], syste
             continue
         from ..analysis.recover import load_amplitudes
         from ..structures.load_cases import load_cases
-        from ..structures.recovery import missed
-        from .from_structure import surface_of
+        from ..structures.recovery import inside, missed
+        from .from_structure import loaded_surface
 
-        cases = load_cases(item.part, item.used_nodes)
-        shapes = missed(item.part, cases)
+        part = item.part
+        cases = load_cases(part, item.used_nodes)
+        shapes = np.hstack([missed(part, cases), np.zeros((len(part.shapes), part.modes))])
+        added = [inside(part, group, cases) for group in part.part.elements]
         amplitudes = [load_amplitudes(system, sol, item, cases)[rows] for sol, rows in runs]
         if few:
-            combination, amplitudes = principal(shapes, amplitudes, NEGLIGIBLE)
-            shapes = shapes @ combination
+            effects = [g.recovery() @ shapes[g.rows] + more for g, more in zip(part.part.elements, added, strict=True)]
+            combination, amplitudes = principal(np.concatenate([x.reshape(-1, x.shape[2]) for x in effects]), amplitudes, NEGLIGIBLE)
+            shapes, added = shapes @ combination, [more @ combination for more in added]
         first = np.asarray(scene.runs[0].amplitudes[body.name]).shape[1]
-        whole = surface_of(_with_shapes(item.part, shapes))
+        whole = loaded_surface(_with_shapes(part, shapes), added)
         body.surface = replace(surface, fields=_fields(surface, whole, item.part.modes, first))
         for run, track in zip(scene.runs, amplitudes, strict=True):
             run.amplitudes = _joined(run.amplitudes, body.name, track)
