@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .dofs import Array
 
-
 #: Accelerations (p, 3, k) and angular accelerations (p, 3, k) of k motions at places (p, 3) on axes of the elements, from motions (p, 6, d) of these
 #: places by the degrees of freedom (p, d) of their elements; in the part's axes.
 Acceleration = Callable[[Array, NDArray[np.int64], Array], tuple[Array, Array]]

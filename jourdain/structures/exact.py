@@ -81,7 +81,7 @@ class Line:
     @cached_property
     def _coefficients(self) -> Array:
         """Of the cardinal functions in Legendre's polynomials."""
-        return np.linalg.inv(np.polynomial.legendre.legvander(2.0 * self.X / self.length - 1.0, len(self.X) - 1))
+        return np.asarray(np.linalg.inv(np.polynomial.legendre.legvander(2.0 * self.X / self.length - 1.0, len(self.X) - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +127,8 @@ class ExactFields:
                 K = skew(np.eye(3)[self.axis])
                 found.append(np.eye(3) + np.sin(phi) * K + (1.0 - np.cos(phi)) * K @ K)
                 continue
-            moments = np.einsum("kam,tm->kta", reach.moments, e)
-            omega = magnus(*moments, cross=np.cross, combined=lambda *terms: sum(f * x for f, x in terms))
+            total, a, b, c = np.einsum("kam,tm->kta", reach.moments, e)
+            omega = magnus(total, a, b, c, np.cross, lambda *terms: sum(f * x for f, x in terms))
             s = np.sum(omega**2, axis=1)
             c = 0.5 * sum(t * s**k for k, t in enumerate(TANGENT))[:, None] * omega
             C = np.cross(c[:, None], np.eye(3)[None]).swapaxes(1, 2)  # columns c × e_k
