@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: Steps of a run in which nothing is integrated, where none are asked for.
 PRESCRIBED_STEPS = 200
 #: Integrations with different settings that one native system keeps ready.
-MOST_KEPT = 4
+MOST_KEPT = 8
 
 
 def is_plain(values: tuple[Any, ...]) -> bool:
