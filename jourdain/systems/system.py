@@ -148,7 +148,7 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
-        watch: Sequence[Expr] | None = None,
+        watch: Sequence[Expr | tuple[Expr, int]] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
@@ -175,7 +175,7 @@ class System(Compiled):
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
 
         watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
-            (trees with projected loops).
+            (trees with projected loops); (expression, 1) or (expression, -1) where they rise or fall only.
 
         Output:
 
