@@ -116,7 +116,7 @@ def give(record: Any, of: Derived, word: str, u: np.ndarray, keep: list[Any], na
 
 def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int, held: int = 0) -> Field:
     """A rate and the memory of one point; its push and pull are given when they are needed."""
-    words = ("push", "pull", "balance", "project", "project_push", "project_pull", "renew_push", "renew_pull")
+    words = ("push", "pull", "balance", "project", "project_push", "project_pull", "renew", "renew_push", "renew_pull")
     none = {name: map_of(None, 8) for name in words}
     return Field(
         n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),

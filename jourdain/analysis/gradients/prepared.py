@@ -116,7 +116,7 @@ def compiled_for(
     """What is kept with the analysis (in this thread), or made."""
     kept: dict[Any, Prepared] = plan._own.__dict__.setdefault("prepared", {})
     about = tuple((n, c.kind, _key(c.expression), c.options.get("smooth"), tuple(c.constants)) for n, c in criteria.items())
-    key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"])
+    key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
     found = kept.get(key)
     if found is None or found.run.stale(plan):
         found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values), criteria, wrt)

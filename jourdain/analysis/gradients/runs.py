@@ -15,6 +15,7 @@ from ...solvers import load_method
 from ...solvers.ode import tableaus
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
+from ...solvers.sensitivity.implicit import radau_scheme
 from ...symbolic.derivatives import sparse_jacobian
 from ...symbolic.expr import ZERO, Expr, symbol
 from ...symbolic.graph import evaluate, substitute
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 #: Explicit methods by name.
 TABLEAUS = {t.name: t for t in vars(tableaus).values() if isinstance(t, tableaus.Tableau)}
+#: Explicit methods that are no tableaus: their instants are walked along by this one.
+OTHERS_BY = "dop853"
+OTHERS = ("adams", "semi-implicit-euler", "velocity-verlet")
+#: The implicit method whose steps are walked along.
+IMPLICIT = "radau"
+#: Kinds of run without a motion of their own to walk along.
+NOT_WALKED = ("prescribed", "contact events", "moreau")
 
 
 class NotCarried(InputError):
@@ -39,12 +47,15 @@ class NotCarried(InputError):
 
 
 class Differentiable:
-    """A simulation of a tree by an explicit Runge–Kutta method, in joint coordinates."""
+    """A simulation of a tree by a Runge–Kutta method, in joint coordinates.
 
-    def __init__(self, system: System, inputs: Inputs, method: str, start: Any) -> None:
-        self.system, self.inputs = system, inputs
+    ``own`` says whether these are the very steps of the run; otherwise its instants are walked along by another method.
+    """
+
+    def __init__(self, system: System, inputs: Inputs, method: str, start: Any, own: bool = True) -> None:
+        self.system, self.inputs, self.method, self.own = system, inputs, method, own
         self.eq = system.equations_of_motion
-        self.scheme: Scheme = scheme_of(TABLEAUS[method])
+        self.scheme: Scheme = radau_scheme() if method == IMPLICIT else scheme_of(TABLEAUS[method])
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
         #: Surfaces of switches that are located, by name.
@@ -80,6 +91,7 @@ class Differentiable:
             self.record.value, kept = self.rates.map("value", self.u, 1)
             self.record.slot = 3
             self.keep += kept
+            give(self.record, self.renewal, "value", self.u, self.keep, "renew")
         else:
             self.record.value = map_of(self.native.rhs, 3)
         self.slopes = self.rates.slopes
@@ -115,6 +127,10 @@ class Differentiable:
         n = x.shape[1] - len(self.held)
         u[:, self.inputs.memory_places] = x[:, n:]
         return np.ascontiguousarray(x[:, :n]), u
+
+    def first(self) -> np.ndarray:
+        """The state at the start, with memories."""
+        return np.concatenate([self.start.x, self.inputs.initial[self.inputs.memory_places]]) if self.held else self.start.x
 
     def rate(self, t: float, x: np.ndarray, out: np.ndarray) -> None:
         """ẋ at a point."""
@@ -330,33 +346,33 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
         return NotCarried(f"gradient of '{name}': {what}; {remedy}")
 
     others = "use method='differences'"
-    if system.formulation != "recursive" or kind != "projected":
-        raise refuse(
-            f"{system.formulation} {kind} runs are not carried yet",
-            "compile the model in recursive form with projected loops, or " + others,
-        )
-    if method not in TABLEAUS:
-        raise refuse(f"method '{method}' is not carried yet", f"use one of {', '.join(sorted(TABLEAUS))}, or {others}")
+    if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
+        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else f"{system.formulation} {kind} runs"
+        raise refuse(f"{told} are not carried yet", others)
     if model.callbacks:
         raise refuse(
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
             f"write it with jourdain's functions, or {others}",
         )
-    constrained = bool(system.equations_of_motion.rows or system.configuration.quaternions)
     for word, items in (("algebraic unknown", model.unknowns), ("contact", model.contacts)):
         if items:
             raise refuse(f"{word} '{next(iter(items))}' is not carried yet", others)
-    if constrained and model.memories:
-        raise refuse(f"memory '{next(iter(model.memories))}' of a model with loops, constraints or quaternions is not carried yet", others)
     if system.reference.form == "looped":
         raise refuse("loops over links (form='looped') are not carried", "compile(form='straight'), or " + others)
     start = plan.start(values)
     inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
     if inputs.controllers:
         raise refuse(f"the controller of '{next(iter(inputs.controllers))}' is not carried yet", "write its law as a force, or " + others)
-    load_method(method)
+    carrier = method if method in TABLEAUS else OTHERS_BY if method in OTHERS else IMPLICIT
+    own = system.formulation == "recursive" and kind == "projected" and carrier == method
+    load_method(carrier)
+    tree = system.reference
+    constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
+    if model.memories and (constrained or not own):
+        what = "of a model with loops, constraints or quaternions" if constrained else f"in {system.formulation} {kind} runs by '{method}'"
+        raise refuse(f"memory '{next(iter(model.memories))}' {what} is not carried yet", others)
     kind_of_run = Constrained if constrained else Differentiable
-    return kind_of_run(system, inputs, method, start)
+    return kind_of_run(tree, inputs, carrier, start, own)
 
 
 __all__ = ["Differentiable", "NotCarried", "differentiable"]

@@ -22,6 +22,7 @@ from ...errors import InputError, SolverError
 from ...results.solution import Solution
 from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
+from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.walk import AT_END, INSIDE, Leg, backwards, forwards
 from ...symbolic.expr import brief
 from ...systems.run import SimulationError
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Weights that have grown by more than this on the way back are told of.
 GROWTH = 1e8
+#: States found anew that differ from the run by more than this part of their size are told of.
+FAR = 1e-2
 #: A guard that crosses zero slower than this part of what its terms could do is called grazing.
 GRAZING = 1e-6
 
@@ -63,15 +66,17 @@ class Simulated:
 
     def __init__(
         self, analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, float],
-        solution: Solution | None = None,
+        solution: Solution | None = None, again: bool = False,
     ) -> None:  # fmt: skip
+        """``again`` takes only the instants of a solution: states are found anew from the start that belongs to the values."""
         self.analysis, self.criteria, self.wrt = analysis, criteria, list(wrt)
         plan = analysis.keeping_steps()
         begun = time.perf_counter()
         self.solution: Solution = plan.run(values) if solution is None else solution
         self.seconds = time.perf_counter() - begun
-        self.system = self.solution.system
-        self.code = compiled_for(plan, self.system, self.solution, values, criteria, self.wrt)
+        given = plan._changed(values) if again else self.solution.system
+        self.code = compiled_for(plan, given, self.solution, values, criteria, self.wrt)
+        self.system = given.reference
         self.code.begin(plan, values, criteria)
         self.run, self.leg, self.symbols = self.code.run, self.code.leg, self.code.symbols
         self.rate = self.code.leg.field
@@ -88,6 +93,33 @@ class Simulated:
         self.motion = Motion(self.solution, self.code.expressions)
         locate(self.primitives, self.motion)
         self._read_steps()
+        if again:
+            self.x[0] = self.run.first()
+        if again or not self.run.own or self.run.scheme.implicit:
+            self._replay(told=not again)
+
+    def _replay(self, told: bool) -> None:
+        """States at the instants of the run, found anew: implicit stages to rounding, and those of other coordinates or methods by the steps of this one."""
+        if self.run.scheme.implicit:
+            self.code.need("push")
+        before = self.x.copy()
+        self.leg.anew = 1
+        try:
+            self.found()
+        finally:
+            self.leg.anew = 0
+        if self.run.own or not told:
+            return
+        gap = float(
+            (np.abs(self.x - before).max(axis=0) / np.maximum(np.abs(before).max(axis=0), 1e-12 + 1e-6 * np.abs(before).max())).max()
+        )
+        note = (
+            f"derivatives of the run ({self.solution.metadata['method']}, {self.solution.metadata['run']}) are those of steps of '{self.run.method}' in joint "
+            f"coordinates at its instants, whose states differ from it by at most {gap:.1e} of their size"
+        )
+        self.notes.append(note)
+        if gap > FAR:
+            warnings.warn(f"gradient of '{self.system.model.name}': {note}", GradientWarning, stacklevel=5)
 
     def _rows_of(self, solution: Solution) -> None:
         """Times and states of all steps."""
@@ -223,6 +255,11 @@ class Simulated:
 
     def _walk(self, kernel: Any) -> None:
         status = kernel.call(self.leg.address)
+        if status == NOT_FOUND:
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': the stages of a step of '{self.run.method}' cannot be found at the instants of the run; use "
+                "smaller steps (max_step=), or method='differences'"
+            )
         if status != 0:
             raise SolverError(f"gradient of '{self.system.model.name}': the equations returned status {status} on the way along the steps")
 

@@ -40,7 +40,8 @@ class Field(Record):
     value: Map
     push: Map
     pull: Map
-    #: New values of the memories at (t, x): push and pull as those of the rate; 0 where there are none.
+    #: New values of the memories at (t, x): slots (t, x, u, new), push and pull as those of the rate; 0 where there are none.
+    renew: Map
     renew_push: Map
     renew_pull: Map
     #: A point as it was just before its renewal, and weights of new values.
