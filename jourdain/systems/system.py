@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..analysis.assemble import AssembledState
     from ..analysis.continuation import Branch
+    from ..analysis.criteria import Constraint, Criterion
     from ..analysis.equilibrium import Equilibrium
     from ..analysis.identification.fit import Fit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..analysis.linearise import LinearSystem
     from ..analysis.mobility import Mobility
     from ..analysis.modal import FrequencyResponse, Modes, RootLocus
+    from ..analysis.optimal.motion import OptimalMotion
     from ..analysis.periodic import PeriodicMotion
     from ..analysis.recover import ModalBalance, Recovered
     from ..analysis.sweep import Outputs, SweepResult
@@ -294,6 +296,35 @@ class System(Compiled):
         from ..analysis.identification.identify import identify
 
         return identify(self, data, columns, unknowns, x0, **options)
+
+    @verb
+    def optimal_control(
+        self, start: State | Mapping[str, Any] | None, end: Mapping[str, Any], t: Any, inputs: Mapping[str, Any], minimise: Criterion,
+        subject_to: Mapping[str, Constraint] | None = None, bounds: Mapping[str, tuple[Any, Any]] | None = None, intervals: int = 40,
+        jumps: bool = False, guess: Any = None, tolerance: float = 1e-6, refinements: int = 3, max_iterations: int = 1000,
+    ) -> OptimalMotion:  # fmt: skip
+        """The motion from a start to an end that makes a criterion smallest, with the inputs that do it.
+
+        See :func:`jourdain.analysis.optimal.optimal_control.optimal_control`.
+        """
+        from ..analysis.optimal.optimal_control import optimal_control
+
+        return optimal_control(
+            self.reference,
+            start,
+            end,
+            t,
+            inputs,
+            minimise,
+            subject_to,
+            bounds,
+            intervals,
+            jumps,
+            guess,
+            tolerance,
+            refinements,
+            max_iterations,
+        )
 
     @verb
     def kinematics(
