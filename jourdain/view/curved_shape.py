@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..structures.exact import ExactFields
 from ..structures.ritz import RitzBeam, RitzBody
@@ -56,9 +57,10 @@ class QuadraticCurve:
     field: RitzBeam
 
     @cached_property
-    def pairs(self) -> tuple[Array, Array]:
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the amplitudes of each product."""
-        return np.triu_indices(len(self.field.shapes))
+        i, j = np.triu_indices(len(self.field.shapes))
+        return i.astype(np.int64), j.astype(np.int64)
 
     def more(self, e: Array) -> Array:
         """Products e_i e_j."""
