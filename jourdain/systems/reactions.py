@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from .compiled import Compiled
     from .solution import StateTable
 
-#: What is said about a run, or a function that says it.
-Metadata = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-#: The channels of a joint's wrench: ending, columns, unit, description.
 PARTS = (
     ("reaction", slice(0, 3), "N", "force on the child, world axes"),
     ("reaction_torque", slice(3, 6), "N m", "torque on the child at the joint, world axes"),
@@ -123,18 +120,13 @@ def _names(system: Compiled) -> list[str]:
     return reaction_names(system.equations_of_motion)
 
 
-def with_redundant(table: StateTable, about: Metadata) -> Callable[[], Mapping[str, Any]]:
-    """What is said about a run, with the names of redundant constraints (where there are any) under "redundant", found when it is read."""
-
-    def extended() -> Mapping[str, Any]:
-        given, system = about() if callable(about) else about, table.system
-        eq = system.equations_of_motion
-        if not len(table.t) or not (eq.closures or eq.rows):
-            return given
-        names = redundant_names(system.reference, first_state(system, table.t, table.rows))
-        return {**given, "redundant": names} if names else given
-
-    return extended
+def redundant_along(table: StateTable) -> list[str]:
+    """Names of the redundant constraints of a run, at its first state."""
+    system = table.system
+    eq = system.equations_of_motion
+    if not len(table.t) or not (eq.closures or eq.rows):
+        return []
+    return redundant_names(system.reference, first_state(system, table.t, table.rows))
 
 
 def drive_forces_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray) -> np.ndarray:
