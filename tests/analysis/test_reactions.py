@@ -167,8 +167,8 @@ def test_four_parallel_legs_share_as_equal_springs(formulation: str) -> None:
     for name, (x, y) in feet.items():
         assert abs(found[name][0][2] - 30.0 * 9.81 * (0.25 + 0.1 * x / 1.44 + 0.05 * y / 0.64)) < 1e-9
     aside = system.assemble({"place.x": 0.2, "place.y": 0.1, "place.rz": 0.0}, guess={"place.z": -0.03})
-    with pytest.warns(SingularStart):
-        run = system.simulate(aside, 0.05, **options)
+    assert aside.report is not None and aside.report.branches  # here second order tells them, and forces say on which one it goes
+    run = system.simulate(aside, 0.05, **options)
     with pytest.warns(IndeterminateReaction, match="the reactions of a, b, c, d"):
         force = run["a.reaction"]
     assert np.abs(force[0] - system.reactions(aside)["a"][0]).max() < 1e-8
