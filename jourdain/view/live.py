@@ -27,7 +27,7 @@ ENDED = "event"
 
 
 def watch(
-    system: System, x0: State | Mapping[str, Any] | None, t: float, method: str = "dopri5", *, plots: Sequence[Any] = (),
+    system: System, x0: State | Mapping[str, Any] | None, t: float, method: str | None = None, *, plots: Sequence[Any] = (),
     trace: Sequence[str] = (), forces: Sequence[str] = (), stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0,
     pace: float | None = None, open_browser: bool = True,
     on_start: Callable[[Server], None] | None = None, **options: Any,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Steps of a run in which nothing is integrated, where none are asked for.
 PRESCRIBED_STEPS = 200
 #: Integrations with different settings that one native system keeps ready.
-MOST_KEPT = 4
+MOST_KEPT = 8
 
 
 def is_plain(values: tuple[Any, ...]) -> bool:
@@ -47,8 +47,9 @@ class ProjectedRun(OdeRun):
     system: TreeSystem
 
     def __init__(
-        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, watch: Sequence[Expr] = ()
-    ) -> None:
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        watch: Sequence[Expr | tuple[Expr, int]] = (),
+    ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
         self.watch = tuple(watch)
 
@@ -90,6 +91,9 @@ class ProjectedRun(OdeRun):
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
         found = super().outcome(trajectory)
+        if self.watch:
+            happened = [(e.t, int(e.name.removeprefix("watch "))) for e in trajectory.events if e.name.startswith("watch ")]
+            found = replace(found, about={**found.about, "watched": happened})
         if self.inputs.steady and trajectory.status != "failed":
             self.native.release()
         return found
