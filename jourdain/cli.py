@@ -191,7 +191,7 @@ def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
 def add_method(p: argparse.ArgumentParser) -> None:
     """Options that say how a motion is integrated."""
     p.add_argument("--formulation", choices=FORMULATIONS, default="recursive", help="formulation of a motion (default: recursive)")
-    p.add_argument("--method", help="method of integration (default: dopri5; directors: energy-momentum)")
+    p.add_argument("--method", help="method of integration (default: auto, dopri5 and where it is stiff radau; directors: energy-momentum)")
     p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s (directors: 0.01)")
     p.add_argument("--rtol", type=positive, help="relative tolerance of a step (default: 1e-8; directors: steps of one size)")
     p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")

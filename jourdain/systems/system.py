@@ -150,7 +150,7 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
-        watch: Sequence[Expr] | None = None,
+        watch: Sequence[Expr | tuple[Expr, int]] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
@@ -165,8 +165,8 @@ class System(Compiled):
 
         Method and steps:
 
-        method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
-            "radau", "rosenbrock", "auto" (turns of "dopri5" and "radau", as stiffness comes and goes), with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
+        method: "auto" by default, which is "dopri5" and takes turns with "radau" as stiffness comes and goes; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
+            "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
             differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
@@ -177,7 +177,7 @@ class System(Compiled):
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
 
         watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
-            (trees with projected loops).
+            (trees with projected loops); (expression, 1) or (expression, -1) where they rise or fall only.
 
         Output:
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Points of Gauss's rule within a step; peaks that are looked at closer, and points on each side of them.
 GAUSS, CANDIDATES, PROBES = 6, 6, 8
+#: Part of the duration within which an extremum and an event are one.
+CORNER = 1e-8
 
 
 def measure(result: Any, criteria: Mapping[str, Criterion], system: System | None = None) -> dict[str, float]:
@@ -93,6 +95,15 @@ class Motion:
             if high - low < 1e-9 * (self.span[1] - self.span[0]):
                 break
         return float(times[k]), sign * float(found[k])
+
+    def at_corner(self, t: float) -> float:
+        """An instant, or that of an event or switch next to it: an extremum there is a corner, which moves with the event."""
+        every = np.asarray(self.solution.t)
+        corners = every[:-1][np.diff(every) == 0]
+        if not len(corners):
+            return t
+        near = float(corners[np.argmin(np.abs(corners - t))])
+        return near if abs(near - t) < CORNER * (self.span[1] - self.span[0]) else t
 
 
 def _mean(m: Motion, name: str, c: Criterion) -> float:

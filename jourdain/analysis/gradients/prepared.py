@@ -59,7 +59,7 @@ class Prepared:
         self.keep: list[Any] = []
         field = run.field([s for s in self.symbols if s.id not in self._own], self.keep)
         lam = run.multipliers
-        arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u, "a": eq.a, "lam": lam}
+        arrays = {**run.arrays, "a": eq.a, "lam": lam}
         values = self.expressions.parameter_values()
 
         def of(name: str, outputs: Sequence[Expr]) -> Derived | None:
@@ -83,7 +83,7 @@ class Prepared:
         names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]]))
 
         def integrands(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-            return self.expressions.reader(names)(t, x, np.tile(self.run.u[: len(self.run.eq.u)], (len(t), 1)))
+            return self.expressions.reader(names)(t, *self.run.apart(x))
 
         return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
 

@@ -134,7 +134,7 @@ def locate(found: Primitives, motion: Motion) -> None:
         elif c.kind in SAMPLED:
             item.times = sampled.instants(item.name, c, *motion.span)
         else:
-            item.times = np.array([motion.extremum(item.name, 1.0 if c.kind == "largest" else -1.0)[0]])
+            item.times = np.array([motion.at_corner(motion.extremum(item.name, 1.0 if c.kind == "largest" else -1.0)[0])])
         low, high = motion.span
         if item.times.min() < low or item.times.max() > high:
             raise InputError(f"criterion '{item.name}' ({c}): the run goes from {low:g} to {high:g} s")

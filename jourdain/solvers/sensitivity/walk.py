@@ -41,6 +41,8 @@ class Leg(Record):
     anew: int
     #: How long before its end (an event) the last step stops, as that of the run does so that no stage looks beyond the event.
     margin: float
+    #: Whether memories are renewed at the end of the last step, too; where an event is, that belongs to what the event does.
+    renews: int
     # values at instants
     point_step: Integers
     point_kind: Integers
@@ -147,6 +149,48 @@ def _pull_projection(field: Field, t: Any, x: Any, xbar: Any, cbar: Any) -> Any:
     status = call(field.project_pull.function, args)
     for i in range(field.n):
         xbar[i] = bar[1 + i]
+    for i in range(field.nc):
+        cbar[i] += c[i]
+    return status, bar[0]
+
+
+@jit
+def _before(field: Field, x: Any, begin: Any) -> None:
+    """The point x at the end of a step as it was before its memories were renewed: those of its beginning."""
+    for i in range(field.n):
+        field.before[i] = x[i] if i < field.n - field.held else begin[i]
+
+
+@jit
+def _renew(field: Field, t: Any, x: Any) -> int:
+    """New memories of x, found in the point ``before``."""
+    args = field.renew.args
+    args[0], args[1], args[3] = at(t), at(field.before), at(x[field.n - field.held :])
+    return call(field.renew.function, args)
+
+
+@jit
+def _push_renewal(field: Field, t: Any, dt: float, dx: Any, dc: Any) -> int:
+    """Carries a direction over the renewal of memories in the point ``before``."""
+    change, args, first = field.change, field.renew_push.args, field.n - field.held
+    change[0] = dt
+    for i in range(field.n):
+        change[1 + i] = dx[i]
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(field.before), at(change), at(dc), at(dx[first:])
+    return call(field.renew_push.function, args)
+
+
+@jit
+def _pull_renewal(field: Field, t: Any, xbar: Any, cbar: Any) -> Any:
+    """Walks weights back over the renewal of memories in the point ``before``; the status and the weight of time."""
+    args, bar, c, first = field.renew_pull.args, field.bar, field.cbar, field.n - field.held
+    for i in range(field.held):
+        field.heldbar[i] = xbar[first + i]
+        xbar[first + i] = 0.0
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(field.before), at(field.heldbar), at(bar), at(c)
+    status = call(field.renew_pull.function, args)
+    for i in range(field.n):
+        xbar[i] += bar[1 + i]
     for i in range(field.nc):
         cbar[i] += c[i]
     return status, bar[0]
@@ -301,6 +345,13 @@ def forwards(address: int) -> int:
             status = _write(leg, k, rest)
             if status != 0:
                 return status
+        renews = field.held > 0 and (leg.renews == 1 or not last)
+        if renews:
+            _before(field, leg.x[k + 1], leg.x[k])
+            if leg.anew == 1:
+                status = _renew(field, leg.t[k + 1 :], leg.x[k + 1])
+                if status != 0:
+                    return status
         for d in range(leg.directions):
             dta, dtb = (leg.dta[d] if first else 0.0), (leg.dtb[d] if last else 0.0)
             status = push_step(field, leg.integrands, scheme, st, h, dta, dtb, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d])
@@ -308,6 +359,8 @@ def forwards(address: int) -> int:
                 status = _push_tail(leg, d)
             if status == 0:
                 status = _push_projection(field, leg.t[k + 1 :], leg.x[k + 1], dtb, leg.dx[d], leg.dc[d])
+            if status == 0 and renews:
+                status = _push_renewal(field, leg.t[k + 1 :], dtb, leg.dx[d], leg.dc[d])
             if status != 0:
                 return status
         while p < points and leg.point_step[p] == k:
@@ -350,7 +403,13 @@ def backwards(address: int) -> int:
         integrals(leg.integrands, scheme, st, h, leg.total)
         if rest > 0.0:
             status = _tail(leg, tb - rest)
+        renews = field.held > 0 and (leg.renews == 1 or not last)
+        if renews:
+            _before(field, leg.x[k + 1], leg.x[k])
         for r in range(leg.criteria):
+            turn = 0.0
+            if status == 0 and renews:
+                status, turn = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
             if status == 0:
                 status, end = _pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
             if status == 0 and rest > 0.0:
@@ -362,7 +421,7 @@ def backwards(address: int) -> int:
             if status != 0:
                 return status
             if last:
-                leg.tbbar[r] += finish + end
+                leg.tbbar[r] += finish + end + turn
             if first:
                 leg.tabar[r] += begin
         while p >= 0 and leg.point_step[p] == k:
