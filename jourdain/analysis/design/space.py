@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..planned import Analysis
     from ..workers import Crew
     from .kept import Kept
+    from .studied import Studied
 
 #: No bounds.
 FREE: tuple[float | None, float | None] = (None, None)
@@ -51,7 +52,7 @@ class Variable:
         return self.lower if self.closed else 0.0
 
 
-def variables_of(analysis: Analysis, given: Sequence[str] | Mapping[str, Any]) -> list[Variable]:
+def variables_of(analysis: Analysis | Studied, given: Sequence[str] | Mapping[str, Any]) -> list[Variable]:
     """Variables by name with the bounds of the parameters, or with bounds of their own: ``{"c": (10, "5 kN s/m")}``."""
     if isinstance(given, str) or not len(given):
         raise InputError(f"problem: variables = {given!r} must be a list of names, or names with bounds such as {{'c': (10, 500)}}")
@@ -64,7 +65,7 @@ def variables_of(analysis: Analysis, given: Sequence[str] | Mapping[str, Any]) -
     return [_variable(analysis, name, pair) for name, pair in bounds.items()]
 
 
-def _variable(analysis: Analysis, name: str, pair: Any) -> Variable:
+def _variable(analysis: Analysis | Studied, name: str, pair: Any) -> Variable:
     kind, own = analysis.variable(name)
     unit, known = analysis._unit(own) or "", FREE
     if kind == "parameter":

@@ -236,9 +236,7 @@ class Scenarios(Studied):
         first = next(iter(found.values()))
         notes = tuple(dict.fromkeys(note for g in found.values() for note in g.notes))
         present = {n: float(values.get(n, self.value_of(n))) for n in wrt}
-        return replace(
-            first, analysis=self, criteria=dict(criteria), values=joined, variables=present, matrix=matrix, result=None, notes=notes
-        )
+        return replace(first, criteria=dict(criteria), values=joined, variables=present, matrix=matrix, result=None, notes=notes)
 
 
 __all__ = ["Held", "Linked", "Scenarios", "Studied"]
