@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -84,6 +84,9 @@ class MassGiven:
 
 class Body:
     """A rigid body: mass, centre of mass and inertia in its own frame, with frames and shapes fixed on it."""
+
+    #: Whether it deforms.
+    bends: ClassVar[bool] = False
 
     def __init__(self, model: Model, name: str) -> None:
         self.model = model

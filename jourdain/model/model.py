@@ -91,6 +91,9 @@ class Model(
         self.unphysical: list[str] = []
         #: Analyses to run, by name: the verb under "verb" and its options.
         self.analyses: dict[str, dict[str, Any]] = {}
+        #: Criteria and design problems of a model file, by name, as they are written there.
+        self.criteria: dict[str, dict[str, Any]] = {}
+        self.problems: dict[str, dict[str, Any]] = {}
         #: Channels to keep in results; empty for all.
         self.keep: list[str] = []
         self.ground = Body(self, "ground")

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
+from ...model.bending import flexible_bodies
 from ...model.contact_methods import touches
-from ...model.flexible import FlexibleBody
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -45,8 +45,7 @@ DIRECTIONS, FACTORS = 10, 36
 
 def _amplitudes(model: Model) -> int:
     """Modes of all flexible bodies; those of a beam of exact kinematics, which are in every term, count three times."""
-    bodies = (b for b in model.bodies.values() if isinstance(b, FlexibleBody))
-    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in bodies)
+    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in flexible_bodies(model))
 
 
 class NativeSystem:
