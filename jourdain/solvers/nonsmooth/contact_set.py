@@ -191,9 +191,16 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
                     continue
                 for i in range(n):
                     s.Y[at + i] = s.J[at + i]
-                cholesky_solve(parts.M[parts.masses[c] :], n, s.Y[at:])
-                if closures.rows > 0 and closures.part == c:
-                    _close(closures, n, s.Y[at:])
+                respond_part(parts, closures, c, s.Y[at:])
+
+
+@jit
+def respond_part(parts: Any, closures: Any, c: int, y: Any) -> None:
+    """y = M⁻¹ y for the velocities of a part, along the constraints."""
+    n = parts.first[c + 1] - parts.first[c]
+    cholesky_solve(parts.M[parts.masses[c] :], n, y)
+    if closures.rows > 0 and closures.part == c:
+        _close(closures, n, y)
 
 
 @jit

@@ -3,7 +3,8 @@
     q_m = q ∘ exp(½h v),    v_f = v + h v̇(t + ½h, q_m, v + ½h v̇),
     v⁺ = v_f + M⁻¹Jᵀ p  with the laws of the contacts for u = J v⁺ + d and p,    q⁺ = q ∘ exp(½h (v + v⁺)).
 
-Without contacts this is the explicit midpoint rule.  Where loads follow velocities, contacts are found once more with loads at ½(v + v⁺) in the place of
+Without contacts this is the explicit midpoint rule; forces −K e − C ė of bodies that bend are those of the implicit one, so that fast modes bound no
+step: with M̂ = M + ½h C + ¼h² K in the place of M, v_f = v + h v̇ − M̂⁻¹(½h C + ¼h² K) h v̇ + M̂⁻¹ h C (v_m − v), v_m that in which v̇ was taken.  Where loads follow velocities, contacts are found once more with loads at ½(v + v⁺) in the place of
 v + ½h v̇: bodies at rest have no velocity that a damper could see.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  What is left of a penetration is
 taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
@@ -21,7 +22,7 @@ import numpy as np
 from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
-from ...native.record import Address, Integers, Record
+from ...native.record import Address, Floats, Integers, Record
 from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BLOCK_SPARSE, BODIES, FRICTION, BlockSparse, Problem, room
@@ -29,7 +30,20 @@ from ..complementarity.solve import Task, carry_out, solve_task
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
-from .contact_set import Closures, ContactSet, Parts, book_wrench, contact_velocity, form_delassus, keep, push, recall, remember, respond
+from .contact_set import (
+    Closures,
+    ContactSet,
+    Parts,
+    book_wrench,
+    contact_velocity,
+    form_delassus,
+    keep,
+    push,
+    recall,
+    remember,
+    respond,
+    respond_part,
+)
 from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
@@ -54,6 +68,7 @@ class Asked(Record):
     x: Address
     start: Address
     moved: float
+    h: float  # of the step, where masses hold the share of implicit forces
 
 
 class Worst(Record):
@@ -92,6 +107,8 @@ class Moreau(Record):
     worst: Worst
     dry: int  # laws from this number on are dry friction in joints
     rounds: int  # 2 where loads follow velocities: the second sees those that contacts leave
+    stiffness: Floats  # K and C of implicit forces, nv × nv each; empty where there are none
+    damping: Floats
 
 
 @jit
@@ -115,7 +132,7 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
         law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
-        if not e >= 0.0:
+        if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
         if law >= m.dry:
             keep(s, parts.stride, k, kept)
@@ -220,6 +237,27 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 
 
 @jit
+def _implicit(m: Any, h: float, slope: Any, v: Any, middle: Any, free: Any, change: Any) -> None:
+    """Takes to the end of the step what forces −K e − C ė were in its explicit middle: h v̇ in ``free`` − v becomes that of the implicit rule."""
+    parts, nv, K, C = m.parts, m.nv, m.stiffness, m.damping
+    for part in range(parts.first.size - 1):
+        first, n = parts.first[part], parts.first[part + 1] - parts.first[part]
+        largest = 0.0
+        for i in range(n):
+            row, total = nv * parts.member[first + i], 0.0
+            for j in range(n):
+                k = parts.member[first + j]
+                total -= h * (0.25 * h * h * K[row + k] + 0.5 * h * C[row + k]) * slope[k]
+                total += h * C[row + k] * (middle[k] - v[k])
+            change[i] = total
+            largest = max(largest, abs(total))
+        if largest > 0.0:
+            respond_part(parts, m.closures, part, change)
+            for i in range(n):
+                free[parts.member[first + i]] += change[i]
+
+
+@jit
 def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Wrenches on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
@@ -266,10 +304,13 @@ def step(address: int) -> int:
             free[i] = v_old[i] + h * slope[nq + i]
         if turn_ == 0:
             rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
+            rows.h = h
             status = call(m.rows, rows)
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
+        if m.stiffness.size > 0:
+            _implicit(m, h, slope[nq:], v_old, middle[nq:], free, frame.work[3 * count.n :])
         _select(m, h, v_old, free)
         if m.worst.residual == math.inf:
             clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
@@ -321,7 +362,7 @@ def dense(address: int) -> int:
 def method() -> Method:
     """Moreau's time-stepping, to be used with the contacts of a system in the place of a Jacobian."""
     return Method(
-        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 3 * n, degree=1,
+        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 4 * n, degree=1,
         needs_jacobian=True,
     )  # fmt: skip
 
