@@ -25,7 +25,6 @@ from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
 from ...solvers.penalty.touch import WRENCH
-from ...symbolic.expr import KINDS
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
 from ..touching import net_forces
@@ -102,7 +101,7 @@ class TreeContacts:
         """Forgets what was before, for a run of its own."""
         self.record.tolerance, self.record.limit = tolerance, limit
         self.record.worst = moreau.Worst()
-        self.rows.contacts.old_count = 0
+        self.rows.contacts.old_count, self.record.last_h = 0, 0.0
 
     def raise_room(self, room: int) -> None:
         """Makes room for so many contacts."""
@@ -274,14 +273,9 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(), dry=self.first_dry, rounds=2 if self._follow_velocities() else 1, stiffness=self.stiffness,
+            worst=moreau.Worst(), dry=self.first_dry, stiffness=self.stiffness,
             damping=self.damping,
         )  # fmt: skip
-
-    def _follow_velocities(self) -> bool:
-        """Whether loads depend on velocities."""
-        laws = [e for load in self.model.loads.values() for e in load.laws]
-        return any(c.gives_way for c in self.contacts) or any(e.deps & KINDS["velocity"] for e in laws)
 
     def _law_names(self) -> list[str]:
         """What the laws by number belong to, for messages."""
