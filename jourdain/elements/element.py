@@ -157,6 +157,8 @@ class Element:
     constants: dict[str, int] = {}  # noqa: RUF012
     #: Constants that may not be negative.
     not_negative: tuple[str, ...] = ()
+    #: Whether many instances share their numbers (pieces of a cable): native loops then take some at a time.
+    in_numbers: bool = False
     #: Internal variables with their sizes; they are committed with an accepted step.
     history: dict[str, int] = {}  # noqa: RUF012
     #: Blocks of first-order coordinates z: they have rates ż = f instead of mass and forces (:meth:`rates`), here or in another element.
