@@ -394,7 +394,7 @@ def explore(options: argparse.Namespace) -> None:
     from .io.analyses import starting
     from .systems.formulations import formulate
 
-    system, start = starting(load(options), settings(options.set))
+    system, start = starting(load(options), settings(options.set), options.formulation)
     formulated = formulate(system, options.formulation)
     shown = {"plots": options.plot, "trace": options.trace, "port": options.port}
     with formulated.explore(options.names or None, start, options.time, **shown, **integration(options)) as server:
@@ -444,7 +444,7 @@ def motion(options: argparse.Namespace) -> Any:
     from .systems.formulations import formulate
     from .systems.run import SimulationInterrupted
 
-    system, start = starting(load(options), settings(options.set))
+    system, start = starting(load(options), settings(options.set), options.formulation)
     chosen, formulated = integration(options), formulate(system, options.formulation)
     if options.formulation == "directors" and options.rtol:
         chosen["adaptive"] = True

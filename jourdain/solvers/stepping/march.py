@@ -22,7 +22,7 @@ CLOSE = 1e-4
 #: Factors are kept over steps where making them costs as much as this many solutions.
 WORTH = 10.0
 #: Most iterations that factors of a step before may still need.
-PATIENCE = 24.0
+PATIENCE = 40.0
 #: Part of the tolerance that the error left may be of the displacement: rates and energies are then exact to rounding.
 EXACT = 2e-4
 
@@ -156,7 +156,7 @@ def newton(address: int) -> int:
             return ap.STALE
         last = step
         quick = step * ratio**patience <= max(goal, rounding) if kept else ratio < control.contraction
-        have = (near or quick) and not (have and slow)
+        have = (near or quick) and not (have and slow and not (kept and quick))
         before = after
     return ap.STALE if kept else ap.DIVERGED
 
