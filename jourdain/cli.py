@@ -474,7 +474,7 @@ def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
         from .results import load_solution
 
         options.model = options.model_of_run or str(beside)
-        return load_solution(path).scene(system=load(options).compile(), **scene_options(options))
+        return load_solution(path).scene(system=load(options).compile(formulation=options.formulation), **scene_options(options))
     if options.time:
         return motion(options).scene(**scene_options(options))
     from .io.analyses import starting
