@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: Integrations with different settings that one native system keeps ready.
-MOST_KEPT = 4
+MOST_KEPT = 8
 
 
 def is_plain(values: tuple[Any, ...]) -> bool:

@@ -229,6 +229,37 @@ def _size(analysis: Analysis, name: str, x: float) -> float:
     return max(abs(x), 1e-4 * (high - low)) if x else 1e-2 * (high - low)
 
 
+def _takes_steps(solution: Any) -> bool:
+    """Whether the method of a run takes steps that are given."""
+    from ...solvers import METHODS
+    from ...solvers.ode.replay import FOLLOW_THEIR_ERROR
+
+    method = solution.metadata["method"]
+    return method in METHODS and method not in FOLLOW_THEIR_ERROR and solution.metadata["run"] == "projected"
+
+
+def _by_instants(plan: Analysis, solution: Any, values: Mapping[str, float], criteria: Mapping[str, Criterion]) -> bool:
+    """Whether changed runs are found by walks along the instants of the first: those of methods that take no given steps, without events."""
+    if solution.events or _takes_steps(solution):
+        return False
+    from .runs import NotCarried
+    from .simulated import Simulated
+
+    try:
+        Simulated(plan, criteria, [], values, solution)
+    except NotCarried:
+        return False
+    return True
+
+
+def _again(plan: Analysis, solution: Any, criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> dict[str, float]:
+    """Criteria of a changed run at the instants of another."""
+    from .simulated import Simulated
+
+    run = Simulated(plan, criteria, [], values, solution, again=True)
+    return run.results(*run.found())
+
+
 def differences(
     analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, Any] | None = None
 ) -> Gradient:
@@ -240,12 +271,13 @@ def differences(
     result = plan.run(own)
     found = _measured(plan, result, first, own)
     present = {n: base.get(n, _present(analysis, first, n)) for n in wrt}
-    if plan.verb == "simulate":
+    again = plan.verb == "simulate" and _by_instants(plan, result, own, first)
+    if plan.verb == "simulate" and not again and _takes_steps(result):
         plan = plan.keeping_steps(steps=_instants(plan, result))
 
     def at(name: str, x: float) -> dict[str, float]:
         changed, chosen = _split(criteria, {**base, name: x})
-        return _measured(plan, plan.run(changed), chosen, changed)
+        return _again(plan, result, chosen, changed) if again else _measured(plan, plan.run(changed), chosen, changed)
 
     rows = []
     for name, x in present.items():

@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from ...solvers.ode.trajectory import Checkpoint, Trajectory
 from ..modes import check_quasi_static
 from ..ode_run import OdeRun
 from ..reactions import multiplier_channel
-from ..run import DEFAULTS, Settings
+from ..run import DEFAULTS, Outcome, Settings
 from ..state import State
+from .runs import ProjectedRun
 
 if TYPE_CHECKING:
     from ...solvers.constraints.jacobian import Derivatives, Tangent
@@ -81,6 +83,21 @@ class AlphaMarch(OdeRun):
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method
+
+
+class AlphaRun(AlphaMarch, ProjectedRun):
+    """Generalised-α and its relatives in all coordinates of the tree."""
+
+    keeps_constraints = True
+
+    def model_state(self, t: float, x: np.ndarray) -> State:
+        """The model's state, quaternions of unit length."""
+        s = super().model_state(t, x)
+        return s.with_values(q=self.system.configuration.normalise(s.q[None])[0]) if self.system.configuration.quaternions else s
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """Accelerations and multipliers are channels as the scheme found them."""
+        return replace(super().outcome(trajectory), channels=partial(alpha_channels, self.system, trajectory.x))
 
 
 def implicit_side(native: NativeSystem, method: str) -> tuple[Any, NativeFunction, _Consistent]:

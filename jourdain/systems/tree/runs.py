@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +19,11 @@ from ..callbacks import ended
 from ..ode_run import OdeRun
 from ..run import Outcome, Restart, Settings
 from ..state import State, split_state
-from .alpha import AlphaMarch, alpha_channels
-from .between import BetweenSteps
 from .projected import NativeSystem
 
 if TYPE_CHECKING:
     from ..inputs import Inputs
+    from .between import BetweenSteps
     from .independent import Choice, IndependentSystem
     from .reduced import ReducedSystem
     from .system import TreeSystem
@@ -41,8 +39,9 @@ class ProjectedRun(OdeRun):
     system: TreeSystem
 
     def __init__(
-        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, watch: Sequence[Expr] = ()
-    ) -> None:
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        watch: Sequence[Expr | tuple[Expr, int]] = (),
+    ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
         self.watch = tuple(watch)
 
@@ -69,6 +68,9 @@ class ProjectedRun(OdeRun):
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
         found = super().outcome(trajectory)
+        if self.watch:
+            happened = [(e.t, int(e.name.removeprefix("watch "))) for e in trajectory.events if e.name.startswith("watch ")]
+            found = replace(found, about={**found.about, "watched": happened})
         if self.inputs.steady and trajectory.status != "failed":
             self.native.release()
         return found
@@ -100,21 +102,6 @@ class PrescribedRun(ProjectedRun):
 
     def _check_method(self) -> None:
         pass  # there is nothing to integrate
-
-
-class AlphaRun(AlphaMarch, ProjectedRun):
-    """Generalised-α and its relatives in all coordinates of the tree."""
-
-    keeps_constraints = True
-
-    def model_state(self, t: float, x: np.ndarray) -> State:
-        """The model's state, quaternions of unit length."""
-        s = super().model_state(t, x)
-        return s.with_values(q=self.system.configuration.normalise(s.q[None])[0]) if self.system.configuration.quaternions else s
-
-    def outcome(self, trajectory: Trajectory) -> Outcome:
-        """Accelerations and multipliers are channels as the scheme found them."""
-        return replace(super().outcome(trajectory), channels=partial(alpha_channels, self.system, trajectory.x))
 
 
 class IndependentRun(OdeRun):
@@ -308,6 +295,8 @@ class IndependentRun(OdeRun):
 
     def between(self, trajectory: Trajectory) -> BetweenSteps | None:
         """Full states at any times."""
+        from .between import BetweenSteps
+
         pieces = [(r.segments, c) for r, c in zip(self._runs, self._choices, strict=False) if r.segments is not None]
         t, x = self._steps
         return BetweenSteps(self.system, t, x, pieces) if pieces else None
@@ -382,4 +371,4 @@ class ClosedRun(IndependentRun):
 #: What becomes of the constraints of a tree, with the kind of run.
 REDUCTIONS: dict[str, type[OdeRun]] = {"projected": ProjectedRun, "reduced": ReducedRun, "closed": ClosedRun}
 
-__all__ = ["REDUCTIONS", "AlphaRun", "ClosedRun", "ProjectedRun", "ReducedRun"]
+__all__ = ["REDUCTIONS", "ClosedRun", "ProjectedRun", "ReducedRun"]
