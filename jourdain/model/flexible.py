@@ -21,7 +21,7 @@ from .bodies import Body, Frame
 from .curved import CurvedBeam
 from .deformation import Deformation, cardan_deformation
 from .joints import Coordinate, scalar_coordinate
-from .load_sorts import Load
+from .load_sorts import Load, ModeForces
 from .parameters import Parameters
 from .values import number
 
@@ -126,6 +126,8 @@ class PartBody(Body, ABC):
 
 class FlexibleBody(PartBody):
     """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
+
+    bends = True
 
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name, part)
@@ -288,7 +290,7 @@ def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) 
 
 
 @dataclass
-class Elasticity(Load):
+class Elasticity(ModeForces):
     """Stiffness and damping of a flexible body's modes: −K e − C ė."""
 
     title = "elasticity of a body"
@@ -319,22 +321,6 @@ class Elasticity(Load):
     def copied(self, copy: Copy, name: str) -> Load:
         """Made with the body's copy."""
         return copy.model.loads[name]
-
-
-def refuse_sliders(model: Model, what: str) -> None:
-    """Raises an error where nothing can slide along cables."""
-    for body in model.bodies.values():
-        if isinstance(body, FlexibleBody) and body.sliders:
-            raise InputError(
-                f"{what} lets nothing slide along a cable, but '{next(iter(body.sliders))}' slides on '{body.name}'; use formulation 'directors'"
-            )
-
-
-def refuse_flexible(model: Model, what: str, remedy: str) -> None:
-    """Raises an error where something is for rigid bodies only."""
-    for body in model.bodies.values():
-        if isinstance(body, FlexibleBody):
-            raise InputError(f"{what} knows rigid bodies only, but '{body.name}' of '{model.name}' is flexible; {remedy}")
 
 
 # --- numbers as data ---------------------------------------------------------------------------------------------
@@ -446,6 +432,4 @@ __all__ = [
     "Slider",
     "flexible_body",
     "reduced",
-    "refuse_flexible",
-    "refuse_sliders",
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.flexible import FlexibleBody
+from ..model.bending import flexible_bodies
 from ..solvers import ADAPTIVE
 from ..symbolic.expr import KINDS, ZERO
 from .run import Outcome, Run
@@ -105,8 +105,10 @@ def too_short(system: Compiled, run: Run, outcome: Outcome, solution: Solution) 
 
 def too_bent(system: Compiled, outcome: Outcome) -> str:
     """Which flexible body has left what a linear one is, when first, and by how much; a hundred samples are looked at."""
-    bodies = [b for b in system.model.bodies.values() if isinstance(b, FlexibleBody) and b.linearity is not None]
-    if not bodies or not len(outcome.t):
+    if not len(outcome.t) or not any(b.bends for b in system.model.bodies.values()):
+        return ""
+    bodies = [b for b in flexible_bodies(system.model) if b.linearity is not None]
+    if not bodies:
         return ""
     rows = _samples(outcome, 100)
     states = np.asarray(outcome.states() if callable(outcome.states) else outcome.states)[rows]

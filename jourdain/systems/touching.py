@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..formalisms.functions.touching import law_function, touching_bodies
+from ..model.bending import is_flexible
 from ..model.contact_loads import LONG, SHORT, slot_count, wrench_names
-from ..model.flexible import FlexibleBody
 from ..model.penalty_laws import Penalty, check_constant
 from ..native.function import Function, compile_function
 from ..native.record import Table
@@ -78,7 +78,7 @@ class Touching:
         )  # fmt: skip
 
     def _refuse(self) -> None:
-        bending = [c.name for c in self.model.contacts.values() if c.gives_way and any(isinstance(b, FlexibleBody) for b in c.bodies)]
+        bending = [c.name for c in self.model.contacts.values() if c.gives_way and any(is_flexible(b) for b in c.bodies)]
         if bending:
             raise InputError(f"contact '{bending[0]}': one of its bodies bends; contacts take rigid bodies: m.flexible_body(…, rigid=True)")
 

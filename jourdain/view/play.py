@@ -123,9 +123,17 @@ def play(
     start = x0 if x0 is None or isinstance(x0, Mapping) else _named(system, x0)
     pieces = [own.simulate(start, FRAME * pace, method, inputs=dict(hand.values), **options)]
     first = float(pieces[0].t[0])
-    shown: dict[str, Any] = {"plots": plots, "trace": trace, "forces": forces, "stress": stress, "exaggerate": exaggerate, "fine": 0}
+    shown: dict[str, Any] = {
+        "plots": plots,
+        "trace": trace,
+        "forces": forces,
+        "stress": stress,
+        "exaggerate": exaggerate,
+        "fine": 0,
+        "pieces": True,
+    }
     controls = {"title": "live", "way": "http", "sliders": sliders, "buttons": BUTTONS, "pull": pull}
-    server = serve(scene_of(pieces[0], static=False, **shown), open_browser, live=True, controls=controls, answer=hand.hear)
+    server = serve(scene_of(pieces[0], **shown), open_browser, live=True, controls=controls, answer=hand.hear)
     try:
         if on_start is not None:
             on_start(server)
@@ -135,7 +143,7 @@ def play(
                 break
             pieces.append(own.simulate(pieces[-1], min(FRAME * pace, left), method, inputs=dict(hand.values), **options))
             hand.t = float(pieces[-1].t[-1])
-            send(server, scene_of(pieces[-1], static=False, **shown))
+            send(server, scene_of(pieces[-1], **shown))
             clock = max(clock + FRAME, time.perf_counter() - FRAME)  # a late picture is not made up for
             time.sleep(max(0.0, clock - time.perf_counter()))
     except BaseException:

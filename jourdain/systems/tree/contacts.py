@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.touching import restitution_function
+from ...model.bending import flexible_bodies
 from ...model.bodies import Body
 from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...model.contact_loads import dry_name
-from ...model.flexible import FlexibleBody
 from ...native.function import compile_function
 from ...native.record import Table
 from ...results.channel import Channel
@@ -100,7 +100,7 @@ class TreeContacts:
     def _refuse(self) -> None:
         """What this engine cannot do, by name."""
         name, model = self.model.name, self.model
-        bending = next((b.name for b in model.bodies.values() if isinstance(b, FlexibleBody)), None)
+        bending = next((b.name for b in flexible_bodies(model)), None)
         told = None
         if bending is not None:
             told = f"body '{bending}' bends; contacts take rigid bodies: m.flexible_body(…, rigid=True)"
