@@ -576,6 +576,8 @@ class Lanes:
     to all of them."""
 
     def __init__(self, f: SymbolicFunction) -> None:
+        from .ir import main_ir
+
         module = main_ir(f, engine.lanes())
         self._library = engine.Library([engine.compile_ir(module.text)])
         self.address = self._library.address(entry_name(f.name))
