@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cli_crash import add_parser as add_crash_parser
 from .cli_cvt import add_parser as add_cvt_parser
+from .cli_design import add_parsers as add_design_parsers
 from .cli_model import add_parser as add_model_parser
 from .cli_restitution import add_parser as add_restitution_parser
 from .cli_store import add_parser as add_store_parser
@@ -120,6 +121,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_start(p, 0.0, "the analyses of the model")
     add_method(p)
     p.add_argument("-o", "--output", default="run", metavar="RUN", help="folder (default: run)")
+
+    add_design_parsers(verbs, verb)
 
     p = verb(verbs, "view", view, "a model, or the motion of a run, in the browser")
     add_start(p, 0.0)
@@ -349,6 +352,9 @@ def run(options: argparse.Namespace) -> None:
         done.whole["run"] = sol
     else:
         model = load(options)
+        chosen = [n for n in options.analyses if n in model.problems and n not in model.analyses]
+        if chosen:
+            return optimise_named(model, chosen, options)
         if not model.analyses:
             raise InputError(f"model '{model.name}' names no analyses; say how long to simulate: -t 10")
         if options.formulation != "recursive":
@@ -357,6 +363,17 @@ def run(options: argparse.Namespace) -> None:
     print(done["run"] if options.time else done)
     for path in done.save(options.output):
         print(path)
+
+
+def optimise_named(model: Model, names: Sequence[str], options: argparse.Namespace) -> None:
+    """``jourdain run MODEL PROBLEM``: what `jourdain optimise` does."""
+    from .cli_design import optimised
+
+    if len(names) < len(options.analyses):
+        other = next(n for n in options.analyses if n not in names)
+        raise InputError(f"'{names[0]}' is a problem and '{other}' none; run them one after the other")
+    for name in names:
+        print(optimised(model, name, settings(options.set)))
 
 
 def view(options: argparse.Namespace) -> None:
