@@ -22,7 +22,7 @@ from .bodies import Body, Frame
 from .curved import CurvedBeam
 from .deformation import Deformation, cardan_deformation
 from .joints import Coordinate, scalar_coordinate
-from .load_sorts import Load
+from .load_sorts import Load, ModeForces
 from .parameters import Parameters
 from .values import number
 
@@ -166,6 +166,8 @@ class PartBody(Body, ABC):
 class FlexibleBody(PartBody):
     """A body with modal amplitudes ``name.mode1`` …; its frame is the floating frame, its points for joints and loads are nodes."""
 
+    bends = True
+
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name, part)
         self.modes = tuple(scalar_coordinate(f"{name}.{mode}", "m") for mode in part.names)
@@ -260,6 +262,16 @@ class FlexibleBody(PartBody):
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
         return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
+    def overbent(self, e: Any) -> str:
+        """What to say of amplitudes at which inertia kept to second order is none any more: a body free in space would have a motion without energy."""
+        if self.part.s2 is None or self.part.fields is not None or np.linalg.eigvalsh(self.part.mass_matrix(e)).min() > 0.0:
+            return ""
+        k = int(np.argmax(np.abs(e)))
+        return (
+            f"body '{self.name}' is bent so far ('{self.modes[k].names[0]}' = {e[k]:.3g}) that its inertia, kept to second order in the amplitudes, is not positive; "
+            "take structures.ritz_beam(…, order='exact'), or cut it into several bodies"
+        )
+
     def deformation(self, node: str) -> Deformation:
         """Displacement and turn of a node by the amplitudes, derived once."""
         found = self._deformations.get(node)
@@ -349,7 +361,7 @@ def flexible_body(model: Model, name: str, part: ReducedStructure, rigid: bool) 
 
 
 @dataclass
-class Elasticity(Load):
+class Elasticity(ModeForces):
     """Stiffness and damping of a flexible body's modes: −K e − C ė."""
 
     title = "elasticity of a body"
@@ -380,22 +392,6 @@ class Elasticity(Load):
     def copied(self, copy: Copy, name: str) -> Load:
         """Made with the body's copy."""
         return copy.model.loads[name]
-
-
-def refuse_sliders(model: Model, what: str) -> None:
-    """Raises an error where nothing can slide along cables."""
-    for body in model.bodies.values():
-        if isinstance(body, FlexibleBody) and body.sliders:
-            raise InputError(
-                f"{what} lets nothing slide along a cable, but '{next(iter(body.sliders))}' slides on '{body.name}'; use formulation 'directors'"
-            )
-
-
-def refuse_flexible(model: Model, what: str, remedy: str) -> None:
-    """Raises an error where something is for rigid bodies only."""
-    for body in model.bodies.values():
-        if isinstance(body, FlexibleBody):
-            raise InputError(f"{what} knows rigid bodies only, but '{body.name}' of '{model.name}' is flexible; {remedy}")
 
 
 def _to_direction(n: np.ndarray) -> tuple[Any, float]:
@@ -514,6 +510,4 @@ __all__ = [
     "Slider",
     "flexible_body",
     "reduced",
-    "refuse_flexible",
-    "refuse_sliders",
 ]

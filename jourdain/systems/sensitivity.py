@@ -106,19 +106,20 @@ def readings(of: Derived | None, n: int, nv: int, m: int, u: np.ndarray, keep: l
 RESULTS = {"value": 1, "push": 1, "pull": 2}
 
 
-def give(record: Any, of: Derived, word: str, u: np.ndarray, keep: list[Any]) -> None:
-    """Lets a record have a function, if it has not yet."""
-    if getattr(record, word).function == 0:
+def give(record: Any, of: Derived, word: str, u: np.ndarray, keep: list[Any], name: str | None = None) -> None:
+    """Lets a record have a function, perhaps under another ``name``, if it has not yet."""
+    if getattr(record, name or word).function == 0:
         made, kept = of.map(word, u, RESULTS[word])
-        setattr(record, word, made)
+        setattr(record, name or word, made)
         keep += kept
 
 
-def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int) -> Field:
+def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int, held: int = 0) -> Field:
     """A rate and the memory of one point; its push and pull are given when they are needed."""
-    none = {name: map_of(None, 8) for name in ("push", "pull", "balance", "project", "project_push", "project_pull")}
+    words = ("push", "pull", "balance", "project", "project_push", "project_pull", "renew", "renew_push", "renew_pull")
+    none = {name: map_of(None, 8) for name in words}
     return Field(
-        n=n, first=first, nv=nv, m=m, nc=nc, value=map_of(rhs, 3), **none, change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
+        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
         lambar=np.zeros(max(1, m)),
     )  # fmt: skip
 

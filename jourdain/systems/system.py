@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..analysis.assemble import AssembledState
     from ..analysis.continuation import Branch
+    from ..analysis.criteria import Constraint, Criterion
     from ..analysis.equilibrium import Equilibrium
     from ..analysis.identification.fit import Fit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..analysis.linearise import LinearSystem
     from ..analysis.mobility import Mobility
     from ..analysis.modal import FrequencyResponse, Modes, RootLocus
+    from ..analysis.optimal.motion import OptimalMotion
     from ..analysis.periodic import PeriodicMotion
     from ..analysis.recover import ModalBalance, Recovered
     from ..analysis.sweep import Outputs, SweepResult
@@ -148,7 +150,7 @@ class System(Compiled):
         max_iterations: int | None = None,
         linear_solver: str | None = None,
         elements: JointElements | None = None,
-        watch: Sequence[Expr] | None = None,
+        watch: Sequence[Expr | tuple[Expr, int]] | None = None,
         formulation: str | None = None,
     ) -> Solution:
         """Motion from a state over ``t`` seconds, or from t[0] to t[1], as a solution with named channels.
@@ -163,8 +165,8 @@ class System(Compiled):
 
         Method and steps:
 
-        method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
-            "radau", "rosenbrock", "auto" (turns of "dopri5" and "radau", as stiffness comes and goes), with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
+        method: "auto" by default, which is "dopri5" and takes turns with "radau" as stiffness comes and goes; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
+            "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
             differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
@@ -175,7 +177,7 @@ class System(Compiled):
             differ smoothly (not with "adams", "radau" and the schemes on differential-algebraic equations).
 
         watch: expressions of the model at whose zeros steps end, as they do at events, so that no step looks across a law that jumps there
-            (trees with projected loops).
+            (trees with projected loops); (expression, 1) or (expression, -1) where they rise or fall only.
 
         Output:
 
@@ -294,6 +296,35 @@ class System(Compiled):
         from ..analysis.identification.identify import identify
 
         return identify(self, data, columns, unknowns, x0, **options)
+
+    @verb
+    def optimal_control(
+        self, start: State | Mapping[str, Any] | None, end: Mapping[str, Any], t: Any, inputs: Mapping[str, Any], minimise: Criterion,
+        subject_to: Mapping[str, Constraint] | None = None, bounds: Mapping[str, tuple[Any, Any]] | None = None, intervals: int = 40,
+        jumps: bool = False, guess: Any = None, tolerance: float = 1e-6, refinements: int = 3, max_iterations: int = 1000,
+    ) -> OptimalMotion:  # fmt: skip
+        """The motion from a start to an end that makes a criterion smallest, with the inputs that do it.
+
+        See :func:`jourdain.analysis.optimal.optimal_control.optimal_control`.
+        """
+        from ..analysis.optimal.optimal_control import optimal_control
+
+        return optimal_control(
+            self.reference,
+            start,
+            end,
+            t,
+            inputs,
+            minimise,
+            subject_to,
+            bounds,
+            intervals,
+            jumps,
+            guess,
+            tolerance,
+            refinements,
+            max_iterations,
+        )
 
     @verb
     def kinematics(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Gradient(Shown):
     variables: Mapping[str, float]
     #: ∂ψᵢ/∂pⱼ, a row a criterion.
     matrix: np.ndarray
-    #: How it was computed: "forward", "adjoint" or "differences".
+    #: How it was computed: "forward", "adjoint", "implicit" (verbs without time) or "differences".
     method: str
     #: What it cost: seconds of the run and of the derivatives, steps, evaluations.
     cost: Mapping[str, float] = field(default_factory=dict)
@@ -116,22 +116,34 @@ def gradient(
     """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
 
     method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
-        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison, and is what "auto" takes for other
-        verbs than ``simulate``.
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.  Equilibria, assembled positions and modes
+        are differentiated by the theorem on implicit functions, whatever the method; other verbs have differences.
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
     chosen = named(criteria)
     variables = _variables(analysis, wrt, chosen)
-    if analysis.verb != "simulate" and method in ("forward", "adjoint"):
-        from .runs import NotCarried
-
-        raise NotCarried(
-            f"gradient of '{analysis.system.model.name}': {analysis.verb} is not carried by the {method} method; use method='differences'"
-        )
-    if method == "differences" or analysis.verb != "simulate":
+    if method == "differences":
         return differences(analysis, chosen, variables, values)
+    if analysis.verb != "simulate":
+        return _of_state(analysis, chosen, variables, method, values)
     return _of_simulation(analysis, chosen, variables, method, values)
+
+
+def _of_state(
+    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None
+) -> Gradient:
+    """The gradient of what a verb without time finds: exact where it is carried."""
+    from .runs import NotCarried
+    from .states import gradient_of_state
+
+    own, chosen = _split(criteria, _numbers(analysis, values))
+    try:
+        return gradient_of_state(analysis, chosen, wrt, own)
+    except NotCarried as reason:
+        if method != "auto":
+            raise
+        return replace(differences(analysis, criteria, wrt, values), notes=(f"by differences: {reason}",))
 
 
 def _of_simulation(
@@ -229,6 +241,37 @@ def _size(analysis: Analysis, name: str, x: float) -> float:
     return max(abs(x), 1e-4 * (high - low)) if x else 1e-2 * (high - low)
 
 
+def _takes_steps(solution: Any) -> bool:
+    """Whether the method of a run takes steps that are given."""
+    from ...solvers import METHODS
+    from ...solvers.ode.replay import FOLLOW_THEIR_ERROR
+
+    method = solution.metadata["method"]
+    return method in METHODS and method not in FOLLOW_THEIR_ERROR and solution.metadata["run"] == "projected"
+
+
+def _by_instants(plan: Analysis, solution: Any, values: Mapping[str, float], criteria: Mapping[str, Criterion]) -> bool:
+    """Whether changed runs are found by walks along the instants of the first: those of methods that take no given steps, without events."""
+    if solution.events or _takes_steps(solution):
+        return False
+    from .runs import NotCarried
+    from .simulated import Simulated
+
+    try:
+        Simulated(plan, criteria, [], values, solution)
+    except NotCarried:
+        return False
+    return True
+
+
+def _again(plan: Analysis, solution: Any, criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> dict[str, float]:
+    """Criteria of a changed run at the instants of another."""
+    from .simulated import Simulated
+
+    run = Simulated(plan, criteria, [], values, solution, again=True)
+    return run.results(*run.found())
+
+
 def differences(
     analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, Any] | None = None
 ) -> Gradient:
@@ -240,12 +283,13 @@ def differences(
     result = plan.run(own)
     found = _measured(plan, result, first, own)
     present = {n: base.get(n, _present(analysis, first, n)) for n in wrt}
-    if plan.verb == "simulate":
+    again = plan.verb == "simulate" and _by_instants(plan, result, own, first)
+    if plan.verb == "simulate" and not again and _takes_steps(result):
         plan = plan.keeping_steps(steps=_instants(plan, result))
 
     def at(name: str, x: float) -> dict[str, float]:
         changed, chosen = _split(criteria, {**base, name: x})
-        return _measured(plan, plan.run(changed), chosen, changed)
+        return _again(plan, result, chosen, changed) if again else _measured(plan, plan.run(changed), chosen, changed)
 
     rows = []
     for name, x in present.items():

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...results.solution import Solution
 from ..criteria import OF_MOTION, Criterion
+from . import sampled
 from .expressions import Expressions, expressions_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Points of Gauss's rule within a step; peaks that are looked at closer, and points on each side of them.
 GAUSS, CANDIDATES, PROBES = 6, 6, 8
+#: Part of the duration within which an extremum and an event are one.
+CORNER = 1e-8
 
 
 def measure(result: Any, criteria: Mapping[str, Criterion], system: System | None = None) -> dict[str, float]:
@@ -93,6 +96,15 @@ class Motion:
                 break
         return float(times[k]), sign * float(found[k])
 
+    def at_corner(self, t: float) -> float:
+        """An instant, or that of an event or switch next to it: an extremum there is a corner, which moves with the event."""
+        every = np.asarray(self.solution.t)
+        corners = every[:-1][np.diff(every) == 0]
+        if not len(corners):
+            return t
+        near = float(corners[np.argmin(np.abs(corners - t))])
+        return near if abs(near - t) < CORNER * (self.span[1] - self.span[0]) else t
+
 
 def _mean(m: Motion, name: str, c: Criterion) -> float:
     return m.integral(name) / (m.span[1] - m.span[0])
@@ -135,15 +147,15 @@ def _least_squares(m: Motion, name: str, c: Criterion) -> float:
     return 0.5 * float(np.sum(o["weights"] * (m.read(name, o["times"]) - o["values"]) ** 2))
 
 
-def _moving_average(m: Motion, name: str, c: Criterion) -> float:
-    raise InputError(f"criterion '{name}': moving averages are not measured yet; use mean, rms or largest")
+def _sampled(m: Motion, name: str, c: Criterion) -> float:
+    return sampled.value(c, m.read(name, sampled.instants(name, c, *m.span)))
 
 
 #: What each kind of criterion of a motion is.
 KINDS: dict[str, Callable[[Motion, str, Criterion], float]] = {
     "integral": lambda m, name, c: m.integral(name), "mean": _mean, "rms": _rms, "final": _final, "at": _at, "largest": _largest,
     "smallest": lambda m, name, c: m.extremum(name, -1.0)[1], "event_time": _event_time, "end_time": lambda m, name, c: m.span[1],
-    "least_squares": _least_squares, "moving_average": _moving_average,
+    "least_squares": _least_squares, **dict.fromkeys(sampled.SAMPLED, _sampled),
 }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ class Prepared:
         self.keep: list[Any] = []
         field = run.field([s for s in self.symbols if s.id not in self._own], self.keep)
         lam = run.multipliers
-        arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u, "a": eq.a, "lam": lam}
+        arrays = {**run.arrays, "a": eq.a, "lam": lam}
         values = self.expressions.parameter_values()
 
         def of(name: str, outputs: Sequence[Expr]) -> Derived | None:
@@ -83,7 +83,7 @@ class Prepared:
         names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]]))
 
         def integrands(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-            return self.expressions.reader(names)(t, x, np.tile(self.run.u[: len(self.run.eq.u)], (len(t), 1)))
+            return self.expressions.reader(names)(t, *self.run.apart(x))
 
         return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
 
@@ -116,7 +116,7 @@ def compiled_for(
     """What is kept with the analysis (in this thread), or made."""
     kept: dict[Any, Prepared] = plan._own.__dict__.setdefault("prepared", {})
     about = tuple((n, c.kind, _key(c.expression), c.options.get("smooth"), tuple(c.constants)) for n, c in criteria.items())
-    key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"])
+    key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
     found = kept.get(key)
     if found is None or found.run.stale(plan):
         found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values), criteria, wrt)

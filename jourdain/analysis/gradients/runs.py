@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ...formalisms.functions.registry import state_rates
+from ...formalisms.functions.dynamics import state_rates
 from ...formalisms.functions.tree import multiplier_symbols
 from ...solvers import load_method
 from ...solvers.ode import tableaus
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
-from ...symbolic.expr import Expr
-from ...symbolic.graph import substitute
+from ...solvers.sensitivity.implicit import radau_scheme
+from ...symbolic.derivatives import sparse_jacobian
+from ...symbolic.expr import ZERO, Expr, symbol
+from ...symbolic.graph import evaluate, substitute
 from ...systems.constraints import velocity_column
 from ...systems.inputs import Inputs
 from ...systems.sensitivity import Derived, derived, field, give
@@ -31,6 +33,13 @@ if TYPE_CHECKING:
 
 #: Explicit methods by name.
 TABLEAUS = {t.name: t for t in vars(tableaus).values() if isinstance(t, tableaus.Tableau)}
+#: Explicit methods that are no tableaus: their instants are walked along by this one.
+OTHERS_BY = "dop853"
+OTHERS = ("adams", "semi-implicit-euler", "velocity-verlet")
+#: The implicit method whose steps are walked along.
+IMPLICIT = "radau"
+#: Kinds of run without a motion of their own to walk along.
+NOT_WALKED = ("prescribed", "contact events", "moreau")
 
 
 class NotCarried(InputError):
@@ -38,17 +47,22 @@ class NotCarried(InputError):
 
 
 class Differentiable:
-    """A simulation of a tree by an explicit Runge–Kutta method, in joint coordinates."""
+    """A simulation of a tree by a Runge–Kutta method, in joint coordinates.
 
-    def __init__(self, system: System, inputs: Inputs, method: str, start: Any) -> None:
-        self.system, self.inputs = system, inputs
+    ``own`` says whether these are the very steps of the run; otherwise its instants are walked along by another method.
+    """
+
+    def __init__(self, system: System, inputs: Inputs, method: str, start: Any, own: bool = True) -> None:
+        self.system, self.inputs, self.method, self.own = system, inputs, method, own
         self.eq = system.equations_of_motion
-        self.scheme: Scheme = scheme_of(TABLEAUS[method])
+        self.scheme: Scheme = radau_scheme() if method == IMPLICIT else scheme_of(TABLEAUS[method])
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
         #: Surfaces of switches that are located, by name.
         self.watched: dict[str, Expr] = {}
         self.start = start
+        #: Memories are states behind the others: constant within a step, renewed at its end.
+        self.held = [m.symbol for m in system.model.memories.values()]
         self._native()
 
     def _native(self) -> None:
@@ -73,12 +87,18 @@ class Differentiable:
 
     def _attach(self) -> None:
         """Gives the rate the native functions of the run."""
-        self.record.value = map_of(self.native.rhs, 3)
+        if self.held:  # native right-hand sides read memories among the inputs
+            self.record.value, kept = self.rates.map("value", self.u, 1)
+            self.record.slot = 3
+            self.keep += kept
+            give(self.record, self.renewal, "value", self.u, self.keep, "renew")
+        else:
+            self.record.value = map_of(self.native.rhs, 3)
         self.slopes = self.rates.slopes
 
     @property
     def _functions(self) -> tuple[Derived, ...]:
-        return (self.rates,)
+        return (self.rates, self.renewal) if self.held else (self.rates,)
 
     @property
     def redundant(self) -> list[str]:
@@ -94,37 +114,79 @@ class Differentiable:
         """Expressions with inputs that are functions of time put in."""
         return substitute(list(expressions), self.inputs.signals) if self.inputs.signals else list(expressions)
 
-    @property
-    def _arrays(self) -> dict[str, Sequence[Expr]]:
-        eq = self.eq
-        return {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u}
+    @cached_property
+    def arrays(self) -> dict[str, Sequence[Expr]]:
+        """Time, states with memories behind them, and inputs, in which the places of memories are idle."""
+        eq, held = self.eq, set(self.held)
+        idle = tuple(symbol(f"idle_{s.name}", "input") if s in held else s for s in eq.u)
+        return {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z, *self.held), "u": idle}
+
+    def apart(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of states without memories, and rows of inputs with them."""
+        u = np.tile(self.u[: len(self.eq.u)], (len(x), 1))
+        n = x.shape[1] - len(self.held)
+        u[:, self.inputs.memory_places] = x[:, n:]
+        return np.ascontiguousarray(x[:, :n]), u
+
+    def first(self) -> np.ndarray:
+        """The state at the start, with memories."""
+        return np.concatenate([self.start.x, self.inputs.initial[self.inputs.memory_places]]) if self.held else self.start.x
+
+    def rate(self, t: float, x: np.ndarray, out: np.ndarray) -> None:
+        """ẋ at a point."""
+        if self.held:
+            out[:] = self.rates.value(np.array([t]), x.copy(), self.u[: len(self.eq.u)])
+        else:
+            self.native.rhs(t, x.copy(), out)
 
     def _derived(self, name: str, outputs: Sequence[Expr], symbols: Sequence[Expr], shared: Sequence[Expr] | None = None) -> Derived:
         known = {s.id for s in self.eq.p}
         own = [s for s in symbols if s.id in known]
-        return derived(name, self._arrays, self.signalled(outputs), ("t", "x"), self.eq.p, self.system.parameter_vector, own, shared)
+        return derived(name, self.arrays, self.signalled(outputs), ("t", "x"), self.eq.p, self.system.parameter_vector, own, shared)
 
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
         s = self.system
-        laws = state_rates(self.eq)
+        laws = [*state_rates(self.eq), *([ZERO] * len(self.held))]
         self.laws = self.signalled(laws)
-        self.rates = self._derived("rates", laws, symbols)
-        n = s.nq + s.nv + s.nz
-        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, 0, self.rates.nc), keep
+        shared = None
+        if self.held:
+            new = self._renewals()
+            shared = self._derived("memories", [*laws, *new], symbols).linear.constants
+            self.renewal = self._derived("renewal", new, symbols, shared)
+        self.rates = self._derived("rates", laws, symbols, shared)
+        n = s.nq + s.nv + s.nz + len(self.held)
+        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, 0, self.rates.nc, len(self.held)), keep
         return self.record
+
+    def _renewals(self) -> list[Expr]:
+        """What memories become at the end of a step."""
+        return list(self.system.reference.symbolic("renewal").expressions)
 
     def need(self, word: str) -> None:
         """Compiles push or pull of the rate, if it is not yet."""
         give(self.record, self.rates, word, self.u, self.keep)
+        if self.held:
+            give(self.record, self.renewal, word, self.u, self.keep, f"renew_{word}")
 
     # -- start ----------------------------------------------------------------------------------------------------
 
     def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
         """Changes of the first state, a row a variable, where ``by`` says which symbols they change."""
-        found = np.zeros((len(wrt), self.system.nq + self.system.nv + self.system.nz))
+        found = np.zeros((len(wrt), self.record.n))
         for j, place in initial:
             found[j, place] = 1.0
+        if self.held and symbols:
+            found[:, -len(self.held) :] += by @ self._first_memories(symbols).T
+        return found
+
+    def _first_memories(self, symbols: Sequence[Expr]) -> np.ndarray:
+        """How the first values of memories change with symbols, where the start has not given them (memories × symbols)."""
+        found = np.zeros((len(self.held), len(symbols)))
+        free = {i: m.initial for i, m in enumerate(self.system.model.memories.values()) if m.name not in self.start.memory}
+        known = dict(zip(self.eq.p, self.system.parameter_vector, strict=True))
+        for (i, j), slope in sparse_jacobian(list(free.values()), list(symbols)).items():
+            found[list(free)[i], j] = float(evaluate(slope, known))
         return found
 
     # -- events ---------------------------------------------------------------------------------------------------
@@ -145,11 +207,28 @@ class Differentiable:
         return found
 
     def _of_event(self, word: str, event: str, symbols: Sequence[Expr]) -> Derived:
-        key = (word, event, *(s.id for s in symbols))
+        surface = self.watched.get(event)  # other runs may watch other surfaces under its name
+        key = (word, event if surface is None else surface.id, *(s.id for s in symbols))
         if key not in self._events:
-            outputs = [self.watched[event]] if event in self.watched else self.system.reference.symbolic(word, event=event).expressions
+            outputs = self._after(event) if word == "jump" else self._symbolic("guard", event) if surface is None else [surface]
             self._events[key] = self._derived(word, outputs, symbols)
         return self._events[key]
+
+    def _symbolic(self, word: str, event: str) -> list[Expr]:
+        return list(self.system.reference.symbolic(word, event=event).expressions)
+
+    def _after(self, event: str) -> list[Expr]:
+        """The state after an event; memories are renewed before it acts."""
+        if not self.held:
+            return self._symbolic("jump", event)
+        new = dict(zip(self.held, self._renewals(), strict=True))
+        if self._only_restarts(event):
+            return [*self.arrays["x"][: -len(self.held)], *new.values()]
+        return substitute([*self._symbolic("jump", event), *self._symbolic("event_memories", event)], new)
+
+    def _only_restarts(self, event: str) -> bool:
+        """Whether nothing jumps at an event."""
+        return event in self.watched or not self.system.model.events[event].jump
 
     def guard(self, event: str, t: float, x: np.ndarray, symbols: Sequence[Expr]) -> tuple[float, np.ndarray, np.ndarray]:
         """∂g/∂t, ∂g/∂x and ∂g/∂p of an event."""
@@ -169,7 +248,7 @@ class Differentiable:
         symbols: Sequence[Expr],
     ) -> np.ndarray:
         """Changes after an event from those before it."""
-        if event in self.watched or not self.system.model.events[event].jump:
+        if not self.held and self._only_restarts(event):
             return dx
         rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
         Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
@@ -179,7 +258,7 @@ class Differentiable:
         self, event: str, t: float, x: np.ndarray, after: np.ndarray, xbar: np.ndarray, symbols: Sequence[Expr]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weights before an event of state, time and symbols from those after it."""
-        if event in self.watched or not self.system.model.events[event].jump:
+        if not self.held and self._only_restarts(event):
             return xbar, np.zeros(len(xbar)), np.zeros((len(xbar), len(symbols)))
         rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
         Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
@@ -267,19 +346,15 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
         return NotCarried(f"gradient of '{name}': {what}; {remedy}")
 
     others = "use method='differences'"
-    if system.formulation != "recursive" or kind != "projected":
-        raise refuse(
-            f"{system.formulation} {kind} runs are not carried yet",
-            "compile the model in recursive form with projected loops, or " + others,
-        )
-    if method not in TABLEAUS:
-        raise refuse(f"method '{method}' is not carried yet", f"use one of {', '.join(sorted(TABLEAUS))}, or {others}")
+    if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
+        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else f"{system.formulation} {kind} runs"
+        raise refuse(f"{told} are not carried yet", others)
     if model.callbacks:
         raise refuse(
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
             f"write it with jourdain's functions, or {others}",
         )
-    for word, items in (("memory", model.memories), ("algebraic unknown", model.unknowns), ("contact", model.contacts)):
+    for word, items in (("algebraic unknown", model.unknowns), ("contact", model.contacts)):
         if items:
             raise refuse(f"{word} '{next(iter(items))}' is not carried yet", others)
     if system.reference.form == "looped":
@@ -288,9 +363,16 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
     if inputs.controllers:
         raise refuse(f"the controller of '{next(iter(inputs.controllers))}' is not carried yet", "write its law as a force, or " + others)
-    load_method(method)
-    kind_of_run = Constrained if system.equations_of_motion.rows or system.configuration.quaternions else Differentiable
-    return kind_of_run(system, inputs, method, start)
+    carrier = method if method in TABLEAUS else OTHERS_BY if method in OTHERS else IMPLICIT
+    own = system.formulation == "recursive" and kind == "projected" and carrier == method
+    load_method(carrier)
+    tree = system.reference
+    constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
+    if model.memories and (constrained or not own):
+        what = "of a model with loops, constraints or quaternions" if constrained else f"in {system.formulation} {kind} runs by '{method}'"
+        raise refuse(f"memory '{next(iter(model.memories))}' {what} is not carried yet", others)
+    kind_of_run = Constrained if constrained else Differentiable
+    return kind_of_run(tree, inputs, carrier, start, own)
 
 
 __all__ = ["Differentiable", "NotCarried", "differentiable"]

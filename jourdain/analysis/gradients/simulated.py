@@ -22,6 +22,7 @@ from ...errors import InputError, SolverError
 from ...results.solution import Solution
 from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
+from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.walk import AT_END, INSIDE, Leg, backwards, forwards
 from ...symbolic.expr import brief
 from ...systems.run import SimulationError
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Weights that have grown by more than this on the way back are told of.
 GROWTH = 1e8
+#: States found anew that differ from the run by more than this part of their size are told of.
+FAR = 1e-2
 #: A guard that crosses zero slower than this part of what its terms could do is called grazing.
 GRAZING = 1e-6
 
@@ -54,6 +57,8 @@ class Piece:
     event: str | None = None
     #: State after the event, where the next piece begins.
     after: np.ndarray | None = None
+    #: What happens at the same instant besides.
+    others: tuple[str, ...] = ()
 
 
 class Simulated:
@@ -61,15 +66,17 @@ class Simulated:
 
     def __init__(
         self, analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, float],
-        solution: Solution | None = None,
+        solution: Solution | None = None, again: bool = False,
     ) -> None:  # fmt: skip
+        """``again`` takes only the instants of a solution: states are found anew from the start that belongs to the values."""
         self.analysis, self.criteria, self.wrt = analysis, criteria, list(wrt)
         plan = analysis.keeping_steps()
         begun = time.perf_counter()
         self.solution: Solution = plan.run(values) if solution is None else solution
         self.seconds = time.perf_counter() - begun
-        self.system = self.solution.system
-        self.code = compiled_for(plan, self.system, self.solution, values, criteria, self.wrt)
+        given = plan._changed(values) if again else self.solution.system
+        self.code = compiled_for(plan, given, self.solution, values, criteria, self.wrt)
+        self.system = given.reference
         self.code.begin(plan, values, criteria)
         self.run, self.leg, self.symbols = self.code.run, self.code.leg, self.code.symbols
         self.rate = self.code.leg.field
@@ -86,12 +93,39 @@ class Simulated:
         self.motion = Motion(self.solution, self.code.expressions)
         locate(self.primitives, self.motion)
         self._read_steps()
+        if again:
+            self.x[0] = self.run.first()
+        if again or not self.run.own or self.run.scheme.implicit:
+            self._replay(told=not again)
+
+    def _replay(self, told: bool) -> None:
+        """States at the instants of the run, found anew: implicit stages to rounding, and those of other coordinates or methods by the steps of this one."""
+        if self.run.scheme.implicit:
+            self.code.need("push")
+        before = self.x.copy()
+        self.leg.anew = 1
+        try:
+            self.found()
+        finally:
+            self.leg.anew = 0
+        if self.run.own or not told:
+            return
+        gap = float(
+            (np.abs(self.x - before).max(axis=0) / np.maximum(np.abs(before).max(axis=0), 1e-12 + 1e-6 * np.abs(before).max())).max()
+        )
+        note = (
+            f"derivatives of the run ({self.solution.metadata['method']}, {self.solution.metadata['run']}) are those of steps of '{self.run.method}' in joint "
+            f"coordinates at its instants, whose states differ from it by at most {gap:.1e} of their size"
+        )
+        self.notes.append(note)
+        if gap > FAR:
+            warnings.warn(f"gradient of '{self.system.model.name}': {note}", GradientWarning, stacklevel=5)
 
     def _rows_of(self, solution: Solution) -> None:
         """Times and states of all steps."""
         s = self.system
         self.t = np.array(solution.t, dtype=float)
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states, *s.model.memories]
         self.x = np.column_stack([np.asarray(solution[n], dtype=float) for n in names])
 
     def _locate_switches(self, plan: Analysis, values: Mapping[str, float]) -> None:
@@ -104,7 +138,9 @@ class Simulated:
             watched += new
             items = [surfaces.items[j] for j in watched]
             try:
-                self.solution = plan.keeping_steps(watch=items).run(values)
+                self.solution = plan.keeping_steps(
+                    watch=[(e, surfaces.directions.get(j, 0)) for j, e in zip(watched, items, strict=True)]
+                ).run(values)
             except SimulationError as error:
                 raise NotCarried(
                     f"gradient of '{self.system.model.name}': a law jumps where {brief(items[-1])} is zero, and a run that ends its steps there does not "
@@ -113,13 +149,17 @@ class Simulated:
             self.run.watched = {f"switch {k}": e for k, e in enumerate(items)}
             self._rows_of(self.solution)
 
-    def _switched(self, i: int) -> str:
-        """The switch at which a step has ended in row i."""
-        values = self.code.surfaces.read(self.t[i : i + 1], self.x[i : i + 1])[0]
-        own = {e.id: abs(values[j]) for j, e in enumerate(self.code.surfaces.items)}
-        name = min(self.run.watched, key=lambda n: own[self.run.watched[n].id])
-        self.switches.append(Switch(float(self.t[i]), brief(self.run.watched[name])))
-        return name
+    def _at_instants(self) -> dict[float, list[str]]:
+        """What happened when: events of the model, those that make something jump first, and then switches."""
+        found: dict[float, list[str]] = {}
+        known = self.system.model.events
+        for e in list(self.solution.events) if known else []:
+            found.setdefault(e.t, []).append(e.name)
+        for names in found.values():
+            names.sort(key=lambda n: not known[n].jump)
+        for t, k in self.solution.metadata.get("watched", ()):
+            found.setdefault(t, []).append(f"switch {k}")
+        return found
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
@@ -127,25 +167,33 @@ class Simulated:
         """Times, states and pieces of the run."""
         solution, s = self.solution, self.system
         jumps = np.flatnonzero(np.diff(self.t) == 0).tolist()
-        happened = list(solution.events) if s.model.events else []
         self.terminal = solution.metadata["status"] == "event"
-        left = happened[:-1] if self.terminal else list(happened)
+        last = list(solution.events)[-1].name if self.terminal else None
+        happened = self._at_instants()
         self.pieces: list[Piece] = []
         first = 0
         for i in jumps:
-            known = bool(left) and left[0].t == self.t[i]
-            if (not known and not self.run.watched) or i == first:
-                break
-            self.pieces.append(Piece(first, i, left.pop(0).name if known else self._switched(i), self.x[i + 1]))
+            names = happened.pop(float(self.t[i]), [])
+            acting = [n for n in names if n not in self.run.watched and s.model.events[n].jump]
+            if len(acting) > 1 or not (names or (i == first and self.pieces)):
+                raise self._apart(names, self.t[i])
+            if i == first:  # what follows an event at the same instant without anything that jumps
+                self.pieces[-1].after = self.x[i + 1]
+            else:
+                self.pieces.append(Piece(first, i, names[0], self.x[i + 1], tuple(names[1:])))
+                if names[0] in self.run.watched:
+                    self.switches.append(Switch(float(self.t[i]), brief(self.run.watched[names[0]])))
             first = i + 1
-        if len(self.pieces) != len(jumps) or any(e.t < self.t[-1] for e in left):
-            raise NotCarried(
-                f"gradient of '{s.model.name}': events of one instant cannot be told apart ({len(happened)} events, {len(jumps)} restarts); let one event "
-                "do what several do"
-            )
-        self.pieces.append(Piece(first, len(self.t) - 1, happened[-1].name if self.terminal else None))
+        for t, names in happened.items():
+            if t < self.t[-1]:
+                raise self._apart(names, t)
+        self.pieces.append(Piece(first, len(self.t) - 1, last))
         self.span = float(self.t[0]), float(self.t[-1])
         self._place_points()
+
+    def _apart(self, names: Sequence[str], t: float) -> NotCarried:
+        told = f"events of one instant cannot be told apart ({', '.join(names) or 'a restart without one'} at t = {t:.9g} s)"
+        return NotCarried(f"gradient of '{self.system.model.name}': {told}; let one event do what several do")
 
     def _place_points(self) -> None:
         """The steps in which values are read; an instant at the end of a piece belongs to it."""
@@ -162,8 +210,19 @@ class Simulated:
                     np.clip(np.searchsorted(self.t[piece.first : piece.last + 1], t, side="left") - 1, 0, piece.last - piece.first - 1)
                 )
                 kind = AT_END if t == self.t[piece.first + step + 1] else INSIDE
+                if kind == AT_END and piece.others and t == self.t[piece.last]:
+                    self._tell_of_corner(self.primitives.items[i].name, piece)
                 rows.append((step, kind, float(t), i, k))
             self.points.append(sorted(rows))
+
+    def _tell_of_corner(self, criterion: str, piece: Piece) -> None:
+        both = ", ".join(self._told(n) for n in (str(piece.event), *piece.others))
+        told = f"'{criterion}' is read at t = {self.t[piece.last]:.9g} s, where {both} happen at once: its derivative follows the first of them"
+        self.notes.append(told)
+        warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=7)
+
+    def _told(self, event: str) -> str:
+        return f"a zero of {brief(self.run.watched[event])}" if event in self.run.watched else f"'{event}'"
 
     def _leg(self, index: int, directions: int = 0, criteria: int = 0, only_last: bool = False) -> Leg:
         """The record of a piece, with room for what is carried."""
@@ -172,7 +231,7 @@ class Simulated:
         rows = [p for p in self.points[index] if not only_last or (p[0] == piece.last - piece.first - 1 and p[1] == AT_END)]
         shift = first - piece.first
         leg.count, leg.t, leg.x = piece.last - first, self.t[first : piece.last + 1], self.x[first : piece.last + 1]
-        leg.margin = 0.0
+        leg.margin, leg.renews = 0.0, int(piece.event is None)
         if piece.event is not None:
             t, width = self.t[piece.last], self.t[piece.last] - self.t[piece.last - 1]
             leg.margin = min(max(APPROACH * width, 8.0 * EPS * abs(t)), 0.5 * width)
@@ -196,6 +255,11 @@ class Simulated:
 
     def _walk(self, kernel: Any) -> None:
         status = kernel.call(self.leg.address)
+        if status == NOT_FOUND:
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': the stages of a step of '{self.run.method}' cannot be found at the instants of the run; use "
+                "smaller steps (max_step=), or method='differences'"
+            )
         if status != 0:
             raise SolverError(f"gradient of '{self.system.model.name}': the equations returned status {status} on the way along the steps")
 

@@ -1,7 +1,8 @@
 """Hidden switches: laws that jump on a surface without an event of the model, which plain differentiation would not see.
 
 ``where(v > 0, F, -F)`` is constant on both sides of v = 0; its derivative misses that the surface is met earlier or later.  In gradient runs
-such surfaces become located events.  Laws that only bend there (a continuous ``where``, ``abs``, ``minimum``) need none.
+such surfaces become located events.  Laws that only bend there (a continuous ``where``, ``abs``, ``minimum``) need none, unless the model has memories:
+curves of crush devices are polygons, and a bend inside a step costs their slopes three digits.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...native.function import Function, compile_function
-from ...symbolic.expr import KINDS, Expr, sub
+from ...symbolic.expr import KINDS, Expr, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
-from ...symbolic.graph import topological
+from ...symbolic.graph import free_symbols, topological
 from .runs import Differentiable
 
 #: A rate that changes by more than this part of its largest value within a tiny time jumps.
@@ -31,16 +32,18 @@ class Switch:
     surface: str
 
 
-def surfaces(expressions: Sequence[Expr]) -> list[Expr]:
-    """Expressions whose zeros switch branches or signs of others."""
+def surfaces(expressions: Sequence[Expr], bends: bool = False) -> list[Expr]:
+    """Expressions whose zeros switch branches or signs of others; with ``bends`` also those where ``abs``, ``minimum`` and ``maximum`` turn."""
     found: dict[int, Expr] = {}
     for e in topological(expressions):
         if e.op == "where":
             for c in topological([e.args[0]]):
                 if c.op in ("lt", "le"):
                     _add(found, sub(c.args[0], c.args[1]))
-        elif e.op == "sign":
+        elif e.op == "sign" or (bends and e.op == "abs"):
             _add(found, e.args[0])
+        elif bends and e.op in ("min", "max"):
+            _add(found, sub(e.args[0], e.args[1]))
     return list(found.values())
 
 
@@ -58,11 +61,16 @@ class Surfaces:
         eq, self.integrands = run.eq, integrands
         self.run, self.laws = run, list(laws)
         bad = KINDS["acceleration"]
-        self.items = [e for e in surfaces(self.laws) if not e.deps & bad]
+        self.items = [e for e in surfaces(self.laws, bool(run.held)) if not e.deps & bad]
+        #: Where crossings count in one direction only.
+        self.directions: dict[int, int] = {}
+        if run.held:
+            known = {x.id for g in eq.resolve([e.guard for e in run.system.model.events.values()]) for x in (g, neg(g))}
+            self.items = [e for e in self.items if e.id not in known]
         self._function: Function | None = None
         self._p = run.system.parameter_vector
         if self.items:
-            inputs = [Argument("t", (eq.t,)), Argument("x", (*eq.q, *eq.v, *eq.z)), Argument("u", eq.u)]
+            inputs = [Argument(n, tuple(a)) for n, a in run.arrays.items()]
             inputs += [Argument("a", eq.a), Argument("lam", run.multipliers)]
             if eq.p:
                 inputs.append(Argument("p", eq.p))
@@ -83,9 +91,11 @@ class Surfaces:
         return np.asarray(self._function(t[:, None].copy(), x, u, *nothing)).reshape(n, -1)
 
     def jumping(self, t: np.ndarray, x: np.ndarray) -> list[int]:
-        """Which surfaces were crossed inside steps with a jump of rates or integrands."""
+        """Which surfaces were crossed inside steps with a jump of rates or integrands; with memories, also those with a bend."""
         if not self.items:
             return []
+        if self.run.held:
+            return self._bending(t, x)
         g = self.read(t, x)
         sides = np.sign(np.where(np.abs(g) > 1e-9 * np.abs(g).max(axis=0), g, 0.0))
         piece = np.concatenate([[0], np.cumsum(np.diff(t) == 0)])
@@ -96,6 +106,21 @@ class Surfaces:
             pairs = zip(sure[:-1][changed].tolist(), sure[1:][changed].tolist(), strict=True)
             crossings += [(j, low, high) for low, high in list(pairs)[:MOST]]
         return self._jumps(np.array(crossings), t, x) if crossings else []
+
+    def _bending(self, t: np.ndarray, x: np.ndarray) -> list[int]:
+        """Which surfaces were crossed inside steps, at whose ends memories are still those of their beginnings."""
+        inside = np.flatnonzero(np.diff(t) > 0)
+        ends, n = x[inside + 1].copy(), x.shape[1] - len(self.run.held)
+        ends[:, n:] = x[inside, n:]
+        first, last = self.read(t[inside], x[inside]), self.read(t[inside + 1], ends)
+        far = 1e-9 * np.maximum(np.abs(first), np.abs(last)).max(axis=0)
+        rising, falling = ((first < -far) & (last > far)).any(axis=0), ((first > far) & (last < -far)).any(axis=0)
+        found: list[int] = np.flatnonzero(rising | falling).tolist()
+        held = set(self.run.held)
+        for j in found:  # renewals put what they follow back to zero, which is no crossing
+            if rising[j] != falling[j] and held.intersection(free_symbols([self.items[j]])):
+                self.directions[j] = 1 if rising[j] else -1
+        return found
 
     def _jumps(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> list[int]:
         """Surfaces with a jump where they cut the straight lines between points on their two sides."""
@@ -126,7 +151,7 @@ class Surfaces:
         """Rates and switched integrands in rows."""
         found = np.zeros_like(x)
         for now, row, out in zip(t, x, found, strict=True):
-            self.run.native.rhs(float(now), row.copy(), out)
+            self.run.rate(float(now), row, out)
         return found if self.integrands is None else np.hstack([found, self.integrands(t, x)])
 
 

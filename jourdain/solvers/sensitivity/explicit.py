@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...native.kernel import hot, jit
-from ...native.record import Floats, Record
+from ...native.record import Floats, Integers, Record
 from ..ode.tableaus import Tableau
 from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
 
 
 class Scheme(Record):
-    """A tableau: s stages, nodes c, the square of a row by row, weights b."""
+    """A tableau: s stages, nodes c, the square of a row by row, weights b; ``implicit`` where stages follow from each other in a ring."""
 
     s: int
+    implicit: int
     c: Floats
     a: Floats
     b: Floats
@@ -39,6 +40,14 @@ class Stages(Record):
     xbar: Floats
     kbar: Floats
     weight: Floats
+    # of implicit stages: a first guess of their rates, Jacobians, the matrix of all stages with its pivots, and two rows of all stages
+    guess: Floats
+    jacobian: Floats
+    matrix: Floats
+    pivots: Integers
+    right: Floats
+    last: Floats
+    nothing: Floats
 
 
 def scheme_of(tableau: Tableau) -> Scheme:
@@ -47,19 +56,23 @@ def scheme_of(tableau: Tableau) -> Scheme:
     a = np.zeros((s, s))
     for i, row in enumerate(tableau.a):
         a[i + 1, : i + 1] = row
-    return Scheme(s=s, c=np.array(tableau.c, dtype=float), a=a.ravel(), b=np.array(tableau.b, dtype=float))
+    return Scheme(s=s, implicit=0, c=np.array(tableau.c, dtype=float), a=a.ravel(), b=np.array(tableau.b, dtype=float))
 
 
-def stages_of(s: int, n: int, count: int) -> Stages:
+def stages_of(scheme: Scheme, n: int, count: int, nc: int) -> Stages:
     """Memory for the stages."""
+    s = scheme.s
+    m = s * n if scheme.implicit else 1
+    more = {"guess": n, "jacobian": m * n, "matrix": m * m, "right": m, "last": m, "nothing": max(1, n, nc)}
     rows = {name: np.zeros(max(1, s * n)) for name in ("x", "k", "dx", "dk", "xbar", "kbar")}
     return Stages(
-        t=np.zeros(s), y=np.zeros(max(1, s * count)), dy=np.zeros(max(1, count)), end=np.zeros(n), weight=np.zeros(max(1, count)), **rows
-    )
+        t=np.zeros(s), y=np.zeros(max(1, s * count)), dy=np.zeros(max(1, count)), end=np.zeros(n), weight=np.zeros(max(1, count)), **rows,
+        pivots=np.zeros(m, dtype=np.int64), **{name: np.zeros(size) for name, size in more.items()},
+    )  # fmt: skip
 
 
 @hot
-def _combine(target: Any, base: Any, h: float, weights: Any, stages: int, k: Any, n: int) -> None:
+def combine(target: Any, base: Any, h: float, weights: Any, stages: int, k: Any, n: int) -> None:
     """target = base + h Σⱼ weightsⱼ kⱼ, in the order of the run."""
     for i in range(n):
         target[i] = base[i]
@@ -72,13 +85,13 @@ def _combine(target: Any, base: Any, h: float, weights: Any, stages: int, k: Any
 
 
 @jit
-def take_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: float, tb: float, xa: Any) -> int:
+def take_explicit(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: float, tb: float, xa: Any) -> int:
     """The stages of a step and its end; integrands at the stages."""
     n, s, h = field.n, scheme.s, tb - ta
     for i in range(s):
         x, k = st.x[i * n : i * n + n], st.k[i * n : i * n + n]
         st.t[i] = ta + scheme.c[i] * h
-        _combine(x, xa, h, scheme.a[i * s :], i, st.k, n)
+        combine(x, xa, h, scheme.a[i * s :], i, st.k, n)
         status = evaluate(field, st.t[i:], x, k)
         if status == 0 and readings.count > 0 and scheme.b[i] != 0.0:
             status = read(field, readings, st.t[i:], x, k)
@@ -86,7 +99,7 @@ def take_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: 
                 st.y[i * readings.count + j] = readings.y[j]
         if status != 0:
             return status
-    _combine(st.end, xa, h, scheme.b, s, st.k, n)
+    combine(st.end, xa, h, scheme.b, s, st.k, n)
     return 0
 
 
@@ -100,7 +113,7 @@ def integrals(readings: Readings, scheme: Scheme, st: Stages, h: float, total: A
 
 
 @jit
-def push_step(
+def push_explicit(
     field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: float, dtb: float, dx: Any, dc: Any, dr: Any, total: Any
 ) -> int:
     """Carries one direction through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
@@ -132,7 +145,9 @@ def push_step(
 
 
 @jit
-def pull_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, weights: Any, xbar: Any, cbar: Any, rbar: Any) -> Any:
+def pull_explicit(
+    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, weights: Any, xbar: Any, cbar: Any, rbar: Any
+) -> Any:
     """Walks weights of the end, and of the integrals, back to the start of a step whose stages are known: xbar in place, those of constants added.
 
     Returns the status and the weights of both ends in time.
@@ -173,4 +188,4 @@ def pull_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, h: f
     return 0, ta - hbar, hbar
 
 
-__all__ = ["Scheme", "Stages", "integrals", "pull_step", "push_step", "scheme_of", "stages_of", "take_step"]
+__all__ = ["Scheme", "Stages", "combine", "integrals", "pull_explicit", "push_explicit", "scheme_of", "stages_of", "take_explicit"]

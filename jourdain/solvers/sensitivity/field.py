@@ -33,9 +33,20 @@ class Field(Record):
     nv: int
     m: int
     nc: int
+    #: The last ``held`` of the states are memories: constant within a step, renewed at its end.
+    held: int
+    #: The argument of ``value`` that receives the rate.
+    slot: int
     value: Map
     push: Map
     pull: Map
+    #: New values of the memories at (t, x): slots (t, x, u, new), push and pull as those of the rate; 0 where there are none.
+    renew: Map
+    renew_push: Map
+    renew_pull: Map
+    #: A point as it was just before its renewal, and weights of new values.
+    before: Floats
+    heldbar: Floats
     #: Multipliers at (t, x) with rates: slots (t, x, u, f, λ); 0 where there are none.
     balance: Map
     #: The projection after a step, in place: value (t, x, x), push and pull as those of the rate, of (t, x); 0 where there is none.
@@ -78,7 +89,7 @@ def map_of(f: NativeFunction | None, slots: int) -> Map:
 def evaluate(field: Field, t: Any, x: Any, f: Any) -> int:
     """f = f(t, x)."""
     args = field.value.args
-    args[0], args[1], args[2] = at(t), at(x), at(f)
+    args[0], args[1], args[field.slot] = at(t), at(x), at(f)
     return call(field.value.function, args)
 
 

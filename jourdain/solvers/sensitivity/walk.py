@@ -13,8 +13,9 @@ from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Floats, Integers, Matrix, Record
-from .explicit import Scheme, Stages, integrals, pull_step, push_step, stages_of, take_step
+from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit
 from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
+from .implicit import pull_implicit, push_implicit, take_implicit
 
 #: Where a value is read: within a step, or at its end.
 INSIDE, AT_END = 0, 1
@@ -36,8 +37,12 @@ class Leg(Record):
     inner: Stages
     t: Floats
     x: Matrix
+    #: Whether states are written anew on the way forwards.
+    anew: int
     #: How long before its end (an event) the last step stops, as that of the run does so that no stage looks beyond the event.
     margin: float
+    #: Whether memories are renewed at the end of the last step, too; where an event is, that belongs to what the event does.
+    renews: int
     # values at instants
     point_step: Integers
     point_kind: Integers
@@ -77,6 +82,42 @@ class Leg(Record):
 
 
 @jit
+def take_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: float, tb: float, xa: Any) -> int:
+    """The stages of a step and its end; integrands at the stages."""
+    if scheme.implicit == 1:
+        return take_implicit(field, readings, scheme, st, ta, tb - ta, xa)
+    return take_explicit(field, readings, scheme, st, ta, tb, xa)
+
+
+@jit
+def push_step(
+    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: float, dtb: float, dx: Any, dc: Any, dr: Any, total: Any
+) -> int:
+    """Carries one direction through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
+    if scheme.implicit == 1:
+        return push_implicit(field, readings, scheme, st, h, dta, dtb, dx, dc, dr, total)
+    return push_explicit(field, readings, scheme, st, h, dta, dtb, dx, dc, dr, total)
+
+
+@jit
+def pull_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, weights: Any, xbar: Any, cbar: Any, rbar: Any) -> Any:
+    """Walks weights back through a step whose stages are known; the status and the weights of both ends in time."""
+    status, begin, end = 0, 0.0, 0.0
+    if scheme.implicit == 1:
+        status, begin, end = pull_implicit(field, readings, scheme, st, h, weights, xbar, cbar, rbar)
+    else:
+        status, begin, end = pull_explicit(field, readings, scheme, st, h, weights, xbar, cbar, rbar)
+    return status, begin, end
+
+
+@jit
+def _guess(leg: Leg, st: Stages, k: int) -> None:
+    """The mean rate of a step as the run took it, from which implicit stages are sought."""
+    for i in range(leg.field.n):
+        st.guess[i] = (leg.x[k + 1][i] - leg.x[k][i]) / (leg.t[k + 1] - leg.t[k])
+
+
+@jit
 def _project(field: Field, t: Any, x: Any) -> int:
     if field.project.function == 0:
         return 0
@@ -108,6 +149,48 @@ def _pull_projection(field: Field, t: Any, x: Any, xbar: Any, cbar: Any) -> Any:
     status = call(field.project_pull.function, args)
     for i in range(field.n):
         xbar[i] = bar[1 + i]
+    for i in range(field.nc):
+        cbar[i] += c[i]
+    return status, bar[0]
+
+
+@jit
+def _before(field: Field, x: Any, begin: Any) -> None:
+    """The point x at the end of a step as it was before its memories were renewed: those of its beginning."""
+    for i in range(field.n):
+        field.before[i] = x[i] if i < field.n - field.held else begin[i]
+
+
+@jit
+def _renew(field: Field, t: Any, x: Any) -> int:
+    """New memories of x, found in the point ``before``."""
+    args = field.renew.args
+    args[0], args[1], args[3] = at(t), at(field.before), at(x[field.n - field.held :])
+    return call(field.renew.function, args)
+
+
+@jit
+def _push_renewal(field: Field, t: Any, dt: float, dx: Any, dc: Any) -> int:
+    """Carries a direction over the renewal of memories in the point ``before``."""
+    change, args, first = field.change, field.renew_push.args, field.n - field.held
+    change[0] = dt
+    for i in range(field.n):
+        change[1 + i] = dx[i]
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(field.before), at(change), at(dc), at(dx[first:])
+    return call(field.renew_push.function, args)
+
+
+@jit
+def _pull_renewal(field: Field, t: Any, xbar: Any, cbar: Any) -> Any:
+    """Walks weights back over the renewal of memories in the point ``before``; the status and the weight of time."""
+    args, bar, c, first = field.renew_pull.args, field.bar, field.cbar, field.n - field.held
+    for i in range(field.held):
+        field.heldbar[i] = xbar[first + i]
+        xbar[first + i] = 0.0
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(field.before), at(field.heldbar), at(bar), at(c)
+    status = call(field.renew_pull.function, args)
+    for i in range(field.n):
+        xbar[i] += bar[1 + i]
     for i in range(field.nc):
         cbar[i] += c[i]
     return status, bar[0]
@@ -159,6 +242,7 @@ def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
 @jit
 def _inner_step(leg: Leg, k: int, t: float) -> int:
     """A step from the beginning of step k to an instant inside it."""
+    _guess(leg, leg.inner, k)
     status = take_step(leg.field, leg.none, leg.scheme, leg.inner, leg.t[k], t, leg.x[k])
     leg.one[0] = t
     if status == 0:
@@ -208,6 +292,17 @@ def _pull_tail(leg: Leg, r: int) -> Any:
     return status, early + late
 
 
+@jit
+def _write(leg: Leg, k: int, rest: float) -> int:
+    """The end of a step as it was found here."""
+    end = leg.x[k + 1]
+    for i in range(leg.field.n):
+        end[i] = leg.stages.end[i]
+        if rest > 0.0:
+            end[i] += rest * leg.rate[i]
+    return _project(leg.field, leg.t[k + 1 :], end)
+
+
 @kernel
 def forwards(address: int) -> int:
     """Values of all integrals and instants of a leg, and their changes in all directions."""
@@ -239,12 +334,24 @@ def forwards(address: int) -> int:
             p += 1
         rest = leg.margin if last else 0.0
         h -= rest
+        _guess(leg, st, k)
         status = take_step(field, leg.integrands, scheme, st, ta, tb - rest, leg.x[k])
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
         if rest > 0.0:
             status = _tail(leg, tb - rest)
+        if leg.anew == 1:
+            status = _write(leg, k, rest)
+            if status != 0:
+                return status
+        renews = field.held > 0 and (leg.renews == 1 or not last)
+        if renews:
+            _before(field, leg.x[k + 1], leg.x[k])
+            if leg.anew == 1:
+                status = _renew(field, leg.t[k + 1 :], leg.x[k + 1])
+                if status != 0:
+                    return status
         for d in range(leg.directions):
             dta, dtb = (leg.dta[d] if first else 0.0), (leg.dtb[d] if last else 0.0)
             status = push_step(field, leg.integrands, scheme, st, h, dta, dtb, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d])
@@ -252,6 +359,8 @@ def forwards(address: int) -> int:
                 status = _push_tail(leg, d)
             if status == 0:
                 status = _push_projection(field, leg.t[k + 1 :], leg.x[k + 1], dtb, leg.dx[d], leg.dc[d])
+            if status == 0 and renews:
+                status = _push_renewal(field, leg.t[k + 1 :], dtb, leg.dx[d], leg.dc[d])
             if status != 0:
                 return status
         while p < points and leg.point_step[p] == k:
@@ -287,13 +396,20 @@ def backwards(address: int) -> int:
             p -= 1
         rest = leg.margin if last else 0.0
         h -= rest
+        _guess(leg, st, k)
         status = take_step(field, leg.integrands, scheme, st, ta, tb - rest, leg.x[k])
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
         if rest > 0.0:
             status = _tail(leg, tb - rest)
+        renews = field.held > 0 and (leg.renews == 1 or not last)
+        if renews:
+            _before(field, leg.x[k + 1], leg.x[k])
         for r in range(leg.criteria):
+            turn = 0.0
+            if status == 0 and renews:
+                status, turn = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
             if status == 0:
                 status, end = _pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
             if status == 0 and rest > 0.0:
@@ -305,7 +421,7 @@ def backwards(address: int) -> int:
             if status != 0:
                 return status
             if last:
-                leg.tbbar[r] += finish + end
+                leg.tbbar[r] += finish + end + turn
             if first:
                 leg.tabar[r] += begin
         while p >= 0 and leg.point_step[p] == k:
@@ -342,8 +458,8 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     n = field.n
     rows = {name: np.zeros(n) for name in ("rate", "drate", "ratebar", "back")}
     return Leg(
-        field=field, scheme=scheme, integrands=integrands, values=values, none=none, stages=stages_of(scheme.s, n, integrands.count),
-        inner=stages_of(scheme.s, n, 0), one=np.zeros(1), late=np.zeros(1), part=np.zeros(max(1, integrands.count)), **rows,
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, stages=stages_of(scheme, n, integrands.count, field.nc),
+        inner=stages_of(scheme, n, 0, field.nc), one=np.zeros(1), late=np.zeros(1), part=np.zeros(max(1, integrands.count)), **rows,
     )  # fmt: skip
 
 

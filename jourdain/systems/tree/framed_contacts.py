@@ -9,10 +9,10 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.touching import touching_frames
-from ...formalisms.tree.acceleration_loads import added_mass
+from ...model.bending import flexible_bodies
 from ...model.bodies import Body
-from ...model.flexible import FlexibleBody
 from ...native.function import Function
+from ...symbolic.expr import KINDS
 from .contact_rows import Framed
 from .contact_rows import TreeContacts as NativeRows
 from .contacts import TreeContacts
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 def needs_frames(system: TreeSystem) -> bool:
     """Whether a tree has bodies that bend, rods with mass or loads that follow accelerations, which loops over links do not know."""
     model = system.model
-    if any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
-        return True
     heavy = any(getattr(c, "inertia", None) is not None for c in model.constraints.values())
-    return heavy or bool(added_mass(system.equations_of_motion))
+    return heavy or bool(flexible_bodies(model)) or any(e.deps & KINDS["acceleration"] for load in model.loads.values() for e in load.laws)
 
 
 class FramedContacts(TreeContacts):
@@ -52,12 +50,11 @@ class FramedContacts(TreeContacts):
         """K and C of the forces −K e − C ė of bodies that bend, over all velocities."""
         nv, names = self.system.nv, self.system.velocity_names
         K, C = np.zeros((2, nv, nv))
-        for body in self.model.bodies.values():
-            if isinstance(body, FlexibleBody):
-                own = [names.index(c.velocity_names[0]) for c in body.modes if c.velocity_names[0] in names]
-                kept = [i for i, c in enumerate(body.modes) if c.velocity_names[0] in names]
-                for matrix, rows in ((K, body.data.K), (C, body.data.C)):
-                    matrix[np.ix_(own, own)] = self._numbers([e for row in rows for e in row]).reshape(len(rows), -1)[np.ix_(kept, kept)]
+        for body in flexible_bodies(self.model):
+            own = [names.index(c.velocity_names[0]) for c in body.modes if c.velocity_names[0] in names]
+            kept = [i for i, c in enumerate(body.modes) if c.velocity_names[0] in names]
+            for matrix, rows in ((K, body.data.K), (C, body.data.C)):
+                matrix[np.ix_(own, own)] = self._numbers([e for row in rows for e in row]).reshape(len(rows), -1)[np.ix_(kept, kept)]
         return K.ravel(), C.ravel()
 
     def _moving(self) -> dict[str, Body]:

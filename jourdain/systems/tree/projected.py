@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
+from ...model.bending import flexible_bodies
 from ...model.contact_methods import touches
-from ...model.flexible import FlexibleBody
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -45,8 +45,7 @@ DIRECTIONS, FACTORS = 10, 36
 
 def _amplitudes(model: Model) -> int:
     """Modes of all flexible bodies; those of a beam of exact kinematics, which are in every term, count three times."""
-    bodies = (b for b in model.bodies.values() if isinstance(b, FlexibleBody))
-    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in bodies)
+    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in flexible_bodies(model))
 
 
 class NativeSystem:
@@ -275,10 +274,11 @@ class NativeSystem:
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
         return found
 
-    def watching(self, expressions: Sequence[Expr]) -> list[Event]:
-        """Events that only end steps, where expressions of the model are zero."""
+    def watching(self, expressions: Sequence[Expr | tuple[Expr, int]]) -> list[Event]:
+        """Events that only end steps, where expressions of the model are zero; with a direction only where they rise (1) or fall (−1)."""
         eq, found = self.system.equations_of_motion, []
-        for i, e in enumerate(expressions):
+        for i, item in enumerate(expressions):
+            e, direction = item if isinstance(item, tuple) else (item, 0)
             known = {s.id for s in (eq.t, *eq.q, *eq.v, *eq.a, *eq.z, *eq.u, *eq.p)}
             resolved = eq.resolve([e])
             strange = [s.name for s in free_symbols(resolved) if s.id not in known]
@@ -286,7 +286,7 @@ class NativeSystem:
                 raise InputError(f"watch: '{strange[0]}' is nothing of the model '{self.system.model.name}'")
             symbolic = with_signals(assemble(eq, "watch", "t x u", [vector_result("g", resolved)], optional="a"), self._signals)
             f = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else None)
-            found.append(Event(self.finding(self.of_state(f)), name=f"watch {i}"))
+            found.append(Event(self.finding(self.of_state(f)), direction, name=f"watch {i}"))
         return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:

@@ -300,16 +300,41 @@ def test_measures_as_criteria_with_gradients() -> None:
         "front.crush": device.crush, "front.force": device.force, "front.energy": device.last_energy,
     }  # fmt: skip
     assert found == pytest.approx(expected, rel=2e-4)
-    g = analysis.gradient(criteria, wrt=["front.level1", "front.stiffness", "car1.mass"], method="differences")
+    wrt = ["front.level1", "front.stiffness", "car1.mass"]
+    forward, adjoint, differences = (analysis.gradient(criteria, wrt, method=method) for method in ("forward", "adjoint", "differences"))
+    assert np.abs(forward.matrix - adjoint.matrix).max() < 1e-12 * np.abs(forward.matrix).max()
     slopes = {
         ("front.crush", "front.level1"): -m * v * v / (2 * f * f) + 1 / (2 * k), ("front.crush", "front.stiffness"): -f / (2 * k * k),
         ("front.crush", "car1.mass"): v * v / (2 * f), ("car1.peak", "front.level1"): 1 / m, ("car1.peak", "car1.mass"): -f / m**2,
         ("car1.speed_change", "front.level1"): 1 / (k * m) ** 0.5, ("front.energy", "front.level1"): -f / k,
     }  # fmt: skip
     for (criterion, variable), slope in slopes.items():
-        assert g[criterion, variable] == pytest.approx(slope, rel=5e-3), (criterion, variable)
+        assert forward[criterion, variable] == pytest.approx(slope, rel=1e-6), (criterion, variable)
+        assert differences[criterion, variable] == pytest.approx(slope, rel=5e-3), (criterion, variable)
     with pytest.raises(InputError, match="'car7' is no car"):
         lib.crash_criteria(model, ["car7"])
+
+
+@pytest.mark.parametrize("case", ["wall", "head_on", "wagons"])
+def test_exact_gradients_of_measures_through_memories(case: str) -> None:
+    """Three cars with stepped devices that load, turn, reload and unload: both methods agree to rounding, and with differences of fine runs."""
+    other = lib.train([42e3, 45e3, 50e3], couplers=LE, front=HE)
+    model = {
+        "wall": lambda: lib.barrier(TRAIN, "27.5 km/h"), "head_on": lambda: lib.head_on(TRAIN, other, speed="55 km/h"),
+        "wagons": lambda: lib.wagon_into_wagons(lib.train([70e3], front=lib.crush_device(3e6, 2.0, 1e8)), lib.train([30e3, 60e3], couplers=lib.crush_device(1.2e6, 2.0, 5e7)), "53.7 km/h"),
+    }[case]()  # fmt: skip
+    s, criteria = model.compile(), lib.crash_criteria(model)
+    wrt = [p.name for p in model.parameter_set if p.name.endswith((".mass", "level1", "level2", ".stiffness"))]
+    analysis = jd.Analysis(s, "simulate", None, t=0.2, rtol=1e-10, atol=1e-12)
+    forward, adjoint = (analysis.gradient(criteria, wrt, method=method) for method in ("forward", "adjoint"))
+    assert np.abs(forward.matrix - adjoint.matrix).max() < 1e-11 * np.abs(forward.matrix).max()
+    fine = jd.Analysis(s, "simulate", None, t=0.2, rtol=1e-13, atol=1e-15, max_step=5e-4)
+    for name in wrt[:1] + wrt[-1:]:
+        h = 1e-5 * s.parameters[name]
+        up, down = (fine.evaluate(criteria, {name: s.parameters[name] + x}) for x in (h, -h))
+        for n in criteria:
+            elasticity = abs((up[n] - down[n]) / (2 * h) - forward[n, name]) * s.parameters[name] / max(abs(forward.values[n]), 1e-9)
+            assert elasticity < 1e-3, (n, name)
 
 
 def test_cost_of_guards_at_rest_does_not_change_what_is_found() -> None:

@@ -1,0 +1,1 @@
+"""Optimal control: motions and inputs that are best, by direct collocation."""

@@ -1,0 +1,119 @@
+"""The result of an optimal control problem: a motion with its inputs, which simulates back to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InputError, nearest
+from ...results.style import COLOURS, finish, house_style, new_figure
+from ...shown import Shown
+from ...symbolic.tables import Table
+from ...systems.state import State, split_state
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...results.solution import Solution
+    from ...systems.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalMotion(Shown):
+    """States at nodes and middles of a mesh, inputs as quadratics in each interval, and what they cost."""
+
+    system: System = field(repr=False)
+    #: Nodes and middles, and the states there in rows.
+    t: np.ndarray
+    x: np.ndarray = field(repr=False)
+    #: Inputs at beginning, middle and end of each interval (intervals × 3), by name.
+    controls: Mapping[str, np.ndarray] = field(repr=False)
+    #: What was minimised, and the values of all criteria by name.
+    cost: float
+    criteria: Mapping[str, float]
+    converged: bool
+    iterations: int
+    message: str
+    #: The largest error of a state in an interval, as a part of the size of that state, estimated from what the interpolant misses of the equations.
+    error: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """How long the motion takes (s)."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def start(self) -> State:
+        """The first state."""
+        return split_state(self.system.reference, self.x[0].copy(), float(self.t[0]))
+
+    @property
+    def end(self) -> State:
+        """The last state."""
+        return split_state(self.system.reference, self.x[-1].copy(), float(self.t[-1]))
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """Inputs as tables of time."""
+        nodes = self.t[::2]
+        found = {}
+        for name, u in self.controls.items():
+            h = np.diff(nodes)
+            a, m, b = u.T
+            pieces = np.stack([a, (4.0 * m - 3.0 * a - b) / h, 2.0 * (a - 2.0 * m + b) / h**2, np.zeros(len(h))], axis=1)
+            found[name] = Table(f"optimal {name}", (nodes,), pieces, "hold")
+        return found
+
+    def simulate(self, **options: Any) -> Solution:
+        """The simulation from the first state with these inputs, as functions of time."""
+        inputs = {**options.pop("inputs", {}), **self.tables}
+        return self.system.simulate(self.start, t=float(self.t[-1]), inputs=inputs, **options)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A state at nodes and middles, or an input at beginning, middle and end of each interval."""
+        s = self.system
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        if name in names:
+            return np.asarray(self.x[:, names.index(name)])
+        if name in self.controls:
+            return np.asarray(self.controls[name])
+        near = nearest(name, [*names, *self.controls], 3)
+        raise InputError(f"the motion has no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names)}"))
+
+    def plot(self, file: Any = None, show: bool = False) -> Figure:
+        """Coordinates, velocities and inputs over time."""
+        s = self.system
+        groups = (("coordinates", s.coordinate_names), ("velocities", s.velocity_names), ("states", list(s.model.states)))
+        shown = [(title, names) for title, names in groups if names]
+        with house_style():
+            figure = new_figure(7.0, 2.2 * (len(shown) + 1), show)
+            for k, (title, names) in enumerate(shown, 1):
+                axes = figure.add_subplot(len(shown) + 1, 1, k)
+                for j, name in enumerate(names):
+                    axes.plot(self.t, self[name], color=COLOURS[j % len(COLOURS)], label=name)
+                axes.set_ylabel(title)
+                axes.legend(fontsize="small")
+            axes = figure.add_subplot(len(shown) + 1, 1, len(shown) + 1)
+            fine = np.concatenate([np.linspace(a, b, 9) for a, b in zip(self.t[:-2:2], self.t[2::2], strict=True)])
+            for j, (name, table) in enumerate(self.tables.items()):
+                axes.plot(fine, table.value((0,), fine), color=COLOURS[j % len(COLOURS)], label=name)
+            axes.set_ylabel("inputs")
+            axes.set_xlabel("time (s)")
+            axes.legend(fontsize="small")
+            return finish(figure, file, show)
+
+    def __str__(self) -> str:
+        state = "" if self.converged else f" NOT CONVERGED: {self.message}"
+        lines = [f"optimal motion of {self.system.model.name}: {self.duration:.6g} s, cost {self.cost:.8g}{state}"]
+        lines.append(f"  {(len(self.t) - 1) // 2} intervals, {self.iterations} iterations, error of states {self.error:.1e}")
+        lines += [f"  {name}: {x:.8g}" for name, x in self.criteria.items()]
+        lines += [f"  {name}: {u.min():.5g} … {u.max():.5g}" for name, u in self.controls.items()]
+        return "\n".join([*lines, *self.notes])
+
+
+__all__ = ["OptimalMotion"]
