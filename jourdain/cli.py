@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cli_crash import add_parser as add_crash_parser
 from .cli_cvt import add_parser as add_cvt_parser
+from .cli_design import add_parsers as add_design_parsers
 from .cli_model import add_parser as add_model_parser
 from .cli_restitution import add_parser as add_restitution_parser
 from .cli_store import add_parser as add_store_parser
@@ -120,6 +121,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_start(p, 0.0, "the analyses of the model")
     add_method(p)
     p.add_argument("-o", "--output", default="run", metavar="RUN", help="folder (default: run)")
+
+    add_design_parsers(verbs, verb)
 
     p = verb(verbs, "view", view, "a model, or the motion of a run, in the browser")
     add_start(p, 0.0)
@@ -353,6 +356,9 @@ def run(options: argparse.Namespace) -> None:
         done.whole["run"] = sol
     else:
         model = load(options)
+        chosen = [n for n in options.analyses if n in model.problems and n not in model.analyses]
+        if chosen:
+            return optimise_named(model, chosen, options)
         if not model.analyses:
             raise InputError(f"model '{model.name}' names no analyses; say how long to simulate: -t 10")
         if options.formulation != "recursive":
@@ -361,6 +367,17 @@ def run(options: argparse.Namespace) -> None:
     print(done["run"] if options.time else done)
     for path in done.save(options.output):
         print(path)
+
+
+def optimise_named(model: Model, names: Sequence[str], options: argparse.Namespace) -> None:
+    """``jourdain run MODEL PROBLEM``: what `jourdain optimise` does."""
+    from .cli_design import optimised
+
+    if len(names) < len(options.analyses):
+        other = next(n for n in options.analyses if n not in names)
+        raise InputError(f"'{names[0]}' is a problem and '{other}' none; run them one after the other")
+    for name in names:
+        print(optimised(model, name, settings(options.set)))
 
 
 def view(options: argparse.Namespace) -> None:
@@ -398,7 +415,7 @@ def explore(options: argparse.Namespace) -> None:
     from .io.analyses import starting
     from .systems.formulations import formulate
 
-    system, start = starting(load(options), settings(options.set))
+    system, start = starting(load(options), settings(options.set), options.formulation)
     formulated = formulate(system, options.formulation)
     shown = {"plots": options.plot, "trace": options.trace, "port": options.port}
     with formulated.explore(options.names or None, start, options.time, **shown, **integration(options)) as server:
@@ -448,7 +465,7 @@ def motion(options: argparse.Namespace) -> Any:
     from .systems.formulations import formulate
     from .systems.run import SimulationInterrupted
 
-    system, start = starting(load(options), settings(options.set))
+    system, start = starting(load(options), settings(options.set), options.formulation)
     chosen, formulated = integration(options), formulate(system, options.formulation)
     if options.formulation == "directors" and options.rtol:
         chosen["adaptive"] = True
@@ -478,7 +495,7 @@ def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
         from .results import load_solution
 
         options.model = options.model_of_run or str(beside)
-        return load_solution(path).scene(system=load(options).compile(), **scene_options(options))
+        return load_solution(path).scene(system=load(options).compile(formulation=options.formulation), **scene_options(options))
     if options.time:
         return motion(options).scene(**scene_options(options))
     from .io.analyses import starting

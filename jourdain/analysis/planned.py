@@ -58,6 +58,10 @@ class Analysis:
         args, kwargs = self._started(system, self.initial_of(values))
         return self._call(system, args, kwargs)
 
+    def completed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """A design with the variables that follow from it: none here."""
+        return dict(values)
+
     def evaluate(self, criteria: Any, values: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Runs the analysis, with some variables changed, and gives the values of criteria by name."""
         from .criteria import named

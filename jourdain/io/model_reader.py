@@ -106,7 +106,9 @@ class ModelReader:
         for key in ("notes", "keep", "unphysical", "guesses"):
             getattr(model, key).extend(data.get(key, []))
         model.initial |= data.get("initial", {})
-        model.analyses = {n: dict(item) for n, item in data.get("analyses", {}).items()}
+        model.analyses, model.criteria, model.problems = (
+            {n: dict(item) for n, item in data.get(key, {}).items()} for key in ("analyses", "criteria", "problems")
+        )
         self._check_units()
         if self._errors:
             raise ModelFileError.together(self._errors)

@@ -239,7 +239,7 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
     if principal[2] > (principal[0] + principal[1]) * (1 + 1e-6) + 1e-9 * scale:
         plane = principal[1] <= 1e-9 * scale
         remedy = (
-            f"; for motion in a plane give the other two, too, as those of a plate: {principal[2] / 2:g}, {principal[2] / 2:g}"
+            f"; one value is enough for bodies that can turn about its axis alone, which this one is not: give the other two, too, as those of a plate: {principal[2] / 2:g}, {principal[2] / 2:g}"
             if plane
             else ""
         )

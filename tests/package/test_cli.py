@@ -155,6 +155,23 @@ def test_simulate_in_another_formulation(formulation: str, tmp_path: Path) -> No
     assert load_solution(table)["hinge.angle"] == pytest.approx(expected["hinge.angle"], abs=1e-14)
 
 
+def test_parts_of_large_deformation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rotor with elastic blades from its file, by directors: a table as from Python, and a page; a cable with a ring from Python."""
+    rotor, file = jd.library.helicopter_rotor(blades=2, cells=(4, 1, 1)), tmp_path / "rotor.toml"
+    rotor.save(file)
+    table, page, given = tmp_path / "run.npz", tmp_path / "run.html", ["--formulation", "directors", "-t", "0.2", "--step", "0.02"]
+    assert main(["simulate", str(file), *given, "-o", str(table)]) == 0
+    expected, found = rotor.compile(formulation="directors").simulate({}, t=0.2, step=0.02), load_solution(table)
+    for name in ("mast.angle", "blade2.9", "energy.total"):
+        assert found[name] == pytest.approx(expected[name], abs=1e-12)
+    assert main(["view", str(file), *given, "-o", str(page)]) == 0
+    assert "blade1" in page.read_text()
+    assert main(["view", str(table), "--model", str(file), "--formulation", "directors", "-o", str(page)]) == 0
+    ring = f"{EXAMPLES / 'sliding_ring.py'}:washing_line"
+    assert main(["simulate", ring, "--formulation", "directors", "-t", "0.05", "--step", "0.01", "-o", str(table)]) == 0
+    assert "use formulation 'directors'" in failure(capsys, "simulate", ring, "-t", "0.05")
+
+
 def test_a_tolerance_lets_directors_choose_their_steps(tmp_path: Path) -> None:
     table = tmp_path / "run.npz"
     assert (
