@@ -173,7 +173,8 @@ class Geoms:
         name = asset.required("file")
         if self.folder is None:
             raise asset.error("a mesh file needs a model read from a file, not from text")
-        return self.folder.file(asset, str(Path(self.settings.meshdir) / name))
+        others = () if asset.folder is None else (asset.folder,)  # as MuJoCo, from the file in which it stands
+        return self.folder.file(asset, str(Path(self.settings.meshdir) / name), *others)
 
 
 @dataclass(frozen=True)
