@@ -208,6 +208,16 @@ class FlexibleBody(PartBody):
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
         return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
+    def overbent(self, e: Any) -> str:
+        """What to say of amplitudes at which inertia kept to second order is none any more: a body free in space would have a motion without energy."""
+        if self.part.s2 is None or self.part.fields is not None or np.linalg.eigvalsh(self.part.mass_matrix(e)).min() > 0.0:
+            return ""
+        k = int(np.argmax(np.abs(e)))
+        return (
+            f"body '{self.name}' is bent so far ('{self.modes[k].names[0]}' = {e[k]:.3g}) that its inertia, kept to second order in the amplitudes, is not positive; "
+            "take structures.ritz_beam(…, order='exact'), or cut it into several bodies"
+        )
+
     def deformation(self, node: str) -> Deformation:
         """Displacement and turn of a node by the amplitudes, derived once."""
         found = self._deformations.get(node)
