@@ -286,7 +286,7 @@ class _Importer:
         if "springdamper" in e.attributes and np.any(given := e.numbers("springdamper", 2)):
             if not np.all(given > 0.0):
                 raise e.error(f"springdamper: time constant and damping ratio must be positive, not {given.tolist()}")
-            options["stiffness"], options["damping"] = spring_and_damper(given, self._felt[place])
+            options["stiffness"], options["damping"] = spring_and_damper(given.tolist(), self._felt[place])
             options["rest"] = scale(e.number("springref", 0.0))
         ref = scale(e.number("ref", 0.0))
         anchor = anchor @ _back(turn, axis, ref)
