@@ -179,6 +179,20 @@ def sweep(record: dict[str, Any]) -> str:
     return table(header, rows) + busy
 
 
+def turns(record: dict[str, Any]) -> str:
+    """The default method beside those of which it is made."""
+    head = ["problem", "rtol", "dopri5, ms", "default, ms", "radau, ms", "errors", "to dopri5", "to the better"]
+    lines = []
+    for row in record["figures"]["rows"]:
+        seconds, errors = row["seconds"], row["errors"]
+        lines.append([
+            row["title"] + (" (stiff)" if row["stiff"] else ""), f"{row['rtol']:g}", *(milliseconds(seconds[m]) for m in ("dopri5", "auto", "radau")),
+            " / ".join(f"{errors[m]:.0e}" for m in ("dopri5", "auto", "radau")), f"{seconds['dopri5'] / seconds['auto']:.2f}×",
+            f"{seconds['auto'] / min(seconds['dopri5'], seconds['radau']):.2f}",
+        ])  # fmt: skip
+    return conditions(record) + "\n\n" + table(head, lines)
+
+
 def conserving(record: dict[str, Any]) -> str:
     """Chains by directors: the finest steps of each, and times at equal error."""
     rows = []
@@ -243,7 +257,7 @@ def conserving_small(record: dict[str, Any]) -> str:
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
     "car": car, "stepper": stepper, "sweep": sweep, "conserving": conserving, "conserving_hinges": conserving_hinges,
-    "conserving_small": conserving_small,
+    "conserving_small": conserving_small, "turns": turns,
 }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from . import contact, elements, library, structures
     from .analysis import criteria
     from .analysis.compare import compare
+    from .analysis.design.studied import Scenarios
     from .analysis.planned import Analysis
     from .analysis.problem import Problem
     from .contact.coefficient import restitution
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .io.analyses import run
     from .io.model_file import dumps_model, load_model, loads_model
     from .io.model_operations import ModelDocument
+    from .io.problems import problem
     from .model.shapers import InputShaper, input_shaper
     from .model.shapes import (
         box,
@@ -113,11 +115,13 @@ _LATER = {
     "ModelDocument": "io.model_operations",
     "Analysis": "analysis.planned",
     "Problem": "analysis.problem",
+    "Scenarios": "analysis.design.studied",
     "compare": "analysis.compare",
     "complementarity": "solvers.complementarity.pivoting",
     "restitution": "contact.coefficient",
     "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles",
+    "problem": "io.problems",
     "run": "io.analyses",
     "SimulationError": "systems.run",
     "SimulationInterrupted": "systems.run",
@@ -194,6 +198,8 @@ __all__ = [
     "positive_part",
     "prism",
     "Problem",
+    "Scenarios",
+    "problem",
     "read_mbs",
     "read_mjcf",
     "read_urdf",

@@ -44,6 +44,8 @@ class Assembly:
     condition: float
     #: in a singular position: the velocities of each branch of the motion that has those asked for (of length 1 where none were)
     branches: list[dict[str, float]] = field(default_factory=list)
+    #: whether constraints have lost rank here that they have nearby
+    singular: bool = False
     #: given guesses and where the loops could be closed instead, by name
     guessed: dict[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -60,6 +62,10 @@ class Assembly:
             lines.append(f"  redundant constraints (their reactions are not unique): {', '.join(self.redundant)}")
         if self.branches:
             lines.append(f"  singular position, where branches of the motion meet; {len(self.branches)} have these velocities")
+        elif self.singular:
+            lines.append(
+                "  singular position: constraints lose rank here; branches may meet, which equations of second order do not tell apart"
+            )
         elif self.condition < 1e-6:
             lines.append("  close to a singular position: the partition is badly conditioned")
         return "\n".join(lines)
@@ -126,15 +132,16 @@ def _on_branch(state: AssembledState, wanted: Mapping[str, Any], branch: int | N
     """The state itself, or in a singular position with the velocities of one branch of the motion."""
     system: Any = state.system
     place = singular_position(system, state)
-    if place is None:
+    assert state.report is not None
+    if place is None or place.is_trivial:
         if branch is not None:
-            raise InputError(f"assemble '{system.model.name}': branch={branch} has no meaning here, for the position is not singular")
-        return state
+            why = "is not singular" if place is None else "is singular, but equations of second order tell no branches"
+            raise InputError(f"assemble '{system.model.name}': branch={branch} has no meaning here, for the position {why}")
+        return state if place is None else replace(state, report=replace(state.report, singular=True))
     held = [system.configuration.index(_rate_name(system, n), system.velocity_names, "velocity") for n in wanted]
     found = branch_states(place, place.velocities(held, state.v[held].tolist(), None if held else 1.0))
     told = [dict(zip(system.velocity_names, b.v.tolist(), strict=True)) for b in found]
-    assert state.report is not None
-    state = replace(state, report=replace(state.report, branches=told))
+    state = replace(state, report=replace(state.report, branches=told, singular=True))
     if branch is None and place.left(state.v) < ADMISSIBLE and (len(found) == 1 or not held):
         return state
     here = f"assemble '{system.model.name}': a singular position, where branches of the motion meet"

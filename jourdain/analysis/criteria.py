@@ -28,7 +28,8 @@ Bound = float | str
 
 #: Criteria of a motion in time, and those of other verbs.
 OF_MOTION = (
-    "integral", "mean", "rms", "final", "at", "largest", "smallest", "event_time", "end_time", "least_squares", "moving_average",
+    "integral", "mean", "rms", "final", "at", "largest", "smallest", "event_time", "end_time", "least_squares", "moving_average", "cfc",
+    "iso2631",
 )  # fmt: skip
 OF_OTHERS = ("eigenvalue", "damping_ratio", "frequency", "value")
 
@@ -181,6 +182,20 @@ def moving_average(expression: Text, window: float | str, **constants: Any) -> C
     return _about("moving_average", expression, constants, window=width)
 
 
+def cfc(expression: Text, channel_class: int = 60, **constants: Any) -> Criterion:
+    """The largest |F| after the filter of a channel frequency class (SAE J211-1: 60, 180, 600, 1000), as accelerations of crashes are judged."""
+    if channel_class not in (60, 180, 600, 1000):
+        raise InputError(f"criterion cfc: there is no channel class {channel_class!r}; use 60, 180, 600 or 1000")
+    return _about("cfc", expression, constants, **{"class": int(channel_class)})
+
+
+def iso2631(expression: Text, weighting: str = "Wk", **constants: Any) -> Criterion:
+    """The root mean square of an acceleration with the frequency weighting of ISO 2631-1: "Wk" (vertical) or "Wd" (along and across the back)."""
+    if weighting not in ("Wk", "Wd"):
+        raise InputError(f"criterion iso2631: there is no weighting {weighting!r}; use 'Wk' (vertical) or 'Wd' (horizontal)")
+    return _about("iso2631", expression, constants, weighting=weighting)
+
+
 # -- of other verbs ---------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +240,6 @@ def named(criteria: Any) -> dict[str, Criterion]:
 
 
 __all__ = [
-    "Constraint", "Criterion", "at", "damping_ratio", "eigenvalue", "end_time", "event_time", "final", "frequency", "integral", "largest",
+    "Constraint", "Criterion", "at", "cfc", "damping_ratio", "eigenvalue", "end_time", "event_time", "final", "frequency", "integral", "iso2631", "largest",
     "least_squares", "mean", "moving_average", "rms", "smallest", "value",
 ]  # fmt: skip

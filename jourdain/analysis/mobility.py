@@ -125,7 +125,7 @@ def _open_reactions(system: System, here: State) -> tuple[str, ...]:
     """Joints whose reactions are not determined; none are known where bodies lack mass."""
     try:
         return tuple(indeterminate(system, here))
-    except np.linalg.LinAlgError:
+    except SolverError:
         return ()
 
 

@@ -6,123 +6,124 @@ Each piece is an ordinary run of its system and method that goes on from the las
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..results.solution import Solution
+from ..solvers import EXPLICIT, IMPLICIT
 from ..systems.inputs import Inputs
 from ..systems.phases import Joined, caught, phase, released_in
 from ..systems.run import Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.state import State
-from .simulate import AUTO, end_of, settings_of, solved, started
+from .simulate import LEAST_EXPLICIT, LEAST_IMPLICIT, end_of, released_at, settings_of, solved, started
 
 if TYPE_CHECKING:
     from ..systems.system import System
 
 #: So many phases may begin at one instant.
 MOST_AT_ONCE = 10
-#: The methods that take turns: steps that follow the motion, and steps that are not held up by what decays fast.
-EXPLICIT, IMPLICIT = "dopri5", "radau"
-#: Steps before a method may be left for the other; each return to explicit steps doubles theirs.
-LEAST_EXPLICIT, LEAST_IMPLICIT = 500, 50
 
 
-@dataclass
-class Turns:
-    """Which method acts, and why the last one was left."""
-
-    method: str | None
-    chosen: bool
-    least: int = LEAST_EXPLICIT
-
-    def settings(self, common: Settings, t: float, later: bool) -> Settings:
-        """The settings of a piece that begins at ``t``: instants to keep from then on, the method of this turn."""
-        times = common.times if common.times is None or not later else common.times[common.times > t]
-        if not self.chosen:
-            return replace(common, times=times) if times is not common.times else common
-        step = None if later else common.step  # that of the other method says nothing
-        leave = self.least if self.method == EXPLICIT else LEAST_IMPLICIT
-        return replace(common, method=str(self.method), times=times, step=step, leave=leave)
-
-    def change(self) -> None:
-        """The other method's turn."""
-        if self.method == IMPLICIT:
-            self.least *= 2
-        self.method = IMPLICIT if self.method == EXPLICIT else EXPLICIT
-
-
-def in_pieces(
-    system: System, x0: Any, t: Any, method: str | None, inputs: Mapping[str, Any] | None, options: Mapping[str, Any]
-) -> Solution:
+class Pieces:
     """A run whose phases and methods follow each other."""
-    name, events = system.model.name, (system.model.whole or system.model).events
-    if options.get("steps") is not None:
-        why = "where joints let go or engage" if system.model.switches else f"with method='{AUTO}'"
-        raise InputError(f"simulate '{name}': steps= cannot be given {why}; give tolerances, or step= and a method")
-    now = phase(system, released_at(system, x0)) if system.model.switches else system
-    start, restart, span = started(now, x0, t)
-    turns = _turns(system, method, restart)
-    common, rest = settings_of(now, span, turns.method, options)
-    pieces: list[Solution] = []
-    acted: list[dict[str, Any]] = []
 
-    def whole(*last: Solution) -> Solution:
-        return Joined([*pieces, *last], {"method": AUTO, "turns": acted} if turns.chosen else {}).solution(system)
+    def __init__(self, system: System, method: str | None, inputs: Mapping[str, Any] | None) -> None:
+        self.system, self.method, self.inputs = system, method, inputs
+        self.done: list[Solution] = []
+        #: When methods began, and why they were left.
+        self.turns: list[dict[str, Any]] = []
+        self._least = LEAST_EXPLICIT
 
-    while True:
-        acted.append({"t": start.t, "method": turns.method})
+    def go(self, x0: Any, t: Any, options: Mapping[str, Any]) -> Solution:
+        """From phase to phase."""
+        now = phase(self.system, released_at(self.system, x0))
+        start, restart, span = started(now, x0, t)
+        settings, rest = settings_of(now, span, self.method, options, restart)
+        return self._from(now, start, restart, settings, rest, span)
+
+    def go_on(self, first: Solution, settings: Settings, rest: Mapping[str, Any], span: tuple[float, float]) -> Solution:
+        """After a first piece that was left for another method."""
+        self.done.append(first)
+        self.turns.append({"t": span[0], "method": settings.method})
+        start, settings = self._turned(self.system, first, settings)
+        return self._from(self.system, start, first.restart, settings, rest, span)
+
+    def _from(
+        self, now: System, start: State, restart: Restart | None, settings: Settings, rest: Mapping[str, Any], span: tuple[float, float]
+    ) -> Solution:
+        while True:
+            self.turns.append({"t": start.t, "method": settings.method})
+            try:
+                last, status = self._piece(now, start, restart, settings, rest, span)
+            except (SimulationError, InputError) as error:
+                if self.turns[-1]["method"] == IMPLICIT and settings.leave is not None and self.done:
+                    # what implicit steps cannot do is done as it would have been without them
+                    self.turns[-1]["left"] = str(error)
+                    settings = replace(settings, method=EXPLICIT, leave=None)
+                    continue
+                if isinstance(error, SimulationError):
+                    error.solution = self._whole(error.solution)
+                raise
+            except SimulationInterrupted as error:
+                error.solution = self._whole(error.solution)
+                raise
+            self.done.append(last)
+            restart = last.restart
+            if restart is None or status not in ("event", "left") or not restart.t < span[1]:
+                return self._whole()
+            if status == "left":
+                start, settings = self._turned(now, last, settings)
+                continue
+            if self._events[last.events[-1].name].terminal:
+                return self._whole()
+            now, start = self._next_phase(now, last)
+
+    def _piece(
+        self, now: System, start: State, restart: Restart | None, settings: Settings, rest: Mapping[str, Any], span: tuple[float, float]
+    ) -> tuple[Solution, str]:
+        """One run of one system by one method, from ``start`` to the end or as far as it goes, and how it ended."""
+        later = bool(self.done)
+        times, most = settings.times, settings.max_steps
+        if later:
+            times = times if times is None else times[times > start.t]
+            most = max(1, most - sum(int(p.statistics.get("steps", 0)) for p in self.done))
+        own = replace(settings, times=times, max_steps=most) if times is not settings.times or most != settings.max_steps else settings
+        run = now.run(start, (start.t, span[1]), Inputs(now, self.inputs, start.memory), own, rest)
+        if later and restart is not None:
+            run.resume_inputs(restart)
+        return solved(now, run, None if later else restart, begun=later), run.status
+
+    def _turned(self, now: System, last: Solution, settings: Settings) -> tuple[State, Settings]:
+        """Where the other method begins, and with which settings; each return to explicit steps doubles those before it is left again."""
+        explicit = settings.method == EXPLICIT
+        self.turns[-1]["left"] = "stiff" if explicit else "no longer stiff"
+        if not explicit:
+            self._least *= 2
+        state = end_of(now, last)
+        start = State(now.reference, state.q, state.v, state.z, state.t, state.memory)
+        method, leave = (IMPLICIT, LEAST_IMPLICIT) if explicit else (EXPLICIT, self._least)
+        return start, replace(settings, method=method, leave=leave, step=None)  # the step of the other method says nothing
+
+    def _next_phase(self, now: System, last: Solution) -> tuple[System, State]:
+        """The system after an event that released or engaged something, and the state there."""
+        event, state = last.events[-1].name, end_of(now, last)
+        following = phase(self.system, released_in(now, state.memory))
         try:
-            settings = turns.settings(common, start.t, bool(pieces))
-            run = now.run(start, (start.t, span[1]), Inputs(now, inputs, start.memory), settings, rest)
-            if pieces and restart is not None:
-                run.resume_inputs(restart)
-            pieces.append(solved(now, run, None if pieces else restart, begun=bool(pieces)))
-        except (SimulationError, SimulationInterrupted) as error:
-            error.solution = whole(error.solution)
-            raise
-        status, restart = pieces[-1].metadata["status"], pieces[-1].restart
-        if restart is None or status not in ("event", "left") or not restart.t < span[1]:
-            return whole()
-        state = end_of(now, pieces[-1])
-        if status == "left":
-            acted[-1]["left"] = "stiff" if turns.method == EXPLICIT else "no longer stiff"
-            turns.change()
-            start = State(now.reference, state.q, state.v, state.z, state.t, state.memory)
-            continue
-        last = pieces[-1].events[-1].name
-        if events[last].terminal:
-            return whole()
-        now = phase(system, released_in(now, state.memory))
-        try:
-            if len(pieces) > MOST_AT_ONCE and state.t == pieces[-MOST_AT_ONCE].t[0]:
-                raise InputError(f"event '{last}' and others release and engage without end at t = {state.t:.6g} s")
-            start = caught(now, state, last)
+            if len(self.done) > MOST_AT_ONCE and state.t == self.done[-MOST_AT_ONCE].t[0]:
+                raise InputError(f"event '{event}' and others release and engage without end at t = {state.t:.6g} s")
+            return following, caught(following, state, event)
         except InputError as error:
-            raise SimulationError(f"simulate '{name}': {error}", whole()) from None
+            raise SimulationError(f"simulate '{self.system.model.name}': {error}", self._whole()) from None
+
+    @property
+    def _events(self) -> Mapping[str, Any]:
+        return (self.system.model.whole or self.system.model).events
+
+    def _whole(self, *last: Solution) -> Solution:
+        methods = {turn["method"] for turn in self.turns}
+        about: dict[str, Any] = {"method": "auto", "turns": self.turns} if len(methods) > 1 else {}
+        return Joined([*self.done, *last], about).solution(self.system)
 
 
-def _turns(system: System, method: str | None, restart: Restart | None) -> Turns:
-    """The method of the first piece: where a run goes on, that of its end."""
-    if method != AUTO:
-        return Turns(method, chosen=False)
-    if not {EXPLICIT, IMPLICIT} <= set(system.methods):
-        known = ", ".join(system.methods)
-        raise InputError(
-            f"simulate '{system.model.name}': method '{AUTO}' changes between '{EXPLICIT}' and '{IMPLICIT}', which the formulation "
-            f"'{system.formulation}' has not; choose one of {known}"
-        )
-    goes_on = restart is not None and restart.method in (EXPLICIT, IMPLICIT)
-    return Turns(restart.method if goes_on and restart is not None else EXPLICIT, chosen=True)
-
-
-def released_at(system: System, x0: Any) -> frozenset[str]:
-    """What has let go where a run starts."""
-    if isinstance(x0, Solution):
-        return released_in(system, end_of(system, x0).memory)
-    if isinstance(x0, State):
-        return released_in(x0.system, x0.memory)
-    return released_in(system, {**system.model.initial, **(x0 or {})})
-
-
-__all__ = ["in_pieces", "released_at"]
+__all__ = ["Pieces"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, nearest
 from ..model.values import number
 from ..results.solution import Solution
+from ..solvers import AUTO, EXPLICIT
 from ..systems.state import State
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ VERBS: dict[str, tuple[str, int]] = {
     "simulate": ("x0", 0), "equilibrium": ("x0", 0), "modal": ("state", 0), "linearise": ("state", 0), "frequency_response": ("state", 3),
     "kinematics": ("x0", 2), "assemble": ("fixed", 0), "static_forces": ("state", 0),
 }  # fmt: skip
+#: The place of ``method`` among the arguments of ``simulate``.
+METHOD_PLACE = 2
 
 
 class Analysis:
@@ -54,6 +57,10 @@ class Analysis:
         system = self._changed(values)
         args, kwargs = self._started(system, self.initial_of(values))
         return self._call(system, args, kwargs)
+
+    def completed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """A design with the variables that follow from it: none here."""
+        return dict(values)
 
     def evaluate(self, criteria: Any, values: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Runs the analysis, with some variables changed, and gives the values of criteria by name."""
@@ -131,6 +138,8 @@ class Analysis:
             return self
         left = ("times", "outputs", "dense", "progress", *(("step", "max_step") if "steps" in changes else ()))
         kwargs = {n: x for n, x in self.kwargs.items() if n not in left}
+        if self.system.method == AUTO and "method" not in kwargs and len(self.args) <= METHOD_PLACE:
+            kwargs["method"] = EXPLICIT  # steps are walked along or taken again by one method
         return self.like(**(kwargs | changes))
 
     def like(self, **kwargs: Any) -> Analysis:

@@ -19,10 +19,12 @@ from .design.optimum import Optimum, conditions
 from .design.scalarised import FEASIBLE, Forms, violation
 from .design.search import Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
+from .design.studied import Held, Linked, Scenarios, Studied
 from .workers import Failed, Workers, crew_for, results
 
 if TYPE_CHECKING:
     from .design.front import Front
+    from .design.indices import Indices
     from .planned import Analysis
     from .workers import Crew
 
@@ -38,7 +40,9 @@ STATIONARY = 1e-6
 class Problem:
     """Variables of an analysis, criteria to minimise, constraints to keep.
 
-    variables: names of parameters and initial values, with the bounds of the parameters; or names with bounds, ``{"c": (10, "5 kN s/m")}``.
+    analysis: an analysis, or one in several scenarios (:class:`.Scenarios`).
+    variables: names of parameters and initial values, with the bounds of the parameters; or names with bounds, ``{"c": (10, "5 kN s/m")}``, with choices,
+        ``{"plies": range(3, 9), "bore": {0.02, 0.025, 0.04}}``, or with expressions of others, ``{"c_R": "0.8*c_F"}``.
     minimise: criteria by name, or one alone.
     subject_to: constraints by name, such as ``{"stroke": jd.criteria.largest("abs(travel)") <= "120 mm"}``.
 
@@ -54,11 +58,13 @@ class Problem:
     """
 
     def __init__(
-        self, analysis: Analysis, variables: Sequence[str] | Mapping[str, Any], minimise: Any,
+        self, analysis: Analysis | Studied, variables: Sequence[str] | Mapping[str, Any], minimise: Any,
         subject_to: Mapping[str, Constraint] | None = None,
     ) -> None:  # fmt: skip
-        self.analysis = analysis
-        self.variables = variables_of(analysis, variables)
+        laws = {n: x for n, x in variables.items() if isinstance(x, str)} if isinstance(variables, Mapping) else {}
+        free = {n: x for n, x in variables.items() if n not in laws} if isinstance(variables, Mapping) else variables
+        self.variables = variables_of(analysis, free)
+        self.analysis: Any = Linked(analysis, laws, [v.name for v in self.variables]) if laws else analysis
         self.minimise: dict[str, Criterion] = named(minimise)
         self.subject_to: dict[str, Constraint] = dict(subject_to or {})
         for name, c in self.subject_to.items():
@@ -66,6 +72,13 @@ class Problem:
                 raise InputError(f"constraint '{name}': {c!r} is none; write jd.criteria.largest('…') <= '120 mm', >=, .equals or .between")
             if name in self.minimise:
                 raise InputError(f"problem: '{name}' names a criterion and a constraint; rename one of them")
+        #: Whether designs are judged by the largest of several criteria: their worst scenarios.
+        self.worst = isinstance(analysis, Scenarios) and analysis.by == "worst"
+        self.criteria = list(self.minimise)
+        if isinstance(analysis, Scenarios) and self.worst:
+            self.minimise = analysis.in_scenarios(self.minimise)
+            scoped = {n: analysis.in_scenarios({n: c.criterion}) for n, c in self.subject_to.items()}
+            self.subject_to = {m: replace(self.subject_to[n], criterion=c) for n, of in scoped.items() for m, c in of.items()}
         #: Sizes of constraints, by which they are scaled: of their bounds, or of their values at the start where these are zero.
         self.sizes = {n: max(abs(b) for b in (c.lower, c.upper, 0.0) if np.isfinite(b)) for n, c in self.subject_to.items()}
         self.space = self._fresh()
@@ -79,20 +92,190 @@ class Problem:
 
     def optimise(
         self, weights: Mapping[str, float] | None = None, method: str = "slsqp", start: Mapping[str, Any] | None = None,
-        tolerance: float = 1e-10, limit: int = 200, store: StoreLike = None,
+        tolerance: float = 1e-10, limit: int = 200, store: StoreLike = None, form: str | None = None, goals: Mapping[str, Any] | None = None,
+        order: Sequence[str] | None = None, slack: float = 1e-3, starts: int = 1, workers: Workers = None,
     ) -> Optimum:  # fmt: skip
-        """The design with the least weighted sum of the criteria.
+        """The best design by one objective of the criteria.
 
-        method: "slsqp" and "trust-constr" take constraints and use gradients, "l-bfgs-b" and "tnc" bounds only; "cobyqa" takes constraints
-            and "nelder-mead" bounds without gradients.
+        form: "sum", the least weighted sum; "minmax", the least of the largest weighted criterion (that of scenarios by="worst"); "goal", the least τ with y ≤ goal + weight × τ, weights
+            being the sizes of the goals unless given; "lexicographic", one criterion after the other in ``order``, each kept within ``slack`` of its best.
+        method: "slsqp", "trust-constr", "ipopt" and "mma" take constraints and use gradients, "l-bfgs-b" and "tnc" bounds only; "cobyqa" takes constraints
+            without gradients, "nelder-mead", "cma-es" and "direct" bounds.  Choices need "direct", "cma-es", or :meth:`enumerate`.
         start: values of variables to begin with; the others begin with their present ones, moved into the bounds.
+        starts: how many searches, from the start and from designs spread over the space; the best is given.
         tolerance: of the optimiser, for objective and variables scaled to one.
         store: a store or its file; designs that have run are kept there at once, and the same call goes on where it was cut short.
         """
-        a, solver, x = self._weighted(weights), self._solver(method, tolerance), self._begin(start, store)
-        best = self.solved(Wanted(self.forms(a), self.forms(a), x, solver.name, tolerance, limit), a)
+        solver = self._solver(method, tolerance)
+        self._check_choices(solver)
+        form = form or ("minmax" if self.worst else "goal" if goals else "lexicographic" if order else "sum")
+        x = self._begin(start, store)
+        with crew_for(workers) as crew:
+            if form == "lexicographic":
+                best = self._in_order(list(order or self.minimise), solver, x, tolerance, limit, slack, starts, crew)
+            else:
+                wanted, a = self._objective(form, weights, goals, x)
+                best = self._best_of([(wanted, a)], solver, x, tolerance, limit, starts, crew)
         spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
         return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
+
+    def _objective(
+        self, form: str, weights: Mapping[str, float] | None, goals: Mapping[str, Any] | None, x: np.ndarray
+    ) -> tuple[Forms, np.ndarray]:
+        """The forms of an objective, and the weights by which optima are compared and told."""
+        if form == "sum":
+            a = self._weighted(weights)
+            return self.forms(a), a
+        if form not in ("minmax", "goal"):
+            raise InputError(f"optimise: form = {form!r} is unknown; use 'sum', 'minmax', 'goal' or 'lexicographic'")
+        n = len(self.minimise)
+        y = self.space.at(x).values
+        assert y is not None
+        if form == "goal":
+            aims = self._numbers("goals", goals or {}, None)
+            w = self._numbers("weights", weights, {m: abs(g) or 1.0 for m, g in aims.items()})
+            target, size = np.array(list(aims.values())), np.array([w[m] for m in aims])
+        else:
+            w = self._numbers("weights", weights, dict.fromkeys(self._judged(), 1.0))
+            target = np.zeros(n)
+            size = np.array([1.0 / max(w[self._of(m)], 1e-300) for m in self.minimise])
+        if not (size > 0).all():
+            raise InputError("optimise: weights of a min–max or goal form must be positive")
+        scale = float(np.max(np.abs((y[:n] - target) / size))) or 1.0
+        base = self.forms(np.zeros(len(y)))
+        B = np.vstack([np.eye(n, len(y)) / (size * scale)[:, None], base.B])
+        lower = np.concatenate([np.full(n, -np.inf), base.row_lower])
+        upper = np.concatenate([target / (size * scale), base.row_upper])
+        tau = (1.0, np.concatenate([-np.ones(n), np.zeros(len(base.B))]))
+        first = float(np.max((y[:n] - target) / (size * scale)))
+        return Forms(np.zeros(len(y)), B, lower, upper, tau, first), np.concatenate([1.0 / size, np.zeros(len(y) - n)])
+
+    def _judged(self) -> list[str]:
+        """Criteria as they were given."""
+        return self.criteria
+
+    def _of(self, name: str) -> str:
+        return name.rsplit(" in ", 1)[0] if self.worst else name
+
+    def _numbers(self, word: str, given: Mapping[str, Any] | None, default: dict[str, float] | None) -> dict[str, float]:
+        """A number for every criterion."""
+        if given is None and default is not None:
+            return default
+        for n in given or {}:
+            if n not in self._judged():
+                near = nearest(n, self._judged(), 1) or self._judged()
+                raise InputError(f"{word}: there is no criterion '{n}' to minimise; did you mean {near[0]}?")
+        missing = [n for n in self._judged() if n not in (given or {})]
+        if missing:
+            raise InputError(f"{word}: criterion '{missing[0]}' has none")
+        return {n: number((given or {})[n], f"{word} of '{n}'") for n in self._judged()}
+
+    def _best_of(
+        self, asked: Sequence[tuple[Forms, np.ndarray]], solver: Method, x: np.ndarray, tolerance: float, limit: int, starts: int, crew: Any
+    ) -> Optimum:  # fmt: skip
+        """The best of searches from several starts; with one the only one."""
+        if not isinstance(starts, int) or starts < 1:
+            raise InputError(f"optimise: starts = {starts!r} must be a whole number from 1 on")
+        (forms, a) = asked[0]
+        kept = self.forms(a) if forms.tau is not None else forms
+        if starts == 1:
+            return self._told(self.solved(Wanted(forms, kept, x, solver.name, tolerance, limit), a), forms)
+        places = [x, *(p for p in self.space.spread(starts - 1, x) if self.space.at(p).values is not None)]
+        optima = self.solved_all([(Wanted(forms, kept, p, solver.name, tolerance, limit), a) for p in places], crew=crew)
+        return self._told(min(optima, key=lambda o: (not o.feasible, self._told(o, forms).objective)), forms)
+
+    def _told(self, best: Optimum, forms: Forms) -> Optimum:
+        """An optimum with what its form makes of the criteria; the conditions of a sum do not tell of the largest."""
+        if forms.tau is None:
+            return best
+        y = np.array([*best.criteria.values(), *best.constraints.values()])
+        n = len(self.minimise)
+        tau = float(np.max(forms.B[:n] @ y - forms.row_upper[:n]))
+        scale = 1.0 if not n else 1.0 / float(np.max(np.abs(forms.B[0])))
+        largest = [m for m, r in zip(self.minimise, forms.B[:n] @ y - forms.row_upper[:n], strict=True) if r > tau - 1e-6 * abs(tau)]
+        note = f"the largest: {', '.join(largest)}"
+        return replace(best, objective=tau * scale, kkt=np.nan, multipliers={}, converged=best.feasible, notes=(*best.notes, note))
+
+    def _in_order(
+        self, order: list[str], solver: Method, x: np.ndarray, tolerance: float, limit: int, slack: float, starts: int, crew: Any
+    ) -> Optimum:  # fmt: skip
+        """One criterion after the other; those that were minimised may lose a little."""
+        for n in order:
+            if n not in self.minimise:
+                raise InputError(f"order: there is no criterion '{n}' to minimise; there are {', '.join(self.minimise)}")
+        best, rows = None, list[tuple[np.ndarray, float]]()
+        for n in order:
+            k = list(self.minimise).index(n)
+            a = np.eye(len(self.minimise) + len(self.subject_to))[k]
+            forms = self.forms(a)
+            if rows:
+                B, upper = np.array([r for r, _ in rows]), np.array([u for _, u in rows])
+                forms = forms.with_rows(B, np.full(len(B), -np.inf), upper)
+            best = self._best_of([(forms, a)], solver, x, tolerance, limit, starts, crew)
+            size = abs(best.criteria[n]) or 1.0
+            rows.append((a / size, (best.criteria[n] + slack * size) / size))
+            x = self.space.scaled(best.values)
+        assert best is not None
+        return best
+
+    def _check_choices(self, solver: Method) -> None:
+        chosen = [v.name for v in self.variables if v.values]
+        if chosen and solver.gradients:
+            raise InputError(
+                f"variable '{chosen[0]}' is a choice, and optimiser '{solver.name}' goes by gradients; use problem.enumerate(), or method='direct' or 'cma-es'"
+            )
+
+    def enumerate(self, most: int = 1000, **options: Any) -> list[Optimum]:
+        """The best design for each combination of choices, best first; further options are those of :meth:`optimise`."""
+        from itertools import product
+
+        chosen = [v for v in self.variables if v.values]
+        rest = {v.name: (v.lower, v.upper) for v in self.variables if not v.values}
+        count = int(np.prod([len(v.values) for v in chosen]))
+        if not chosen or count > most:
+            raise InputError(
+                f"enumerate: {count if chosen else 'no'} combinations of choices; "
+                + (f"most = {most} allows fewer" if chosen else "no variable has choices")
+            )
+        found = []
+        for values in product(*(v.values for v in chosen)):
+            held = {v.name: x for v, x in zip(chosen, values, strict=True)}
+            if rest:
+                inner = Problem(Held(self.analysis, held), rest, self.minimise, self.subject_to)
+                inner.worst, inner.criteria = self.worst, self._judged()
+                best = inner.optimise(**options)
+            else:
+                best = self._fixed(held)
+            units = {v.name: v.unit for v in self.variables}
+            found.append(replace(best, problem=self, values={**held, **best.values}, units=units))
+        return sorted(found, key=lambda o: (not o.feasible, o.objective))
+
+    def _fixed(self, values: Mapping[str, float]) -> Optimum:
+        """A design as it is."""
+        space = self.space
+        x = space.scaled(values)
+        y = space.at(x).values
+        n, a = len(self.minimise), self._weighted(None) if len(self.minimise) == 1 else np.zeros(len(self.minimise) + len(self.subject_to))
+        if y is None:
+            nothing = dict.fromkeys(self.minimise, np.nan), dict.fromkeys(self.subject_to, np.nan)
+            return Optimum(self, values, {}, np.inf, *nothing, False, False, np.nan, {}, "enumerate", space.failed[-1].message, {})
+        feasible = violation(self.forms(a), y) <= FEASIBLE
+        held = dict(zip(self.subject_to, map(float, y[n:]), strict=True))
+        return Optimum(
+            self,
+            values,
+            {},
+            float(a @ y),
+            dict(zip(self.minimise, map(float, y), strict=False)),
+            held,
+            feasible,
+            True,
+            np.nan,
+            {},
+            "enumerate",
+            "",
+            {},
+        )
 
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
@@ -111,6 +294,8 @@ class Problem:
         from .design.front import Family, check
 
         solver = self._solver(optimiser, tolerance)
+        if method != "nsga2":
+            self._check_choices(solver)
         check(self, method, points, solver)
         if int(samples) < 0:
             raise InputError(f"pareto: samples = {samples} must not be negative")
@@ -121,6 +306,16 @@ class Problem:
 
                 return evolved(self, x, population, generations, seed, crew, progress)
             return Family(self, method, points, solver.name, tolerance, limit, crew, progress).front(x, int(samples))
+
+    def sensitivity(
+        self, method: str = "sobol", samples: int = 256, seed: int = 1, workers: Workers = None, store: StoreLike = None
+    ) -> Indices:
+        """How much each variable matters over the whole space: "sobol" (shares of the variance) or "morris" (elementary effects); ``samples`` of base points."""
+        from .design.indices import indices
+
+        with crew_for(workers) as crew:
+            self.space = self._fresh(store)
+            return indices(self, method, samples, seed, crew)
 
     def forms(self, a: np.ndarray) -> Forms:
         """The objective a·y with the constraints of the problem."""

@@ -157,15 +157,15 @@ def node_wrenches(
 
 
 def load_amplitudes(system: System, run: Solution | State, body: FlexibleBody, cases: LoadCases) -> np.ndarray:
-    """Amplitudes (times, cases) of a flexible body's unit loads: the frame's motion, and the wrenches at nodes."""
-    _, wrenches, motion = node_wrenches(system, body, *_states(system, run))
+    """Amplitudes (times, cases + modes) of a flexible body's unit loads, by the frame's motion and the wrenches at nodes, and accelerations of its modes."""
+    a, wrenches, motion = node_wrenches(system, body, *_states(system, run))
     order = [body.used_nodes.index(p) for p in cases.points]
-    return np.array(
-        [
-            cases.amplitudes(m[:3], m[3:6], m[6:], dict(zip(cases.points, w[order], strict=True)))
-            for m, w in zip(motion, wrenches, strict=True)
-        ]
-    )
+    loads = [
+        cases.amplitudes(m[:3], m[3:6], m[6:], dict(zip(cases.points, w[order], strict=True)))
+        for m, w in zip(motion, wrenches, strict=True)
+    ]
+    names = system.reference.configuration.velocity_names
+    return np.hstack([np.array(loads), a[:, [names.index(c.velocity_names[0]) for c in body.modes]]])
 
 
 __all__ = ["ModalBalance", "Recovered", "load_amplitudes", "modal_balance", "node_wrenches", "recover"]

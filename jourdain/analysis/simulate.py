@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ..errors import InputError, ModelError
 from ..model.contact_methods import touches
 from ..model.values import number
 from ..results.solution import Solution
-from ..solvers import ADAPTIVE
+from ..solvers import ADAPTIVE, AUTO, EXPLICIT, IMPLICIT
 from ..systems.audit import audited, beyond_limits, too_bent, too_short
 from ..systems.constraints import check_closed
 from ..systems.happened import event_table
@@ -47,13 +48,19 @@ def simulate(
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
-    if (system.model.switches and not system.goes_through_phases) or method == AUTO:
-        from .pieces import in_pieces
+    if system.model.switches and not system.goes_through_phases:
+        from .pieces import Pieces
 
-        return in_pieces(system, x0, t, method, inputs, options)
+        return Pieces(system, method, inputs).go(x0, t, options)
     start, restart, span = started(system, x0, t)
-    settings, rest = settings_of(system, span, method, options)
-    return solved(system, system.run(start, span, Inputs(system, inputs, start.memory), settings, rest), restart)
+    settings, rest = settings_of(system, span, method, options, restart)
+    run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
+    solution = solved(system, run, restart)
+    if run.status == "left":
+        from .pieces import Pieces
+
+        return Pieces(system, AUTO, inputs).go_on(solution, settings, rest, span)
+    return solution
 
 
 def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
@@ -73,6 +80,7 @@ def solved(system: System, run: Run, restart: Restart | None, begun: bool = Fals
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
         check_closed(system, run.start, 1e-4 if begun or restart is not None else 1e-6)
     outcome = audited(system, run, run.go(restart))
+    run.status = outcome.status
     solution = _solution(system, run, outcome)
     if outcome.status == "interrupted":
         reached = outcome.restart.t if outcome.restart is not None else solution.t[-1]
@@ -89,15 +97,29 @@ def solved(system: System, run: Run, restart: Restart | None, begun: bool = Fals
 
 
 def settings_of(
+    system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any], restart: Restart | None = None
+) -> tuple[Settings, Mapping[str, Any]]:
+    """Method, step control and output, and the options that are the formulation's own.
+
+    Methods that take turns begin with the explicit one; where a run goes on, with that of its end.
+    """
+    settings, rest = _settings(system, span, method, options)
+    if settings.leave is not None and restart is not None and restart.method == IMPLICIT:
+        return replace(settings, method=IMPLICIT, leave=LEAST_IMPLICIT), rest
+    return settings, rest
+
+
+def _settings(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
-    """Method, step control and output, and the options that are the formulation's own."""
     for name in TIMES if options else ():
         if isinstance(options.get(name), str):
             options = {**options, name: seconds(options[name], f"simulate '{system.model.name}': {name}")}
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
+    if word == AUTO and (method is not None or system.model.callbacks or options.get("steps") is not None):
+        word = _turns_or_explicit(system, method, options)
     plain = word.__class__ is str and all(x.__class__ in (float, int, str, bool) for x in options.values())
     if plain and options.keys().isdisjoint(("times", "outputs", "steps")):
         return _plain_settings(word, tuple(options.items()))
@@ -105,7 +127,7 @@ def settings_of(
     common = DEFAULTS | given
     times = instants_of(system.model.name, span, common.pop("times"), common.pop("outputs"))
     common["steps"] = _given_steps(system.model.name, common["steps"], given)
-    settings = Settings(word, times=times, given=frozenset(given), **common)
+    settings = Settings(*_first(word), times=times, given=frozenset(given), **common)
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
 
 
@@ -113,7 +135,26 @@ def settings_of(
 def _plain_settings(method: str, options: tuple[tuple[str, Any], ...]) -> tuple[Settings, Mapping[str, Any]]:
     """The same where options are numbers and words that do not depend on the run."""
     given = {n: x for n, x in options if n in DEFAULTS}
-    return Settings(method, **given, given=frozenset(given)), MappingProxyType({n: x for n, x in options if n not in DEFAULTS})
+    return Settings(*_first(method), **given, given=frozenset(given)), MappingProxyType({n: x for n, x in options if n not in DEFAULTS})
+
+
+def _first(method: str) -> tuple[str, int | None]:
+    """The method of the first piece of a run, and after how many steps near the limit of its stability it is left."""
+    return (EXPLICIT, LEAST_EXPLICIT) if method == AUTO else (method, None)
+
+
+def _turns_or_explicit(system: System, method: str | None, options: Mapping[str, Any]) -> str:
+    """Turns of methods, where they can be taken; given steps are taken by one method."""
+    if method is not None and not {EXPLICIT, IMPLICIT} <= set(system.methods):
+        raise InputError(
+            f"simulate '{system.model.name}': method '{AUTO}' changes between '{EXPLICIT}' and '{IMPLICIT}', which the formulation "
+            f"'{system.formulation}' has not; choose one of {', '.join(system.methods)}"
+        )
+    if options.get("steps") is None:  # of callbacks, which are called with numbers, implicit methods know no derivatives
+        return EXPLICIT if system.model.callbacks else AUTO
+    if method is not None:
+        raise InputError(f"simulate '{system.model.name}': steps= cannot be given with method='{AUTO}'; name one method")
+    return EXPLICIT
 
 
 def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray | None:
@@ -128,6 +169,10 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
             raise InputError(
                 f"simulate '{name}': the solution given as steps= has not kept every step; simulate it without times= and outputs="
             )
+        if len(steps.metadata.get("turns", ())) > 1:
+            raise InputError(
+                f"simulate '{name}': the solution given as steps= was found by methods in turns; simulate it with one, as method='{EXPLICIT}'"
+            )
         return steps.t
     try:
         return np.asarray(steps, dtype=float)
@@ -135,8 +180,8 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
-#: The word for an explicit and an implicit method that take turns.
-AUTO = "auto"
+#: Explicit steps near the limit of stability, and implicit steps, after which a method may be left for the other.
+LEAST_EXPLICIT, LEAST_IMPLICIT = 100, 100
 #: Options that are times.
 TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
@@ -196,6 +241,17 @@ def end_of(system: System, solution: Solution) -> State:
     held = dict(zip(system.model.inputs, solution.restart.memory.get("u", ()), strict=False))
     memory = {n: float(held[n]) for n in (*system.model.memories, *system.model.unknowns) if n in held}
     return split_state(system.reference, solution.restart.x, solution.restart.t).with_values(memory=memory)
+
+
+def released_at(system: System, x0: Any) -> frozenset[str]:
+    """What has let go where a run starts."""
+    from ..systems.phases import released_in
+
+    if isinstance(x0, Solution):
+        return released_in(system, end_of(system, x0).memory)
+    if isinstance(x0, State):
+        return released_in(x0.system, x0.memory)
+    return released_in(system, {**system.model.initial, **(x0 or {})})
 
 
 def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:

@@ -9,13 +9,14 @@ import numpy as np
 
 from ..errors import InputError
 from ..results.solution import Solution
-from ..solvers import METHODS, load_method
+from ..solvers import AUTO, METHODS, load_method
 from ..systems.constraints import check_closed
 from ..systems.inputs import Inputs
+from ..systems.phases import phase
 from ..systems.run import DEFAULTS, Settings
 from ..systems.state import State
-from ..systems.stepper import Stepper, checked_names
-from .simulate import end_of, spelled
+from ..systems.stepper import Engine, Stepper, checked_names
+from .simulate import end_of, released_at, spelled
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -35,13 +36,11 @@ def stepper(
     model = system.model
     if not (isinstance(step, (int, float, np.number)) and 0.0 < step < np.inf):
         raise InputError(f"stepper '{model.name}': step = {step!r} must be a positive number of seconds")
-    if model.switches:
-        raise InputError(
-            f"stepper '{model.name}': events release or engage {', '.join(map(repr, model.switches))}; only simulate goes from phase to phase"
-        )
-    start = end_of(system, x0) if isinstance(x0, Solution) else system.state(x0)
-    check_closed(system, start)
-    acting = Inputs(system, others, start.memory)
+    phased = bool(model.switches) and not system.goes_through_phases
+    now = phase(system, released_at(system, x0)) if phased else system
+    start = end_of(now, x0) if isinstance(x0, Solution) else now.state(x0)
+    check_closed(now, start)
+    acting = Inputs(now, others, start.memory)
     called = {n: c.name for c, _ in acting.callbacks for n in c.inputs}
     given = checked_names(model.name, inputs, [n for n in model.outer_inputs if n not in acting.given and n not in called], "inputs")
     wanted = checked_names(model.name, outputs, model.outputs, "outputs")
@@ -55,14 +54,22 @@ def stepper(
     refused = sorted(rest.keys() & DEFAULTS.keys())
     if refused:
         raise InputError(f"stepper '{model.name}': there is no option '{refused[0]}'; a stepper keeps nothing but where it is")
-    run = system.run(start, (start.t, start.t + float(step)), acting, settings, rest)
-    return Stepper(run.open(float(step), given, wanted), given, wanted)
+
+    def opened(now: System, start: State, acting: Inputs) -> Engine:
+        return now.run(start, (start.t, start.t + float(step)), acting, settings, rest).open(float(step), given, wanted)
+
+    if not phased:
+        return Stepper(opened(system, start, acting), given, wanted)
+    from ..systems.phased_stepper import PhasedEngine, check_outputs
+
+    check_outputs(system, start, wanted)
+    return Stepper(PhasedEngine(system, start, lambda now, at: opened(now, at, Inputs(now, others, at.memory))), given, wanted)
 
 
 def _method(system: System, method: str | None) -> str:
     """The method of a name; without one "rk4", or the formulation's own where it has other methods."""
     if method is None:
-        return "rk4" if system.method in METHODS else system.method
+        return "rk4" if system.method == AUTO else system.method
     return str(spelled(method))
 
 

@@ -14,7 +14,8 @@ from ..model.topology import tree_text
 from ..symbolic.expr import brief
 from ..symbolic.graph import operations
 from .equations import Equations
-from .functions.registry import DEEP, OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT, average_depth, flexible_in_series, is_deep
+from .functions.dynamics import DEEP, average_depth, flexible_in_series, is_deep
+from .functions.registry import OPERATIONS_OF_A_LINK, STRAIGHT_LINE_LIMIT
 from .tree.newton_euler import inverse_dynamics
 
 #: Trees with more links than this are not derived to count operations.

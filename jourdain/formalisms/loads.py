@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..model.flexible import Elasticity
-from ..model.load_sorts import FrameLoad, JointForce, LinkForce, Load
+from ..model.load_sorts import FrameLoad, JointForce, LinkForce, Load, ModeForces
 from ..symbolic.expr import ONE, ZERO, Expr, add, div, mul, neg
 from ..symbolic.functions import sqrt
 from ..symbolic.graph import evaluate
@@ -58,19 +57,19 @@ def _(load: JointForce, eq: Equations, laws: Sequence[Expr]) -> Expr:
     return mul(*eq.resolve([laws[0], load.coordinate.v[0]]))
 
 
-# --- elasticity --------------------------------------------------------------------------------------------------
+# --- forces on modes ----------------------------------------------------------------------------------------------
 
 
-@act.register(Elasticity)
-def _(load: Elasticity, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
-    for c, force in zip(load.body.modes, load.laws, strict=True):
+@act.register(ModeForces)
+def _(load: ModeForces, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
+    for c, force in zip(load.body.modes, eq.resolve(load.laws), strict=True):
         eq.add_mode_force(c, force, forces)
 
 
-@power.register(Elasticity)
-def _(load: Elasticity, eq: Equations, laws: Sequence[Expr]) -> Expr:
+@power.register(ModeForces)
+def _(load: ModeForces, eq: Equations, laws: Sequence[Expr]) -> Expr:
     total = ZERO
-    for c, force in zip(load.body.modes, laws, strict=True):
+    for c, force in zip(load.body.modes, eq.resolve(laws), strict=True):
         total = add(total, mul(force, c.v[0]))
     return total
 

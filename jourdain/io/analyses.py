@@ -31,13 +31,17 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis.planned import VERBS as PLANNED
+from ..analysis.planned import Analysis
 from ..errors import InputError, JourdainError, nearest
+from ..model.flexible import FlexibleBody
 from ..model.model import Model
 from ..model.units import quantity
 from ..model.values import number
@@ -162,6 +166,24 @@ def _result(done: ModelRun, name: str, waiting: tuple[str, ...], progress: bool)
     return done.whole[name]
 
 
+def planned(model: Model, name: str, settings: Mapping[str, Any] | None = None) -> Analysis:
+    """An analysis that a model names, not yet run; one that starts where another ends lets that one run first."""
+    _known(name, model.analyses, "analysis")
+    options = dict(model.analyses[name])
+    verb, source, changes = options.pop("verb"), options.pop("from", None), options.pop("initial", {})
+    system, start = starting(model, settings or {})
+    state: Any = start
+    if source is not None:
+        _known(source, model.analyses, "analysis")
+        state = _end(_result(ModelRun(system, start), source, (name,), False))
+    if changes:
+        state = _changed(system, state, changes)
+    if verb not in PLANNED:
+        raise InputError(f"analysis '{name}': {verb} cannot be part of a problem; those that can are {', '.join(PLANNED)}")
+    state, given = _arguments(system, verb, state, options)
+    return Analysis(system, verb, **{PLANNED[verb][0]: state}, **given)
+
+
 def _more(error: JourdainError) -> tuple[Any, ...]:
     """What an error carries besides its message (what a simulation did before it stopped)."""
     return (error.solution,) if hasattr(error, "solution") else ()
@@ -173,9 +195,10 @@ def _known(name: Any, known: Mapping[str, Any], what: str) -> None:
         raise InputError(f"there is no {what} '{name}'; there is {', '.join(near)}")
 
 
-def _call(system: System, verb: str, start: Any, options: dict[str, Any], progress: bool) -> Any:
-    state = VERBS[verb]
+def _arguments(system: System, verb: str, start: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The state and the options of a verb, checked."""
     function: Callable[..., Any] = getattr(system, verb)
+    state = VERBS[verb]
     allowed = [p for p in inspect.signature(function).parameters if p not in (state, "parameters", "progress", "options")]
     for key in options:
         if key not in allowed:
@@ -185,10 +208,14 @@ def _call(system: System, verb: str, start: Any, options: dict[str, Any], progre
         raise InputError('simulate lacks its duration, such as t = "10 s"')
     if verb not in _ABOUT:
         start = getattr(start, "state", start)
-    given = {k: _option(system, verb, k, x) for k, x in options.items()}
+    return start, {k: _option(system, verb, k, x) for k, x in options.items()}
+
+
+def _call(system: System, verb: str, start: Any, options: dict[str, Any], progress: bool) -> Any:
+    start, given = _arguments(system, verb, start, options)
     if verb == "simulate" and progress:
         given["progress"] = True
-    result = function(**{state: start}, **given)
+    result = getattr(system, verb)(**{VERBS[verb]: start}, **given)
     return result.solution if verb == "kinematics" else result
 
 
@@ -214,8 +241,18 @@ def _law(system: System, given: Any) -> Any:
     given = _plain(given)
     if not isinstance(given, str):
         return given
-    expression = ModelNames(system.model).parse(given)
-    return lambda t: expression
+    return Law(ModelNames(system.model).parse(given))
+
+
+@dataclass(frozen=True)
+class Law:
+    """An expression as a function of time."""
+
+    expression: Any
+
+    def __call__(self, t: Any) -> Any:
+        """The expression, whatever the symbol of time."""
+        return self.expression
 
 
 def _row(key: str, given: Mapping[str, Any]) -> np.ndarray:
@@ -234,10 +271,14 @@ def _row(key: str, given: Mapping[str, Any]) -> np.ndarray:
 # --- starts ----------------------------------------------------------------------------------------------------------
 
 
-def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
-    """The compiled model at its initial state with parameters, inputs and initial values replaced by name; loops are closed."""
+def starting(model: Model, settings: Mapping[str, Any], formulation: str = "recursive") -> tuple[System, State]:
+    """The compiled model at its initial state with parameters, inputs and initial values replaced by name; loops are closed.
+
+    By directors flexible bodies are elements and no modes, so that such a model is compiled for them at once; others are formulated from the tree.
+    """
     values = dict(settings)
-    system: System = model.compile()
+    bending = formulation == "directors" and any(isinstance(b, FlexibleBody) for b in model.bodies.values())
+    system: System = model.compile(formulation="directors") if bending else model.compile()
     parameters = {n: values.pop(n) for n in list(values) if n in system.parameters}
     if parameters:
         system.set_parameters(**parameters)
@@ -245,7 +286,7 @@ def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
         item = model.inputs[name]
         given = values.pop(name)
         item.value = quantity(given, item.unit or None) if isinstance(given, str) else number(given, f"input '{name}'")
-    return system, initial_state(system, model.initial, values)
+    return system, initial_state(system, system.reference.model.initial if bending else model.initial, values)  # parts start without modes
 
 
 def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str, Any]) -> State:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..errors import InputError
-from ..formalisms.functions.registry import BUILDERS
+from ..formalisms.functions.registry import find_builder
 from ..formalisms.functions.tree import reaction_names
 from ..model import Model
 from ..model.contact_methods import refuse_contacts
@@ -57,8 +57,9 @@ def exported_function(system: System, name: str) -> SymbolicFunction:
 
 
 def _by_name(system: System, name: str) -> SymbolicFunction:
-    if name in BUILDERS:
-        required = [p.name for p in signature(BUILDERS[name]).parameters.values() if p.default is p.empty][1:]
+    build = find_builder(name)
+    if build is not None:
+        required = [p.name for p in signature(build).parameters.values() if p.default is p.empty][1:]
         if required:
             raise InputError(f"export: the function '{name}' needs {', '.join(required)}; its name alone is not enough")
     return system.symbolic(name)

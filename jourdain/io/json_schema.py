@@ -70,6 +70,8 @@ _TYPES: dict[str, Any] = {
     "inertia": {"anyOf": [_exactly(_VALUE, 3), _exactly(_VALUE, 6), _MATRIX]},
     "limits": _exactly(_VALUE, 2),
     "numbers": _array(_NUMBER),
+    "variables": {"anyOf": [_array({"type": "string"}, 1), {"type": "object", "additionalProperties": _exactly(_VALUE, 2)}]},
+    "bounds": {"type": "object", "additionalProperties": {"type": "string"}},
     "amounts": {"anyOf": [_VALUE, _array(_VALUE)]},
     "order": {"enum": [1, 2, "exact"]},
     "rows": _array(_array(_NUMBER)),

@@ -285,7 +285,7 @@ def _references(data: Mapping[str, Any]) -> dict[ObjectName, set[ObjectName]]:
         for name, item in data.get(key, {}).items():
             own = ObjectName(section.one, name)
             table = item if isinstance(item, dict) else {section.short[0]: item} if section.short else {}
-            found[own] = set(index.used(table, section.keys)) - {own} if key != "analyses" else set()
+            found[own] = set(index.used(table, section.keys)) - {own} if key not in ("analyses", "criteria", "problems") else set()
             if key in ("drives", "locks"):
                 found[own] |= index.channel(name)
             if key == "events":

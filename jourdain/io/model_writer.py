@@ -156,7 +156,8 @@ class ModelWriter:
         document["events"] = {e.name: self._event(e) for e in m.events.values()}
         bending = {n for b in m.bodies.values() if isinstance(b, FlexibleBody) for c in b.modes for n in (*c.names, *c.velocity_names)}
         document["initial"] = {n: x for n, x in m.initial.items() if n not in bending or x != 0.0}
-        document["analyses"] = {n: dict(a) for n, a in m.analyses.items()}
+        for key in ("analyses", "criteria", "problems"):
+            document[key] = {n: dict(a) for n, a in getattr(m, key).items()}
         return document
 
     def _gravity(self) -> tuple[list[Any], set[str]]:
@@ -238,6 +239,8 @@ class ModelWriter:
         if body.collision:
             item["collision"] = [self._shape(shape, body, False) for shape in body.collision]
             item["collision_names"] = list(body.collision_names)
+            if isinstance(body, FlexibleBody):
+                item["collision_nodes"] = list(body.collision_nodes)
         frames = {name: self._placed(f) for name, f in body.frames.items() if name not in body.nodes}
         if frames:
             item["frames"] = frames

@@ -47,6 +47,16 @@ class Section:
     short: tuple[str, str] | None = None
 
 
+#: Kinds of criteria (see jourdain.analysis.criteria).
+CRITERIA: dict[str, Kind] = {
+    **{kind: Kind(("expression",), ("constants",)) for kind in ("integral", "mean", "rms", "final", "smallest", "value")},
+    "largest": Kind(("expression",), ("constants", "smooth")), "at": Kind(("expression", "t"), ("constants",)),
+    "moving_average": Kind(("expression", "window"), ("constants",)), "cfc": Kind(("expression",), ("constants", "class")),
+    "iso2631": Kind(("expression",), ("constants", "weighting")),
+    "event_time": Kind(("event",), ("count",)), "end_time": Kind(()),
+    "eigenvalue": Kind(("index",), ("part",)), "frequency": Kind(("index",)), "damping_ratio": Kind(("index",)),
+}  # fmt: skip
+
 _AXIS = ("axis", "x, y, z, -x, … or three components along the first frame's axes")
 _LAW = "expression of coordinates, sensors, inputs, states, memories, unknowns, parameters and t"
 _JOINT_COMMON = ("limits", "rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest", "cut", "mimic")
@@ -75,6 +85,7 @@ _BODY = {
     "shapes": ("shapes", "solids drawn on the body; those with a density add to its mass"),
     "collision": ("shapes", "shapes for contacts, in place of those that are drawn"),
     "collision_names": ("texts", "their names"),
+    "collision_nodes": ("texts", "nodes of a flexible body that carry them"),
     "frames": ("frames", "named frames on the body"),
     "colour": ("text", "colour of the body, such as #3366cc"),
     "flexible": ("flexible", "the structure by which the body bends, and how it is reduced"),
@@ -307,6 +318,17 @@ SECTIONS: dict[str, Section] = {
         "expression": ("value", _LAW), "unit": ("text", "unit"),
     }, ("expression",), short=("expression", "value")),
     "analyses": Section("analysis", "analyses to run", {"verb": ("text", ", ".join(VERBS))}, ("verb",)),
+    "criteria": Section("criterion", "what designs are judged by", {
+        "kind": ("text", ", ".join(CRITERIA)), "expression": ("text", _LAW), "t": ("quantity", "instant (s)"), "smooth": ("quantity", "power of a norm"),
+        "event": ("text", "event of the model"), "count": ("integer", "the first time, or the count-th"), "window": ("quantity", "length of the window (s)"),
+        "class": ("integer", "channel frequency class: 60, 180, 600 or 1000"), "weighting": ("text", "Wk or Wd"),
+        "index": ("integer", "number of the mode"), "part": ("text", "real, imag or abs"), "constants": ("quantities", "constants of the expression by name"),
+    }, ("kind",), CRITERIA),
+    "problems": Section("problem", "design problems", {
+        "analysis": ("text", "analysis that is run for each design"), "variables": ("variables", "names of parameters and initial values, or names with bounds"),
+        "minimise": ("texts", "criteria"), "subject_to": ("bounds", 'criteria with bounds, such as {stroke = "<= 120 mm"}'),
+        "weights": ("quantities", "weights of the criteria by name"),
+    }, ("analysis", "variables", "minimise")),
 }  # fmt: skip
 
 INCLUDE: dict[str, tuple[str, str]] = {

@@ -99,6 +99,14 @@ def _is_damping(value: Any) -> bool:
 #: Numbers of a cross section.
 SECTION_KEYS = {"area", "Iy", "Iz", "torsion", "shear_y", "shear_z", "half_y", "half_z", "torsion_radius", "round"}
 _ROTATION = '["z", angle], a list of such pairs, a 3×3 matrix, {rpy = […]} or {quaternion = […]}'
+
+
+def _is_variables(v: Any) -> bool:
+    if isinstance(v, dict):
+        return all(isinstance(e, list) and len(e) == 2 and all(map(_is_limit, e)) for e in v.values())
+    return isinstance(v, list) and len(v) > 0 and all(isinstance(e, str) for e in v)
+
+
 SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": (lambda v: isinstance(v, str) and v != "", "a text"),
     "file": (lambda v: isinstance(v, str) and v != "", "the name of a file"),
@@ -117,6 +125,8 @@ SIMPLE: dict[str, tuple[Callable[[Any], bool], str]] = {
     "inertia": (lambda v: _is_values(v, 3, 6) or _is_matrix(v), "three or six values or a 3×3 matrix"),
     "limits": (lambda v: isinstance(v, list) and len(v) == 2 and all(map(_is_limit, v)), "a pair [lower, upper], -inf or inf for none"),
     "numbers": (_is_numbers, "a list of numbers"),
+    "variables": (_is_variables, 'a list of names, or names with bounds such as {c = [10, "5 kN s/m"]}'),
+    "bounds": (lambda v: isinstance(v, dict) and all(isinstance(e, str) for e in v.values()), 'a table such as {stroke = "<= 120 mm"}'),
     "amounts": (lambda v: _is_value(v) or (isinstance(v, list) and all(map(_is_value, v))), "a value, or a list of values"),
     "order": (lambda v: v == "exact" or (type(v) is int and v in (1, 2)), '1, 2 or "exact"'),
     "rows": (lambda v: isinstance(v, list) and all(map(_is_numbers, v)), "a list of rows of numbers"),

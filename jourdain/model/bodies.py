@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -85,6 +85,9 @@ class MassGiven:
 class Body:
     """A rigid body: mass, centre of mass and inertia in its own frame, with frames and shapes fixed on it."""
 
+    #: Whether it deforms.
+    bends: ClassVar[bool] = False
+
     def __init__(self, model: Model, name: str) -> None:
         self.model = model
         self.name = name
@@ -115,6 +118,10 @@ class Body:
         """A shape for contacts alone; it is not drawn and weighs nothing."""
         self.collision.append(shape)
         self.collision_names.append(name or self.name)
+
+    def carrier(self, index: int) -> Frame:
+        """The frame with which one of its :attr:`surfaces` moves."""
+        return self.origin
 
     @property
     def is_ground(self) -> bool:
@@ -236,7 +243,7 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
     if principal[2] > (principal[0] + principal[1]) * (1 + 1e-6) + 1e-9 * scale:
         plane = principal[1] <= 1e-9 * scale
         remedy = (
-            f"; for motion in a plane give the other two, too, as those of a plate: {principal[2] / 2:g}, {principal[2] / 2:g}"
+            f"; one value is enough for bodies that can turn about its axis alone, which this one is not: give the other two, too, as those of a plate: {principal[2] / 2:g}, {principal[2] / 2:g}"
             if plane
             else ""
         )

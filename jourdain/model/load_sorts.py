@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..symbolic.expr import ZERO, Expr, signed, symbol
 from ..symbolic.vectors import Vector
-from .bodies import Frame
+from .bodies import Body, Frame
 from .joints import Coordinate, Joint
 
 if TYPE_CHECKING:
@@ -67,6 +67,12 @@ class Load(ABC):
     @abstractmethod
     def copied(self, copy: Copy, name: str) -> Load:
         """The load in another model, mirrored if need be."""
+
+
+class ModeForces(Load):
+    """Generalised forces on the amplitudes of a body, one component of the law for each."""
+
+    body: Body
 
 
 @dataclass

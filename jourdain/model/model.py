@@ -91,6 +91,9 @@ class Model(
         self.unphysical: list[str] = []
         #: Analyses to run, by name: the verb under "verb" and its options.
         self.analyses: dict[str, dict[str, Any]] = {}
+        #: Criteria and design problems of a model file, by name, as they are written there.
+        self.criteria: dict[str, dict[str, Any]] = {}
+        self.problems: dict[str, dict[str, Any]] = {}
         #: Channels to keep in results; empty for all.
         self.keep: list[str] = []
         self.ground = Body(self, "ground")
@@ -279,10 +282,25 @@ class Model(
         return spanning_tree(self)
 
     def check(self) -> None:
-        """Physical checks of every body with the present parameter values (those in ``unphysical`` apart)."""
+        """Physical checks of every body with the present parameter values (those in ``unphysical`` apart).
+
+        Of a body that its joints let turn about one axis alone the inertia about that axis is enough, as in ``inertia=(0, 0, I)``.
+        """
         for name, error in self.mass_faults().items():
-            if name not in self.unphysical:
+            if name not in self.unphysical and not self._completed(self.bodies[name]):
                 raise error
+
+    def _completed(self, body: Body) -> bool:
+        """Whether what was left out of a body's inertia does nothing; then it is that of a plate."""
+        from ..formalisms.planar import plate
+
+        try:
+            more = plate(self, body)
+        except ModelError:  # other faults, told in their turn
+            return False
+        if more is not None:
+            body.inertia = body.inertia + more
+        return more is not None
 
     def mass_faults(self) -> dict[str, ModelError]:
         """Bodies whose mass properties are impossible with the present parameter values, and what is wrong."""

@@ -6,10 +6,12 @@ Addresses are always arguments: an address frozen into a cached kernel would be 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .kernel_operations import BUILTIN, Operations
-from .kernel_types import COMPLEX, FLOAT, INT, INT32, KernelError, Scalar, Value
+from .kernel_types import BUILTIN, COMPLEX, FLOAT, INT, INT32, KernelError, Scalar, Value
+
+if TYPE_CHECKING:
+    from .kernel_operations import Operations
 
 
 def call(address: int, args: Any) -> int:

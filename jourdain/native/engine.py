@@ -14,7 +14,7 @@ from typing import Any
 
 from . import bounds
 from .disk_cache import read_cache, write_cache
-from .ir import LIBRARY_ONE, LIBRARY_TWO
+from .names import LIBRARY_ONE, LIBRARY_TWO
 
 #: Held by whoever compiles: LLVM's modules share one context, and what is compiled once must not be compiled by two threads.
 lock = threading.RLock()

@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import Operations
 from . import engine, fastcall
-from .ir import batch_ir, entry_name, is_parameters, main_ir, prepare_ir
+from .names import entry_name, is_parameters
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -87,6 +87,8 @@ def generate(f: SymbolicFunction, quick: bool = False) -> Code:
     """Compiles a symbolic function (or finds it in the cache); ``quick`` as in :func:`.engine.compile_ir`."""
     if not f.outputs:
         raise InputError(f"function '{f.name}' has no outputs; give it at least one Result")
+    from .ir import main_ir, prepare_ir
+
     main, prepare = main_ir(f), prepare_ir(f)
     inputs = tuple((a.name, len(a.symbols)) for a in f.inputs if not is_parameters(a.symbols))
     outputs = tuple((r.name, tuple(r.shape)) for r in f.outputs)
@@ -494,6 +496,8 @@ class _Batch:
 
     def __init__(self, f: SymbolicFunction, prepared: str) -> None:
         from . import rowcall
+        from .batch import batch_ir
+        from .ir import main_ir, prepare_ir
 
         self.lanes = engine.lanes()
         stage = prepare_ir(f)
@@ -565,6 +569,26 @@ class _Batch:
 
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(part, bounds[:-1], bounds[1:]))
+
+
+class Lanes:
+    """The SIMD variant of a function for native loops: ``address`` takes arrays that hold ``lanes`` states side by side, each array aligned to a vector, and constants common
+    to all of them."""
+
+    def __init__(self, f: SymbolicFunction) -> None:
+        from .ir import main_ir
+
+        module = main_ir(f, engine.lanes())
+        self._library = engine.Library([engine.compile_ir(module.text)])
+        self.address = self._library.address(entry_name(f.name))
+        self.workspace = module.workspace * engine.lanes()
+
+
+def aligned(size: int) -> np.ndarray:
+    """Zeros that begin where a SIMD vector may."""
+    memory = np.zeros(size + 8)
+    first = -_where(memory) % 64 // 8
+    return memory[first : first + size]
 
 
 def thread_count() -> int:

@@ -23,15 +23,17 @@ import linecache
 import struct
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import bounds, engine, sources
 from .kernel_source import Source
 from .kernel_types import BOOL, COMPLEX, INT, NOTHING, Group, KernelError, Type, View, type_of
-from .kernel_writer import Module, returned
 from .record import Record, Rows, Table, reference
+
+if TYPE_CHECKING:
+    from .kernel_writer import Module
 
 
 class Function(Source):
@@ -102,6 +104,8 @@ def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source,
     )
     found = None if made_of is None else engine.kept_object(key)
     if found is None:
+        from .kernel_writer import Module
+
         module = Module()
         entry(module, f, types)
         found = engine.optimised(module.text)
@@ -124,6 +128,8 @@ def _kernel_entry(module: Module, f: Source, types: tuple[Type, ...]) -> Type:
 
 def _python_entry(module: Module, f: Source, types: tuple[Type, ...]) -> Type:
     """``int32_t entry(void** words)``: registers of the arguments in words, those of the result behind them."""
+    from .kernel_writer import returned
+
     made = module.function(f, types)
     lines, given = [], []
     registers = [r for t in types for r in t.registers]
@@ -151,6 +157,8 @@ class PythonCall:
     """A compiled function for certain types of arguments, called from Python."""
 
     def __init__(self, f: Function, types: tuple[Type, ...]) -> None:
+        from .kernel_writer import Module
+
         self.types = types
         with engine.lock:
             self.returns = Module().function(f, types).returns

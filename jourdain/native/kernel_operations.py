@@ -13,7 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from .kernel_types import BOOL, COMPLEX, FLOAT, INT, INT32, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
+from .kernel_types import (
+    BOOL,
+    BUILTIN,
+    COMPLEX,
+    FLOAT,
+    INT,
+    INT32,
+    Group,
+    KernelError,
+    Known,
+    Scalar,
+    Struct,
+    Type,
+    Value,
+    View,
+    joined,
+    literal,
+)
 
 #: Comparisons of whole numbers and of floats, by name in Python's syntax tree.
 COMPARISONS = {
@@ -372,8 +389,8 @@ def _length(w: Operations, a: list[Value]) -> Value:
     return w.attribute(a[0], "size")
 
 
-#: Functions of Python and NumPy that kernels may call.
-BUILTIN: dict[Any, Callable[[Any, list[Value]], Value]] = {
+# Functions of Python and NumPy that kernels may call.
+BUILTIN.update({
     builtins.abs: lambda w, a: w.magnitude(a[0]), builtins.len: _length,
     builtins.min: lambda w, a: w.chosen("Lt", a), builtins.max: lambda w, a: w.chosen("Gt", a),
     builtins.int: lambda w, a: w.truncated(a[0]), builtins.float: lambda w, a: w.converted(a[0], FLOAT),
@@ -381,7 +398,7 @@ BUILTIN: dict[Any, Callable[[Any, list[Value]], Value]] = {
     builtins.complex: lambda w, a: Value(COMPLEX, tuple(w.converted(x, FLOAT).operands[0] for x in a)),
     math.isfinite: lambda w, a: w.finite(a[0]), np.isfinite: lambda w, a: w.finite(a[0]),
     math.fabs: lambda w, a: w.magnitude(a[0]), math.floor: lambda w, a: w.truncated(w.library("floor", a[0])),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _of_library(name: str) -> Callable[[Any, list[Value]], Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +108,10 @@ class Known:
     """Something known while compiling: a module, a function, a tuple of numbers."""
 
     content: Any
+
+
+#: Functions that kernels may call besides those of the language itself, with what writes them.
+BUILTIN: dict[Any, Callable[[Any, list[Value]], Value]] = {}
 
 
 def literal(x: float) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import bounds
-from .kernel_operations import BUILTIN, Operations
+from .kernel_operations import Operations
 from .kernel_source import Source
-from .kernel_types import BOOL, FLOAT, INT, NOTHING, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
+from .kernel_types import BOOL, BUILTIN, FLOAT, INT, NOTHING, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
 
 
 class _Again(Exception):

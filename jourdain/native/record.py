@@ -25,8 +25,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args
 
 import numpy as np
 
-from .kernel_operations import BUILTIN
-from .kernel_types import FLOAT, INT, INT32, VIEWS, KernelError, Scalar, Struct, Type, Value, View, type_of
+from .kernel_types import BUILTIN, FLOAT, INT, INT32, VIEWS, KernelError, Scalar, Struct, Type, Value, View, type_of
 
 Floats = Annotated[np.ndarray, VIEWS[np.dtype(np.float64), 1]]
 Matrix = Annotated[np.ndarray, VIEWS[np.dtype(np.float64), 2]]

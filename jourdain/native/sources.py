@@ -19,9 +19,9 @@ from .kernel_source import Source
 from .record import Record
 
 _PACKAGE = __name__.split(".")[0] + "."
-#: Modules that write code.
+#: Modules that write code; they are not loaded where kept code fits.
 _COMPILER = tuple(f"{__package__}.{name}" for name in (
-    "bounds", "dot", "engine", "ir", "kernel", "kernel_operations", "kernel_source", "kernel_types", "kernel_writer", "record", "trigonometry",
+    "bounds", "engine", "kernel", "kernel_operations", "kernel_source", "kernel_types", "kernel_writer", "names", "record",
 ))  # fmt: skip
 #: Files that are younger may not be what was loaded.
 _BEGAN = time.time()
@@ -63,15 +63,16 @@ def _home(value: Any) -> str:
 @cache
 def _content(module: str) -> bytes | None:
     """Digest of the text of a module and of the numbers that it has names for; None where it is younger than this process."""
-    loaded = sys.modules.get(module)
-    file = getattr(loaded, "__file__", None)
+    writes = module in _COMPILER
+    loaded = None if writes else sys.modules.get(module)
+    file = os.path.join(os.path.dirname(__file__), module.rpartition(".")[2] + ".py") if writes else getattr(loaded, "__file__", None)
     if file is None or not os.path.exists(file):  # an interactive shell: the function's own text is part of its name
         return module.encode()
     with open(file, "rb") as source:
         text = source.read()
         if os.fstat(source.fileno()).st_mtime > _BEGAN:
             return None
-    numbers = [(n, v) for n, v in vars(loaded).items() if not n.startswith("__") and _plain(v)]
+    numbers = [] if loaded is None else [(n, v) for n, v in vars(loaded).items() if not n.startswith("__") and _plain(v)]
     return hashlib.sha256(b"%b\n%b\n%b" % (module.encode(), text, repr(numbers).encode())).digest()
 
 

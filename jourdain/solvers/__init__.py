@@ -61,6 +61,11 @@ ALPHA_METHODS: dict[str, str] = {
 }
 AUGMENTED_LAGRANGIAN = "augmented-lagrangian"
 
+#: The word for two methods that take turns, as stiffness comes and goes: steps that follow the motion, and steps that are not held up by what
+#: decays fast.
+AUTO = "auto"
+EXPLICIT, IMPLICIT = "dopri5", "radau"
+
 #: Methods whose steps follow their error.
 ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from .dofs import Array, dofs_of, skew
-from .elements import ElementGroup, assemble, stacked
+from .elements import Acceleration, ElementGroup, assemble, stacked
 from .field import MassField
 from .points import Motion
 from .sections import Material, Section, Taper
@@ -45,6 +45,10 @@ class BeamElements(ElementGroup):
     measure: Array  #: (g,) Gauss weights on (0, 1)
     sections: tuple[tuple[Section, Section], ...]  #: of the two ends of each element
     material: Material
+    places: Array  #: (e, g, 3) Gauss points on the axes, in the part's axes
+    shapes: Array  #: (e, g, 6, 12) motions of the sections there by those of the ends, in the element's axes
+    masses: Array  #: (e, g) weights times mass a length
+    rotary: Array  #: (e, g, 3) weights times rotary inertia a length about local x, y, z
 
     @property
     def channels(self) -> list[str]:
@@ -54,6 +58,18 @@ class BeamElements(ElementGroup):
         at_end = self.end_force @ self.levers
         at_start = np.einsum("eab,ebc->eac", section_forces(np.zeros(len(self.lengths)), self.lengths), at_end)
         return np.concatenate([at_start, at_end], axis=1)
+
+    def inside(self, acceleration: Acceleration) -> Array:
+        """An element's ends carry K d less the consistent loads −∫ Nᵀ a dm of its own inertia, so that section forces are those of its equilibrium."""
+        e, g = self.masses.shape
+        turned = np.zeros((e, 6, 6))
+        turned[:, :3, :3] = turned[:, 3:, 3:] = self.axes
+        motions = np.einsum("eab,egbc,ecd->egad", turned, self.shapes, self.levers)
+        a, alpha = acceleration(self.places.reshape(-1, 3), np.repeat(self.rows, g, axis=0), motions.reshape(-1, 6, 12))
+        local = [np.einsum("eba,egbk->egak", self.axes, x.reshape(e, g, 3, -1)) for x in (a, alpha)]
+        forces = np.concatenate([self.masses[:, :, None, None] * local[0], self.rotary[:, :, :, None] * local[1]], axis=2)
+        loads = -np.einsum("egac,egak->eck", self.shapes, forces)
+        return np.concatenate([loads[:, :6], -loads[:, 6:]], axis=1)
 
     def von_mises(self, values: Array) -> Array:
         """The largest over both ends and the outline; bending of round sections is added as vectors, of others at the corner."""
@@ -189,7 +205,12 @@ def framework(
         raise InputError(f"{name}: theory '{theory}' is unknown; there are {', '.join(THEORIES)}")
     points = np.asarray(nodes, float)
     pairs = np.asarray(members, dtype=np.int64).reshape(-1, 2)
-    given = list(section) if isinstance(section, Sequence) else [section] * len(pairs)
+    given = list(section) if isinstance(section, Sequence) and not isinstance(section, str) else [section] * len(pairs)
+    wrong = next((g for g in given if not (isinstance(g, Section) or callable(g))), None)
+    if wrong is not None:
+        raise InputError(f"{name}: {wrong!r} is no section; make one by structures.circle(…), rectangle(…), Section(…) or taper(…)")
+    if not isinstance(material, Material):
+        raise InputError(f"{name}: {material!r} is no material; give structures.Material(E, nu, density) or structures.STEEL")
     if len(given) != len(pairs):
         raise InputError(f"{name}: {len(given)} sections for {len(pairs)} members; give one, or one a member")
     if len(pairs) and (pairs.min() < 0 or pairs.max() >= len(points)):
@@ -213,17 +234,20 @@ def framework(
     )
     count = len(x)
     field_rows = np.repeat(rows, count, axis=0)
-    weights = (area * measure * lengths[:, None]).ravel()
+    masses = area * measure * lengths[:, None]
     spin = np.einsum("egac,ecd->egad", shapes[:, :, 3:], levers)
-    rotary = np.einsum("eg,egac,ega,egad->ecd", measure * lengths[:, None], spin, second, spin, optimize=True)
+    turning = (measure * lengths[:, None])[:, :, None] * second
+    rotary = np.einsum("egac,ega,egad->ecd", spin, turning, spin, optimize=True)
     field = MassField(
         places.reshape(-1, 3),
         stacked(len(dofs), field_rows, turned.reshape(-1, 3, 12)),
-        sp.csc_array(sp.diags_array(weights)),
+        sp.csc_array(sp.diags_array(masses.ravel())),
         assemble(len(dofs), rows, rotary),
     )
     ends = tuple((section_at(g, 0.0), section_at(g, 1.0)) for g in given)
-    group = BeamElements(pairs, rows, axes, lengths, levers, end_force, slopes, measure, ends, material)
+    group = BeamElements(
+        pairs, rows, axes, lengths, levers, end_force, slopes, measure, ends, material, places, shapes, masses, turning
+    )  # fmt: skip
     part = Structure(points, field.mass_matrix(), K, dofs, field=field, elements=[group], name=name)
     if not any(callable(g) and not isinstance(g, Taper) for g in given):
         sections = section if isinstance(section, Section | Taper) else given

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .dofs import Array
+
+#: Accelerations (p, 3, k) and angular accelerations (p, 3, k) of k motions at places (p, 3) on axes of the elements, from motions (p, 6, d) of these
+#: places by the degrees of freedom (p, d) of their elements; in the part's axes.
+Acceleration = Callable[[Array, NDArray[np.int64], Array], tuple[Array, Array]]
 
 
 class ElementGroup(ABC):
@@ -25,6 +30,10 @@ class ElementGroup(ABC):
     @abstractmethod
     def recovery(self) -> Array:
         """(e, c, d): linear operators from the element's degrees of freedom to its channels."""
+
+    def inside(self, acceleration: Acceleration) -> Array | None:
+        """(e, c, k): what the inertia of mass within each element adds to its channels beyond :meth:`recovery`; None where that knows nothing of it."""
+        return None
 
     @abstractmethod
     def von_mises(self, values: Array) -> Array:

@@ -10,6 +10,7 @@ axes, is that of this motion without anything left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,11 +70,18 @@ class Line:
 
     def weights(self, x: Array) -> Array:
         """∫₀ˣ of the cardinal functions of the stations, (points, stations)."""
-        n = len(self.X)
-        s, at = 2.0 * self.X / self.length - 1.0, 2.0 * x / self.length - 1.0
-        values = np.linalg.inv(np.polynomial.legendre.legvander(s, n - 1))  # coefficients of the cardinal functions
-        integrals = np.column_stack([Legendre.basis(k).integ(lbnd=-1)(at) for k in range(n)])
-        return np.asarray(0.5 * self.length * integrals @ values)
+        at = 2.0 * x / self.length - 1.0
+        integrals = np.column_stack([Legendre.basis(k).integ(lbnd=-1)(at) for k in range(len(self.X))])
+        return np.asarray(0.5 * self.length * integrals @ self._coefficients)
+
+    def cardinals(self, x: Array) -> Array:
+        """The polynomials that are one at a station and zero at the others, (points, stations)."""
+        return np.asarray(np.polynomial.legendre.legvander(2.0 * x / self.length - 1.0, len(self.X) - 1) @ self._coefficients)
+
+    @cached_property
+    def _coefficients(self) -> Array:
+        """Of the cardinal functions in Legendre's polynomials."""
+        return np.asarray(np.linalg.inv(np.polynomial.legendre.legvander(2.0 * self.X / self.length - 1.0, len(self.X) - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,7 @@ class ExactFields:
     gram: Array  #: of 1 and the stations' weights over the mass, (1 + stations, 1 + stations)
     across: Array  #: (stations, 2) square roots of the second moments of mass of sections along y and z
 
-    @property
+    @cached_property
     def axis(self) -> int | None:
         """The axis about which all sections turn, where it is one."""
         turns = [a for a in range(3) if any(np.any(r.angle[a]) for r in self.stations)] or [0]
@@ -110,6 +118,24 @@ class ExactFields:
             found.append(self.turn(reach, e, found))
         return found
 
+    def rotations(self, e: Array) -> Array:
+        """R (stations, t, 3, 3) alone, at many amplitudes (t, m)."""
+        found: list[Array] = []
+        for reach in self.stations:
+            if self.axis is not None:
+                phi = (e @ reach.angle[self.axis])[:, None, None]
+                K = skew(np.eye(3)[self.axis])
+                found.append(np.eye(3) + np.sin(phi) * K + (1.0 - np.cos(phi)) * K @ K)
+                continue
+            total, a, b, c = np.einsum("kam,tm->kta", reach.moments, e)
+            omega = magnus(total, a, b, c, np.cross, lambda *terms: sum(f * x for f, x in terms))
+            s = np.sum(omega**2, axis=1)
+            c = 0.5 * sum(t * s**k for k, t in enumerate(TANGENT))[:, None] * omega
+            C = np.cross(c[:, None], np.eye(3)[None]).swapaxes(1, 2)  # columns c × e_k
+            turn = np.eye(3) + (2.0 / (1.0 + np.sum(c**2, axis=1)))[:, None, None] * (C + C @ C)
+            found.append(found[reach.before] @ turn if reach.before >= 0 else turn)
+        return np.array(found)
+
     def turn(self, reach: Reach, e: Array, stations: list[tuple[Array, Array]]) -> tuple[Array, Array]:
         """R and its turns at a place, from those of the station before it."""
         axis = self.axis
@@ -130,10 +156,11 @@ class ExactFields:
         """x (3,), R (3, 3) and their changes (3, m), (3, m) at a place; ``stations`` are :meth:`turned` where they are known."""
         stations = self.turned(e) if stations is None else stations
         R, w = self.turn(reach, e, stations)
-        t, by = self._tangents(e, stations)
+        t, by = self.tangents_at(e, stations)
         return reach.weights @ t, R, np.einsum("q,qai->ai", reach.weights, by), w
 
-    def _tangents(self, e: Array, stations: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    def tangents_at(self, e: Array, stations: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Tangents (stations, 3) and their slopes (stations, 3, m)."""
         t, by = [], []
         for reach, (R, w) in zip(self.stations, stations, strict=True):
             tangent = R @ (np.array([1.0, 0.0, 0.0]) + reach.shear @ e)
@@ -144,7 +171,7 @@ class ExactFields:
     def mass_matrix(self, e: Array) -> Array:
         """M(e) of (v, ω, ė)."""
         stations = self.turned(e)
-        t, by = self._tangents(e, stations)
+        t, by = self.tangents_at(e, stations)
         c, A = self.tangents()
         rho, slopes = list(A @ t), list(np.einsum("kq,qai->kai", A, by))
         constants = list(c)
@@ -160,12 +187,14 @@ class ExactFields:
 Dual = tuple[Array, Array]  # a vector (3,) and its slopes (3, m)
 
 
-def magnus(total: Dual, a: Dual, b: Dual, c: Dual) -> Dual:
+def magnus(total: Any, a: Any, b: Any, c: Any, cross: Any = None, combined: Any = None) -> Any:
     """The rotation vector of an interval, R(h) = exp Ω̃ of R′ = R κ̃, from the moments of its curvature: with brackets as cross products
-    Ω = ∫κ + (20a + c + [a, b]) × (b + ([a, b] − 2c) × a/60)/240."""
-    ab = _cross(a, b)
-    inner = _cross(_sum((1.0, ab), (-2.0, c)), a)
-    return _sum((1.0, total), (1.0 / 240.0, _cross(_sum((20.0, a), (1.0, c), (1.0, ab)), _sum((1.0, b), (1.0 / 60.0, inner)))))
+    Ω = ∫κ + (20a + c + [a, b]) × (b + ([a, b] − 2c) × a/60)/240; of vectors with their slopes, or by the given product and sum."""
+    cross, combined = cross or _cross, combined or _sum
+    ab = cross(a, b)
+    inner = cross(combined((1.0, ab), (-2.0, c)), a)
+    outer = cross(combined((20.0, a), (1.0, c), (1.0, ab)), combined((1.0, b), (1.0 / 60.0, inner)))
+    return combined((1.0, total), (1.0 / 240.0, outer))
 
 
 def _cross(a: Dual, b: Dual) -> Dual:

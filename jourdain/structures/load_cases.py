@@ -61,18 +61,26 @@ class LoadCases:
         return np.concatenate(found)
 
 
+def inertial_accelerations(places: Array) -> tuple[Array, Array]:
+    """Accelerations and angular accelerations (p, 3, 12) at places of the undeformed body in the inertia cases: v̇, ω̇ × s, ω × (ω × s)."""
+    found, turning = (np.zeros((len(places), 3, len(INERTIAL))) for _ in range(2))
+    found[:, :, :3], turning[:, :, 3:6] = np.eye(3), np.eye(3)
+    found[:, :, 3:6] = np.cross(np.eye(3)[None], places[:, None]).swapaxes(1, 2)
+    for k, (a, b) in enumerate(PRODUCTS):
+        product = np.zeros((3, 3))
+        product[a, b] += 0.5
+        product[b, a] += 0.5
+        product = product if a == b else 2.0 * product
+        found[:, :, 6 + k] = places @ (product - np.trace(product) * np.eye(3))  # ω̃ω̃ x = ω (ω·x) − ω² x
+    return found, turning
+
+
 def inertia_loads(part: Structure) -> Array:
     """Loads (n, 12) of the twelve inertia cases on the undeformed body: −∫ Nᵀ a dm with a = v̇, ω̇ × s, ω × (ω × s)."""
     field = part.field
-    centrifugal = []
-    for a, b in PRODUCTS:
-        pair = np.zeros((3, 3))
-        pair[a, b] += 0.5
-        pair[b, a] += 0.5
-        product = (pair + pair.T) if a != b else pair
-        field_of = field.positions @ (product - np.trace(product) * np.eye(3)).T  # ω̃ω̃ x = ω (ω·x) − ω² x
-        centrifugal.append(-np.asarray(field.shape.T @ field.weighed(field_of).ravel()))
-    return np.column_stack([-np.asarray(part.M @ part.rigid), *centrifugal])
+    centrifugal = inertial_accelerations(field.positions)[0][:, :, 6:]
+    loads = [-np.asarray(field.shape.T @ field.weighed(centrifugal[:, :, k]).ravel()) for k in range(len(PRODUCTS))]
+    return np.column_stack([-np.asarray(part.M @ part.rigid), *loads])
 
 
 def load_cases(body: ReducedStructure, points: Iterable[Any] | None = None) -> LoadCases:

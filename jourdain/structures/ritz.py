@@ -291,10 +291,15 @@ class RitzBody(ReducedStructure):
         return self.points[name] if name in self.points else _point(self.field, name, x, self.order, self.fields)
 
     def displacement(self, e: ArrayLike) -> Array:
-        """Displacements and turns (rotation vectors) of the nodes of its picture; of order "exact" as they are, else to first order."""
-        if not isinstance(self.fields, ExactFields):
-            return super().displacement(e)
+        """Displacements and turns (rotation vectors) of the nodes of its picture; of order "exact" as they are, else to their order."""
         amplitudes, nodes = np.asarray(e, float), self.part.nodes
+        if not isinstance(self.fields, ExactFields):
+            found = super().displacement(amplitudes)
+            if self.order == 1:
+                return found
+            u, R = (0.5 * np.einsum("...ij,i,j->...", x, amplitudes, amplitudes) for x in self.field.second(nodes[:, 0]))
+            turn = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
+            return found + np.hstack([u, turn])[self.part.dofs.nodes, self.part.dofs.components]
         stations = self.fields.turned(amplitudes)
         poses = [self.fields.place(self.fields.line.reach(float(x)), amplitudes, stations)[:2] for x in nodes[:, 0]]
         moved = np.array([np.concatenate([x - node, rotation_vector(R)]) for (x, R), node in zip(poses, nodes, strict=True)])

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..model.contact_methods import touches
 from ..shown import Formulas, Shown
-from ..solvers import ALPHA_METHODS, METHODS
+from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Compiled(Shown, ABC):
     #: The word by which it was compiled.
     formulation: str
     #: The method of ``simulate`` where none is named.
-    method: ClassVar[str] = "dopri5"
+    method: ClassVar[str] = AUTO
     #: Whether one run goes through phases in which joints let go, instead of one run a phase.
     goes_through_phases: ClassVar[bool] = False
     model: Model

@@ -13,8 +13,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..model.bending import flexible_bodies, refuse_flexible, refuse_sliders
 from ..model.contact_methods import refuse_contacts
-from ..model.flexible import FlexibleBody, refuse_flexible, refuse_sliders
 from .system import System
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
             return model.reference
         _check_options(formulation, TreeSystem, options)
         return TreeSystem(model, **options)
+    if formulation == "directors" and isinstance(model, System) and hasattr(model, "parts"):
+        return model  # compiled with its elements
     described = model.model if isinstance(model, System) else model
     refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=formulation != "directors")
-    if formulation == "directors" and not isinstance(model, System) and any(isinstance(b, FlexibleBody) for b in model.bodies.values()):
+    if formulation == "directors" and not isinstance(model, System) and flexible_bodies(model):
         from .assembled.flexible.hybrid import hybrid
 
         return hybrid(model, **options)

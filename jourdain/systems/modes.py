@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.flexible import FlexibleBody
+from ..model.bending import flexible_bodies, is_flexible
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def mode_names(model: Model) -> list[str]:
     """Amplitudes of all flexible bodies of a model that no motion is prescribed for."""
-    bodies = [b for b in model.bodies.values() if isinstance(b, FlexibleBody)]
-    return [c.names[0] for b in bodies for c in b.modes if c.motion is None]
+    return [c.names[0] for b in flexible_bodies(model) for c in b.modes if c.motion is None]
 
 
 def chosen_modes(model: Model, given: str | Sequence[str], what: str) -> list[str]:
@@ -61,7 +60,7 @@ def check_quasi_static(model: Model, given: str | Sequence[str], settings: Setti
 def frequency_of(model: Model, mode: str) -> float:
     """The angular frequency (rad/s) of a mode by itself, its body's frame held."""
     for body in model.bodies.values():
-        if isinstance(body, FlexibleBody):
+        if is_flexible(body):
             for k, c in enumerate(body.modes):
                 if c.names[0] == mode:
                     return float(np.sqrt(body.part.stiffness[k, k] / body.part.M_ee[k, k]))
@@ -80,7 +79,7 @@ def fastest_mode(model: Model) -> tuple[str, float] | None:
 
     found: tuple[str, float] | None = None
     for body in model.bodies.values():
-        if not isinstance(body, FlexibleBody):
+        if not is_flexible(body):
             continue
         part = body.part
         frequency = max(float(part.frequencies[-1]), float(part.free_frequencies[-1]))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..model.contact_methods import touches
 from ..results.channel import Channel
 from ..results.events import EventTable, Occurrence
 from ..results.frames import FrameMotion
@@ -106,6 +107,10 @@ class Joined:
             frame_provider=JoinedFrames(self), events=self._events,
         )  # fmt: skip
         found.restart = last.restart
+        if system.model.contacts and touches(system.model):
+            from .touch_table import TouchTable
+
+            found.touching = TouchTable(found, system.reference)
         return found
 
     def _channels(self) -> dict[str, Channel]:
@@ -152,7 +157,7 @@ class Joined:
         for piece in self.pieces:
             for name, x in piece.statistics.items():
                 found[name] = found[name] + x if name in found and isinstance(x, (int, float)) else x
-        return found
+        return found | ({"turns": self.about["turns"]} if "turns" in self.about else {})
 
     def _events(self) -> EventTable:
         rows: list[Occurrence] = []

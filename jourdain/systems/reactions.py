@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import SolverError
 from ..model.contact_methods import refuse_contacts
 from ..results.channel import Channel
-from ..solvers.constraints.balance import balance, memory_size
+from ..solvers.constraints.balance import WEIGHTLESS, balance, memory_size
 from .compiled import Wrenches
 from .state import State
 from .tree.redundancy import redundant_names
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from .compiled import Compiled
     from .solution import StateTable
 
-#: What is said about a run, or a function that says it.
-Metadata = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-#: The channels of a joint's wrench: ending, columns, unit, description.
 PARTS = (
     ("reaction", slice(0, 3), "N", "force on the child, world axes"),
     ("reaction_torque", slice(3, 6), "N m", "torque on the child at the joint, world axes"),
@@ -53,8 +51,39 @@ def constrained_accelerations(
     count = balance(M.reshape(nt, n * n), f, J.reshape(nt, m * n), g, a, lam, work, left)
     if count:
         k = left[:count]
-        a[k], lam[k] = _least_norm(M[k], f[k], J[k], g[k])
+        try:
+            a[k], lam[k] = _least_norm(*_held(M[k], f[k], J[k], g[k]), J[k], g[k])
+        except np.linalg.LinAlgError:
+            raise _without_inertia(system, t[k], x[k]) from None
     return a, lam
+
+
+def _held(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M and f, or M + σJᵀJ and f + σJᵀg, which have the same v̇ and λ, where constraints hold what has no inertia."""
+    M, f = M.copy(), f.copy()
+    for k, mass in enumerate(M):
+        size = np.sqrt(np.abs(np.diag(mass)))
+        if size.min(initial=1.0) > 0.0:
+            try:
+                if np.diag(np.linalg.cholesky(mass / np.outer(size, size))).min(initial=1.0) ** 2 > WEIGHTLESS:
+                    continue
+            except np.linalg.LinAlgError:
+                pass
+        # rows of one size each, so that a short one holds as firmly as a long one
+        rows = J[k] / np.maximum(np.linalg.norm(J[k], axis=1, keepdims=True), 1e-300)
+        scale = float(np.max(size, initial=0.0)) ** 2
+        f[k] += scale * rows.T @ (g[k] / np.maximum(np.linalg.norm(J[k], axis=1), 1e-300))
+        mass += scale * rows.T @ rows
+        np.linalg.cholesky(mass)
+    return M, f
+
+
+def _without_inertia(system: Compiled, t: np.ndarray, x: np.ndarray) -> SolverError:
+    """An error that names what moves without inertia."""
+    from .diagnose import singular_mass
+
+    told = (singular_mass(system.reference, float(time), row) for time, row in zip(t, x, strict=True))
+    return SolverError(f"'{system.model.name}': {next(filter(None, told), 'the mass matrix is singular')}")
 
 
 def _least_norm(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,18 +152,13 @@ def _names(system: Compiled) -> list[str]:
     return reaction_names(system.equations_of_motion)
 
 
-def with_redundant(table: StateTable, about: Metadata) -> Callable[[], Mapping[str, Any]]:
-    """What is said about a run, with the names of redundant constraints (where there are any) under "redundant", found when it is read."""
-
-    def extended() -> Mapping[str, Any]:
-        given, system = about() if callable(about) else about, table.system
-        eq = system.equations_of_motion
-        if not len(table.t) or not (eq.closures or eq.rows):
-            return given
-        names = redundant_names(system.reference, first_state(system, table.t, table.rows))
-        return {**given, "redundant": names} if names else given
-
-    return extended
+def redundant_along(table: StateTable) -> list[str]:
+    """Names of the redundant constraints of a run, at its first state."""
+    system = table.system
+    eq = system.equations_of_motion
+    if not len(table.t) or not (eq.closures or eq.rows):
+        return []
+    return redundant_names(system.reference, first_state(system, table.t, table.rows))
 
 
 def drive_forces_along(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, a: np.ndarray, lam: np.ndarray) -> np.ndarray:

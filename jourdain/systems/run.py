@@ -50,6 +50,8 @@ class Settings:
     """Method, step control and output of a run; ``given`` names the options that the user wrote."""
 
     method: str
+    #: Steps after which the run may stop because another sort of method would do better; None: never.
+    leave: int | None = None
     rtol: float = 1e-8
     atol: float = 1e-10
     step: float | None = None
@@ -62,8 +64,6 @@ class Settings:
     dense: bool | None = None
     progress: bool = False
     given: frozenset[str] = frozenset()
-    #: Steps after which the run may stop because another sort of method would do better; None: never.
-    leave: int | None = None
 
     @property
     def keeps_interpolant(self) -> bool:
@@ -158,6 +158,8 @@ class Run(ABC):
     #: looked at when it has ended (see :mod:`.audit`; a projection that fails says so itself).
     keeps_constraints: bool = False
     keeps_energy: bool = False
+    #: How it has ended; "left": another sort of method would do better.
+    status: str = ""
 
     def __init__(self, system: System, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings) -> None:
         self.system, self.start, self.span, self.inputs, self.settings = system, start, span, inputs, settings

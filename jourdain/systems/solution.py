@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_methods import touches
 from ..results.channel import Channel
 from ..results.solution import Dense, Solution
-from .energy_balance import BOOKS, energy_channels
 from .frames import FrameProvider
-from .prescribed import prescribed_channels, prescribed_rates
-from .pushed import pushed_inputs, pushed_system, refuse_between, touches_rigidly
-from .reactions import constrained_accelerations, reaction_channels, with_redundant
+from .prescribed import prescribed_rates
 
 if TYPE_CHECKING:
-    from .compiled import Compiled
     from .system import System
 
 T = TypeVar("T")
@@ -56,39 +51,25 @@ def solution_of(
     then = table.then
 
     def channels() -> dict[str, Channel]:
+        from .channels import channels_of
+
         try:
-            x = table.rows
+            _ = table.rows
         except NoJointCoordinates as error:
             if instead is None:
                 raise
             warnings.warn(f"{error}; the solution has the bodies' poses instead of joint coordinates", stacklevel=4)
             return dict(instead())
-        made = prescribed_channels(system, t, then.parameters) | _state_channels(system, x)
-        for i, (name, item) in enumerate(system.model.inputs.items()):
-            made[name] = Channel(table.inputs[:, i], item.unit, _meaning(system, name))
-        more = dict(own() if own is not None else {})
+        return channels_of(table, between, dict(own() if own is not None else {}))
 
-        def acting() -> tuple[Compiled, np.ndarray]:
-            if not touches_rigidly(system.model):
-                return system, table.inputs
-            if "contacts.dissipated" not in more:
-                refuse_between(system)
-            return pushed_system(system), pushed_inputs(system, table.inputs, more)
+    def about() -> Mapping[str, Any]:
+        from .reactions import redundant_along
 
-        made |= _lazy_channels(system, t, x, table.inputs, cache(acting))
-        taken = (lambda: more["contacts.dissipated"].values) if "contacts.dissipated" in more else None
-        stored = None
-        if touches(system.model):
-            from .touching import touching_channels
+        given, redundant = metadata() if callable(metadata) else metadata, redundant_along(table)
+        return {**given, "redundant": redundant} if redundant else given
 
-            made |= touching_channels(system.reference, t, x, table.inputs)
-            stored = lambda: made["contacts.stored"].values
-        made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored)
-        return {name: channel.within(then) for name, channel in (made | more).items()}
-
-    about = with_redundant(table, metadata)
     return Solution(
-        t, then(channels), then(about) if callable(about) else about, statistics, system, derivatives=lambda: _rates(system),
+        t, then(channels), then(about), statistics, system, derivatives=lambda: _rates(system),
         frame_provider=FrameProvider(table), dense=None if between is None else then(_dense(system, between, table.inputs_at)),
     )  # fmt: skip
 
@@ -132,22 +113,6 @@ class StateTable:
         return self.then(self.inputs_at)(self.t, self.rows) if self.system.nu else np.zeros((len(self.t), 0))
 
 
-def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
-    """Positions, velocities and user states."""
-    rate_units = {"rad": "rad/s", "m": "m/s", "": "rad/s"}
-    c = system.configuration
-    columns = [(name, unit, "position") for name, unit in zip(c.position_names, c.units, strict=True)]
-    units = {name: rate_units[coordinate.unit] for coordinate in c.coordinates for name in coordinate.velocity_names}
-    columns += [(name, units[name], "velocity") for name in c.velocity_names]
-    columns += [(name, state.unit, "user state") for name, state in system.model.states.items()]
-    return {name: Channel(x[:, i], unit, kind) for i, (name, unit, kind) in enumerate(columns)}
-
-
-def _meaning(system: System, name: str) -> str:
-    """What sets an input."""
-    return "memory" if name in system.model.memories else "algebraic unknown" if name in system.model.unknowns else "input"
-
-
 def _rates(system: System) -> dict[str, str]:
     """Names of positions whose derivative is a velocity, with that velocity's."""
     free = {c.names[0]: c.velocity_names[0] for c in system.configuration.coordinates if not c.is_quaternion}
@@ -178,6 +143,8 @@ class DenseSample(Mapping[str, np.ndarray]):
         return np.asarray(self._solution[name])[self._order]
 
     def __contains__(self, name: object) -> bool:
+        from .energy_balance import BOOKS
+
         return self._solution.knows(str(name)) and name not in BOOKS
 
     def __iter__(self) -> Iterator[str]:
@@ -185,46 +152,6 @@ class DenseSample(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._states)
-
-
-def _lazy_channels(
-    system: System, t: np.ndarray, x: np.ndarray, inputs: np.ndarray, acting: Callable[[], tuple[Compiled, np.ndarray]]
-) -> dict[str, Channel]:
-    nq, nv = system.nq, system.nv
-    q, v = x[:, :nq], x[:, nq : nq + nv]
-    kept: dict[str, np.ndarray] = {}
-
-    def energy(index: int) -> Any:
-        def compute() -> np.ndarray:
-            if "energy" not in kept:
-                f = system.function("energy")
-                extra = {"z": x[:, nq + nv :], "u": inputs}
-                kept["energy"] = f(t[:, None], q, v, *(extra[n] for n in list(f.inputs)[3:]))
-            e = kept["energy"]
-            return e[:, index] if index < 2 else e[:, 0] + e[:, 1]
-
-        return compute
-
-    channels = {
-        "energy.kinetic": Channel(energy(0), "J", "kinetic energy"),
-        "energy.potential": Channel(energy(1), "J", "potential energy of gravity and springs"),
-        "energy.total": Channel(energy(2), "J", "kinetic and potential energy"),
-    }
-
-    def output(index: int) -> Any:
-        def compute() -> np.ndarray:
-            if "outputs" not in kept:
-                f = system.function("outputs")
-                s, u = acting() if "a" in f.inputs else (system, inputs)
-                accelerations = [constrained_accelerations(s, t, x, u)[0]] if "a" in f.inputs else []
-                kept["outputs"] = f(t[:, None], x, inputs, *accelerations)
-            return kept["outputs"][:, index]
-
-        return compute
-
-    for i, item in enumerate(system.model.outputs.values()):
-        channels[item.name] = Channel(output(i), item.unit, "output")
-    return channels | reaction_channels(system, t, x, acting)
 
 
 __all__ = ["Between", "FrameProvider", "InputsAt", "NoJointCoordinates", "Rows", "StateTable", "Then", "solution_of"]

@@ -24,6 +24,7 @@ from .tokens import Snapshot, Token
 if TYPE_CHECKING:
     from .ode_run import OdeRun
     from .run import Run
+    from .system import System
 
 #: Steps of a method within one advance, unless ``max_steps`` says otherwise.
 MAX_STEPS = 100_000
@@ -36,6 +37,8 @@ class Engine(ABC):
     """
 
     run: Run
+    #: The system that was asked for a stepper.
+    system: System
     given: np.ndarray
     step: np.ndarray
     t: np.ndarray
@@ -108,6 +111,9 @@ class Readings:
             try:
                 values = solution[name]
             except UnknownChannelError as error:
+                if system.model.released:  # a channel of what has let go, as in solutions
+                    found.append(0.0)
+                    continue
                 raise InputError(f"stepper '{system.model.name}': {error}") from None
             if values.ndim != 1:
                 raise InputError(
@@ -123,7 +129,7 @@ class OdeEngine(Engine):
     run: OdeRun
 
     def __init__(self, run: OdeRun, step: float, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        self.run, self._outputs = run, tuple(outputs)
+        self.run, self.system, self._outputs = run, run.system, tuple(outputs)
         self._size = step
         self._limit = run.settings.max_steps if "max_steps" in run.settings.given else MAX_STEPS
         names = list(run.system.model.inputs)
@@ -479,7 +485,7 @@ class Stepper:
         """How it was made: what a pickled token must agree with."""
         run = self._engine.run
         return {
-            "model": run.system.reference.fingerprint, "formulation": run.system.formulation, "run": run.kind, "method": run.settings.method,
+            "model": self._engine.system.reference.fingerprint, "formulation": run.system.formulation, "run": run.kind, "method": run.settings.method,
             "inputs": self.inputs, "outputs": self.outputs,
         }  # fmt: skip
 

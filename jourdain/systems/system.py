@@ -165,8 +165,8 @@ class System(Compiled):
 
         Method and steps:
 
-        method: "dopri5" by default; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
-            "radau", "rosenbrock", "auto" (turns of "dopri5" and "radau", as stiffness comes and goes), with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
+        method: "auto" by default, which is "dopri5" and takes turns with "radau" as stiffness comes and goes; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
+            "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
             differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".

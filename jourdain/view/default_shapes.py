@@ -11,7 +11,7 @@ from ..model.bodies import Body as ModelBody
 from ..model.bodies import Frame as ModelFrame
 from ..model.joints import Joint
 from ..model.model import Model
-from ..symbolic.graph import evaluate
+from ..symbolic.graph import evaluate, free_symbols
 from .rotation import Array
 from .shape import Shape, box, capsule, cone, cylinder, prism, sphere
 
@@ -32,7 +32,11 @@ class Numbers:
         self.values = dict(zip(model.parameter_set.symbols, model.parameter_set.values(parameters), strict=True))
 
     def __call__(self, e: Any) -> float:
-        return float(evaluate(e, self.values)) if hasattr(e, "op") else float(e)
+        if not hasattr(e, "op"):
+            return float(e)
+        if e.op == "const":
+            return float(e.data)
+        return float(evaluate(e, {s: self.values[s] for s in free_symbols([e]) if s in self.values}))  # a body that bends has thousands
 
     def vector(self, v: Any) -> Array:
         """Three expressions as an array."""

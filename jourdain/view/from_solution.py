@@ -35,7 +35,7 @@ OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 def scene_of(
     solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
     system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, static: bool = True,
-    **options: Any,
+    pieces: bool = False, **options: Any,
 ) -> Scene:  # fmt: skip
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
@@ -44,7 +44,7 @@ def scene_of(
     belongs to.  Between the steps of a method the motion is interpolated, so that a run has at least ``fine`` samples (0: its own).
     ``stress`` colours flexible bodies: what to show by body, or one word for all, such as "von mises", "displacement", "strain", "Mz";
     colours have the static share of joints, loads and inertia, as ``system.recover`` has (``static=False``: of the modes alone);
-    ``exaggerate`` deforms them so many times more than they are.
+    ``exaggerate`` deforms them so many times more than they are.  ``pieces``: more of the same motion is to follow, whose amplitudes must mean the same.
     Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
     >>> import jourdain as jd
@@ -61,12 +61,13 @@ def scene_of(
         if stress is not None or exaggerate != 1.0:
             raise InputError("stress and exaggerate concern flexible bodies of models; a system of elements has none")
         return assembled_scene(first, plots, trace, COLOURS, **options)
-    if system is None and getattr(first.system, "parts", None) and f"{next(iter(first.system.model.bodies))}.rotation" in first:
+    whole = first.system if system is None else system
+    if getattr(whole, "parts", None) and f"{next(iter(whole.model.bodies))}.rotation" in first:
         from .from_parts import parts_scene
 
         if exaggerate != 1.0 or forces:
             raise InputError("scene: parts of large deformation are shown as they are; leave out exaggerate and forces")
-        return parts_scene(first, plots, trace, stress, **options)
+        return parts_scene(first, plots, trace, stress, whole, **options)
     runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)
@@ -85,16 +86,21 @@ def scene_of(
         index = _kept(len(s.t))
         run.channels = [Channel(n, s[n][index], s.channel(n).unit) for n in wanted]
     scene.exaggeration = float(exaggerate)
-    show_stress(scene, stress)
-    if stress is not None and static and not system.model.contacts:
-        from .static_share import add_static_share
-
-        add_static_share(scene, [(s, _kept(len(s.t))) for s in runs], system)
     for path in trace:
         body, position, node = _traced(system.model, path, number)
         if node is not None and body is not None:
             add_node(scene.body(body), system.model.bodies[body], node)
         scene.points.append(Point(path, body, position, node=node))
+    bending = _bending(system.model)
+    if bending and not pieces:
+        from .curved_shape import draw_few
+
+        draw_few(scene, {b.name: b.part for b in bending})
+    show_stress(scene, stress)
+    if stress is not None and static and not system.model.contacts:
+        from .static_share import add_static_share
+
+        add_static_share(scene, [(s, _kept(len(s.t))) for s in runs], system, few=not pieces)
     own = [name for name in forces if name in system.model.contacts]
     _add_forces(scene, runs, system, number, [name for name in forces if name not in own])
     if own:
@@ -148,9 +154,21 @@ def mode_scene(system: Any, state: Any, modes: Sequence[tuple[str, np.ndarray, f
             jacobian = np.asarray(f(state.q, state.v, np.zeros(system.nv), *_extra(f, system, state))[4])
             motion = jacobian @ shape
             displacements[b] = (motion[:3], motion[3:])
-        by_name = dict(zip(system.velocity_names, shape, strict=True))
-        scene.modes.append(Mode(name, displacements, frequency, damping, _bent(system, lambda n, known=by_name: known[f"{n}_rate"])))  # type: ignore[misc]
+        scene.modes.append(Mode(name, displacements, frequency, damping, _bending_shapes(system, state, shape)))
     return scene
+
+
+def _bending_shapes(system: Any, state: Any, shape: np.ndarray) -> dict[str, Any]:
+    """Amplitudes of the flexible bodies in a mode about a state."""
+    q, moved = dict(zip(system.coordinate_names, state.q, strict=True)), dict(zip(system.velocity_names, shape, strict=True))
+    found = {}
+    for body in _bending(system.model):
+        from .curved_shape import amplitude_changes
+
+        names = [c.names[0] for c in body.modes]
+        e, change = np.array([q[n] for n in names]), np.array([moved[f"{n}_rate"] for n in names])
+        found[body.name] = amplitude_changes(body.part, e, change)
+    return found
 
 
 def scene_of_modes(modes: Any, stress: Mapping[str, str] | str | None = None) -> Scene:
@@ -226,9 +244,17 @@ def _run(solution: Any, system: Any, name: str) -> Run:
 
 
 def _bent(system: Any, value: Callable[[str], Any]) -> dict[str, Any]:
-    """Amplitudes of the flexible bodies, from what is known of each by its name."""
-    bodies = [b for b in system.model.bodies.values() if isinstance(b, FlexibleBody)]
-    return {b.name: np.stack([np.asarray(value(c.names[0])) for c in b.modes], axis=-1) for b in bodies}
+    """Amplitudes of the flexible bodies' surfaces, from what is known of each coordinate by its name."""
+    found = {}
+    for body in _bending(system.model):
+        from .curved_shape import all_amplitudes
+
+        found[body.name] = all_amplitudes(body.part, np.stack([np.asarray(value(c.names[0])) for c in body.modes], axis=-1))
+    return found
+
+
+def _bending(model: Model) -> list[FlexibleBody]:
+    return [b for b in model.bodies.values() if isinstance(b, FlexibleBody)]
 
 
 def show_stress(scene: Scene, stress: Mapping[str, str] | str | None) -> None:

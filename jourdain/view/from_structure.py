@@ -6,7 +6,7 @@ amplitudes, from the operators of the elements (the share of the modes; :mod:`.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..structures.beams import FORCES, BeamElements
+from .curved_shape import amplitude_changes, curved, curved_node
 from .rotation import Array
 from .scene import Body, Mode, Scene
 from .surface import Field, Node, Surface
@@ -48,13 +49,21 @@ _DRAWN: WeakKeyDictionary[Any, Surface] = WeakKeyDictionary()
 def surface_of(part: ReducedStructure) -> Surface:
     """The surface of a reduced structure in its floating frame, with every field that its elements give."""
     if part not in _DRAWN:
-        _DRAWN[part] = _surface(part)
+        _DRAWN[part] = curved(part, _surface(part))
     return replace(_DRAWN[part], nodes=dict(_DRAWN[part].nodes))
 
 
-def _surface(part: ReducedStructure) -> Surface:
+def loaded_surface(part: ReducedStructure, added: Sequence[Array]) -> Surface:
+    """The surface of a part whose last shapes add to the channels of its groups of elements (e, c, k) besides."""
+    first = part.shapes.shape[1]
+    return _surface(part, [np.concatenate([np.zeros((*a.shape[:2], first - a.shape[2])), a], axis=2) for a in added])
+
+
+def _surface(part: ReducedStructure, added: Sequence[Array] | None = None) -> Surface:
     whole = part.part
-    pieces = [_tubes(part, g) if isinstance(g, BeamElements) else _group(part, g) for g in whole.elements] or [_markers(part)]
+    more = added or [np.zeros((1, 1, 1))] * len(whole.elements)
+    groups = zip(whole.elements, more, strict=True)
+    pieces = [_tubes(part, g, a) if isinstance(g, BeamElements) else _group(part, g) for g, a in groups] or [_markers(part)]
     starts = np.cumsum([0, *(len(p.vertices) for p in pieces)])
     shapes = np.concatenate([p.shapes for p in pieces])
     displacement = Field("displacement", "m", shapes, np.eye(3))
@@ -91,7 +100,7 @@ def _nodes(part: ReducedStructure) -> dict[str, Node]:
 def node_of(part: ReducedStructure, name: Any) -> Node:
     """A point of the part as something that things are fastened to."""
     p = part.point(name)
-    return Node(np.asarray(p.position), np.asarray(p.phi_t), np.asarray(p.phi_r))
+    return curved_node(part, Node(np.asarray(p.position), np.asarray(p.phi_t), np.asarray(p.phi_r)))
 
 
 def _moved(part: ReducedStructure) -> tuple[Array, Array]:
@@ -104,11 +113,11 @@ def _moved(part: ReducedStructure) -> tuple[Array, Array]:
 # --- beams -------------------------------------------------------------------------------------------------------
 
 
-def _tubes(part: ReducedStructure, group: BeamElements) -> Surface:
+def _tubes(part: ReducedStructure, group: BeamElements, added: Array) -> Surface:
     """A tube of the section's outline around each beam; rings at nodes are shared by beams that go on alike."""
     rings = int(np.clip(np.ceil(RINGS / len(group.nodes)), 1, MOST))
     ends = group.levers @ part.shapes[group.rows]  # (e, 12, m) motions of the ends in local axes
-    forces = group.recovery() @ part.shapes[group.rows]  # (e, 12, m) section forces at both ends
+    forces = group.recovery() @ part.shapes[group.rows] + added  # (e, 12, m) section forces at both ends
     used = np.bincount(group.nodes.ravel(), minlength=len(part.part.nodes))
     tubes = _Tubes(group, part)
     for e, (first, last) in enumerate(group.nodes):
@@ -307,8 +316,9 @@ def structure_scene(part: ReducedStructure, stress: str | None = "displacement")
     frequencies = np.sqrt(np.maximum(np.diag(part.stiffness) / np.diag(part.M_ee), 0.0)) / (2 * np.pi)
     scene = Scene(part.name, [Body(part.name, surface=surface, info={"mass": float(f"{part.mass:.6g}")}, colour="#7d8797")])
     for name, frequency, unit in zip(part.names, frequencies, np.eye(part.modes), strict=True):
-        scene.modes.append(Mode(f"{name}: {frequency:.4g} Hz", {}, float(frequency), amplitudes={part.name: unit}))
+        bent = amplitude_changes(part, np.zeros(part.modes), unit)
+        scene.modes.append(Mode(f"{name}: {frequency:.4g} Hz", {}, float(frequency), amplitudes={part.name: bent}))
     return scene
 
 
-__all__ = ["node_of", "outer_faces", "structure_scene", "surface_of"]
+__all__ = ["loaded_surface", "node_of", "outer_faces", "structure_scene", "surface_of"]

@@ -27,7 +27,7 @@ ENDED = "event"
 
 
 def watch(
-    system: System, x0: State | Mapping[str, Any] | None, t: float, method: str = "dopri5", *, plots: Sequence[Any] = (),
+    system: System, x0: State | Mapping[str, Any] | None, t: float, method: str | None = None, *, plots: Sequence[Any] = (),
     trace: Sequence[str] = (), forces: Sequence[str] = (), stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0,
     pace: float | None = None, open_browser: bool = True,
     on_start: Callable[[Server], None] | None = None, **options: Any,
@@ -46,15 +46,23 @@ def watch(
     began = time.perf_counter()
     pieces = [system.simulate(x0, piece, method, **options)]
     start = float(pieces[0].t[0])
-    shown: dict[str, Any] = {"plots": plots, "trace": trace, "forces": forces, "stress": stress, "exaggerate": exaggerate, "fine": 0}
-    server = serve(scene_of(pieces[0], static=False, **shown), open_browser, live=True)
+    shown: dict[str, Any] = {
+        "plots": plots,
+        "trace": trace,
+        "forces": forces,
+        "stress": stress,
+        "exaggerate": exaggerate,
+        "fine": 0,
+        "pieces": True,
+    }
+    server = serve(scene_of(pieces[0], **shown), open_browser, live=True)
     try:
         if on_start is not None:
             on_start(server)
         while (left := start + t - float(pieces[-1].t[-1])) > 1e-9 * t and pieces[-1].metadata.get("status") != ENDED:
             begin = time.perf_counter()
             pieces.append(system.simulate(pieces[-1], min(piece, left), method, **options))
-            send(server, scene_of(pieces[-1], static=False, **shown))
+            send(server, scene_of(pieces[-1], **shown))
             spent = time.perf_counter() - begin
             piece = max(t / MOST_PIECES, min(piece * min(2.0, NEWS / max(spent, 1e-6)), pace * NEWS if pace else t / 20))
             if pace is not None:

@@ -19,7 +19,7 @@ from jourdain.errors import InputError
 from jourdain.view.camera import Extent, default_camera, extent, ground_height, up_vector
 from jourdain.view.scene import PALETTE, Channel, Mode, Run, Scene
 from jourdain.view.still import arrow_scale
-from jourdain.view.surface import Surface, stops_of
+from jourdain.view.surface import Node, Surface, stops_of
 from jourdain.view.tracks import Packer, estimate
 from jourdain.view.vibration import natural_amplitude
 
@@ -210,6 +210,12 @@ def _amplitude_bounds(track: np.ndarray) -> np.ndarray:
     return np.maximum(AMPLITUDE_BOUND * np.abs(track).max(axis=0, initial=0.0), 1e-300)
 
 
+def _pack_node(node: Node) -> dict[str, Any]:
+    """A node for the page, a row an amplitude; axes as columns y and z, one after the other."""
+    axes = {} if node.axes is None else {"axes": np.moveaxis(node.axes[:, 1:], 2, 0).transpose(0, 2, 1).reshape(-1, 6)}
+    return {"position": node.position, "shift": node.shift.T, "turn": node.turn.T} | axes
+
+
 def pack_surface(scene: Scene, surface: Surface, packer: Packer) -> dict[str, Any]:
     """A surface for the page: arrays as blocks, a block for each array; of large surfaces the fields that are shown alone."""
     fields = surface.fields
@@ -239,7 +245,7 @@ def pack_surface(scene: Scene, surface: Surface, packer: Packer) -> dict[str, An
              "low": ranges[f.name][0], "high": ranges[f.name][1], "colours": stops_of(f)}
             for f in fields
         ],
-        "nodes": {name: {"position": x.position, "shift": x.shift.T, "turn": x.turn.T} for name, x in surface.nodes.items()},
+        "nodes": {name: _pack_node(x) for name, x in surface.nodes.items()},
     }  # fmt: skip
 
 

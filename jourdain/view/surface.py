@@ -7,7 +7,7 @@ makes the length of a vector, or von Mises' stress of a tensor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,17 +55,35 @@ class Field:
 
 @dataclass
 class Node:
-    """A point that things are fastened to: place, displacement (3, k) and turn (3, k) of each amplitude, in the body's frame."""
+    """A point that things are fastened to: place, displacement (3, k) and turn (3, k) of each amplitude, in the body's frame.
+
+    Where it turns far its rotation is I + axes e, columns y and z made orthonormal, instead of that of a rotation vector.
+    """
 
     position: Array
     shift: Array
     turn: Array
+    axes: Array | None = None  #: (3, 3, k)
 
     def moved(self, point: Array, amplitudes: Array, scale: float = 1.0) -> Array:
         """Where a point fixed to the node is in the body's frame."""
-        k = self.shift.shape[1]
-        R = matrix_from_quaternion(quaternion_from_vector(scale * self.turn @ amplitudes[:k]))
-        return np.asarray(self.position + scale * self.shift @ amplitudes[:k] + R @ (point - self.position))
+        e = scale * amplitudes[: self.shift.shape[1]]
+        return np.asarray(self.position + self.shift @ e + self.rotation(e) @ (point - self.position))
+
+    def rotation(self, e: Array) -> Array:
+        """The node's axes (columns) in the body's frame at amplitudes (k,)."""
+        if self.axes is None:
+            return np.asarray(matrix_from_quaternion(quaternion_from_vector(self.turn @ e[: self.turn.shape[1]])))
+        y, z = (np.eye(3) + self.axes @ e)[:, 1:].T
+        y = y / np.linalg.norm(y)
+        x = np.cross(y, z)
+        x = x / np.linalg.norm(x)
+        return np.column_stack([x, y, np.cross(x, y)])
+
+    def combined(self, first: int, combination: Array) -> Node:
+        """With combinations of the amplitudes from a number on, in their place."""
+        axes = None if self.axes is None else _combined(self.axes, first, combination)
+        return replace(self, shift=_combined(self.shift, first, combination), axes=axes)
 
 
 @dataclass
@@ -114,6 +132,31 @@ class Surface:
         """Vertices (n, 3) in the body's frame."""
         return np.asarray(self.vertices + scale * self.shapes @ amplitudes[: self.amplitudes])
 
+    def combined(self, first: int, combination: Array) -> Surface:
+        """With combinations (k, n) of the k amplitudes from number ``first`` on, in their place."""
+        shapes = _combined(self.shapes, first, combination)
+        fields = [replace(f, rows=shapes if f.rows is self.shapes else _combined(f.rows, first, combination)) for f in self.fields]
+        nodes = {name: node.combined(first, combination) for name, node in self.nodes.items()}
+        return replace(self, shapes=shapes, fields=fields, nodes=nodes)
+
+
+def _combined(rows: Array, first: int, combination: Array) -> Array:
+    """Columns of the last axis from ``first`` on combined; rows that end before it know none of them."""
+    if rows.shape[-1] <= first:
+        return rows
+    return np.concatenate([rows[..., :first], rows[..., first:] @ combination], axis=-1)
+
+
+def principal(shapes: Array, tracks: list[Array], negligible: float) -> tuple[Array, list[Array]]:
+    """Few combinations (k, n) of k shapes (…, k), and tracks (t, n) of their amplitudes, that show what tracks (t, k) show.
+
+    They are the principal components of the tracks, each weighed by the size of its shape; those below a part of the largest are left out.
+    """
+    size = np.linalg.norm(shapes.reshape(-1, shapes.shape[-1]), axis=0)
+    _, values, vectors = np.linalg.svd(np.concatenate(tracks) * size, full_matrices=False)
+    kept = vectors[values > negligible * max(float(values.max(initial=0.0)), 1e-300)]
+    return (kept / np.where(size > 0.0, size, 1.0)).T, [(track * size) @ kept.T for track in tracks]
+
 
 def _plain(name: str) -> str:
     return name.lower().replace("-", " ").replace("_", " ").strip()
@@ -140,4 +183,4 @@ def amplitudes_of(given: Any, surface: Surface, what: str) -> Array:
     return array
 
 
-__all__ = ["DIVERGING", "SEQUENTIAL", "Field", "Node", "Surface", "amplitudes_of", "coloured", "stops_of"]
+__all__ = ["DIVERGING", "SEQUENTIAL", "Field", "Node", "Surface", "amplitudes_of", "coloured", "principal", "stops_of"]

@@ -149,9 +149,10 @@ def _flexible(solution: Solution, body: str) -> tuple[ReducedStructure, Flexible
 def _static_shares(sample: Solution, body: FlexibleBody) -> list[np.ndarray]:
     """For each group of elements what loads add to its channels beyond the modes (times, elements, channels); see :mod:`jourdain.analysis.recover`."""
     from ..analysis.recover import load_amplitudes
+    from .static_share import has_share
 
     system = sample.system
-    if not body.part.part.elements or system is None or system.model.contacts:
+    if not has_share(body) or system is None or system.model.contacts:
         return []
     found = [body.part.recovery(group, body.used_nodes) for group in range(len(body.part.part.elements))]
     amplitudes = load_amplitudes(system, sample, body, found[0].cases)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.library import n_four_bar, stiff_governor
+from jourdain.library import n_four_bar, slider_crank, stiff_governor
 
 
 def damped(rate: float = 1e5) -> jd.Model:
@@ -20,7 +20,7 @@ def damped(rate: float = 1e5) -> jd.Model:
     return m
 
 
-WAYS = [{}, {"reduction": "projected"}, {"formulation": "cartesian"}, {"formulation": "natural"}, {"formulation": "semi-recursive"}]
+WAYS = [{}, {"formulation": "cartesian"}, {"formulation": "natural"}, {"formulation": "semi-recursive"}]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -39,12 +39,101 @@ def test_stiff_stretches_are_run_implicitly_and_others_explicitly(way: dict[str,
     assert sol["energy.error"][-1] == pytest.approx(0.0, abs=1e-3 * np.abs(sol["energy.supplied"]).max())
 
 
-def test_what_is_not_stiff_is_the_default_run() -> None:
-    s = n_four_bar(1).compile()
+@pytest.mark.parametrize("method", [None, "auto"])
+@pytest.mark.parametrize("way", [{}, {"reduction": "reduced"}, {"formulation": "cartesian"}, {"formulation": "semi-recursive"}], ids=str)
+def test_what_is_not_stiff_is_the_explicit_run(way: dict[str, str], method: str | None) -> None:
+    s = n_four_bar(1).compile(**way)
     start = s.assemble({s.coordinate_names[0]: 1.0}, velocities={s.velocity_names[0]: 2.0})
-    auto, plain = s.simulate(start, t=1.0, method="auto"), s.simulate(start, t=1.0)
+    auto, plain = s.simulate(start, t=1.0, method=method), s.simulate(start, t=1.0, method="dopri5")
     assert np.array_equal(auto.t, plain.t)
     assert all(np.array_equal(auto[n], plain[n]) for n in s.coordinate_names)
+    assert auto.metadata["method"] == "dopri5" and "turns" not in auto.statistics
+
+
+def hard_spring() -> jd.Model:
+    m = jd.Model("hard spring", gravity=(0, 0, 0))
+    rail = m.prismatic("rail", m.ground, m.body("mass", mass=1.0), axis="x")
+    m.joint_spring(rail, stiffness=m.parameter("k", 1e9, unit="N/m"), damping=1e5)
+    m.force(rail, lambda x, v, t: 1e3 * jd.sin(2.0 * t))
+    return m
+
+
+def test_the_default_leaves_explicit_steps_where_they_are_held_up() -> None:
+    s = hard_spring().compile()
+    sol = s.simulate(t=5.0)
+    assert [turn["method"] for turn in sol.statistics["turns"]] == ["dopri5", "radau"]
+    assert sol.statistics["steps"] < 300
+    assert sol["rail.displacement"][-1] == pytest.approx(1e-6 * np.sin(10.0), rel=1e-3)
+    assert s.sweep(None, 5.0, parameters={"k": [1e9, 2e9]}, outputs=["rail.displacement"], progress=False)[
+        "rail.displacement"
+    ] == pytest.approx([1e-6 * np.sin(10.0), 5e-7 * np.sin(10.0)], rel=1e-3)
+    with pytest.raises(jd.InputError, match=r"found by methods in turns; simulate it with one, as method='dopri5'"):
+        s.simulate(t=5.0, steps=sol)
+    with pytest.raises(jd.SimulationError, match="150 steps reached"):
+        s.simulate(t=5.0, max_steps=150, rtol=1e-12, atol=1e-14)
+
+
+def test_a_run_with_little_left_to_do_keeps_its_method() -> None:
+    s = hard_spring().compile()
+    assert s.simulate(t=0.02).metadata["method"] == "dopri5"
+
+
+@pytest.mark.parametrize(
+    "way",
+    [{}, {"reduction": "reduced"}, {"reduction": "closed"}, *WAYS[1:], {"formulation": "semi-recursive", "reduction": "null-space"}],
+    ids=str,
+)
+def test_closed_loops_take_turns_in_every_formulation(way: dict[str, str]) -> None:
+    m = slider_crank()
+    m.force(m.joints["crank"], lambda q, v, t: 20.0 * (5.0 - v))
+    s = m.compile(**way)
+    sol = s.simulate(s.assemble({"crank.angle": 0.3}), t=2.0)
+    assert [turn["method"] for turn in sol.statistics["turns"]] == ["dopri5", "radau"]
+    exact = m.compile().simulate(m.compile().assemble({"crank.angle": 0.3}), t=2.0, method="radau", rtol=1e-11, atol=1e-13)
+    for name in ("crank.angle", "piston.displacement", "crank.angle_rate"):
+        assert sol[name][-1] == pytest.approx(exact[name][-1], abs=1e-7)
+
+
+def test_what_implicit_steps_cannot_do_is_done_explicitly(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object) -> None:
+        raise jd.InputError("no derivatives")
+
+    s = hard_spring().compile()
+    monkeypatch.setattr("jourdain.systems.tree.projected.NativeSystem.derivatives", broken)
+    auto = s.simulate(t=0.2)
+    assert [turn["method"] for turn in auto.metadata["turns"]] == ["dopri5", "radau", "dopri5"]
+    assert auto.metadata["turns"][1]["left"] == "no derivatives"
+    assert auto["rail.displacement"][-1] == pytest.approx(1e-6 * np.sin(0.4), rel=1e-3)
+
+
+def test_laws_called_in_python_have_no_derivatives() -> None:
+    m = jd.Model("called", gravity=(0, 0, 0))
+    rail = m.prismatic("rail", m.ground, m.body("mass", mass=1.0), axis="x")
+    m.force(rail, m.callback("law", lambda v, t: -2e3 * v + 1e3 * np.sin(t), [rail.velocity, m.time]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        sol = m.compile().simulate(t=2.0)
+    assert sol.metadata["method"] == "dopri5"
+
+
+def test_gradients_walk_along_explicit_steps() -> None:
+    m = hard_spring()
+    plan = jd.Analysis(m.compile(), "simulate", t=0.05)
+    found = plan.gradient({"end": jd.criteria.final("rail.displacement")}, wrt=["k"], method="forward")
+    assert found["end", "k"] == pytest.approx(-1e-15 * np.sin(0.1), rel=1e-2)
+    assert plan.run().metadata["method"] == "auto" and plan.keeping_steps().run().metadata["method"] == "dopri5"
+
+
+def test_penalty_contacts_of_runs_in_turns_are_told() -> None:
+    m = jd.Model("ball")
+    m.ground.shapes.append(jd.plane())
+    ball = m.body("ball", shape=jd.sphere(0.05, density=1000.0))
+    m.free("free", m.ground, ball)
+    m.contact("floor", ball, m.ground, law=jd.contact.kelvin_voigt(stiffness=1e7, damping=1e4))
+    sol = m.compile().simulate({"free.z": 0.05}, t=1.0)
+    assert [turn["method"] for turn in sol.statistics["turns"]][:2] == ["dopri5", "radau"]
+    (touch,) = sol.contacts.at(0.9)
+    assert np.linalg.norm(touch.force) == pytest.approx(9.81 * 1000.0 * 4.0 / 3.0 * np.pi * 0.05**3, rel=1e-6)
 
 
 def test_the_same_bits_from_run_to_run_and_across_a_restart() -> None:

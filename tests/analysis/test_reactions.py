@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.errors import SolverError
 from jourdain.library.mechanisms import bennett, bricard, four_bar, rssr
 from jourdain.systems.formulations import FORMULATIONS
 from jourdain.systems.reactions import IndeterminateReaction, constrained_accelerations, shared_reactions
+from jourdain.systems.tree.branches import SingularStart
 from jourdain.systems.tree.self_stress import joint_length
 from tests.systems.zoo import consistent
 
@@ -158,11 +160,15 @@ def test_four_parallel_legs_share_as_equal_springs(formulation: str) -> None:
     system = m.compile(formulation=formulation)
     state = system.assemble({})
     assert sorted(system.indeterminate(state)) == ["a", "b", "c", "d"] == sorted(system.mobility(state).indeterminate)
+    assert state.report is not None and state.report.singular and "singular position" in str(state.report)
+    options = {"method": "variational", "step": 1e-2} if formulation == "directors" else {}
+    with pytest.warns(SingularStart, match="'table': the start is a singular position: 1 of the constraints"):
+        system.simulate(state, 0.01, **options)
     found = system.reactions(state)
     for name, (x, y) in feet.items():
         assert abs(found[name][0][2] - 30.0 * 9.81 * (0.25 + 0.1 * x / 1.44 + 0.05 * y / 0.64)) < 1e-9
     aside = system.assemble({"place.x": 0.2, "place.y": 0.1, "place.rz": 0.0}, guess={"place.z": -0.03})
-    options = {"method": "variational", "step": 1e-2} if formulation == "directors" else {}
+    assert aside.report is not None and aside.report.branches  # here second order tells them, and forces say on which one it goes
     run = system.simulate(aside, 0.05, **options)
     with pytest.warns(IndeterminateReaction, match="the reactions of a, b, c, d"):
         force = run["a.reaction"]
@@ -420,3 +426,43 @@ def test_long_runs_of_many_bodies_have_the_same_accelerations_without_matrices(m
     monkeypatch.setattr("jourdain.systems.reactions.MOST_NUMBERS", 0)
     for a, b in zip(channels(), plain, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+# --- bodies without mass in loops ----------------------------------------------------------------------------------
+
+
+def light_rocker(mass: float) -> jd.Model:
+    """A driven four-bar whose rocker may have no mass: the loop holds it."""
+    m = jd.Model("light rocker")
+    lengths = {"crank": (1.0, 0.3), "coupler": (2.0, 0.8), "rocker": (mass, 0.6)}
+    crank, coupler, rocker = (
+        m.body(n, mass=w, com=(l / 2, 0, 0), inertia=(w * l * l / 12,) * 3) if w else m.body(n) for n, (w, l) in lengths.items()
+    )
+    motor = m.revolute("crank", m.ground, crank, axis="y")
+    m.revolute("coupler", crank.at(0.3, 0, 0), coupler, axis="y")
+    m.revolute("rocker", m.ground.at(0.9, 0, 0), rocker, axis="y")
+    m.revolute("tip", coupler.at(0.8, 0, 0), rocker.at(0.6, 0, 0), axis="y")
+    m.force(motor, m.input("motor", 0.5, unit="N m"))
+    return m
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_what_loops_hold_needs_no_mass(formulation: str) -> None:
+    """Answers at an instant are those of the limit of small masses, where M by itself is singular."""
+    found = []
+    for system in (light_rocker(0.0).compile(formulation=formulation), light_rocker(1e-9).compile()):
+        state = system.assemble({"crank.angle": -1.0}, velocities={"crank.angle_rate": 2.0})
+        found.append((system.accelerations(state), system.reactions(state)))
+    (a, forces), (b, expected) = found
+    assert np.abs(a - b).max() < 1e-6
+    assert max(np.abs(np.subtract(forces[n], expected[n])).max() for n in expected) < 1e-7
+
+
+def test_what_nothing_holds_and_has_no_mass_is_named() -> None:
+    m = light_rocker(0.5)
+    m.revolute("loose", m.bodies["rocker"].at(0.3, 0, 0), m.body("pointer"), axis="y")
+    system = m.compile()
+    state = system.assemble({"crank.angle": -1.0})
+    for verb in (system.accelerations, system.reactions, system.multipliers):
+        with pytest.raises(SolverError, match="joint 'loose' moves body 'pointer' without inertia"):
+            verb(state)

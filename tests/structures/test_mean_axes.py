@@ -211,7 +211,7 @@ def test_08_T5_mean_axes_minimise_the_kinetic_energy_of_deformation() -> None:
         J_dot = sum(m * (skew(u).T @ skew(x) + skew(x).T @ skew(u)) for m, x, u in zip(masses, d, rate))
         row = R[:, 3:].T @ (f - M @ bias)
         expected = np.sum(np.cross(d, f.reshape(-1, 3)), axis=0) - np.cross(w, J @ w) - J_dot @ w
-        assert_allclose(row, expected, atol=1e-11)
+        assert_allclose(row, expected, atol=1e-12 * max(1.0, np.abs(expected).max()))
 
 
 TABLE = [  # frame, form, modes, node 1, node 7, largest deflection, energy error, angular-momentum error
@@ -256,7 +256,7 @@ def test_08_T6_transient_table(frame, form, modes, first, last, largest, energy,
     if frame == "tisserand" and form == "consistent":
         for state in run.states[::20]:
             R = run.body.part.dofs.rigid_motions(positions_of(run.body.part, state.deflection))
-            assert np.abs(R.T @ (run.body.M @ state.rate)).max() < 1e-9
+            assert np.abs(R.T @ (run.body.M @ state.rate)).max() < 1e-10
 
 
 def test_08_T7_frames_differ_by_second_order() -> None:
@@ -286,7 +286,8 @@ def test_08_T9_guyan() -> None:
         reduced = part.condensed(masters)
         columns = part.dofs.rigid_columns
         R, Rm = part.rigid[:, columns], reduced.rigid[:, columns]
-        assert_allclose(Rm.T @ (reduced.M @ Rm), R.T @ (part.M @ R), atol=1e-11)
+        whole = R.T @ (part.M @ R)
+        assert_allclose(Rm.T @ (reduced.M @ Rm), whole, atol=1e-12 * np.abs(whole).max())
         assert np.abs(reduced.K @ Rm).max() < 1e-10 * abs(part.K).max()
         assert reduced.mass == pytest.approx(part.mass, rel=1e-12)
         assert_allclose(reduced.inertia, part.inertia, atol=1e-10)
@@ -406,7 +407,7 @@ def test_08_T11_whirl(whirl) -> None:
     drifting = runs["tisserand"]
     assert max(np.abs(s.omega).max() for s in drifting.states) < 1e-8
     top = [drifting.deflection[(drifting.t > a - 0.4) & (drifting.t <= a + 1e-9)].max() for a in (2, 4, 6)]
-    assert_allclose(top, [0.41, 0.75, 1.07], rtol=0.03)
+    assert_allclose(top, [0.41, 0.75, 1.07], rtol=0.02)
     for run in runs.values():
         assert np.abs(run.energy / run.energy[0] - 1).max() < 1e-6
 
@@ -483,7 +484,7 @@ def test_08_T13_forward_and_backward() -> None:
         modes = constrained_modes(part, boundary, len(part.dofs) - len(boundary))
         R = part.rigid[:, part.dofs.rigid_columns]
         rho = np.linalg.lstsq(R[boundary], -modes.seen[boundary], rcond=None)[0]
-        assert np.abs(modes.seen + R @ rho - modes.held).max() < 1e-11
+        assert np.abs(modes.seen + R @ rho - modes.held).max() < 1e-12 * np.abs(modes.held).max()
 
 
 def test_08_T14_projected_modes_with_boundary_constraints() -> None:
@@ -500,7 +501,7 @@ def test_08_T14_projected_modes_with_boundary_constraints() -> None:
     assert np.linalg.matrix_rank(constraints, tol=1e-10) == 3
     Z = sl.null_space(constraints)
     found = np.sqrt(sl.eigh(Z.T @ K @ Z, Z.T @ M @ Z, eigvals_only=True))
-    assert_allclose(found, [0.120615, 0.467911, 1.0], rtol=1e-5)
+    assert_allclose(found, [0.120615, 0.467911, 1.0], atol=1e-6)
     assert_allclose(found, np.sqrt(modes.squares), rtol=1e-9)
 
 
@@ -561,12 +562,12 @@ def test_08_T17_flexible_pendulum() -> None:
 def test_08_T17_rigid_limit_of_the_pendulum() -> None:
     from scipy.integrate import solve_ivp
 
-    part, run = hanging(30.0, "mean axes", end=2.0)
+    part, run = hanging(250.0, "mean axes", end=2.0)  # EI is 10⁴ times that of the rod of ten nodes
     inertia = part.inertia[2, 2] + part.mass * 4.5**2
     law = lambda t, y: [y[1], -part.mass * 0.05 * 4.5 * np.cos(y[0]) / inertia]
     angle = solve_ivp(law, (0, 2), [0, 0], "DOP853", run.t, rtol=1e-10, atol=1e-12).y[0]
     tip = run.positions[:, -1, :2] - run.positions[:, 0, :2]
-    assert np.abs(np.arctan2(tip[:, 1], tip[:, 0]) - angle).max() < 2e-4
+    assert np.abs(np.arctan2(tip[:, 1], tip[:, 0]) - angle).max() < 2.5e-5
 
 
 def test_08_T18_symmetry() -> None:

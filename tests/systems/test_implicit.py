@@ -163,14 +163,19 @@ ALLOWED = {"radau": 1e-7, "rosenbrock": 1e-6, "generalized-alpha": 1e-3, "hht": 
 
 
 @pytest.mark.parametrize("method", list(ALLOWED))
-@pytest.mark.parametrize("form", ["recursive", "reduced", *FORMS])
-@pytest.mark.parametrize("name", ["four-bar", "stiff governor", "RSSR", "rolling disk", "user states"])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        (name, form)
+        for name in ("four-bar", "stiff governor", "RSSR", "rolling disk", "user states")
+        for form in ("recursive", "reduced", *FORMS)
+        if (name, form) != ("stiff governor", "reduced")  # it has no loops to reduce
+    ],
+)
 def test_implicit_methods_in_all_formulations(name: str, form: str, method: str) -> None:
     system, state = case(name)
     fixed = method in ("generalized-alpha", "hht", "newmark", "trapezoidal")
     options: dict[str, Any] = {"step": 5e-4} if fixed else {"rtol": 1e-9, "atol": 1e-11}
-    if form == "reduced" and not system.equations_of_motion.rows:
-        pytest.skip("no loops to reduce")
     formulation, given = FORMS.get(form, ("recursive", {}))
     compiled = formulate(system, formulation, **given)
     if form == "reduced":

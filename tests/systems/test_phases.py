@@ -236,10 +236,6 @@ def test_runs_refuse_what_they_cannot_do() -> None:
     ) as failed:
         s.simulate({"rail.displacement_rate": 1.0}, t=2.0)
     assert failed.value.solution.t[-1] == pytest.approx(0.9)
-    with pytest.raises(jd.InputError, match="only simulate goes from phase to phase"):
-        s.stepper({}, step=1e-3)
-    with pytest.raises(jd.InputError, match="steps= cannot be given"):
-        s.simulate({}, t=1.0, steps=[0.0, 1.0])
     with pytest.raises(jd.InputError, match="neither 1"):
         s.simulate({"hook.engaged": 0.5}, t=1.0)
     with pytest.raises(jd.ModelError, match=r"'rail' cannot let go in the model 'gap'; events release 'hook'"):

@@ -58,7 +58,7 @@ class Optimum(Shown):
         if not self.feasible:
             raise InputError(f"the design is not applied: {self.message}")
         analysis = self.problem.analysis
-        own = [(*analysis.variable(n), x) for n, x in self.values.items()]
+        own = [(*analysis.variable(n), x) for n, x in analysis.completed(self.values).items()]
         parameters = {name: x for kind, name, x in own if kind == "parameter"}
         if not parameters:
             raise InputError("the design has initial values only; give them to the analysis: analysis.run(best.values)")

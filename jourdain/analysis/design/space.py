@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..planned import Analysis
     from ..workers import Crew
     from .kept import Kept
+    from .studied import Studied
 
 #: No bounds.
 FREE: tuple[float | None, float | None] = (None, None)
@@ -32,6 +33,8 @@ class Variable:
     lower: float
     upper: float
     value: float
+    #: The only values that it may have, in order; empty where all between the bounds may be.
+    values: tuple[float, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -49,7 +52,7 @@ class Variable:
         return self.lower if self.closed else 0.0
 
 
-def variables_of(analysis: Analysis, given: Sequence[str] | Mapping[str, Any]) -> list[Variable]:
+def variables_of(analysis: Analysis | Studied, given: Sequence[str] | Mapping[str, Any]) -> list[Variable]:
     """Variables by name with the bounds of the parameters, or with bounds of their own: ``{"c": (10, "5 kN s/m")}``."""
     if isinstance(given, str) or not len(given):
         raise InputError(f"problem: variables = {given!r} must be a list of names, or names with bounds such as {{'c': (10, 500)}}")
@@ -62,12 +65,18 @@ def variables_of(analysis: Analysis, given: Sequence[str] | Mapping[str, Any]) -
     return [_variable(analysis, name, pair) for name, pair in bounds.items()]
 
 
-def _variable(analysis: Analysis, name: str, pair: Any) -> Variable:
+def _variable(analysis: Analysis | Studied, name: str, pair: Any) -> Variable:
     kind, own = analysis.variable(name)
     unit, known = analysis._unit(own) or "", FREE
     if kind == "parameter":
         parameter = analysis.system.model.parameter_set[own]
         unit, known = parameter.unit, parameter.bounds
+    if isinstance(pair, (range, set, frozenset)):
+        values = tuple(sorted({number(x, f"variable '{name}': choice", unit or None) for x in pair}))
+        if len(values) < 2:
+            raise InputError(f"variable '{name}': {len(values)} choices; give at least two, such as {{1, 2, 4}} or range(3, 9)")
+        present = analysis.value_of(name)
+        return Variable(name, unit, values[0], values[-1], min(values, key=lambda x: abs(x - present)), values)
     if pair is not None and (not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2):
         raise InputError(f"variable '{name}': bounds {pair!r} are not a pair; give (lower, upper), None for no bound")
     low, high = (
@@ -129,7 +138,10 @@ class Space:
     def named(self, x: np.ndarray) -> dict[str, float]:
         """A design by names."""
         own = np.clip(self.offset + self.span * x, self.low, self.high)
-        return {v.name: float(y) for v, y in zip(self.variables, own, strict=True)}
+        return {
+            v.name: float(min(v.values, key=lambda c, y=y: abs(c - y)) if v.values else y)  # type: ignore[misc]
+            for v, y in zip(self.variables, own, strict=True)
+        }
 
     def shown(self, x: np.ndarray) -> str:
         """A design in words."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError, nearest
-from ...formalisms.functions.registry import readable, vector_result
+from ...formalisms.functions.instants import readable
+from ...formalisms.functions.registry import vector_result
 from ...formalisms.functions.tree import multiplier_symbols, reaction_names
 from ...native.function import Function, compile_function
 from ...symbolic.expr import KINDS, Expr, symbol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Gradient(Shown):
     variables: Mapping[str, float]
     #: ∂ψᵢ/∂pⱼ, a row a criterion.
     matrix: np.ndarray
-    #: How it was computed: "forward", "adjoint" or "differences".
+    #: How it was computed: "forward", "adjoint", "implicit" (verbs without time) or "differences".
     method: str
     #: What it cost: seconds of the run and of the derivatives, steps, evaluations.
     cost: Mapping[str, float] = field(default_factory=dict)
@@ -116,22 +116,34 @@ def gradient(
     """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
 
     method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
-        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison, and is what "auto" takes for other
-        verbs than ``simulate``.
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.  Equilibria, assembled positions and modes
+        are differentiated by the theorem on implicit functions, whatever the method; other verbs have differences.
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
     chosen = named(criteria)
     variables = _variables(analysis, wrt, chosen)
-    if analysis.verb != "simulate" and method in ("forward", "adjoint"):
-        from .runs import NotCarried
-
-        raise NotCarried(
-            f"gradient of '{analysis.system.model.name}': {analysis.verb} is not carried by the {method} method; use method='differences'"
-        )
-    if method == "differences" or analysis.verb != "simulate":
+    if method == "differences":
         return differences(analysis, chosen, variables, values)
+    if analysis.verb != "simulate":
+        return _of_state(analysis, chosen, variables, method, values)
     return _of_simulation(analysis, chosen, variables, method, values)
+
+
+def _of_state(
+    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None
+) -> Gradient:
+    """The gradient of what a verb without time finds: exact where it is carried."""
+    from .runs import NotCarried
+    from .states import gradient_of_state
+
+    own, chosen = _split(criteria, _numbers(analysis, values))
+    try:
+        return gradient_of_state(analysis, chosen, wrt, own)
+    except NotCarried as reason:
+        if method != "auto":
+            raise
+        return replace(differences(analysis, criteria, wrt, values), notes=(f"by differences: {reason}",))
 
 
 def _of_simulation(

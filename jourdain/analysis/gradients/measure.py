@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...results.solution import Solution
 from ..criteria import OF_MOTION, Criterion
+from . import sampled
 from .expressions import Expressions, expressions_of
 
 if TYPE_CHECKING:
@@ -146,15 +147,15 @@ def _least_squares(m: Motion, name: str, c: Criterion) -> float:
     return 0.5 * float(np.sum(o["weights"] * (m.read(name, o["times"]) - o["values"]) ** 2))
 
 
-def _moving_average(m: Motion, name: str, c: Criterion) -> float:
-    raise InputError(f"criterion '{name}': moving averages are not measured yet; use mean, rms or largest")
+def _sampled(m: Motion, name: str, c: Criterion) -> float:
+    return sampled.value(c, m.read(name, sampled.instants(name, c, *m.span)))
 
 
 #: What each kind of criterion of a motion is.
 KINDS: dict[str, Callable[[Motion, str, Criterion], float]] = {
     "integral": lambda m, name, c: m.integral(name), "mean": _mean, "rms": _rms, "final": _final, "at": _at, "largest": _largest,
     "smallest": lambda m, name, c: m.extremum(name, -1.0)[1], "event_time": _event_time, "end_time": lambda m, name, c: m.span[1],
-    "least_squares": _least_squares, "moving_average": _moving_average,
+    "least_squares": _least_squares, **dict.fromkeys(sampled.SAMPLED, _sampled),
 }  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from ...errors import InputError
 from ...symbolic.expr import Expr
 from ...symbolic.functions import absolute
 from ..criteria import OF_MOTION, Criterion
+from . import sampled
+from .sampled import SAMPLED
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -47,6 +49,8 @@ class Primitive:
             return total / T
         if kind in ("rms", "largest") and self.integrand >= 0:
             return float(max(total / T, 0.0) ** (1.0 / self.smooth))
+        if kind in SAMPLED:
+            return sampled.value(self.criterion, values)
         if kind == "least_squares":
             return 0.5 * float(np.sum(o["weights"] * (values - o["values"]) ** 2))
         return when if kind in ("event_time", "end_time") else float(values[0])
@@ -63,6 +67,8 @@ class Primitive:
             p = self.smooth
             by = (total / T) ** (1.0 / p - 1.0) / p if total > 0.0 else 0.0
             return by / T, none, -by * total / T**2
+        if kind in SAMPLED:
+            return 0.0, sampled.slopes(self.criterion, values), 0.0
         if kind == "least_squares":
             return 0.0, o["weights"] * (values - o["values"]), 0.0
         return 0.0, (none if kind in ("event_time", "end_time") else np.ones(len(values))), 0.0
@@ -70,7 +76,7 @@ class Primitive:
     @property
     def needs_values(self) -> bool:
         """Whether its slopes depend on values that a walk must find first."""
-        return self.criterion.kind in ("rms", "least_squares") or (self.criterion.kind == "largest" and self.integrand >= 0)
+        return self.criterion.kind in ("rms", "least_squares", *SAMPLED) or (self.criterion.kind == "largest" and self.integrand >= 0)
 
 
 @dataclass(eq=False)
@@ -94,8 +100,6 @@ def primitives(criteria: Mapping[str, Criterion], expressions: Expressions) -> P
             if c.kind in ("integral", "mean", "rms") or (c.kind == "largest" and c.options.get("smooth")):
                 item.integrand = len(found.integrands)
                 found.integrands.append(_powered(e, c))
-            elif c.kind == "moving_average":
-                raise InputError(f"criterion '{name}': moving averages have no derivatives here; use mean, rms or largest")
             else:
                 item.value = len(found.values)
                 found.values.append(e)
@@ -127,6 +131,8 @@ def locate(found: Primitives, motion: Motion) -> None:
             item.times = np.array([c.options["t"]])
         elif c.kind == "least_squares":
             item.times = c.options["times"]
+        elif c.kind in SAMPLED:
+            item.times = sampled.instants(item.name, c, *motion.span)
         else:
             item.times = np.array([motion.at_corner(motion.extremum(item.name, 1.0 if c.kind == "largest" else -1.0)[0])])
         low, high = motion.span

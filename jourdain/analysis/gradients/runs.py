@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ...formalisms.functions.registry import state_rates
+from ...formalisms.functions.dynamics import state_rates
 from ...formalisms.functions.tree import multiplier_symbols
 from ...solvers import load_method
 from ...solvers.ode import tableaus

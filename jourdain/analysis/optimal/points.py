@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ...formalisms.functions.dynamics import state_rates
 from ...formalisms.functions.linearisation import implicit_terms
-from ...formalisms.functions.registry import state_rates
 from ...formalisms.functions.tree import multiplier_symbols
 from ...native.function import Function, compile_function
 from ...symbolic.derivatives import sparse_jacobian, vjp

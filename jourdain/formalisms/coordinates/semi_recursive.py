@@ -32,7 +32,8 @@ from ...symbolic.expr import ONE, TWO, ZERO, Expr, add, div, mul, sub
 from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, MatrixTurn, Vector, steiner
 from ..equations import Equations
 from ..tree.kinematics import Kinematics
-from ..tree.links import FlexibleLink, Link, LinkMotion, Relative, Wrench, inertial_moment
+from ..tree.links import Link, LinkMotion, Relative, Wrench, inertial_moment
+from ..tree.links.flexible import FlexibleLink
 from ..tree.newton_euler import reflected_inertias
 from ..tree.rods import Coupling
 from ..tree.tree import Tree

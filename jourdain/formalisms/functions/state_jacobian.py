@@ -9,7 +9,8 @@ from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ..equations import Equations
-from .registry import assemble, builder, matrix_result, state_rates, vector_result
+from .dynamics import state_rates
+from .registry import assemble, builder, matrix_result, vector_result
 
 
 def _state_rates(eq: Equations) -> list[Expr]:

@@ -13,7 +13,6 @@ from ...model.bodies import Body, Frame
 from ...model.topology import Topology
 from ...symbolic.expr import ONE, TWO, ZERO, Expr
 from ...symbolic.vectors import IDENTITY, NULL, AxisTurn, Matrix, Turn, Vector
-from ..modal_inertia import deformed_moments
 from .links import STILL, Freedom, Link, LinkMotion, Map
 from .rods import rods_with_mass
 from .tree import Placement, Tree
@@ -246,6 +245,8 @@ def _product(R: Matrix, turn: Turn) -> Matrix:
 
 def centre_of_mass(kinematics: Kinematics) -> tuple[Expr, Vector]:
     """Total mass and first moment of all bodies about the world's origin (from bodies and rods, not the regrouped links)."""
+    from ..modal_inertia import deformed_moments
+
     tree = kinematics.tree
     mass, moment = ZERO, NULL
     for body in tree.model.bodies.values():

@@ -9,20 +9,24 @@ of angles: no rotation is nested in another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import ModelError
+from ...model.bending import is_flexible
 from ...model.bodies import Body, Frame
-from ...model.flexible import FlexibleBody
 from ...model.joints import Coordinate, Motion
 from ...model.model import Model
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import ONE, ZERO, Expr, add, neg, sub
 from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Turn, Vector, steiner, turn_of
-from .links import SORTS, AxisLink, FlexibleLink, Link, NodeLink, Rotation, Translation
+from .links import SORTS, AxisLink, Link, Rotation, Translation
 from .rods import Coupling, take_up_rods
+
+if TYPE_CHECKING:
+    from ...model.flexible import FlexibleBody
+    from .links.flexible import FlexibleLink
 
 
 class Placement:
@@ -66,7 +70,7 @@ class Tree:
         for branch in topology.branches:
             for c in branch.joint.coordinates:
                 self._register(c)
-            if isinstance(branch.body, FlexibleBody):
+            if is_flexible(branch.body):
                 for c in branch.body.modes:
                     self._register(c)
             self._attach(branch.joint.parent, branch.joint.child, branch.joint.motions, branch.body, branch.reverse, branch.joint.name)
@@ -142,7 +146,7 @@ class Tree:
             R, p = (IDENTITY, NULL) if aligned is None else (aligned.T, NULL)
         self.sides[name] = (first, link)
         R = _times(R, b.rotation.T)
-        if isinstance(body, FlexibleBody):
+        if is_flexible(body):
             self._attach_flexible(body, b, link, R, p)
             return
         p = p - _turned(R, b.position)
@@ -152,6 +156,8 @@ class Tree:
 
     def _attach_flexible(self, body: FlexibleBody, b: Frame, link: int, R: Matrix, p: Vector) -> None:
         """The floating frame of a body that hangs by one of its frames (its axes turned by R, b's origin at p of a link), and its nodes."""
+        from .links.flexible import FlexibleLink
+
         origin = b.position
         if b.node is not None:
             node = body.frames[b.node]
@@ -179,6 +185,8 @@ class Tree:
         bent, first = body.deformation(node), self._velocity_index[id(body.modes[0])]
         q, v, a = ([getattr(c, part)[0] for c in body.modes] for part in "qva")
         if bent.angles is None:
+            from .links.node import NodeLink
+
             one = NodeLink(len(self.links), f"{body.name}.{node}", link, 0, self._turn(R), p)
             one.take(bent, a, first, inverse)
             self.links.append(one)

@@ -9,6 +9,8 @@ from ..linear.dense import cholesky, cholesky_solve
 
 #: Where a pivot of J M⁻¹ Jᵀ is below this part of its diagonal entry, constraints may depend on each other.
 DEPENDENT = 1e-9
+#: Where a pivot of M is below this part of its diagonal entry, something moves without inertia.
+WEIGHTLESS = 1e-12
 
 
 @jit
@@ -19,6 +21,19 @@ def _forward(L: Any, n: int, b: Any, y: Any) -> None:
         for j in range(i):
             total -= L[i * n + j] * y[j]
         y[i] = total / L[i * n + i]
+
+
+@jit
+def _weightless(L: Any, n: int, mass: Any) -> bool:
+    """Factorises L = M into its Cholesky factor; whether a motion (nearly) meets no inertia."""
+    for i in range(n * n):
+        L[i] = mass[i]
+    if cholesky(L, n) != 0:
+        return True
+    least = 1.0
+    for i in range(n):
+        least = min(least, L[i * n + i] * L[i * n + i] / mass[i * n + i])
+    return not least > WEIGHTLESS
 
 
 @jit
@@ -43,16 +58,14 @@ def memory_size(n: int, m: int) -> int:
 def balance(M: Any, f: Any, J: Any, g: Any, a: Any, lam: Any, work: Any, open_rows: Any) -> int:
     """v̇ and λ for matrices and vectors in rows, by Cholesky factors of M and of J M⁻¹ Jᵀ; how many rows are left open.
 
-    ``open_rows`` receives their numbers: there M is not positive definite, or constraints (nearly) depend on each other.
+    ``open_rows`` receives their numbers: there M is not (or hardly) positive definite, or constraints (nearly) depend on each other.
     """
     n, m, count = f.shape[1], g.shape[1], 0
     L, y = work, work[n * n :]
     Y, S, diagonal = work[n * n + n :], work[n * n + n + m * n :], work[n * n + n + m * n + m * m :]
     for k in range(f.shape[0]):
         mass, rows, multipliers, found = M[k], J[k], lam[k], a[k]
-        for i in range(n * n):
-            L[i] = mass[i]
-        if cholesky(L, n) != 0:
+        if _weightless(L, n, mass):
             open_rows[count] = k
             count += 1
             continue
@@ -84,4 +97,4 @@ def balance(M: Any, f: Any, J: Any, g: Any, a: Any, lam: Any, work: Any, open_ro
     return count
 
 
-__all__ = ["balance", "memory_size"]
+__all__ = ["WEIGHTLESS", "balance", "memory_size"]

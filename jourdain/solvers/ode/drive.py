@@ -14,7 +14,7 @@ from jourdain.solvers.interruption import CHUNK_TIME, Interruption
 from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
-from jourdain.solvers.ode.leave import LOOK, STIFF, Leave
+from jourdain.solvers.ode.leave import STIFF, Leave
 from jourdain.solvers.ode.march import march
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.session import Session
@@ -42,10 +42,10 @@ class Drive:
     def start(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""
         self.span, self.step = (t0, t1), step
-        if self.leave is not None:
-            self.leave.next_look = 0
         self._to_tell = SLOW_STEPS if self.method.adaptive and not self.method.stiff and self.leave is None else None
         self.session.start(x0, t0, t1, step)
+        if self.leave is not None:
+            self.leave.arm(self.session)
 
     def again(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool) -> None:
         """Sets everything back for another run with the same method, functions, tolerances and events."""
@@ -94,7 +94,8 @@ class Drive:
         room = session.step_room
         try:
             while True:
-                session.progress.steps_left = granted = min(LOOK if self.leave else self._chunk, room)
+                granted = self._chunk if self.leave is None else self.leave.room(session, self._chunk)
+                session.progress.steps_left = granted = min(granted, room)
                 begun = time.perf_counter()
                 reason = march.call(session.address)
                 spent = time.perf_counter() - begun
@@ -108,7 +109,7 @@ class Drive:
                     return 0
                 if self._to_tell is not None and session.count.steps >= self._to_tell:
                     self._tell()
-                if self.leave is not None and reason in (fr.PAUSED, fr.SAMPLE) and self.leave.now(session):
+                if self.leave is not None and reason in (fr.PAUSED, fr.SAMPLE) and self.leave.now(session, self.span[1]):
                     return fr.LEFT
                 if reason == fr.PAUSED:
                     if granted == self._chunk and session.progress.steps_left <= 0:
@@ -128,7 +129,7 @@ class Drive:
             session.error = error
             return fr.HOOK_FAILED
         finally:
-            session.collect()
+            session.collect(ended=True)
 
     def _tell(self) -> None:
         """Says once, early, that a run will take far more steps than another method would."""

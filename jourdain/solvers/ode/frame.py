@@ -68,6 +68,7 @@ class Count(Record):
     n_lu: int
     n_events: int
     stiff: int
+    near: int
     fresh: int
     adaptive: int
     restart: int
@@ -105,6 +106,7 @@ class Progress(Record):
     last_fired: int
     restep: int
     tiny: int
+    leave: int
 
 
 class Guard(Record):

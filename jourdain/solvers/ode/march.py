@@ -151,7 +151,7 @@ def march(address: int) -> int:
         if progress.every_step == 1 and progress.rows + 2 > progress.row_limit:
             return PAUSED
         room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1)
-        if progress.steps_left <= 0 or not room:
+        if progress.steps_left <= 0 or not room or (progress.leave > 0 and count.near >= progress.leave):
             return PAUSED
         clock.t_bound = stop
         if count.begin == 1:

@@ -27,7 +27,7 @@ class DirectorEngine(Engine):
     run: DirectorRun
 
     def __init__(self, run: DirectorRun, step: float, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        self.run, self._inputs, self._outputs = run, tuple(inputs), Readings(run, outputs)
+        self.run, self.system, self._inputs, self._outputs = run, run.system, tuple(inputs), Readings(run, outputs)
         self._built, self._acting = run.built(inputs)
         start = run.span[0]
         march = March(self._built.system, run.span[1], step, run.settings.method, start=start, **run.options)

@@ -7,6 +7,7 @@ asks Yᵀg = 0 for every Y with YᵀJ = 0: quadratic equations in v, whose solut
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 ADMISSIBLE = 1e-3
 #: Starts of Newton's method, its iterations, and how many branches are told at most.
 STARTS, ITERATIONS, TOLD = 80, 30, 6
+
+
+class SingularStart(UserWarning):
+    """A run begins in a singular position whose branches the equations of second order do not tell apart."""
 
 
 class BranchError(InputError):
@@ -74,8 +79,13 @@ class SingularPosition:
         return c0, L, Q
 
     @property
+    def lost(self) -> int:
+        """How many equations the constraints have lost."""
+        return self.Y.shape[1]
+
+    @property
     def is_trivial(self) -> bool:
-        """Whether the lost rows ask for nothing, as those that follow from others everywhere."""
+        """Whether the lost rows ask for nothing to second order, so that they tell no branches."""
         return max(float(np.abs(a).max(initial=0.0)) for a in self.forms) < 1e-9
 
     def left(self, v: np.ndarray) -> float:
@@ -123,7 +133,7 @@ class SingularPosition:
 
 
 def singular_position(system: Compiled, state: State) -> SingularPosition | None:
-    """The equations of second order where constraints have lost rank that have it nearby, else None."""
+    """The equations of second order where constraints have lost rank that have it nearby, else None; they may ask for nothing."""
     from .redundancy import redundant_rows
 
     if not system.equations_of_motion.rows:
@@ -138,8 +148,7 @@ def singular_position(system: Compiled, state: State) -> SingularPosition | None
     if len(J) - rank <= len(redundant_rows(system.reference, state)):
         return None
     v0 = -vt[:rank].T @ ((u[:, :rank].T @ w) / sigma[:rank])
-    found = SingularPosition(system, state.q, state.z, state.t, v0, vt[rank:].T, u[:, rank:])
-    return None if found.is_trivial else found
+    return SingularPosition(system, state.q, state.z, state.t, v0, vt[rank:].T, u[:, rank:])
 
 
 def branch_states(place: SingularPosition, velocities: Sequence[np.ndarray]) -> list[State]:
@@ -157,9 +166,18 @@ def branch_names(system: Compiled, branches: Sequence[State]) -> str:
 
 
 def check_branch(system: Compiled, state: State) -> None:
-    """Refuses a state in a singular position whose velocities (or, at rest, accelerations) no motion has."""
+    """Refuses a state in a singular position whose velocities (or, at rest, accelerations) no motion has; warns where that cannot be told."""
     place = singular_position(system, state)
     if place is None:
+        return
+    if place.is_trivial:
+        warnings.warn(
+            f"'{system.model.name}': the start is a singular position: {place.lost} of the constraints say nothing here that others do not say, "
+            "but do nearby. Branches of the motion may meet, and equations of second order do not tell them apart: the run takes one that all "
+            "constraints allow; start beside the position to choose (system.mobility(state) tells the freedoms)",
+            SingularStart,
+            stacklevel=7,
+        )
         return
     speed = float(np.linalg.norm(state.v))
     if speed > 1e-9:
@@ -183,4 +201,4 @@ def check_branch(system: Compiled, state: State) -> None:
     )
 
 
-__all__ = ["BranchError", "SingularPosition", "branch_names", "branch_states", "check_branch", "singular_position"]
+__all__ = ["BranchError", "SingularPosition", "SingularStart", "branch_names", "branch_states", "check_branch", "singular_position"]

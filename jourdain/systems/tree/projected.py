@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
+from ...model.bending import flexible_bodies
 from ...model.contact_methods import touches
-from ...model.flexible import FlexibleBody
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
@@ -45,8 +45,7 @@ DIRECTIONS, FACTORS = 10, 36
 
 def _amplitudes(model: Model) -> int:
     """Modes of all flexible bodies; those of a beam of exact kinematics, which are in every term, count three times."""
-    bodies = (b for b in model.bodies.values() if isinstance(b, FlexibleBody))
-    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in bodies)
+    return sum(len(b.modes) * (1 if b.curved is None else 3) for b in flexible_bodies(model))
 
 
 class NativeSystem:
@@ -266,12 +265,12 @@ class NativeSystem:
         found = self.finding(self.of_state(self._function("renewal")))
         return found if self.touching is None else self.touching.renewal(found, len(self.system.model.memories))
 
-    def events(self) -> list[Event]:
-        """The model's events as the solvers take them."""
+    def events(self, jumps: bool = True) -> list[Event]:
+        """The model's events as the solvers take them; without ``jumps`` the caller says what happens to the state."""
         found = []
         for item in self.system.model.events.values():
             guard = self.finding(self.of_state(self._function("guard", event=item.name)))
-            action = self._jump(item.name) if item.jump else None
+            action = self._jump(item.name) if item.jump and jumps else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
         return found
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,32 +12,24 @@ from ...errors import InputError
 from ...solvers import ADAPTIVE
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, EventRecord
-from ...solvers.ode.integrate import again, integrate, ready
+from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
 from ..callbacks import ended
 from ..ode_run import OdeRun
 from ..run import Outcome, Restart, Settings
 from ..state import State, split_state
-from .alpha import AlphaMarch, alpha_channels
-from .between import BetweenSteps
 from .projected import NativeSystem
 
 if TYPE_CHECKING:
     from ..inputs import Inputs
+    from .between import BetweenSteps
     from .independent import Choice, IndependentSystem
     from .reduced import ReducedSystem
     from .system import TreeSystem
 
 #: Steps of a run in which nothing is integrated, where none are asked for.
 PRESCRIBED_STEPS = 200
-#: Integrations with different settings that one native system keeps ready.
-MOST_KEPT = 4
-
-
-def is_plain(values: tuple[Any, ...]) -> bool:
-    """Whether all are words, numbers or nothing, which cannot change."""
-    return all(x.__class__ in (str, float, int, NoneType) for x in values)
 
 
 class ProjectedRun(OdeRun):
@@ -71,24 +61,9 @@ class ProjectedRun(OdeRun):
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; one that an earlier run has made ready with the same settings is used again."""
-        s, drives = self.settings, self.native.drives
-        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave)
-        if by is not integrate or more or changes or self.watch or not self.inputs.steady or s.steps is not None or not is_plain(key):
+        if by is not integrate or more or changes or self.watch:
             return super().march(first, span, by, more, **changes)
-        drive = drives.pop(key, None)
-        if drive is not None:
-            again(drive, span, first, s.times, s.keeps_interpolant)
-        else:
-            drive = super().march(first, span, ready)
-            if isinstance(drive, Trajectory):
-                return drive
-            drive.session.keep()
-        found = drive.run(s.progress)
-        if drive.session.is_small:
-            if len(drives) >= MOST_KEPT:
-                drives.clear()
-            drives[key] = drive
-        return found
+        return self.run_kept((), span, first, lambda how: super(ProjectedRun, self).march(first, span, how))
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
@@ -127,21 +102,6 @@ class PrescribedRun(ProjectedRun):
 
     def _check_method(self) -> None:
         pass  # there is nothing to integrate
-
-
-class AlphaRun(AlphaMarch, ProjectedRun):
-    """Generalised-α and its relatives in all coordinates of the tree."""
-
-    keeps_constraints = True
-
-    def model_state(self, t: float, x: np.ndarray) -> State:
-        """The model's state, quaternions of unit length."""
-        s = super().model_state(t, x)
-        return s.with_values(q=self.system.configuration.normalise(s.q[None])[0]) if self.system.configuration.quaternions else s
-
-    def outcome(self, trajectory: Trajectory) -> Outcome:
-        """Accelerations and multipliers are channels as the scheme found them."""
-        return replace(super().outcome(trajectory), channels=partial(alpha_channels, self.system, trajectory.x))
 
 
 class IndependentRun(OdeRun):
@@ -335,6 +295,8 @@ class IndependentRun(OdeRun):
 
     def between(self, trajectory: Trajectory) -> BetweenSteps | None:
         """Full states at any times."""
+        from .between import BetweenSteps
+
         pieces = [(r.segments, c) for r, c in zip(self._runs, self._choices, strict=False) if r.segments is not None]
         t, x = self._steps
         return BetweenSteps(self.system, t, x, pieces) if pieces else None
@@ -409,4 +371,4 @@ class ClosedRun(IndependentRun):
 #: What becomes of the constraints of a tree, with the kind of run.
 REDUCTIONS: dict[str, type[OdeRun]] = {"projected": ProjectedRun, "reduced": ReducedRun, "closed": ClosedRun}
 
-__all__ = ["REDUCTIONS", "AlphaRun", "ClosedRun", "ProjectedRun", "ReducedRun"]
+__all__ = ["REDUCTIONS", "ClosedRun", "ProjectedRun", "ReducedRun"]

@@ -23,9 +23,7 @@ from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
-from ..phases import check_phase
 from ..pushed import pushed_inputs, pushed_system, touches_rigidly
-from ..reactions import constrained_accelerations, reactions_at
 from ..run import make_run
 from ..start import named_state, own_state
 from ..state import State
@@ -154,14 +152,14 @@ class TreeSystem(System):
             self._functions[key] = found
         return found
 
-    def places(self, name: str, result: str) -> np.ndarray:
+    def places(self, name: str, result: str, **options: Any) -> np.ndarray:
         """Where a result of a function may be other than zero, counted row by row."""
 
         def derived() -> np.ndarray:
-            (found,) = (r for r in self.symbolic(name).outputs if r.name == result)
+            (found,) = (r for r in self.symbolic(name, **options).outputs if r.name == result)
             return np.array([k for k, e in enumerate(found.expressions) if e is not ZERO], dtype=np.int64)
 
-        return cached_array((self.fingerprint, "places", name, result), derived)
+        return cached_array((self.fingerprint, "places", name, result, *map(str, sorted(options.items()))), derived)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -233,6 +231,8 @@ class TreeSystem(System):
             from ..unknowns import find_unknowns
 
             find_unknowns(self.reference, clock, x, u)
+        from ..reactions import constrained_accelerations
+
         a, _ = constrained_accelerations(self, clock, x, u, np.broadcast_to(tau, (*shape, self.nv)).reshape(-1, self.nv))
         found = a.reshape(*shape, self.nv)
         if out is None:
@@ -257,6 +257,8 @@ class TreeSystem(System):
         """A state from named positions and velocities, the rest as in ``model.initial`` or zero; loops are not closed (see :meth:`assemble`)."""
         found = own_state(self, given) if isinstance(given, State) else named_state(self, given, velocities, t)
         if self.model.switches:
+            from ..phases import check_phase
+
             check_phase(self, found.memory)
         return found
 
@@ -294,6 +296,8 @@ class TreeSystem(System):
 
     def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
         """The state, v̇ and λ."""
+        from ..reactions import constrained_accelerations
+
         s = self._state(given)
         own, u = self._acting(s, inputs)
         a, lam = constrained_accelerations(own, np.array([s.t]), s.x[None], u[None])
@@ -323,6 +327,8 @@ class TreeSystem(System):
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque (world axes) on the child of each joint and the second frame of each closure."""
+        from ..reactions import constrained_accelerations, reactions_at
+
         s = self._state(state)
         own, u = self._acting(s, inputs)
         a, lam = constrained_accelerations(own, np.array([s.t]), s.x[None], u[None])
@@ -376,13 +382,17 @@ class TreeSystem(System):
 def _kind_of_run(reduction: str, method: str) -> type[Run]:
     """The kind of run that a method and what becomes of the loops ask for."""
     from ...solvers import ALPHA_METHODS
-    from .runs import REDUCTIONS, AlphaRun
+    from .runs import REDUCTIONS
 
     if method == "moreau" and reduction == "projected":
         from .moreau import MoreauRun
 
         return MoreauRun
-    return AlphaRun if method in ALPHA_METHODS and reduction == "projected" else REDUCTIONS[reduction]
+    if method in ALPHA_METHODS and reduction == "projected":
+        from .alpha import AlphaRun
+
+        return AlphaRun
+    return REDUCTIONS[reduction]
 
 
 def _known_reduction(word: str) -> str:

@@ -446,12 +446,15 @@ function open(app) {
     colour: (name) => app.colour(name),
     exaggerate: (scale) => app.exaggerate(scale),
     probe: (name, vertex) => app.probe(name, vertex),
-    // vertices and colours of a surface in the body's frame, and where a node of it is
+    // vertices and colours of a surface in the body's frame, and where a node of it is (or a point fixed to the node)
     surface(name) {
       const s = app.bodies.skins.get(name);
       return { vertices: Array.from(s.position.array), colours: Array.from(s.colour.array), field: s.field && { name: s.field.name, low: s.field.low, high: s.field.high } };
     },
-    node(name, node) { return app.bodies.point(name, node, new THREE.Vector3(...app.bodies.arrays.get(name).nodes[node].position)).toArray(); },
+    node(name, node, arm = [0, 0, 0]) {
+      const place = new THREE.Vector3(...app.bodies.arrays.get(name).nodes[node].position).add(new THREE.Vector3(...arm));
+      return app.bodies.point(name, node, place).toArray();
+    },
     follow: (name) => app.follow(name),
     layer: (name, on) => app.setLayer(name, on),
     theme: (name) => app.setTheme(name),

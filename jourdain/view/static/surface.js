@@ -120,13 +120,23 @@ export class Surface {
   }
 
   place(name, group) {
-    const { position, shift, turn } = this.data.nodes[name], e = this.amplitudes, s = this.scale;
+    const { position, shift, turn, axes } = this.data.nodes[name], e = this.amplitudes, s = this.scale;
     const p = [...position], w = [0, 0, 0];
-    for (let k = 0; k < shift.length; k++)
-      for (let i = 0; i < 3; i++) { p[i] += s * shift[k][i] * (e[k] || 0); w[i] += s * turn[k][i] * (e[k] || 0); }
+    const add = (sum, rows) => rows.forEach((row, k) => { const x = s * (e[k] || 0); if (x !== 0) row.forEach((r, i) => { sum[i] += x * r; }); });
+    add(p, shift);
     group.position.set(...p);
+    if (axes) return this.orient(group, axes, add);
+    add(w, turn);
     const angle = this.turn.set(...w).length();
     if (angle > 0) group.quaternion.setFromAxisAngle(this.turn.divideScalar(angle), angle); else group.quaternion.identity();
+  }
+
+  // Turns a group of a node that turns far: its axes y and z by the amplitudes, made orthonormal.
+  orient(group, axes, add) {
+    const sum = [0, 1, 0, 0, 0, 1];
+    add(sum, axes);
+    const y = new THREE.Vector3(...sum.slice(0, 3)).normalize(), x = y.clone().cross(new THREE.Vector3(...sum.slice(3))).normalize();
+    group.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(x, y, x.clone().cross(y)));
   }
 
   show(field) {

@@ -276,20 +276,6 @@ def test_what_is_not_carried_is_refused_by_name(change: dict[str, Any], told: st
     assert np.isfinite(run.evaluate({"x": cr.final("crank.angle")})["x"])
 
 
-def test_other_verbs_have_differences_and_say_so() -> None:
-    m = jd.Model("oscillator", gravity=(0, 0, 0))
-    z = m.prismatic("z", m.ground, m.body("mass", mass=m.parameter("m", 2.0)), axis="z")
-    m.joint_spring(z, m.parameter("k", 50.0), damping=m.parameter("c", 1.0))
-    modes = jd.Analysis(m.compile(), "modal", {})
-    criteria = {"re": cr.eigenvalue(0), "f": cr.frequency(0)}
-    g = modes.gradient(criteria, ["m", "k", "c"])
-    assert g.method == "differences"
-    assert g["re"] == pytest.approx([1.0 / 8, 0.0, -0.25], rel=1e-6, abs=1e-9)
-    assert g["f"] == pytest.approx([-5.0 / (8 * np.pi), 5.0 / (200 * np.pi), 0.0], rel=1e-6, abs=1e-9)
-    with pytest.raises(NotCarried, match="modal is not carried"):
-        modes.gradient(criteria, ["m"], method="adjoint")
-
-
 def test_memories_elsewhere_are_refused_by_name() -> None:
     m, z, mean, swing = remembering()
     m.update(mean, mean)

@@ -189,6 +189,48 @@ def test_b8_spin_up_beam_with_stretch_and_shear() -> None:
     np.testing.assert_allclose(sol["transverse"][1:], [-0.10238063219, -0.46847618344, -0.56159730579], atol=6e-6)
 
 
+def pushed(part: st.Structure | st.ReducedStructure, soft: st.Material, section: st.Section) -> jd.Model:
+    """A clamped beam with a body at its end, which a force pushes across until the tip has moved by half the length."""
+    m = jd.Model("pushed", gravity=(0, 0, 0))
+    beam = m.flexible_body("beam", part)
+    m.fixed("clamp", m.ground, beam.node("start"))
+    tip = m.body("tip", mass=0.05, inertia=(1e-4,) * 3)
+    m.fixed("weld", beam.node("end"), tip)
+    m.load("push", tip.origin, force=(0, 3.0 * soft.E * section.Iz * jd.sin(np.pi * m.time / 0.4) ** 2, 0))
+    return m
+
+
+def test_runs_are_those_of_beams_by_directors() -> None:
+    """The same motion by curvatures in a tree and by geometrically exact finite elements, which are another theory of the same beam (with section directors
+    that keep their lengths by constraints) and converge to it with the square of their length."""
+    soft, section = st.Material(5e7, 0.3, 1100.0), st.rectangle(0.02, 0.03)
+    ritz = st.ritz_beam(1.0, section, soft, bending=(5, 0), shear=(2, 0), extension=2, order="exact", functions="polynomials")
+    times = np.array([0.0, 0.1, 0.2, 0.3, 0.4])
+    expected = pushed(ritz, soft, section).compile().simulate({}, t=0.4, method="radau", rtol=1e-8, times=times).frame("tip").position
+    assert expected[-1, 1] > 0.44 and expected[-1, 0] < 0.88
+    missed = []
+    for elements in (4, 8, 16):
+        part = st.beam((0, 0, 0), (1.0, 0, 0), section, soft, elements=elements, theory="timoshenko")
+        sol = pushed(part, soft, section).compile(formulation="directors").simulate({}, t=0.4, step=1e-3)
+        missed.append(np.abs(sol.at(times)["tip.position"] - expected).max())
+    assert missed[2] < 3e-5 and missed[0] / missed[1] > 3.0 and missed[1] > missed[2]
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_runs_of_every_formulation_agree(sort: str) -> None:
+    m = hung(sort, "start")
+    s = m.compile()
+    x = start(s, 0.05)
+    expected = s.simulate(x, t=0.003, rtol=1e-9, atol=1e-12).final_state()
+    for formulation in ("semi-recursive", "cartesian"):
+        sol = m.compile(formulation=formulation).simulate(x, t=0.003, rtol=1e-9, atol=1e-12)
+        found = sol.final_state()
+        np.testing.assert_allclose(found.q, expected.q, atol=1e-7 * max(1.0, np.abs(expected.q).max()))
+    for formulation in ("natural", "directors"):
+        with pytest.raises(jd.JourdainError, match="beam"):
+            m.compile(formulation=formulation).simulate(x, t=0.01)
+
+
 def test_patches_add_their_mass() -> None:
     """A patch on a beam of exact kinematics has the mass and stiffness that it has on one of second order, undeformed."""
     patch = [st.Patch((0.1, 0.4), pair=True)]

@@ -179,7 +179,7 @@ def mixed(blocks: int, rng: np.random.Generator) -> jd.Model:
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 5, 10])
-def test_10_11_composite_and_articulated_bodies_agree(blocks: int) -> None:
+def test_10_11_and_10_13_composite_and_articulated_bodies_agree(blocks: int) -> None:
     """CI (90), the factored mass matrix, and AB (93)–(96), in blocks; 10.13: inverse dynamics gives back the forces."""
     rng = np.random.default_rng(blocks)
     m = mixed(blocks, rng)
@@ -199,6 +199,23 @@ def test_10_11_composite_and_articulated_bodies_agree(blocks: int) -> None:
         needed = np.array(jd.evaluate(inverse_dynamics(eq.tree, eq.wrenches), known), dtype=float)
         given = np.array(jd.evaluate(eq.joint_forces, known), dtype=float)
         assert np.abs(needed - given).max() < 1e-9 * np.abs(given).max()
+
+
+def test_10_13_inverse_dynamics_of_a_system_gives_back_accelerations() -> None:
+    """Forces that an arm's given accelerations need, put in as torques and modal loads, cause these accelerations: M q̈ + h = τ."""
+    s = jd.library.flexible_arm(links=2, functions=2, gravity=(0, -9.81, 0)).compile()
+    rng = np.random.default_rng(8)
+    for _ in range(3):
+        q, v = 0.02 * rng.normal(size=s.nq), rng.normal(size=s.nv)
+        q[[s.coordinate_names.index(n) for n in ("shoulder.angle", "elbow.angle")]] = rng.uniform(-2, 2, 2)
+        x = s.state(dict(zip(s.coordinate_names, q, strict=True)), dict(zip(s.velocity_names, v, strict=True)))
+        free, wanted = s.accelerations(x), rng.normal(size=s.nv)
+        tau, given = (s.inverse_dynamics(x.q, x.v, a) for a in (wanted, free))
+        np.testing.assert_allclose(
+            given, s.function("loads")(x.q, x.v, np.zeros(s.nu)), atol=1e-9 * np.abs(given).max()
+        )  # elasticity alone
+        again = free + np.linalg.solve(s.mass_matrix(x.q), tau - given)
+        np.testing.assert_allclose(again, wanted, rtol=1e-9, atol=1e-9 * np.abs(free).max())
 
 
 def test_10_12_articulated_bodies_grow_with_the_number_of_blocks() -> None:

@@ -53,7 +53,7 @@ class HybridSystem(DirectorSystem):
         if isinstance(x0, Solution) and (x0.restart is None or x0.restart.method != (method or self.method)):
             remedy = "start from a state" if x0.restart is None else f"it goes on by the method '{x0.restart.method}' with which it ended"
             raise InputError(f"simulate '{self.model.name}': this solution does not tell how its parts are deformed; {remedy}")
-        from ....analysis.pieces import released_at
+        from ....analysis.simulate import released_at
 
         acting = self.phase(*released_at(self, x0)) if self.model.switches else self
         try:

@@ -1,0 +1,38 @@
+"""Which bodies of a model bend: asked everywhere, without loading what flexible bodies are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from ..errors import InputError
+from .bodies import Body
+
+if TYPE_CHECKING:
+    from .flexible import FlexibleBody
+    from .model import Model
+
+
+def is_flexible(body: Body) -> TypeGuard[FlexibleBody]:
+    """Whether a body has amplitudes."""
+    return body.bends
+
+
+def flexible_bodies(model: Model) -> list[FlexibleBody]:
+    """The bodies with amplitudes."""
+    return [body for body in model.bodies.values() if is_flexible(body)]
+
+
+def refuse_sliders(model: Model, what: str) -> None:
+    """Raises an error where nothing can slide along cables."""
+    for body in model.bodies.values():
+        if is_flexible(body) and body.sliders:
+            raise InputError(
+                f"{what} lets nothing slide along a cable, but '{next(iter(body.sliders))}' slides on '{body.name}'; use formulation 'directors'"
+            )
+
+
+def refuse_flexible(model: Model, what: str, remedy: str) -> None:
+    """Raises an error where something is for rigid bodies only."""
+    for body in model.bodies.values():
+        if is_flexible(body):
+            raise InputError(f"{what} knows rigid bodies only, but '{body.name}' of '{model.name}' is flexible; {remedy}")

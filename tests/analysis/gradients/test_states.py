@@ -1,0 +1,119 @@
+"""Exact gradients of equilibria, assembled positions and modes: closed forms, and differences of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain import criteria as cr
+from jourdain import library
+
+
+def agree(run: jd.Analysis, criteria: dict[str, Any], wrt: list[str], close: float = 1e-7) -> Any:
+    exact, other = run.gradient(criteria, wrt), run.gradient(criteria, wrt, method="differences")
+    assert exact.method == "implicit" and other.method == "differences"
+    scale = np.maximum(np.abs(exact.matrix), 1e-3 * np.abs(exact.matrix).max(axis=1, keepdims=True) + 1e-9)
+    assert (np.abs(exact.matrix - other.matrix) / scale).max() < close
+    assert dict(exact.values) == pytest.approx(dict(other.values), rel=1e-13)
+    return exact
+
+
+def oscillator() -> jd.System:
+    m = jd.Model("oscillator", gravity=(0, 0, 0))
+    z = m.prismatic("z", m.ground, m.body("mass", mass=m.parameter("m", 2.0)), axis="z")
+    m.joint_spring(z, m.parameter("k", 50.0), damping=m.parameter("c", 1.0))
+    return m.compile()
+
+
+def test_modes_of_an_oscillator() -> None:
+    """s = −c/2m + i √(k/m − c²/4m²), ω = √(k/m), ζ = c/(2 √(k m))."""
+    m, k, c = 2.0, 50.0, 1.0
+    criteria = {"re": cr.eigenvalue(0), "im": cr.eigenvalue(0, "imag"), "f": cr.frequency(0), "zeta": cr.damping_ratio(0)}
+    g = jd.Analysis(oscillator(), "modal", {}).gradient(criteria, ["m", "k", "c"])
+    w, wd = np.sqrt(k / m), np.sqrt(k / m - c**2 / (4 * m**2))
+    assert g["re"] == pytest.approx([c / (2 * m**2), 0.0, -1 / (2 * m)], abs=1e-13)
+    assert g["im"] == pytest.approx(np.array([-k / m**2 + c**2 / (2 * m**3), 1 / m, -c / (2 * m**2)]) / (2 * wd), rel=1e-11)
+    assert g["f"] == pytest.approx(np.array([-w / (2 * m), w / (2 * k), 0.0]) / (2 * np.pi), abs=1e-12)
+    zeta = c / (2 * np.sqrt(k * m))
+    assert g["zeta"] == pytest.approx([-zeta / (2 * m), -zeta / (2 * k), zeta / c], rel=1e-10)
+
+
+def hanging() -> jd.Model:
+    """Two pendulums with springs, a motor with a state of its own, and a sensor."""
+    m = library.double_pendulum()
+    first, second = m.joints.values()
+    m.force(first, m.parameter("torque", 1.5) - m.parameter("stiff", 8.0) * first.position - 0.4 * first.velocity)
+    m.joint_spring(second, m.parameter("soft", 3.0), damping=0.2)
+    lag = m.state("lag", 0.0)
+    m.rate(lag, m.parameter("gain", 2.0) * second.position - 3.0 * lag)
+    m.force(second, -m.parameter("pull", 0.7) * lag, name="pull")
+    return m
+
+
+def test_an_equilibrium_and_small_motions_about_it() -> None:
+    s = hanging().compile()
+    q = s.coordinate_names
+    wrt = ["m1", "l1", "l2", "torque", "stiff", "soft", "gain", "pull"]
+    run = jd.Analysis(s, "equilibrium", {})
+    agree(
+        run,
+        {"a": cr.value(f"{q[0]} + s*{q[1]}^2", s=0.5), "lag": cr.value("lag"), "p": cr.value("stiff*'shoulder.angle'")},
+        [*wrt, "a.s"],
+        3e-7,
+    )
+    modes = jd.Analysis(s, "modal", {q[0]: 0.3, q[1]: -0.2})
+    agree(
+        modes,
+        {"re": cr.eigenvalue(1), "im": cr.eigenvalue(2, "imag"), "f": cr.frequency(-1), "zeta": cr.damping_ratio(-1)},
+        [*wrt, *q],
+        3e-6,
+    )
+
+
+LOOPS: dict[str, tuple[Callable[[], jd.Model], dict[str, float], list[str]]] = {
+    "four-bar": (library.four_bar, {"crank.angle": 0.5}, ["crank", "coupler", "rocker", "crank.angle"]),
+    "slider-crank": (library.slider_crank, {"crank.angle": 0.7}, ["crank_length", "rod_length", "piston_mass", "crank.angle"]),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name: str) -> None:
+    make, given, wrt = LOOPS[name]
+    m = make()
+    m.joint_spring(m.joints["crank"], 30.0, rest=0.4, damping=0.3)
+    s = m.compile()
+    last = s.coordinate_names[-1]
+    agree(jd.Analysis(s, "assemble", given), {"last": cr.value(f"'{last}'^2")}, wrt)
+    agree(jd.Analysis(s, "equilibrium", given), {"last": cr.value(f"'{last}'")}, wrt[:-1], 1e-6)
+    agree(jd.Analysis(s, "modal", given), {"im": cr.eigenvalue(0, "imag"), "re": cr.eigenvalue(0)}, wrt, 1e-5)
+
+
+def test_a_double_eigenvalue() -> None:
+    """Two equal oscillators with a coupling k₀: growing k₀ raises one frequency and leaves the other; growing k₁ alone splits them."""
+    m = jd.Model("pair", gravity=(0, 0, 0))
+    x, y = (m.prismatic(n, m.ground, m.body(f"{n} mass", mass=1.0), axis="x") for n in "xy")
+    for j, n in ((x, "k1"), (y, "k2")):
+        m.joint_spring(j, m.parameter(n, 9.0))
+    k0 = m.parameter("k0", 0.0)
+    m.force(x, -k0 * (x.position - y.position), name="to x")
+    m.force(y, -k0 * (y.position - x.position), name="to y")
+    run = jd.Analysis(m.compile(), "modal", {})
+    g = run.gradient({"low": cr.eigenvalue(0, "imag"), "high": cr.eigenvalue(1, "imag")}, ["k0", "k1", "k2"])
+    assert g["low"] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9) and g["high"] == pytest.approx([2 / 6, 1 / 6, 1 / 6], rel=1e-9)
+    assert any("of the group" in n for n in g.notes)
+    up = run.evaluate({"high": cr.eigenvalue(1, "imag")}, {"k0": 1e-6})["high"]
+    assert (up - 3.0) / 1e-6 == pytest.approx(1 / 3, rel=1e-5)
+
+
+def test_what_is_not_carried_goes_by_differences_and_says_so() -> None:
+    s = oscillator()
+    g = jd.Analysis(s, "modal", {}, preferred=["z"]).gradient({"f": cr.frequency(0)}, ["k"])
+    assert g.method == "differences" and "option 'preferred'" in g.notes[0]
+    free = jd.Model("free", gravity=(0, 0, 0))
+    free.prismatic("z", free.ground, free.body("mass", mass=free.parameter("m", 2.0)), axis="z")
+    h = jd.Analysis(free.compile(), "modal", {}).gradient({"f": cr.frequency(0)}, ["m"])
+    assert h.method == "differences" and "rigid" in h.notes[0] and h["f", "m"] == 0.0
