@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain import library
 from jourdain.cli import main
 from jourdain.io.export import default_functions, export_source, export_standalone, exported_function
+from jourdain.io.model_file import save_model
 from jourdain.io.model_reference import load_model
 from jourdain.results import load_solution
 
@@ -78,6 +81,18 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     n = system.symbolic("mass_matrix").operations()
     row = next(line for line in text.splitlines() if line.split()[:1] == ["mass_matrix"])
     assert row.split()[1:5] == [str(k) for k in (n.adds, n.mults, n.divs, n.functions)]
+
+
+def test_info_of_a_mechanism_whose_loops_hold_a_body_without_mass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tree by itself has no accelerations; everything else is told."""
+    m = library.four_bar()
+    rocker = m.body("pointer")
+    m.revolute("pointer", m.ground.at(0, 0, 1), rocker, axis="y")
+    m.rod("stay", rocker.at(0.1, 0, 0), m.ground.at(0.1, 0, 1.5), 0.5)
+    save_model(m, tmp_path / "m.toml")
+    assert main(["info", str(tmp_path / "m.toml")]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"forward_dynamics +– ", table) and re.search(r"inverse_dynamics +\d", table)
 
 
 def test_info_prints_what_an_importer_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
