@@ -22,7 +22,6 @@ from ..systems.constraints import check_closed
 from ..systems.happened import event_table
 from ..systems.inputs import Controller, Inputs
 from ..systems.modes import dictating_mode
-from ..systems.phases import released_in
 from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.solution import Then, solution_of
 from ..systems.start import check_belongs
@@ -246,6 +245,8 @@ def end_of(system: System, solution: Solution) -> State:
 
 def released_at(system: System, x0: Any) -> frozenset[str]:
     """What has let go where a run starts."""
+    from ..systems.phases import released_in
+
     if isinstance(x0, Solution):
         return released_in(system, end_of(system, x0).memory)
     if isinstance(x0, State):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownChannelError:
     return UnknownChannelError(f"{kind} {name!r} is not in the solution; {hint}")
 
 
+@lru_cache(1 << 14)
 def check_name(name: str) -> str:
     """The name itself if it can name a channel: a path of printable parts joined by dots, e.g. "rod.com.x"."""
     good = isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
@@ -58,7 +60,7 @@ class Channel:
     array([   0., 1500.])
     """
 
-    __slots__ = ("_compute", "_length", "_remark", "_values", "brief", "unit")
+    __slots__ = ("_compute", "_known", "_length", "_remark", "_values", "brief", "unit")
 
     def __init__(self, values: Any, unit: str = "", description: str = "", remark: Callable[[], str] | None = None) -> None:
         if not isinstance(unit, str) or not isinstance(description, str):
@@ -68,8 +70,16 @@ class Channel:
         self.brief = description
         self._remark = remark
         self._length: int | None = None
+        self._known = False
         self._compute: Callable[[], Any] = values if callable(values) else _nothing
         self._values: Array | None = None if callable(values) else _frozen(values)
+
+    @classmethod
+    def column(cls, table: Array, i: int, unit: str = "", description: str = "") -> Channel:
+        """A column of a table that does not change any more; its samples are there, and copied out when they are read."""
+        found = cls(lambda: table[:, i], unit, description)
+        found._known, found._length = True, len(table)
+        return found
 
     @property
     def description(self) -> str:
@@ -81,7 +91,7 @@ class Channel:
     @property
     def computed(self) -> bool:
         """Whether the values are there already (False: they will be computed on first access)."""
-        return self._values is not None
+        return self._values is not None or self._known
 
     @property
     def values(self) -> Array:
@@ -95,7 +105,7 @@ class Channel:
 
     def within(self, way: Callable[[Callable[[], Any]], Callable[[], Any]]) -> Channel:
         """This channel; what it is still to compute is computed as ``way`` makes it."""
-        if self._values is None:
+        if not self.computed:
             self._compute = way(self._compute)
         self._remark = None if self._remark is None else way(self._remark)
         return self
@@ -111,6 +121,8 @@ class Channel:
 
     def expect(self, length: int) -> None:
         """Declare the number of samples; checked now, or when a lazy channel is computed."""
+        if self._known and self._length != length:
+            self._check(self.values, length)
         self._length = length
         if self._values is not None:
             self._check(self._values, length)
@@ -130,7 +142,7 @@ class Channel:
         return (Channel, (self.values, self.unit, self.description))
 
     def __repr__(self) -> str:
-        body = f"shape {self._values.shape}" if self._values is not None else "not computed yet"
+        body = f"shape {self.values.shape}" if self.computed else "not computed yet"
         return f"Channel({body}, unit={self.unit!r}, description={self.brief!r})"
 
 

@@ -118,8 +118,7 @@ def unit_displacement(part: Structure, shapes: Array) -> Array:
 def record(part: Structure, frame: str, kind: str, B: Array, shapes: Array, damping: Any) -> ReducedStructure:
     """The numbers of a body with the given shapes, which fulfil the frame's conditions."""
     found = invariants(part.field, part.rigid, shapes, part.linear_displacements)
-    stiffness = shapes.T @ (part.K @ shapes)
-    stiffness = 0.5 * (stiffness + stiffness.T)
+    stiffness = stiffness_of(part, shapes)
     points = {n: point_of(motion_of(part, n), shapes) for n in (*part.names, *part.interfaces)}
     return ReducedStructure(
         name=part.name,
@@ -142,6 +141,15 @@ def record(part: Structure, frame: str, kind: str, B: Array, shapes: Array, damp
         shapes=shapes,
         conditions=B,
     )
+
+
+def stiffness_of(part: Structure, shapes: Array) -> Array:
+    """Φᵀ K Φ; couplings below the rounding of their terms are zero, so that natural shapes of every mesh have the same pattern."""
+    K = shapes.T @ (part.K @ shapes)
+    size = np.abs(shapes)
+    rounding = np.finfo(float).eps * (size.T @ (abs(part.K) @ size))
+    rounding[np.diag_indices_from(rounding)] = 0.0
+    return np.asarray(np.where(np.abs(K) + np.abs(K.T) < rounding + rounding.T, 0.0, 0.5 * (K + K.T)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,12 +344,20 @@ def component_modes(space: Space, points: Any, modes: int) -> Array:
 
 
 def natural(space: Space, shapes: Array, rigid: Array) -> Array:
-    """The natural shapes of K, M on the span of `shapes`, whose combinations `rigid` are the rigid motions; sorted by frequency."""
-    M = shapes.T @ (space.M @ shapes)
-    K = shapes.T @ (space.K @ shapes)
+    """The natural shapes of K, M on the span of `shapes`, whose combinations `rigid` are the rigid motions; sorted by frequency.
+
+    They are sought a second time among themselves: the first matrices may be badly conditioned, those of natural shapes are not.
+    """
+    M, K = on_shapes(space, shapes)
     Z = sl.null_space((M @ rigid).T)
-    _, Y = sl.eigh(Z.T @ K @ Z, Z.T @ M @ Z)
-    return signed(shapes @ (Z @ Y))
+    first = shapes @ (Z @ sl.eigh(Z.T @ K @ Z, Z.T @ M @ Z)[1])
+    M, K = on_shapes(space, first)
+    return signed(first @ sl.eigh(K, M)[1])
+
+
+def on_shapes(space: Space, shapes: Array) -> tuple[Array, Array]:
+    """M and K of the coordinates of shapes."""
+    return np.asarray(shapes.T @ (space.M @ shapes)), np.asarray(shapes.T @ (space.K @ shapes))
 
 
 def attachment(space: Space, modes: int | None, points: Any) -> Array:

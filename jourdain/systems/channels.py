@@ -55,7 +55,7 @@ def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:
     units = {name: rate_units[coordinate.unit] for coordinate in c.coordinates for name in coordinate.velocity_names}
     columns += [(name, units[name], "velocity") for name in c.velocity_names]
     columns += [(name, state.unit, "user state") for name, state in system.model.states.items()]
-    return {name: Channel(x[:, i], unit, kind) for i, (name, unit, kind) in enumerate(columns)}
+    return {name: Channel.column(x, i, unit, kind) for i, (name, unit, kind) in enumerate(columns)}
 
 
 def _meaning(system: System, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..solvers import ALPHA_METHODS, METHODS, STIFF
 from ..solvers.ode.events import Event, EventRecord
-from ..solvers.ode.integrate import integrate
+from ..solvers.ode.integrate import again, integrate, ready
 from .audit import passed_over
 from .callbacks import ended, named
 from .run import Happened, Outcome, Restart, Run
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from ..solvers.ode.trajectory import Trajectory
     from .stepper import OdeEngine
     from .tree.projected import NativeSystem
+
+
+#: Integrations with different settings that one native system keeps ready.
+MOST_KEPT = 8
+
+
+def is_plain(values: tuple[Any, ...]) -> bool:
+    """Whether all are words, numbers or nothing, which cannot change."""
+    return all(x.__class__ in (str, float, int, bool, NoneType) for x in values)
 
 
 class OdeRun(Run):
@@ -141,6 +151,32 @@ class OdeRun(Run):
             **self.inputs.renewing(native), **self.derivatives(),
             **(self.control() | changes),
         )  # fmt: skip
+
+    def run_kept(
+        self, more: tuple[Any, ...], span: tuple[float, float], first: Any, prepare: Callable[[Callable[..., Any]], Any]
+    ) -> Trajectory:  # fmt: skip
+        """The integration that an earlier run with the same settings has made ready, or the one that ``prepare`` makes; it is kept for the next.
+
+        ``more`` is what it depends on beyond the settings; ``prepare`` takes :func:`.integrate` or :func:`.ready`.
+        """
+        s, drives = self.settings, self.native.drives
+        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave, *more)
+        if not self.inputs.steady or s.steps is not None or not is_plain(key):
+            return prepare(integrate)  # type: ignore[no-any-return]
+        drive = drives.pop(key, None)
+        if drive is not None:
+            again(drive, span, first, s.times, s.keeps_interpolant)
+        else:
+            drive = prepare(ready)
+            if not hasattr(drive, "session"):
+                return drive  # type: ignore[no-any-return]
+            drive.session.keep()
+        found = drive.run(s.progress)
+        if drive.session.is_small:
+            if len(drives) >= MOST_KEPT:
+                drives.clear()
+            drives[key] = drive
+        return found
 
     def control(self) -> dict[str, Any]:
         """Step control and output as the methods take them."""

@@ -375,7 +375,6 @@ def test_what_is_left_out_is_said_by_name() -> None:
         "<option> density: forces of the medium are not taken over",
         "<flag> limit: what it switches off acts here",
         "fluidshape of <geom> is not taken over: ball",
-        "springdamper of <joint> is not taken over: hip",
         "alignfree of <compiler> is not taken over: text, line 1",
         "elements of bodies that are not taken over: novelty in line 5",
         "geoms that are not drawn: floor (plane)",

@@ -151,7 +151,8 @@ SETTINGS = [
     {}, {"rtol": 1e-5}, {"rtol": 1e-11, "atol": 1e-13}, {"method": "dop853"}, {"method": "adams"}, {"method": "rosenbrock"}, {"method": "radau"},
     {"method": "rk4", "step": 0.02}, {"method": "heun", "step": 0.01}, {"method": "heun", "step": 0.02}, {"step": 1e-4}, {"max_step": 0.005},
     {"outputs": 9}, {"outputs": 300}, {"times": [0.1, 0.5]}, {"outputs": 9, "dense": True}, {"dense": False},
-    {"method": DORMAND_PRINCE}, {"rtol": np.float64(1e-6)},
+    {"method": DORMAND_PRINCE}, {"rtol": np.float64(1e-6)}, {"method": "generalized-alpha", "step": 0.01}, {"method": "generalized-alpha"},
+    {"method": "generalized-alpha", "step": 0.01, "rho": 0.5}, {"method": "hht", "step": 0.02, "outputs": 9},
 ]  # fmt: skip
 MODELS = {
     "pendulum": (library.pendulum, {"hinge.angle": 0.7}),

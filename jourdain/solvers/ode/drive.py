@@ -129,7 +129,7 @@ class Drive:
             session.error = error
             return fr.HOOK_FAILED
         finally:
-            session.collect()
+            session.collect(ended=True)
 
     def _tell(self) -> None:
         """Says once, early, that a run will take far more steps than another method would."""

@@ -55,6 +55,9 @@ ITERATIONS = 12
 ACCURACY = 1e-8
 #: Terms of inertia that are less than this part of the largest do not decide how soft a constraint may be.
 LIGHTEST = 1e-4
+#: The matrix is renewed where an iteration leaves more than this part of the error, and after a step of more iterations than this; a matrix costs as
+#: much as two iterations an unknown, so that systems of many unknowns go on with an old one for longer.
+SLOW, SLOW_MANY, LONG, LONG_MANY, MANY = 0.3, 0.5, 5, 7, 12
 #: Constraint compliance relative to that of the bodies: removes the indeterminacy of redundant constraints.
 COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
 
@@ -353,6 +356,7 @@ def _solve(frame: Frame, clock: Clock, count: Count, plan: Plan, h: float) -> in
     unknowns = plan.nv + plan.nz + plan.m
     pivots, memory = frame.ints[4:], Memory.at(frame.work[plan.memory :])
     last, taken = 0.0, 0
+    slow, long = (SLOW_MANY, LONG_MANY) if unknowns > MANY else (SLOW, LONG)
     for k in range(ITERATIONS):
         _trial(frame, plan, turns, h)
         status = _evaluate(frame, clock, count, plan, clock.t + h)
@@ -373,11 +377,11 @@ def _solve(frame: Frame, clock: Clock, count: Count, plan: Plan, h: float) -> in
             return NO_CONVERGENCE
         ratio = size / last if k > 0 else 1.0
         if size <= 1.0 or (k > 0 and ratio < 1.0 and ratio / (1.0 - ratio) * size <= 0.5) or (k > 3 and size < 1e3 and ratio > 0.5):
-            if taken > 5:
+            if taken > long:
                 flags.usable = 0
             _trial(frame, plan, turns, h)
             return 0
-        if k > 0 and ratio > 0.3:
+        if k > 0 and ratio > slow:
             flags.usable = 0
         last = size
     return NO_CONVERGENCE

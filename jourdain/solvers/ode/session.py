@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EVENT_ROOM = 64
 LARGEST_BUFFER = 1 << 21
 #: Memory (numbers) of a session that is worth keeping for another run.
-SMALL = 1 << 17
+SMALL = 1 << 18
 
 #: The counters of the work done, in the order of :class:`Statistics`.
 WORK = slice(fr.Count.struct.fields["steps"][0], fr.Count.struct.fields["n_events"][0] + 1)
@@ -287,8 +287,8 @@ class Session:
             else self.step_room - max(k if self.every_step else 0, segments)
         )
 
-    def collect(self) -> None:
-        """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
+    def collect(self, ended: bool = False) -> None:
+        """Move what the kernel has written out of its buffers, and enlarge them while they are small, unless the run has ended."""
         k, _, segments, events = self._filled.tolist()
         if events:
             self.collect_events()
@@ -302,7 +302,7 @@ class Session:
         if k and self.every_step:
             self.progress.rows = 0
             self.rows.add(self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k].copy())
-            if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
+            if not ended and 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
                 self._allocate_rows(4 * self.room)
 
     def collect_events(self) -> None:

@@ -56,10 +56,26 @@ class AlphaMarch(OdeRun):
     ) -> Any:
         """The integration."""
         samples, control = self.inputs.samples(span, self.native.u, self.model_state), self.control() | changes
-        return integrate_alpha(
-            self.native, span, first, self.settings.method, self.rho, control.pop("step"), [*self.acting_events(), *more], samples, by,
-            **self.inputs.renewing(self.native, self.renewed), **control,
-        )  # fmt: skip
+        events, consistent = [*self.acting_events(), *more], implicit_side(self.native, self.settings.method)[2]
+        start = first if isinstance(first, Checkpoint) else consistent.extended(span[0], first)
+        redundant = consistent.redundant(span[0], start.x if isinstance(start, Checkpoint) else start)
+        step, renewing = control.pop("step"), self.inputs.renewing(self.native, self.renewed)
+
+        def prepare(how: Callable[..., Any]) -> Any:
+            return integrate_alpha(
+                self.native, span, start, self.settings.method, self.rho, step, redundant, events, samples, how, **renewing, **control
+            )  # fmt: skip
+
+        if by is not integrate or more or changes or events:
+            return self.unit(prepare(by))
+        return self.unit(self.run_kept((self.rho, redundant), span, start, prepare))
+
+    def unit(self, trajectory: Any) -> Any:
+        """A trajectory with quaternions of unit length."""
+        s = self.native.system
+        if isinstance(trajectory, Trajectory) and s.configuration.quaternions and len(trajectory.t):
+            trajectory.x[:, : s.nq] = s.configuration.normalise(trajectory.x[:, : s.nq])
+        return trajectory
 
     def renewed(self, t: float, x: np.ndarray) -> np.ndarray:
         """Accelerations and multipliers under the new inputs."""
@@ -84,8 +100,21 @@ class AlphaRun(AlphaMarch, ProjectedRun):
         return replace(super().outcome(trajectory), channels=partial(alpha_channels, self.system, trajectory.x))
 
 
+def implicit_side(native: NativeSystem, method: str) -> tuple[Any, NativeFunction, _Consistent]:
+    """The plan of sizes, the equations with their tangent, and what makes states consistent; made with the first run by such a method."""
+    system = native.system
+    if native.callbacks is not None:
+        raise InputError(
+            f"simulate '{system.model.name}': method '{method}' needs derivatives of every law, and '{next(iter(system.model.callbacks))}' "
+            "is a Python callback; write it with jourdain's functions, or use 'dopri5' or 'adams'"
+        )
+    if native.implicit is None:
+        native.implicit = *_residual(native), _Consistent(native)
+    return native.implicit
+
+
 def integrate_alpha(
-    native: NativeSystem, span: tuple[float, float], x0: np.ndarray | Checkpoint, method: str, rho: float, step: float | None,
+    native: NativeSystem, span: tuple[float, float], start: np.ndarray | Checkpoint, method: str, rho: float, step: float | None, redundant: bool,
     events: list[Event], samples: list[Samples], by: Callable[..., Any] = integrate, **options: Any,
 ) -> Any:  # fmt: skip
     """Integrates by a generalised-α scheme; rows of the result are (q, v, z, v̇, λ).
@@ -95,27 +124,14 @@ def integrate_alpha(
     """
     from ...solvers.ode import generalized_alpha as alpha
 
-    system = native.system
-    if native.callbacks is not None:
-        raise InputError(
-            f"simulate '{system.model.name}': method '{method}' needs derivatives of every law, and '{next(iter(system.model.callbacks))}' "
-            "is a Python callback; write it with jourdain's functions, or use 'dopri5' or 'adams'"
-        )
-    if native.implicit is None:
-        native.implicit = *_residual(native), _Consistent(native)
-    plan, residual, consistent = native.implicit
-    start = x0 if isinstance(x0, Checkpoint) else consistent.extended(span[0], x0)
-    redundant = consistent.redundant(span[0], start.x if isinstance(start, Checkpoint) else start)
+    plan, residual, consistent = implicit_side(native, method)
     chosen = alpha.method(method, rho, plan, adaptive=step is None, redundant=redundant)
     events = [replace(e, action=consistent.after(e.action)) if callable(e.action) else e for e in events]
     samples = [replace(s, action=consistent.after(s.action)) for s in samples]
-    trajectory = by(
+    return by(
         native.rhs, span, start, chosen, jacobian=residual, events=events, samples=samples, step=step,
         project=native.project if step is None else None, **options,
     )  # fmt: skip
-    if isinstance(trajectory, Trajectory) and system.configuration.quaternions and len(trajectory.t):
-        trajectory.x[:, : system.nq] = system.configuration.normalise(trajectory.x[:, : system.nq])
-    return trajectory
 
 
 def alpha_channels(system: TreeSystem, x: np.ndarray) -> dict[str, Channel]:
@@ -124,10 +140,10 @@ def alpha_channels(system: TreeSystem, x: np.ndarray) -> dict[str, Channel]:
     channels: dict[str, Channel] = {}
     for c in system.configuration.coordinates:
         for symbol in c.a:
-            channels[symbol.name] = Channel(x[:, at].copy(), "m/s^2" if c.unit == "m" else "rad/s^2", "acceleration")
+            channels[symbol.name] = Channel.column(x, at, "m/s^2" if c.unit == "m" else "rad/s^2", "acceleration")
             at += 1
     for row in system.equations_of_motion.rows:
-        channels[multiplier_channel(row.name)] = Channel(x[:, at].copy(), "", "constraint multiplier")
+        channels[multiplier_channel(row.name)] = Channel.column(x, at, "", "constraint multiplier")
         at += 1
     return channels
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ...errors import InputError
 from ...solvers import ADAPTIVE
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, EventRecord
-from ...solvers.ode.integrate import again, integrate, ready
+from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ...symbolic.expr import Expr
 from ..callbacks import ended
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
 
 #: Steps of a run in which nothing is integrated, where none are asked for.
 PRESCRIBED_STEPS = 200
-#: Integrations with different settings that one native system keeps ready.
-MOST_KEPT = 8
-
-
-def is_plain(values: tuple[Any, ...]) -> bool:
-    """Whether all are words, numbers or nothing, which cannot change."""
-    return all(x.__class__ in (str, float, int, NoneType) for x in values)
 
 
 class ProjectedRun(OdeRun):
@@ -69,24 +61,9 @@ class ProjectedRun(OdeRun):
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; one that an earlier run has made ready with the same settings is used again."""
-        s, drives = self.settings, self.native.drives
-        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave)
-        if by is not integrate or more or changes or self.watch or not self.inputs.steady or s.steps is not None or not is_plain(key):
+        if by is not integrate or more or changes or self.watch:
             return super().march(first, span, by, more, **changes)
-        drive = drives.pop(key, None)
-        if drive is not None:
-            again(drive, span, first, s.times, s.keeps_interpolant)
-        else:
-            drive = super().march(first, span, ready)
-            if isinstance(drive, Trajectory):
-                return drive
-            drive.session.keep()
-        found = drive.run(s.progress)
-        if drive.session.is_small:
-            if len(drives) >= MOST_KEPT:
-                drives.clear()
-            drives[key] = drive
-        return found
+        return self.run_kept((), span, first, lambda how: super(ProjectedRun, self).march(first, span, how))
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """The native functions are kept for the next run."""
