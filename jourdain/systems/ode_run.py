@@ -161,11 +161,13 @@ class OdeRun(Run):
         """
         s, drives = self.settings, self.native.drives
         key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave, *more)
-        if not self.inputs.steady or s.steps is not None or not is_plain(key):
+        if not self.inputs.repeat or s.steps is not None or not is_plain(key):
             return prepare(integrate)  # type: ignore[no-any-return]
         drive = drives.pop(key, None)
         if drive is not None:
             again(drive, span, first, s.times, s.keeps_interpolant)
+            if drive.session.memories is not None:
+                drive.session.memories.renew(self.inputs.renewed)
         else:
             drive = prepare(ready)
             if not hasattr(drive, "session"):
