@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 MOST_KEPT = 8
 
 
+#: What cannot change.
+PLAIN = frozenset((str, float, int, bool, NoneType, np.float64))
+
+
 def is_plain(values: tuple[Any, ...]) -> bool:
     """Whether all are words, numbers or nothing, which cannot change."""
-    return all(x.__class__ in (str, float, int, bool, NoneType) for x in values)
+    return all(x.__class__ in PLAIN for x in values)
 
 
 class OdeRun(Run):
