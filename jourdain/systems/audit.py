@@ -92,7 +92,7 @@ def too_short(system: Compiled, run: Run, outcome: Outcome, solution: Solution) 
     told = f"energy changes by {wrong[k]:.3g} of {moved:.3g} J in the step of {step:g} s at t = {outcome.t[k]:.6g} s though nothing takes or gives it"
     remedy = "take shorter steps, a softer law, or a method that chooses its steps (method='dopri5')"
     seen = False
-    for name, body in ((c.name, b.name) for c in contacts for b in c.bodies if not b.is_ground):
+    for name, body in ((c.name, mover) for c in contacts for mover in c.carriers):
         closed = np.linalg.norm(solution[f"{name}.{body}.force"], axis=1) > 0.0
         first, last = k + 1 - int(np.argmin(np.r_[closed[k::-1], False])), k + int(np.argmin(np.r_[closed[k + 1 :], False]))
         if closed[k : k + 2].any():
