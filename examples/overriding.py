@@ -26,8 +26,8 @@ if __name__ == "__main__":
         print(f"{word} anti-climbers: ends move by {run['interface1.climb'].max():.2f} m, wheels rise by {run['car2.lifted'].max():.3f} m")
 
     Path("out").mkdir(exist_ok=True)
-    sol.plot("interface1.climb", "interface1.left.force", "car2.lifted", file="out/overriding_plot.png")
+    sol.plot("interface1.climb", "car2.tail.left.force", "car2.lifted", file="out/overriding_plot.png")
     sol = sol.resample(200)
     sol.save_picture("out/overriding.png", t=0.5)
-    sol.save_page("out/overriding.html", plots=["interface1.climb", "front.force"])
+    sol.save_page("out/overriding.html", plots=["interface1.climb", "car2.nose.left.force"])
     print("wrote out/overriding.png, out/overriding_plot.png and out/overriding.html")

@@ -30,10 +30,21 @@ class Spectrum:
 
 
 def spectrum(A: np.ndarray) -> Spectrum:
-    """Eigenvalues and vectors of A."""
-    n = len(A)
-    if not n:
+    """Eigenvalues and vectors of A, found with positions and velocities in scales of their own, so that q̇ = v is no small row beside −M⁻¹K."""
+    if not len(A):
         return Spectrum(np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), np.zeros((0, 0)), 0)
+    from scipy.linalg import matrix_balance
+
+    balanced, (scales, _) = matrix_balance(A, permute=False, separate=True)
+    found = _spectrum(balanced)
+    vectors = scales[:, None] * found.vectors
+    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
+    null = np.linalg.qr(scales[:, None] * found.null)[0] if found.null.shape[1] else found.null
+    return Spectrum(found.values, vectors, null, found.zeros)
+
+
+def _spectrum(A: np.ndarray) -> Spectrum:
+    n = len(A)
     scale = float(np.abs(A).sum(axis=1).max())
     U = first = _null(A, scale)
     while U.shape[1] < n:

@@ -337,6 +337,10 @@ def frequency_response(
 # --- root locus --------------------------------------------------------------------------------------------------
 
 
+#: Values of the parameter and modes of a locus that are written, at most.
+LISTED = 12
+
+
 @dataclass(frozen=True)
 class RootLocus(Shown):
     """Eigenvalues (k, n) in 1/s over values (k,) of a parameter; a column follows one eigenvalue."""
@@ -367,8 +371,19 @@ class RootLocus(Shown):
         write_columns(path, {self.parameter: self.values, **columns})
 
     def __str__(self) -> str:
-        edges = ", ".join(f"{x:.5g}" for x in self.limits) or "nowhere"
-        return f"root locus over {self.parameter} = {self.values[0]:g} … {self.values[-1]:g}: stability changes at {edges}"
+        edges = ", ".join(f"{x:.5g}" for x in self.limits)
+        told = f"stability changes at {edges}" if edges else f"{'stable' if self.stable.all() else 'unstable'} throughout"
+        lines = [f"root locus over {self.parameter} = {self.values[0]:g} … {self.values[-1]:g}: {told}"]
+        swinging = np.flatnonzero(np.abs(self.eigenvalues.imag).max(axis=0) > 0.0)
+        swinging = np.array([k for k in swinging if self.eigenvalues[:, k].imag.sum() > 0.0], dtype=int)[:LISTED]
+        damped = any(abs(x.real) > 1e-9 * abs(x) for x in self.eigenvalues[:, swinging].ravel())
+        if len(swinging):
+            lines.append(f"{self.parameter:>12s}  frequencies in Hz{' (damping ratio in %)' if damped else ''}")
+        shown = np.unique(np.linspace(0, len(self.values) - 1, min(LISTED, len(self.values))).astype(int))
+        for i in shown if len(swinging) else ():
+            row = [(abs(x) / (2 * np.pi), -100.0 * x.real / max(abs(x), 1e-300)) for x in self.eigenvalues[i, swinging]]
+            lines.append(f"{self.values[i]:12.5g}  " + "  ".join(f"{f:10.5g}{f' ({d:.3g})' if damped else ''}" for f, d in row))
+        return "\n".join(lines)
 
     def plot(self, file: File | None = None, show: bool = False) -> Figure:
         """Eigenvalues in the complex plane, coloured by the parameter."""

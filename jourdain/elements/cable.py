@@ -41,6 +41,7 @@ class Cable(Element):
     """
 
     not_negative = ("axial", "bending", "mass_per_length")
+    in_numbers = True
 
     def __init__(self, dimension: int = 3) -> None:
         if dimension not in (2, 3):

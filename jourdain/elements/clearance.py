@@ -21,7 +21,7 @@ from ..symbolic.functions import absolute, atan2, cos, exp, sqrt, where
 from ..symbolic.graph import substitute
 from .carriers import Carrier
 from .divided_difference import discrete_gradient_by_rules, divided_difference
-from .element import Composite, Coordinate, Element, Internal, Names, Symbols, Term
+from .element import Composite, Coordinate, Internal, Names, Symbols, Term, forces_along
 from .mean_value import mean_value_gradient
 from .pairs import JointVectors, Pair, numbers
 
@@ -201,7 +201,7 @@ class Cavity(Pair):
 
     def _pull(self, s: Symbols, weights: Sequence[Expr]) -> dict[Coordinate, Expr]:
         """Generalised forces of forces along the components, at the mean coordinates."""
-        return _forces_along(self, s, self.components(s, s.mid), weights)
+        return forces_along(self, s, self.components(s, s.mid), weights)
 
     def measures(self, s: Symbols) -> Sequence[tuple[str, str, Expr]]:
         """φ, and the distance from the wall −φ/|Dφ| (to first order; negative when pressed into it)."""
@@ -212,17 +212,6 @@ class Cavity(Pair):
             slope2 = slope2 + g * g
         value, square = substitute([phi, slope2], dict(zip(y, self.components(s, s), strict=True)))
         return [("phi", "", value), ("gap", "m", -value / sqrt(square))]
-
-
-def _forces_along(element: Element, s: Symbols, invariants: Sequence[Expr], weights: Sequence[Expr]) -> dict[Coordinate, Expr]:
-    """Σ w Dπ for invariants written with the mean coordinates."""
-    x = [getattr(s.mid, b)[i] for b, i in element.coordinates]
-    total: dict[Coordinate, Expr] = {}
-    for w, invariant in zip(weights, invariants, strict=True):
-        for c, g in zip(element.coordinates, gradient(invariant, x), strict=True):
-            if g is not ZERO:
-                total[c] = total.get(c, ZERO) + w * g
-    return total
 
 
 def _add(total: dict[Coordinate, Expr], more: Mapping[Coordinate, Expr]) -> None:
@@ -298,7 +287,7 @@ class RevoluteClearance(Pair):
             size = damping * stiffness * share * (phi1 - phi0) / s.h
             touching = (phi0 > 0.0) | (phi1 > 0.0)
             weights = [where(touching, size * w, ZERO) for w in start.slopes(word, end)]
-            _add(forces, _forces_along(self, s, mid.of(word), weights))
+            _add(forces, forces_along(self, s, mid.of(word), weights))
             lost = lost + size * (phi1 - phi0)
         return Internal(forces, dissipated=lost)
 

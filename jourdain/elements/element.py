@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..symbolic.derivatives import gradient
 from ..symbolic.expr import ZERO, Expr, symbol
 from ..symbolic.vectors import Vector
 
@@ -157,6 +158,8 @@ class Element:
     constants: dict[str, int] = {}  # noqa: RUF012
     #: Constants that may not be negative.
     not_negative: tuple[str, ...] = ()
+    #: Whether many instances share their numbers (pieces of a cable): native loops then take some at a time.
+    in_numbers: bool = False
     #: Internal variables with their sizes; they are committed with an accepted step.
     history: dict[str, int] = {}  # noqa: RUF012
     #: Blocks of first-order coordinates z: they have rates ż = f instead of mass and forces (:meth:`rates`), here or in another element.
@@ -290,3 +293,14 @@ def symbols_of(element: Element) -> Symbols:
     s.history = Names(**names("history.", "state", element.history))
     s.h, s.t, s.t0, s.t1 = (symbol(n, "time") for n in ("h", "t", "t0", "t1"))
     return s
+
+
+def forces_along(element: Element, s: Symbols, invariants: Sequence[Expr], weights: Sequence[Expr]) -> dict[Coordinate, Expr]:
+    """Σ w Dπ for invariants written with the mean coordinates."""
+    x = [getattr(s.mid, b)[i] for b, i in element.coordinates]
+    total: dict[Coordinate, Expr] = {}
+    for w, invariant in zip(weights, invariants, strict=True):
+        for c, g in zip(element.coordinates, gradient(invariant, x), strict=True):
+            if g is not ZERO:
+                total[c] = total.get(c, ZERO) + w * g
+    return total

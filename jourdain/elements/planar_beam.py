@@ -17,12 +17,14 @@ from ..symbolic.expr import HALF, ONE, ZERO, Expr
 from ..symbolic.functions import where
 from ..symbolic.vectors import NULL, Vector
 from .beam import FOLDED, lagrange
-from .element import Composite, Element, Symbols, Term
+from .element import Composite, Element, Internal, Symbols, Term, forces_along
 from .rigid import PlanarBody
 
 if TYPE_CHECKING:
     from ..structures.sections import Material, Section
 
+#: Constants of viscous sections by their name.
+VISCOSITIES: dict[str, dict[str, int]] = {"none": {}, "kelvin-voigt": {"damping": 9}, "standard": {"branch": 9, "relaxation": 1}}
 #: Resultants of a section, and their units.
 RESULTANTS = (("N", "N"), ("V", "N"), ("M", "N*m"))
 
@@ -54,17 +56,22 @@ class PlanarBeam(Element):
 
     Constants: ``values`` and ``slopes`` (points × nodes) of the interpolation, ``lengths`` (m) and ``natural`` strains of the points, ``shares`` (nodes × nodes)
     of a length, ``inertia`` ρA (kg/m) and ρI (kg m), ``gravity`` (m/s²), ``stiffness`` (3 × 3 between strains and N, V, M); :meth:`numbers` makes the first five.
+    ``viscosity`` adds resultants D ε̇ (Kelvin–Voigt) or those of a branch C_d (ε − α), α̇ = (ε − α)/τ (standard solid), with ε·ΔR = ΔΨ + ΔD in every step.
     """
 
-    def __init__(self, nodes: int = 2) -> None:
+    def __init__(self, nodes: int = 2, viscosity: str = "none") -> None:
         if nodes not in (2, 3, 4):
             raise ModelError(f"{self.name}: a beam element has 2, 3 or 4 nodes, not {nodes!r}")
-        self.nodes, self.points = nodes, nodes - 1
+        if viscosity not in VISCOSITIES:
+            raise ModelError(f"{self.name}: viscosity '{viscosity}' is unknown; there are {', '.join(VISCOSITIES)}")
+        self.nodes, self.points, self.viscosity = nodes, nodes - 1, viscosity
         self.blocks = {f"node{k}": 6 for k in range(nodes)}
         n, g = nodes, nodes - 1
         self.constants = {
-            "values": n * g, "slopes": n * g, "lengths": g, "natural": 3 * g, "shares": n * n, "inertia": 2, "gravity": 2, "stiffness": 9
+            "values": n * g, "slopes": n * g, "lengths": g, "natural": 3 * g, "shares": n * n, "inertia": 2, "gravity": 2, "stiffness": 9,
+            **VISCOSITIES[viscosity],
         }  # fmt: skip
+        self.history = {"strain": 3 * g} if viscosity == "standard" else {}
 
     def numbers(self, sections: np.ndarray) -> dict[str, np.ndarray]:
         """Interpolation, lengths, natural strains and shares of an element with ``sections`` (nodes × 3 × 2: origin, directors) before deformation."""
@@ -92,26 +99,67 @@ class PlanarBeam(Element):
 
     # -- the declaration ----------------------------------------------------------------------------------------------
 
-    def _strains(self, s: Symbols, p: int) -> tuple[Expr, Expr, Expr]:
-        slope = self._at(s, p, 0, s.slopes)
-        d1, d2, e1, e2 = (self._at(s, p, k, w) for w in (s.values, s.slopes) for k in (1, 2))
+    def initial_history(self, q: Mapping[str, Sequence[float]], constants: Mapping[str, Sequence[float]]) -> Mapping[str, Sequence[float]]:
+        """A viscous branch starts relaxed."""
+        if not self.history:
+            return {}
+        y = np.reshape(np.concatenate([q[b] for b in self.blocks]), (-1, 3, 2))
+        values, slopes = (np.reshape(constants[n], (self.points, -1)) for n in ("values", "slopes"))
+        d, e = (np.einsum("pa,aki->pki", w, y) for w in (values, slopes))
+        bent = 0.5 * (np.einsum("pi,pi->p", d[:, 2], e[:, 1]) - np.einsum("pi,pi->p", d[:, 1], e[:, 2]))
+        found = np.column_stack([np.einsum("pki,pi->pk", d[:, 1:], e[:, 0]), bent]).ravel() - np.asarray(constants["natural"])
+        return {"strain": found.tolist()}
+
+    def internal(self, s: Symbols) -> Internal | None:
+        """Viscous resultants R on strains that are quadratic in q: forces B(q̄)ᵀ R with B(q̄) Δq = Δε, so that their work is R·Δε exactly."""
+        if self.viscosity == "none":
+            return None
+        strains: list[Expr] = []
+        weights: list[Expr] = []
+        dissipated, stored, new = ZERO, ZERO, []
+        for p in range(self.points):
+            length, e0, e1, middle = self._length(s, p), *(self._strains(s, p, at) for at in (s.at0, s.at1, s.mid))
+            if self.viscosity == "kelvin-voigt":
+                change = [b - a for a, b in zip(e0, e1, strict=True)]
+                R = [x / s.h for x in self._times(s.damping, change)]
+                dissipated = dissipated + length * _sum(x * y for x, y in zip(R, change, strict=True))
+            else:
+                old, ratio = s.history.strain[3 * p : 3 * p + 3], HALF * s.h / s.relaxation
+                now = [((ONE - ratio) * a + ratio * (x + y)) / (ONE + ratio) for a, x, y in zip(old, e0, e1, strict=True)]
+                R = self._times(s.branch, [HALF * (x - a + y - b) for a, b, x, y in zip(old, now, e0, e1, strict=True)])
+                dissipated = dissipated + length * _sum(r * (b - a) for r, a, b in zip(R, old, now, strict=True))
+                left = [y - b for y, b in zip(e1, now, strict=True)]
+                stored = stored + HALF * length * _sum(x * y for x, y in zip(left, self._times(s.branch, left), strict=True))
+                new += now
+            strains += middle
+            weights += [length * r for r in R]
+        return Internal(forces_along(self, s, strains, weights), {"strain": tuple(new)} if new else {}, dissipated, stored)
+
+    def _times(self, matrix: Sequence[Expr], e: Sequence[Expr]) -> list[Expr]:
+        return [_sum(matrix[3 * i + j] * e[j] for j in range(3)) for i in range(3)]
+
+    def _strains(self, s: Symbols, p: int, at: Any = None) -> tuple[Expr, Expr, Expr]:
+        """Γ₁, Γ₂, K at a point, of coordinates where forces act or ``at`` others."""
+        q = s if at is None else at
+        slope = self._at(s, q, p, 0, s.slopes)
+        d1, d2, e1, e2 = (self._at(s, q, p, k, w) for w in (s.values, s.slopes) for k in (1, 2))
         natural = s.natural[3 * p : 3 * p + 3]
         return (
             d1.dot(slope) - natural[0], d2.dot(slope) - natural[1], HALF * (d2.dot(e1) - d1.dot(e2)) - natural[2],
         )  # fmt: skip
 
-    def _at(self, s: Symbols, p: int, k: int, weights: tuple[Expr, ...]) -> Vector:
+    def _at(self, s: Symbols, q: Any, p: int, k: int, weights: tuple[Expr, ...]) -> Vector:
         """The k-th vector of the nodes (origin, directors) at a point, by weights of the interpolation."""
         total = NULL
         for a, b in enumerate(self.blocks):
-            total = total + s.pair(b, k) * weights[p * self.nodes + a]
+            total = total + q.pair(b, k) * weights[p * self.nodes + a]
         return total
 
     def _length(self, s: Symbols, p: int) -> Expr:
         return s.lengths[p] if isinstance(s.lengths, tuple) else s.lengths
 
     def _resultants(self, s: Symbols, e: Sequence[Expr]) -> list[Expr]:
-        return [_sum(s.stiffness[3 * i + j] * e[j] for j in range(3)) for i in range(3)]
+        return self._times(s.stiffness, e)
 
     def mass(self, s: Symbols) -> dict[tuple[str, int, str, int], Expr]:
         """ρA for the origin, ρI for the second director, in both directions."""
@@ -160,7 +208,7 @@ class PlanarBeam(Element):
         """Sections may turn by less than a right angle between nodes: beyond, the curvature falls again."""
         found = []
         for p in range(self.points):
-            d1, d2 = (self._at(s, p, k, s.values) for k in (1, 2))
+            d1, d2 = (self._at(s, s, p, k, s.values) for k in (1, 2))
             found.append((f"folded{p + 1}", where(d1.dot(d1) + d2.dot(d2) < ONE, ONE, ZERO)))
         return found
 

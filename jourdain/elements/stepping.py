@@ -245,13 +245,14 @@ class ElementStep:
     def _row_gradients(self, point: str) -> list[list[Expr]]:
         """Rows through which multipliers act: Ḡ, Ā and B."""
         rows = [self.slopes(terms, self._what(f"constraint '{name}'"), point) for name, terms in self.holonomic]
-        inputs_at = self._theta_point if point == "theta" else None
-        for entries, where_ in [(r, None) for _, r in self.rolling] + [(v.row, inputs_at) for v in self.servo]:
-            row = [ZERO] * self.element.size
-            keys = list(entries)
-            self._add_sparse(row, dict(zip(keys, self._put([as_expr(entries[c]) for c in keys], where_), strict=True)), ONE)
-            rows.append(row)
-        return rows
+        at = {"theta": self._theta_point, "start": self.packing.q0}.get(point)
+        return rows + [self._row(entries, at) for entries in [*(r for _, r in self.rolling), *(v.row for v in self.servo)]]
+
+    def _row(self, entries: Mapping[Coordinate, Any], at: Any = None) -> list[Expr]:
+        """A row of given entries, for mean coordinates or those of another point."""
+        row = [ZERO] * self.element.size
+        self._add_sparse(row, dict(zip(entries, self._put(list(map(as_expr, entries.values())), at), strict=True)), ONE)
+        return row
 
     @cached_property
     def acting_rows(self) -> list[list[Expr]]:
@@ -268,11 +269,10 @@ class ElementStep:
 
     @cached_property
     def row_residuals(self) -> list[Expr]:
-        """Φ(q₁), Ā (q₁ − q₀) and b(q₁) − γ(t₁)."""
+        """Φ(q₁), Ā (q₁ − q₀) and b(q₁) − γ(t₁); Ā is that of the mean coordinates, whatever the point at which its multipliers act."""
         p = self.packing
-        rows = self._values_at(p.q1, self.holonomic)
-        for row in self.acting_rows[len(self.holonomic) : len(self.holonomic) + len(self.rolling)]:
-            rows.append(dot(row, [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]))
+        moved = [sub(b, a) for a, b in zip(p.q0, p.q1, strict=True)]
+        rows = self._values_at(p.q1, self.holonomic) + [dot(self._row(entries), moved) for _, entries in self.rolling]
         # conditions on accelerations are scaled to displacements, like the balance
         scale = [p.scalars[2] if self._on_accelerations(v) else ONE for v in self.servo]
         return rows + [mul(f, e) for f, e in zip(scale, self._put([v.constraint for v in self.servo]), strict=True)]

@@ -62,14 +62,14 @@ def _(load: JointForce, eq: Equations, laws: Sequence[Expr]) -> Expr:
 
 @act.register(ModeForces)
 def _(load: ModeForces, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
-    for c, force in zip(load.body.modes, load.laws, strict=True):
+    for c, force in zip(load.body.modes, eq.resolve(load.laws), strict=True):
         eq.add_mode_force(c, force, forces)
 
 
 @power.register(ModeForces)
 def _(load: ModeForces, eq: Equations, laws: Sequence[Expr]) -> Expr:
     total = ZERO
-    for c, force in zip(load.body.modes, laws, strict=True):
+    for c, force in zip(load.body.modes, eq.resolve(laws), strict=True):
         total = add(total, mul(force, c.v[0]))
     return total
 

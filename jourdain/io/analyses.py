@@ -41,6 +41,7 @@ import numpy as np
 from ..analysis.planned import VERBS as PLANNED
 from ..analysis.planned import Analysis
 from ..errors import InputError, JourdainError, nearest
+from ..model.flexible import FlexibleBody
 from ..model.model import Model
 from ..model.units import quantity
 from ..model.values import number
@@ -270,10 +271,14 @@ def _row(key: str, given: Mapping[str, Any]) -> np.ndarray:
 # --- starts ----------------------------------------------------------------------------------------------------------
 
 
-def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
-    """The compiled model at its initial state with parameters, inputs and initial values replaced by name; loops are closed."""
+def starting(model: Model, settings: Mapping[str, Any], formulation: str = "recursive") -> tuple[System, State]:
+    """The compiled model at its initial state with parameters, inputs and initial values replaced by name; loops are closed.
+
+    By directors flexible bodies are elements and no modes, so that such a model is compiled for them at once; others are formulated from the tree.
+    """
     values = dict(settings)
-    system: System = model.compile()
+    bending = formulation == "directors" and any(isinstance(b, FlexibleBody) for b in model.bodies.values())
+    system: System = model.compile(formulation="directors") if bending else model.compile()
     parameters = {n: values.pop(n) for n in list(values) if n in system.parameters}
     if parameters:
         system.set_parameters(**parameters)
@@ -281,7 +286,7 @@ def starting(model: Model, settings: Mapping[str, Any]) -> tuple[System, State]:
         item = model.inputs[name]
         given = values.pop(name)
         item.value = quantity(given, item.unit or None) if isinstance(given, str) else number(given, f"input '{name}'")
-    return system, initial_state(system, model.initial, values)
+    return system, initial_state(system, system.reference.model.initial if bending else model.initial, values)  # parts start without modes
 
 
 def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str, Any]) -> State:

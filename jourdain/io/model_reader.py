@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import JourdainError, ModelError, nearest
 from ..model.bodies import Body, Frame, shape_mass
-from ..model.flexible import Elasticity, FlexibleBody
+from ..model.flexible import Elasticity, FlexibleBody, PartBody
 from ..model.joints import Joint
 from ..model.load_sorts import LinkForce
 from ..model.model import Model
@@ -354,9 +354,15 @@ class ModelReader:
             body.shapes.append(shape)
             if _has_density(shape) and not given.get("massless", False):
                 shape_mass(body, shape)
-        names = item.get("collision_names", ())
+        names, nodes = item.get("collision_names", ()), item.get("collision_nodes", ())
         for k, given in enumerate(item.get("collision", ())):
-            body.add_collision(self._shape(given), names[k] if k < len(names) else "")
+            name = names[k] if k < len(names) else ""
+            if isinstance(body, PartBody) and k < len(nodes):
+                body.add_collision(self._shape(given), name, node=nodes[k])
+            elif not isinstance(body, FlexibleBody):
+                Body.add_collision(body, self._shape(given), name)  # those of a rigid part are in its own axes
+            else:
+                raise ModelError(f"body '{body.name}': it bends; give collision_nodes, the node that carries each shape of collision")
         for name, given in item.get("frames", {}).items():
             body.frame(name, self.vector(given.get("position", (0, 0, 0))), self.rotation(given.get("rotation")))
 

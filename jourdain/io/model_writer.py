@@ -239,6 +239,8 @@ class ModelWriter:
         if body.collision:
             item["collision"] = [self._shape(shape, body, False) for shape in body.collision]
             item["collision_names"] = list(body.collision_names)
+            if isinstance(body, FlexibleBody):
+                item["collision_nodes"] = list(body.collision_nodes)
         frames = {name: self._placed(f) for name, f in body.frames.items() if name not in body.nodes}
         if frames:
             item["frames"] = frames

@@ -85,6 +85,7 @@ _BODY = {
     "shapes": ("shapes", "solids drawn on the body; those with a density add to its mass"),
     "collision": ("shapes", "shapes for contacts, in place of those that are drawn"),
     "collision_names": ("texts", "their names"),
+    "collision_nodes": ("texts", "nodes of a flexible body that carry them"),
     "frames": ("frames", "named frames on the body"),
     "colour": ("text", "colour of the body, such as #3366cc"),
     "flexible": ("flexible", "the structure by which the body bends, and how it is reduced"),

@@ -34,6 +34,8 @@ class Element:
     line: int
     children: list[Element] = field(default_factory=list)
     text: str = ""
+    #: The folder of an included file in which it stands.
+    folder: Path | None = None
 
     # ---- finding --------------------------------------------------------------------------------------------
 

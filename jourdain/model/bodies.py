@@ -119,6 +119,10 @@ class Body:
         self.collision.append(shape)
         self.collision_names.append(name or self.name)
 
+    def carrier(self, index: int) -> Frame:
+        """The frame with which one of its :attr:`surfaces` moves."""
+        return self.origin
+
     @property
     def is_ground(self) -> bool:
         """Whether this is the ground."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.vectors import Vector
-from .bodies import Body
 from .load_sorts import FrameLoad, JointForce
 from .loads import Input
 
@@ -35,13 +34,11 @@ class TouchLoad(FrameLoad):
 def declare_touch(model: Model, contact: Contact) -> None:
     """Gives a model the inputs, loads and memories of a contact by penalty."""
     assert contact.gives_way
-    for body in contact.bodies:
-        label = f"{contact.name}.{body.name}"
+    for mover, frame in contact.carriers.items():
+        label = f"{contact.name}.{mover}"
         model._new_name(label, "load", model.loads)
         symbols = [model.input(f"{label}.{c}", 0.0, unit) for c, unit in COMPONENTS.items()]
-        model.loads[label] = TouchLoad(
-            label, model._frame(body, label), Vector(*symbols[:3]), Vector(*symbols[3:]), None, None, kind="touch"
-        )
+        model.loads[label] = TouchLoad(label, frame, Vector(*symbols[:3]), Vector(*symbols[3:]), None, None, kind="touch")
     for name in contact.memory_names:
         model.memory(name, 0.0, update=lambda m: m)
 
@@ -57,12 +54,10 @@ def pushed(model: Model) -> Model:
         return new.inputs[name].symbol
 
     for contact in model.contacts.values():
-        for body in contact.bodies if not contact.gives_way else ():
-            label = f"{contact.name}.{body.name}"
+        for mover, frame in contact.carriers.items() if not contact.gives_way else ():
+            label = f"{contact.name}.{mover}"
             wrench = [entry(f"{label}.{c}", unit) for c, unit in COMPONENTS.items()]
-            new.loads[label] = TouchLoad(
-                label, model._frame(body, label), Vector(*wrench[:3]), Vector(*wrench[3:]), None, None, kind="touch"
-            )
+            new.loads[label] = TouchLoad(label, frame, Vector(*wrench[:3]), Vector(*wrench[3:]), None, None, kind="touch")
     for name in model.rigid_stops:
         joint, label = model.joints[name], stop_name(name)
         force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
@@ -85,9 +80,9 @@ def stop_name(joint: str) -> str:
     return f"{joint}.stop"
 
 
-def wrench_names(contact: Contact, body: Body) -> list[str]:
-    """The inputs that are the wrench of a contact on a body."""
-    return [f"{contact.name}.{body.name}.{c}" for c in COMPONENTS] if contact.gives_way else []
+def wrench_names(contact: Contact, mover: str) -> list[str]:
+    """The inputs that are the wrench of a contact on a body, or on a node of one that bends."""
+    return [f"{contact.name}.{mover}.{c}" for c in COMPONENTS] if contact.gives_way else []
 
 
 def slot_count(contact: Contact) -> int:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, nearest
-from .bodies import Body
+from .bodies import Body, Frame
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
 from .contact_loads import LONG, SHORT, declare_touch, slot_count, wrench_names
@@ -42,6 +42,16 @@ class BodyShape:
         names = [self.body.name, *(self.body.collision_names[self.index : self.index + 1])]
         return any(fnmatchcase(n, pattern) for n in names)
 
+    @property
+    def carrier(self) -> Frame:
+        """The frame that moves it: the body's own, or a node where the body bends."""
+        return self.body.carrier(self.index)
+
+    @property
+    def mover(self) -> str:
+        """The name of its carrier."""
+        return self.body.name if not self.body.modes else self.carrier.path
+
     def __hash__(self) -> int:
         return hash((id(self.body), self.index))
 
@@ -68,6 +78,11 @@ class Contact:
         return list({id(s.body): s.body for s in self.shapes if not s.body.is_ground}.values())
 
     @property
+    def carriers(self) -> dict[str, Frame]:
+        """Frames on which its forces act, by name: rigid bodies' own, nodes of those that bend; none of the ground."""
+        return {name: s.carrier for name, s in {s.mover: s for s in self.shapes if not s.body.is_ground}.items()}
+
+    @property
     def gives_way(self) -> bool:
         """Whether its surfaces give way, so that forces follow from where bodies are."""
         return isinstance(self.law, Penalty)
@@ -81,7 +96,7 @@ class Contact:
     @property
     def input_names(self) -> list[str]:
         """Names of the inputs that the run finds: wrenches on its bodies."""
-        return [name for body in self.bodies for name in wrench_names(self, body)]
+        return [name for carrier in self.carriers for name in wrench_names(self, carrier)]
 
 
 def shapes_of(model: Model, pattern: str = "*") -> list[BodyShape]:
@@ -138,7 +153,12 @@ def _shapes_of(model: Model, item: Any, what: str) -> list[BodyShape]:
 
         body.shapes.append(plane())  # a floor: the half-space z ≤ 0
     if not body.surfaces:
-        raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: m.body('{body.name}', shape=jd.sphere(…))")
+        remedy = (
+            f"m.body('{body.name}', shape=jd.sphere(…))"
+            if not body.modes
+            else "body.add_collision(jd.sphere(…), node=…), or body.add_skin(…)"
+        )
+        raise ModelError(f"{what}: body '{body.name}' has no shape; give it one: {remedy}")
     return [BodyShape(body, i) for i in range(len(body.surfaces))]
 
 

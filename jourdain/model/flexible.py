@@ -8,6 +8,7 @@ machine code, and another structure is put in without compiling again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,44 @@ class PartBody(Body, ABC):
     def _bend(self, frame: Frame, point: Point) -> None:
         """Lets the frame of a new node follow the modes."""
 
+    def add_collision(self, shape: Any, name: str = "", node: str | int | tuple[float, float, float] | None = None) -> None:
+        """A shape for contacts that moves with a node (by name, number or place), placed in the node's axes; it is not drawn and weighs nothing."""
+        if node is None:
+            raise ModelError(
+                f"body '{self.name}': a shape of a part moves with one of its nodes; give node=, such as one of {self._some_nodes()}"
+            )
+        frame = self.node(node)
+        frame.require_turns(f"shape for contacts of '{self.name}'")
+        self._carry(shape, name or f"{self.name}.{frame.name}", frame)
+
+    def _some_nodes(self) -> str:
+        return ", ".join(map(repr, list(self.part.points)[:4]))
+
+    @abstractmethod
+    def _carry(self, shape: Any, name: str, frame: Frame) -> None:
+        """Takes a shape that moves with a node."""
+
+    def add_skin(self, radius: Any, nodes: Sequence[str | int | tuple[float, float, float]]) -> None:
+        """Lets a beam touch with its whole length: capsules of a ``radius`` (m) that move with nodes in a row, each halfway to the next ones.
+
+        Between nodes the surface is straight, so that it misses the beam's by κs²/2 at most, s being half the distance of nodes.
+        """
+        from .shapes import capsule
+
+        frames = [self.node(n) for n in nodes]
+        r = number(radius, f"skin of '{self.name}': radius", "m")
+        places = [np.array([float(x) for x in f.position]) for f in frames]
+        if len(frames) < 2 or r <= 0.0:
+            raise ModelError(f"skin of '{self.name}': it needs two nodes or more and a positive radius, got {len(frames)} and {r:g} m")
+        for i, (frame, x) in enumerate(zip(frames, places, strict=True)):
+            back, ahead = (0.5 * (places[j] - x) if 0 <= j < len(places) else np.zeros(3) for j in (i - 1, i + 1))
+            along, R = ahead - back, np.array([[float(e) for e in row] for row in frame.rotation.rows])
+            length = float(np.linalg.norm(along))
+            if length == 0.0:
+                raise ModelError(f"skin of '{self.name}': two nodes in a row are at the same place ({', '.join(f'{c:g}' for c in x)}) m")
+            turn = _to_direction(R.T @ along / length)
+            self.add_collision(capsule(r, length).rotated(*turn).at(*(R.T @ (0.5 * (ahead + back)))), "", frame.name)
+
     @abstractmethod
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
         """What a strain gauge reads at a place x (m) along a beam: the curvature about an axis in 1/m ("x": the twist), of the modes.
@@ -139,6 +178,21 @@ class FlexibleBody(PartBody):
         self.sliders: dict[str, Slider] = {}
         self.data = _data(model.parameter_set, name, part)
         self.mass, self.moment, self.inertia = self.data.mass, self.data.s0, self.data.J0
+        #: Nodes with which its shapes for contacts move.
+        self.collision_nodes: list[str] = []
+
+    @property
+    def surfaces(self) -> list[Any]:
+        """Shapes that contacts see: those that nodes carry."""
+        return self.collision
+
+    def _carry(self, shape: Any, name: str, frame: Frame) -> None:
+        Body.add_collision(self, shape, name)
+        self.collision_nodes.append(str(frame.name))
+
+    def carrier(self, index: int) -> Frame:
+        """The node that carries one of its surfaces."""
+        return self.frames[self.collision_nodes[index]]
 
     @cached_property
     def curved(self) -> CurvedBeam | None:
@@ -208,6 +262,16 @@ class FlexibleBody(PartBody):
         """Strains and slopes by the amplitudes, to see whether they stay small; None for a body of second order, which may turn more."""
         return replace(self.part.linearity(), name=self.name) if self.part.s2 is None else None
 
+    def overbent(self, e: Any) -> str:
+        """What to say of amplitudes at which inertia kept to second order is none any more: a body free in space would have a motion without energy."""
+        if self.part.s2 is None or self.part.fields is not None or np.linalg.eigvalsh(self.part.mass_matrix(e)).min() > 0.0:
+            return ""
+        k = int(np.argmax(np.abs(e)))
+        return (
+            f"body '{self.name}' is bent so far ('{self.modes[k].names[0]}' = {e[k]:.3g}) that its inertia, kept to second order in the amplitudes, is not positive; "
+            "take structures.ritz_beam(…, order='exact'), or cut it into several bodies"
+        )
+
     def deformation(self, node: str) -> Deformation:
         """Displacement and turn of a node by the amplitudes, derived once."""
         found = self._deformations.get(node)
@@ -257,6 +321,13 @@ class RigidPart(PartBody):
     def __init__(self, model: Model, name: str, part: ReducedStructure) -> None:
         super().__init__(model, name, part)
         self.add_mass(part.mass, np.asarray(part.s0) / part.mass, part.J0, about="origin")
+
+    def _carry(self, shape: Any, name: str, frame: Frame) -> None:
+        from .shapes.base import Placement
+
+        R = tuple(tuple(float(e) for e in row) for row in frame.rotation.rows)
+        pose = Placement(tuple(float(x) for x in frame.position), R)  # type: ignore[arg-type]
+        Body.add_collision(self, replace(shape, placement=pose @ shape.placement), name)
 
     def gauge(self, at: Any, curvature: str = "z") -> Expr:
         """What a strain gauge reads: nothing."""
@@ -321,6 +392,13 @@ class Elasticity(ModeForces):
     def copied(self, copy: Copy, name: str) -> Load:
         """Made with the body's copy."""
         return copy.model.loads[name]
+
+
+def _to_direction(n: np.ndarray) -> tuple[Any, float]:
+    """Axis and angle that turn the axis z to a direction."""
+    axis, cosine = np.cross((0.0, 0.0, 1.0), n), float(n[2])
+    sine = float(np.linalg.norm(axis))
+    return (tuple(axis / sine) if sine > 1e-12 else "x"), float(np.arctan2(sine, cosine))
 
 
 # --- numbers as data ---------------------------------------------------------------------------------------------

@@ -185,12 +185,15 @@ class Copy:
             )
         copy = self.model.flexible_body(self.name(body.name), body.part, rigid=isinstance(body, RigidPart), colour=body.colour)
         copy.shapes = [mapped_shape(s, self.expr) for s in body.shapes]
+        copy.collision = [mapped_shape(s, self.expr) for s in body.collision]
+        copy.collision_names = [self.name(n) for n in body.collision_names]
         for node in body.nodes:
             copy.node(node)
         if isinstance(body, FlexibleBody) and isinstance(copy, FlexibleBody):
             for c, new in zip(body.modes, copy.modes, strict=True):
                 for old, now in zip((*c.q, *c.v, *c.a), (*new.q, *new.v, *new.a), strict=True):
                     self._become(old, now)
+            copy.collision_nodes = list(body.collision_nodes)
         for name, frame in body.frames.items():
             if name not in body.nodes:
                 copy.frame(name, self.vector(frame.position), self._pose(frame)[1])

@@ -571,6 +571,26 @@ class _Batch:
                 list(pool.map(part, bounds[:-1], bounds[1:]))
 
 
+class Lanes:
+    """The SIMD variant of a function for native loops: ``address`` takes arrays that hold ``lanes`` states side by side, each array aligned to a vector, and constants common
+    to all of them."""
+
+    def __init__(self, f: SymbolicFunction) -> None:
+        from .ir import main_ir
+
+        module = main_ir(f, engine.lanes())
+        self._library = engine.Library([engine.compile_ir(module.text)])
+        self.address = self._library.address(entry_name(f.name))
+        self.workspace = module.workspace * engine.lanes()
+
+
+def aligned(size: int) -> np.ndarray:
+    """Zeros that begin where a SIMD vector may."""
+    memory = np.zeros(size + 8)
+    first = -_where(memory) % 64 // 8
+    return memory[first : first + size]
+
+
 def thread_count() -> int:
     """Threads used for batches: ``JOURDAIN_THREADS`` or the cores available."""
     chosen = os.environ.get("JOURDAIN_THREADS")

@@ -205,7 +205,12 @@ def framework(
         raise InputError(f"{name}: theory '{theory}' is unknown; there are {', '.join(THEORIES)}")
     points = np.asarray(nodes, float)
     pairs = np.asarray(members, dtype=np.int64).reshape(-1, 2)
-    given = list(section) if isinstance(section, Sequence) else [section] * len(pairs)
+    given = list(section) if isinstance(section, Sequence) and not isinstance(section, str) else [section] * len(pairs)
+    wrong = next((g for g in given if not (isinstance(g, Section) or callable(g))), None)
+    if wrong is not None:
+        raise InputError(f"{name}: {wrong!r} is no section; make one by structures.circle(…), rectangle(…), Section(…) or taper(…)")
+    if not isinstance(material, Material):
+        raise InputError(f"{name}: {material!r} is no material; give structures.Material(E, nu, density) or structures.STEEL")
     if len(given) != len(pairs):
         raise InputError(f"{name}: {len(given)} sections for {len(pairs)} members; give one, or one a member")
     if len(pairs) and (pairs.min() < 0 or pairs.max() >= len(points)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..shown import Shown
 from .dofs import COMPONENTS, Array
 from .eigen import lowest_modes
@@ -43,6 +44,8 @@ class Enough(Shown):
 
 def enough(part: Structure, frequency: float, at: Any = None) -> Enough:
     """Modes needed for loads up to a frequency (Hz) at points (all named ones, unless given), seen on the part free in space."""
+    if isinstance(frequency, bool) or not isinstance(frequency, int | float | np.number) or not 0.0 < frequency < np.inf:
+        raise InputError(f"{part.name}: enough: frequency = {frequency!r} Hz must be a positive number, the highest frequency of the loads")
     part.require_sound()
     space = Space.of(part)
     relieved = space.relieved()

@@ -184,6 +184,9 @@ class Structure(Shown):
             return np.array([self.node(which)])
         if isinstance(which, int | np.integer):
             return np.array([self.node(which)])
+        which = list(which) if np.iterable(which) else []
+        if not which:
+            raise InputError(f"{self.name}: no nodes are named; give a name, a number, or a sequence of these that is not empty")
         items = np.asarray(which) if not any(isinstance(w, str) for w in which) else None
         if items is not None and items.dtype == bool:
             return np.flatnonzero(items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,6 +76,20 @@ def bar_elements(points: Array, dofs: Dofs, pairs: NDArray[np.int64], EA: ArrayL
     )
 
 
+def _each(given: Any, count: int, what: str, item: str, positive: bool) -> Any:
+    """A number, or one an item, as it was given; raises otherwise."""
+    try:
+        array = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} = {given!r} is no number; give one, or one a {item}") from None
+    if array.shape not in ((), (count,)):
+        raise InputError(f"{what}: {array.shape} numbers do not fit {count} {item}s; give one, or one a {item}")
+    low = float(array.min(initial=np.inf))
+    if not np.isfinite(array).all() or low < 0.0 or (positive and low == 0.0):
+        raise InputError(f"{what}: {low:g} must be {'positive' if positive else 'not negative'} and finite")
+    return given
+
+
 def truss(
     nodes: ArrayLike,
     bars: Sequence[tuple[int, int]],
@@ -91,8 +106,16 @@ def truss(
         mass_per_length: of the bars, distributed consistently, kg/m. area: of the bars, for stresses.
     """
     given = np.asarray(nodes, float)
+    if given.ndim != 2 or given.shape[1] not in (2, 3):
+        raise InputError(f"{name}: nodes of shape {given.shape} are no table of places; give (n, 3), or (n, 2) in the plane")
     points = np.pad(given, ((0, 0), (0, 3 - given.shape[1])))
     pairs = np.asarray(bars, dtype=np.int64).reshape(-1, 2)
+    if len(pairs) and (pairs.min() < 0 or pairs.max() >= len(points)):
+        worst = int(pairs.max() if pairs.max() >= len(points) else pairs.min())
+        raise InputError(f"{name}: bars name node {worst}, but nodes go from 0 to {len(points) - 1}")
+    EA, area = (_each(x, len(pairs), f"{name}: {what}", "bar", True) for x, what in ((EA, "EA"), (area, "area")))
+    masses = _each(masses, len(points), f"{name}: masses", "node", False)
+    mass_per_length = _each(mass_per_length, len(pairs), f"{name}: mass_per_length", "bar", False)
     d = given.shape[1]
     dofs = dofs_of(len(points), d * len(points), None)
     group = bar_elements(points, dofs, pairs, EA, area, name)

@@ -18,6 +18,7 @@ from ..symbolic.expr import KINDS, ZERO
 from .run import Outcome, Run
 
 if TYPE_CHECKING:
+    from ..model.flexible import FlexibleBody
     from ..results.solution import Solution
     from ..solvers.ode.events import Event
     from ..solvers.ode.trajectory import Trajectory
@@ -91,7 +92,7 @@ def too_short(system: Compiled, run: Run, outcome: Outcome, solution: Solution) 
     told = f"energy changes by {wrong[k]:.3g} of {moved:.3g} J in the step of {step:g} s at t = {outcome.t[k]:.6g} s though nothing takes or gives it"
     remedy = "take shorter steps, a softer law, or a method that chooses its steps (method='dopri5')"
     seen = False
-    for name, body in ((c.name, b.name) for c in contacts for b in c.bodies if not b.is_ground):
+    for name, body in ((c.name, mover) for c in contacts for mover in c.carriers):
         closed = np.linalg.norm(solution[f"{name}.{body}.force"], axis=1) > 0.0
         first, last = k + 1 - int(np.argmin(np.r_[closed[k::-1], False])), k + int(np.argmin(np.r_[closed[k + 1 :], False]))
         if closed[k : k + 2].any():
@@ -107,17 +108,33 @@ def too_bent(system: Compiled, outcome: Outcome) -> str:
     """Which flexible body has left what a linear one is, when first, and by how much; a hundred samples are looked at."""
     if not len(outcome.t) or not any(b.bends for b in system.model.bodies.values()):
         return ""
-    bodies = [b for b in flexible_bodies(system.model) if b.linearity is not None]
-    if not bodies:
+    bodies = list(flexible_bodies(system.model))
+    if all(b.linearity is None and b.part.fields is not None for b in bodies):
         return ""
     rows = _samples(outcome, 100)
     states = np.asarray(outcome.states() if callable(outcome.states) else outcome.states)[rows]
     names = system.reference.configuration.position_names
     for body in bodies:
-        assert body.linearity is not None
-        told = body.linearity.complaint(states[:, [names.index(c.names[0]) for c in body.modes]], outcome.t[rows])
+        e = states[:, [names.index(c.names[0]) for c in body.modes]]
+        told = (
+            body.linearity.complaint(e, outcome.t[rows])
+            if body.linearity is not None
+            else _overbent(system, body, e, outcome.t[rows], states)
+        )
         if told:
             return told
+    return ""
+
+
+def _overbent(system: Compiled, body: FlexibleBody, e: np.ndarray, t: np.ndarray, states: np.ndarray) -> str:
+    """When a body of second order is bent so far that the whole system has a motion without inertia; one that others hold may be bent further."""
+    from .diagnose import singular_mass
+
+    for k in sorted({0, len(e) - 1, *(int(i) for i in np.abs(e).argmax(axis=0))}):
+        if body.overbent(e[k]):
+            told = singular_mass(system.reference, float(t[k]), states[k])
+            if told is not None and f"'{body.name}'" in told:
+                return f"at t = {t[k]:.6g} s {told}"
     return ""
 
 

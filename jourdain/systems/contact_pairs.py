@@ -68,19 +68,22 @@ def shape_numbers(s: BodyShape, symbols: Sequence[Expr], parameters: np.ndarray)
 def placed_shapes(
     pairs: Pairs, number: Mapping[str, int], numeric: Callable[[BodyShape], Any], pose: Callable[[BodyShape], np.ndarray]
 ) -> Scene:
-    """The scene of all shapes, bodies by number; those of other bodies stand on the ground at their ``pose`` (rotation, then origin)."""
+    """The scene of all shapes, carriers by number; those of others stand on the ground at their ``pose`` (rotation, then origin)."""
     bits, law = len(pairs.law) <= 60, pairs.law
     placed = []
     for s, g in zip(pairs.shapes, pairs.group.tolist(), strict=True):
         mask = sum(1 << j for j in range(len(law)) if law[g, j] >= 0) if bits else -1
         at = np.r_[np.eye(3).ravel(), np.zeros(3)]
-        if not s.body.is_ground and s.body.name not in number:
+        if not s.body.is_ground and s.mover not in number:
             at = pose(s)
-        placed.append(Placed(number.get(s.body.name, -1), numeric(s), at[9:], at[:9].reshape(3, 3), 1 << g if bits else 1, mask))
-    there = {s.body.name for s in pairs.shapes}  # others have no shape here: they are not the ground
-    excluded = [tuple(number.get(name, -1) for name in pair) for pair in pairs.excluded if pair <= there]
-    used = [(a, b) for a, b in excluded if a != b and {a, b} & set(number.values())]
-    return Scene(placed, used)
+        placed.append(Placed(number.get(s.mover, -1), numeric(s), at[9:], at[:9].reshape(3, 3), 1 << g if bits else 1, mask))
+    movers: dict[str, dict[str, None]] = {}
+    for s in pairs.shapes:
+        movers.setdefault(s.body.name, {})[s.mover] = None
+    pairs_apart = [tuple(pair) for pair in pairs.excluded if pair <= set(movers)]  # others have no shape here: they are not the ground
+    pairs_apart += [(name, name) for name, own in movers.items() if len(own) > 1]  # nodes of one body
+    excluded = [(number.get(a, -1), number.get(b, -1)) for x, y in pairs_apart for a in movers[x] for b in movers[y]]
+    return Scene(placed, [(a, b) for a, b in dict.fromkeys(excluded) if a != b and (a >= 0 or b >= 0)])
 
 
 __all__ = ["Pairs", "pairs_of", "placed_shapes", "shape_numbers"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..model.bending import flexible_bodies
 from ..solvers.ode.trajectory import Trajectory
 from ..symbolic.graph import evaluate
 
@@ -97,6 +98,15 @@ def _state_text(system: Dynamics, x: np.ndarray) -> str:
     return shown + (", …" if len(names) > 8 else "")
 
 
+def allowed_inertia(M: np.ndarray, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of a mass matrix on the motions (columns) that constraints J v = 0 allow, the smallest first."""
+    _, sizes, rows = np.linalg.svd(np.vstack([J, np.zeros((1, M.shape[0]))]))
+    rank = int((sizes > 1e-9 * max(1.0, sizes[0])).sum())
+    Z = rows[rank:].T
+    values, vectors = np.linalg.eigh(Z.T @ M @ Z) if Z.shape[1] else (np.zeros(0), np.zeros((0, 0)))
+    return values, Z @ vectors
+
+
 def singular_mass(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndarray | None = None) -> str | None:
     """Names the joint that moves no mass, and its body, when the mass matrix (on the constraints) is singular."""
     if not system.nv:
@@ -112,17 +122,14 @@ def singular_mass(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndar
             system.function("descriptor").set_parameters(before)
     if not (np.isfinite(M).all() and np.isfinite(J).all()):
         return None
-    # a motion the constraints allow and no inertia resists
-    _, sizes, rows = np.linalg.svd(np.vstack([J, np.zeros((1, system.nv))]))
-    rank = int((sizes > 1e-9 * max(1.0, sizes[0])).sum())
-    Z = rows[rank:].T
-    if Z.shape[1] == 0:
+    values, vectors = allowed_inertia(M, J)
+    if not len(values) or values[0] > 1e-13 * np.abs(M).max():
         return None
-    scale = np.abs(M).max()
-    values, vectors = np.linalg.eigh(Z.T @ M @ Z)
-    if values[0] > 1e-13 * scale:
-        return None
-    motion = Z @ vectors[:, 0]
+    for flexible in flexible_bodies(eq.model):
+        told = flexible.overbent(np.array([x[system.coordinate_names.index(c.names[0])] for c in flexible.modes]))
+        if told:
+            return f"the mass matrix is not positive: {told}"
+    motion = vectors[:, 0]
     index = int(np.argmax(np.abs(motion)))
     name = system.velocity_names[index]
     for joint in eq.model.joints.values():

@@ -51,6 +51,8 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
             return model.reference
         _check_options(formulation, TreeSystem, options)
         return TreeSystem(model, **options)
+    if formulation == "directors" and isinstance(model, System) and hasattr(model, "parts"):
+        return model  # compiled with its elements
     described = model.model if isinstance(model, System) else model
     refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=formulation != "directors")
     if formulation == "directors" and not isinstance(model, System) and flexible_bodies(model):

@@ -41,9 +41,9 @@ def pushed_inputs(system: System, u: np.ndarray, channels: Mapping[str, Channel]
     """Rows of inputs of :func:`pushed_system`: those of the model, and forces of contacts as channels of a run have them."""
     columns = [u]
     for contact in system.model.contacts.values():
-        for body in contact.bodies if not contact.gives_way else ():
+        for mover in contact.carriers if not contact.gives_way else ():
             for word in ("force", "torque"):
-                known = channels.get(f"{contact.name}.{body.name}.{word}")
+                known = channels.get(f"{contact.name}.{mover}.{word}")
                 columns.append(np.zeros((len(u), 3)) if known is None else known.values)
     for joint in system.model.rigid_stops:
         columns.append(channels[stop_name(joint)].values[:, None])
@@ -65,8 +65,8 @@ def wrench_columns(system: System) -> dict[tuple[str, str], int]:
     """Where the wrench of a rigid contact on a body begins among the inputs of :func:`pushed_system`."""
     own, found = len(system.model.inputs), dict[tuple[str, str], int]()
     for contact in system.model.contacts.values():
-        for body in contact.bodies if not contact.gives_way else ():
-            found[contact.name, body.name] = own + len(COMPONENTS) * len(found)
+        for mover in contact.carriers if not contact.gives_way else ():
+            found[contact.name, mover] = own + len(COMPONENTS) * len(found)
     return found
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
-from ..formalisms.functions.touching import law_function, touching_bodies
-from ..model.bending import is_flexible
+from ..errors import SolverError
+from ..formalisms.functions.touching import law_function, touching_frames
 from ..model.contact_loads import LONG, SHORT, slot_count, wrench_names
 from ..model.penalty_laws import Penalty, check_constant
 from ..native.function import Function, compile_function
@@ -25,6 +24,7 @@ from ..symbolic.graph import evaluate
 from .contact_pairs import pairs_of, placed_shapes, shape_numbers
 
 if TYPE_CHECKING:
+    from ..model.contacts import Contact
     from .dynamics import Dynamics
     from .state import State
     from .tree.system import TreeSystem
@@ -52,12 +52,11 @@ class Touching:
         parameters: np.ndarray,
     ) -> None:
         self.system, self.model, self.parameters = system, system.model, parameters
-        self._refuse()
         self._keep: list[Any] = [motion]
-        self.bodies = touching_bodies(self.model)
+        self.bodies = list(touching_frames(self.model))
         self.pairs = pairs_of(self.model, Penalty)
         numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=parameters)
-        number = {b.name: i for i, b in enumerate(self.bodies)}
+        number = {name: i for i, name in enumerate(self.bodies)}
         self.scene = placed_shapes(self.pairs, number, numeric, lambda s: np.r_[np.eye(3).ravel(), np.zeros(3)])
         read, given = np.zeros(READ), np.zeros(GIVEN)
         wrench = self._wrenches()
@@ -77,11 +76,6 @@ class Touching:
             n=n, nq=system.nq, saved=saved, one=one, change=change, state=np.zeros(max(1, n)), work=np.zeros(3 * max(1, n)), clock=np.zeros(1),
         )  # fmt: skip
 
-    def _refuse(self) -> None:
-        bending = [c.name for c in self.model.contacts.values() if c.gives_way and any(is_flexible(b) for b in c.bodies)]
-        if bending:
-            raise InputError(f"contact '{bending[0]}': one of its bodies bends; contacts take rigid bodies: m.flexible_body(…, rigid=True)")
-
     def _sizes(self) -> tuple[float, np.ndarray]:
         """Half the smallest half-thickness of a shape, and how far the shapes of each body reach."""
         solids, local = self.scene.native.solids.array, self.scene.native.local
@@ -97,10 +91,10 @@ class Touching:
         names = {n: i for i, n in enumerate(self.model.inputs)}
         found = np.full((len(self.model.contacts), max(1, len(self.bodies))), -1, np.int64)
         for k, contact in enumerate(self.model.contacts.values()):
-            own = {b.name for b in contact.bodies} if contact.gives_way else set()
-            for j, body in enumerate(self.bodies):
-                if body.name in own:
-                    found[k, j] = names[wrench_names(contact, body)[0]]
+            own = contact.carriers if contact.gives_way else {}
+            for j, mover in enumerate(self.bodies):
+                if mover in own:
+                    found[k, j] = names[wrench_names(contact, mover)[0]]
         return found
 
     def _laws(self, read: np.ndarray, given: np.ndarray, constants: Callable[[Function], np.ndarray]) -> Table[Law]:
@@ -255,17 +249,30 @@ def wrench_slopes(system: TreeSystem, t: float, q: np.ndarray, v: np.ndarray, z:
     return places, slopes[0].T, slopes[1].T
 
 
+def net_forces(contact: Contact, known: Mapping[str, Channel]) -> dict[str, Channel]:
+    """Forces of a contact on bodies that bend: the sums of those on their nodes."""
+    totals: dict[str, Channel] = {}
+    for mover, frame in contact.carriers.items():
+        if frame.body.modes and (own := known.get(f"{contact.name}.{mover}.force")) is not None:
+            name = f"{contact.name}.{frame.body.name}.force"
+            before = totals[name].values if name in totals else 0.0
+            totals[name] = Channel(before + own.values, "N", "contact force, all nodes")
+    return totals
+
+
 def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> dict[str, Channel]:
     """Forces on bodies by contact, and what all contacts hold; the energy that they took is told by the books."""
     model, place = system.model, {n: i for i, n in enumerate(system.model.inputs)}
     found: dict[str, Channel] = {}
     for contact in model.contacts.values():
-        for body in contact.bodies if contact.gives_way else ():
-            first = place[wrench_names(contact, body)[0]]
-            found[f"{contact.name}.{body.name}.force"] = Channel(u[:, first : first + 3], "N", "contact force")
-            found[f"{contact.name}.{body.name}.torque"] = Channel(
+        carriers = contact.carriers if contact.gives_way else {}
+        firsts = {mover: place[wrench_names(contact, mover)[0]] for mover in carriers}
+        for mover, first in firsts.items():
+            found[f"{contact.name}.{mover}.force"] = Channel(u[:, first : first + 3], "N", "contact force")
+            found[f"{contact.name}.{mover}.torque"] = Channel(
                 u[:, first + 3 : first + 6], "N m", "torque of contact forces about the body's origin"
             )
+        found |= net_forces(contact, found)
     kept: list[np.ndarray] = []
 
     def column(k: int) -> Callable[[], np.ndarray]:

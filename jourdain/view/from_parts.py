@@ -30,12 +30,13 @@ BOOKS = ["energy.kinetic", "energy.potential", "energy.total"]
 
 
 def parts_scene(
-    solution: Any, plots: Sequence[Any] = (), trace: Sequence[str] = (), stress: Mapping[str, str] | str | None = None, **options: Any
-) -> Scene:
-    """The motion of rigid bodies and of the parts they carry; ``trace`` names bodies whose path is drawn, ``stress`` fields that colour parts."""
+    solution: Any, plots: Sequence[Any] = (), trace: Sequence[str] = (), stress: Mapping[str, str] | str | None = None, system: Any = None,
+    **options: Any,
+) -> Scene:  # fmt: skip
+    """The motion of rigid bodies and of the parts they carry; ``trace`` names bodies whose path is drawn, ``stress`` fields that colour parts; a solution from a file needs its ``system``."""
     from .from_solution import model_bodies, show_stress
 
-    system = solution.system
+    system = solution.system if system is None else system
     model, number = system.model, Numbers(system.model, system.parameters)
     index = np.unique(np.linspace(0, len(solution.t) - 1, min(MOST, len(solution.t))).round().astype(int))
     carried = {s.frame.body.name for p in system.parts for s in p.seats.values() if not number(s.frame.body.mass) > 0.0}

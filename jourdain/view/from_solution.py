@@ -61,12 +61,13 @@ def scene_of(
         if stress is not None or exaggerate != 1.0:
             raise InputError("stress and exaggerate concern flexible bodies of models; a system of elements has none")
         return assembled_scene(first, plots, trace, COLOURS, **options)
-    if system is None and getattr(first.system, "parts", None) and f"{next(iter(first.system.model.bodies))}.rotation" in first:
+    whole = first.system if system is None else system
+    if getattr(whole, "parts", None) and f"{next(iter(whole.model.bodies))}.rotation" in first:
         from .from_parts import parts_scene
 
         if exaggerate != 1.0 or forces:
             raise InputError("scene: parts of large deformation are shown as they are; leave out exaggerate and forces")
-        return parts_scene(first, plots, trace, stress, **options)
+        return parts_scene(first, plots, trace, stress, whole, **options)
     runs = [refined(s, fine) if fine else s for s in (solutions if isinstance(solutions, (list, tuple)) else [solutions])]
     system = _system_of(runs[0], system)
     unknown = set(options) - set(OPTIONS)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jourdain.errors import InputError
-from jourdain.model.pulled import SHARED, can_be_pulled, pull_input, pull_values, pulled
+from jourdain.model.flexible import FlexibleBody
+from jourdain.model.pulled import SHARED, can_be_pulled, pull_input, pull_values, pulled, shape_inputs
 from jourdain.model.units import quantity
 from jourdain.systems.formulations import formulate
 from jourdain.view.default_shapes import Numbers
@@ -41,8 +42,10 @@ class Hand:
         self._inputs = {s["name"]: (s["low"], s["high"]) for s in sliders}
         self.values: dict[str, float] = {s["name"]: s["value"] for s in sliders}
         number = Numbers(model, system.parameters)
-        self._masses = {b.name: float(number(b.mass)) for b in can_be_pulled(model)} if pull else {}
-        self._still = dict.fromkeys([*SHARED, *map(pull_input, self._masses)], 0.0) if pull else {}
+        bodies = can_be_pulled(model, _bends(system)) if pull else []
+        self._masses = {b.name: float(number(b.mass)) for b in bodies}
+        self._still = dict.fromkeys([*SHARED, *shape_inputs(model, _bends(system)), *map(pull_input, self._masses)], 0.0) if pull else {}
+        self._bending = {b.name: b.part for b in bodies if isinstance(b, FlexibleBody)}
         self.values |= self._still
         self._news = threading.Condition()
         self.paused = self.ended = False
@@ -84,7 +87,22 @@ class Hand:
         point, target = (_place(question.get(n), n) for n in ("point", "target"))
         mass = max(self._masses[body], SHARE * sum(self._masses.values()))
         stiffness = mass * FREQUENCY**2
-        self.values |= self._still | pull_values(body, point, target, stiffness, 2.0 * RATIO * mass * FREQUENCY)
+        shape: Any = ()
+        if body in self._bending:
+            point, shape = self._vertex(body, question.get("vertex"))
+        self.values |= self._still | pull_values(body, point, target, stiffness, 2.0 * RATIO * mass * FREQUENCY, shape)
+
+    def _vertex(self, body: str, vertex: Any) -> tuple[list[float], Any]:
+        """Where a vertex of a body that bends is undeformed, and how its modes move it."""
+        from jourdain.view.from_structure import surface_of
+
+        part = self._bending[body]
+        surface = surface_of(part)
+        if isinstance(vertex, bool) or not isinstance(vertex, int) or not 0 <= vertex < len(surface.vertices):
+            raise InputError(
+                f"live view: vertex = {vertex!r} is none of the {len(surface.vertices)} of the body '{body}', by which it is held"
+            )
+        return surface.vertices[vertex].tolist(), surface.shapes[vertex, :, : part.modes]
 
     def wait(self) -> bool:
         """Waits while time stands still; False when the run is to end."""
@@ -155,9 +173,14 @@ def play(
 
 def _with_springs(system: System) -> System:
     """The system with a spring at every body, in the same formulation and with the same parameters."""
-    made = formulate(pulled(system.model), system.formulation)
+    made = formulate(pulled(system.model, _bends(system)), system.formulation)
     made.set_parameters(**system.parameters)
     return made
+
+
+def _bends(system: System) -> bool:
+    """Whether bodies that bend do so by modes: parts of large deformation have none."""
+    return not getattr(system, "parts", ())
 
 
 def _named(system: System, state: Any) -> dict[str, float]:

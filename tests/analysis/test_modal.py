@@ -257,3 +257,15 @@ def test_a_campbell_diagram_over_an_input(formulation: str) -> None:
     assert diagram.parameter == "spin"
     with pytest.raises(jd.InputError, match="there is no velocity or input 'spinn'; did you mean spin"):
         s.modal(speeds={"spinn": (0.0, 1.0)})
+
+
+def test_stiff_modes_do_not_hide_slow_ones() -> None:
+    """Frequencies of 1 rad/s, 10⁷ rad/s and a rigid motion in one system: none is lost, none grows."""
+    m = jd.Model("stiff", gravity=(0, 0, 0))
+    for name, stiffness in (("slow", 1.0), ("fast", 1e14), ("free", 0.0)):
+        joint = m.prismatic(name, m.ground, m.body(f"{name} body", mass=1.0), axis="x")
+        if stiffness:
+            m.joint_spring(joint, stiffness=stiffness)
+    found = m.compile().modal()
+    assert len(found.rigid) == 1 and not found.unstable
+    assert [abs(x.eigenvalue) for x in found if x.kind == "oscillation"] == pytest.approx([1.0, 1e7], rel=1e-9)

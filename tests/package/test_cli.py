@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain import library
 from jourdain.cli import main
 from jourdain.io.export import default_functions, export_source, export_standalone, exported_function
+from jourdain.io.model_file import save_model
 from jourdain.io.model_reference import load_model
 from jourdain.results import load_solution
 
@@ -80,6 +83,18 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert row.split()[1:5] == [str(k) for k in (n.adds, n.mults, n.divs, n.functions)]
 
 
+def test_info_of_a_mechanism_whose_loops_hold_a_body_without_mass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tree by itself has no accelerations; everything else is told."""
+    m = library.four_bar()
+    rocker = m.body("pointer")
+    m.revolute("pointer", m.ground.at(0, 0, 1), rocker, axis="y")
+    m.rod("stay", rocker.at(0.1, 0, 0), m.ground.at(0.1, 0, 1.5), 0.5)
+    save_model(m, tmp_path / "m.toml")
+    assert main(["info", str(tmp_path / "m.toml")]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"forward_dynamics +– ", table) and re.search(r"inverse_dynamics +\d", table)
+
+
 def test_info_prints_what_an_importer_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "swing.urdf"
     mesh = '<visual><geometry><mesh filename="absent.stl"/></geometry></visual></link>'
@@ -138,6 +153,23 @@ def test_simulate_in_another_formulation(formulation: str, tmp_path: Path) -> No
     system = load_model(PENDULUM).compile(formulation=formulation)
     expected = system.simulate({"hinge": 1.0}, t=0.5, step=0.01, outputs=5)
     assert load_solution(table)["hinge.angle"] == pytest.approx(expected["hinge.angle"], abs=1e-14)
+
+
+def test_parts_of_large_deformation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rotor with elastic blades from its file, by directors: a table as from Python, and a page; a cable with a ring from Python."""
+    rotor, file = jd.library.helicopter_rotor(blades=2, cells=(4, 1, 1)), tmp_path / "rotor.toml"
+    rotor.save(file)
+    table, page, given = tmp_path / "run.npz", tmp_path / "run.html", ["--formulation", "directors", "-t", "0.2", "--step", "0.02"]
+    assert main(["simulate", str(file), *given, "-o", str(table)]) == 0
+    expected, found = rotor.compile(formulation="directors").simulate({}, t=0.2, step=0.02), load_solution(table)
+    for name in ("mast.angle", "blade2.9", "energy.total"):
+        assert found[name] == pytest.approx(expected[name], abs=1e-12)
+    assert main(["view", str(file), *given, "-o", str(page)]) == 0
+    assert "blade1" in page.read_text()
+    assert main(["view", str(table), "--model", str(file), "--formulation", "directors", "-o", str(page)]) == 0
+    ring = f"{EXAMPLES / 'sliding_ring.py'}:washing_line"
+    assert main(["simulate", ring, "--formulation", "directors", "-t", "0.05", "--step", "0.01", "-o", str(table)]) == 0
+    assert "use formulation 'directors'" in failure(capsys, "simulate", ring, "-t", "0.05")
 
 
 def test_a_tolerance_lets_directors_choose_their_steps(tmp_path: Path) -> None:

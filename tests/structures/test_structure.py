@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -317,3 +319,24 @@ def test_enough_says_which_modes_a_load_needs() -> None:
     assert "kind='attachment'" in str(few)
     everything = part.enough(1e7, at=["end"])
     assert_allclose(list(everything.share["end"].values()), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda: S.truss([0.0, 1.0], [(0, 1)], 1.0), r"nodes of shape \(2,\) are no table of places; give \(n, 3\)"),
+        (lambda: S.truss([[0, 0, 0], [1, 0, 0]], [(0, 2)], 1.0), "bars name node 2, but nodes go from 0 to 1"),
+        (lambda: S.truss([[0, 0, 0], [1, 0, 0]], [(0, 1)], S.STEEL), "truss: EA = Material.* is no number; give one, or one a bar"),
+        (lambda: S.truss([[0, 0, 0], [1, 0, 0]], [(0, 1)], [1.0, 2.0]), r"truss: EA: \(2,\) numbers do not fit 1 bars"),
+        (lambda: S.truss([[0, 0, 0], [1, 0, 0]], [(0, 1)], -1.0), "truss: EA: -1 must be positive and finite"),
+        (lambda: S.truss([[0, 0, 0], [1, 0, 0]], [(0, 1)], 1.0, masses=-1.0), "truss: masses: -1 must be not negative"),
+        (lambda: S.beam((0, 0, 0), (1, 0, 0), "round", S.STEEL), "beam: 'round' is no section; make one by structures.circle"),
+        (lambda: S.beam((0, 0, 0), (1, 0, 0), S.circle(0.01), 7850.0), "beam: 7850.0 is no material; give structures.Material"),
+        (lambda: S.truss_box().interface("tip", []), "truss box: no nodes are named; give a name, a number, or a sequence"),
+        (lambda: S.truss_box().enough(frequency=-3.0), r"truss box: enough: frequency = -3.0 Hz must be a positive number"),
+        (lambda: S.truss_box().enough(frequency="200"), r"truss box: enough: frequency = '200' Hz must be a positive number"),
+    ],
+)
+def test_wrong_numbers_of_generators_are_told(made: Callable[[], object], told: str) -> None:
+    with pytest.raises(jd.InputError, match=told):
+        made()

@@ -476,3 +476,22 @@ def test_results_are_kept_apart_by_laws_and_shapes() -> None:
     assert digest(1e5, 0.05) == digest(1e5, 0.05)
     assert len({digest(1e5, 0.05), digest(2e5, 0.05), digest(1e5, 0.06)}) == 3
     assert contact_digest(jd.Model("none")) == ""
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian"])
+def test_bristles_stand_upright_before_they_touch(formulation: str) -> None:
+    """A ball that comes down straight on a rough floor, far from the origin: near its landing nothing draws it aside."""
+    m = jd.Model("landing", gravity=(0, 0, -9.81))
+    ball = m.body("ball", mass=1.0, inertia=(0.004,) * 3)
+    ball.add_collision(jd.sphere(0.1), "ball")
+    m.sequence("free", m.ground.at(3.0, 2.0, 0.102), ball, ["Tx", "Ty", "Tz"])
+    m.contact(
+        "floor",
+        m.shapes("ball"),
+        m.ground,
+        law=jd.contact.hunt_crossley(stiffness=1e5, damping=0.2, exponent=1.0, friction=jd.contact.bristle(1.0, 1e5, 10.0)),
+    )
+    for options in ({}, {"max_step": 1e-3}, {"method": "rk4", "step": 2e-4}):
+        sol = m.compile(formulation=formulation).simulate(None, 0.2, **options)
+        assert sol["contacts.acting"].max() == 1.0
+        assert max(np.abs(sol[f"free.{x}"]).max() for x in "xy") < 1e-12

@@ -82,12 +82,15 @@ def rocker(law: Any) -> tuple[jd.System, dict[str, float]]:
 
 
 def test_the_order_where_nothing_strikes_and_bodies_roll() -> None:
-    """Constraints of rolling hold in the middle of a step: order one (two where arms do not turn, see the massé)."""
+    """Inertia sees the velocities that contacts leave, and rows are taken to the end of a step: order two, and energy of order three."""
     s, start = rocker(rigid(friction=1.0))
     exact = s.simulate(start, 1.0, rtol=1e-11, atol=1e-13)
-    errors = [abs(float(s.simulate(start, 1.0, "moreau", step=h)["f.x"][-1] - exact["f.x"][-1])) for h in (2e-3, 1e-3, 5e-4)]
-    assert errors[-1] < 1e-4
-    assert np.log2(np.array(errors[:-1]) / errors[1:]).min() > 0.95
+    runs = [s.simulate(start, 1.0, "moreau", step=h) for h in (4e-3, 2e-3, 1e-3)]
+    errors = [abs(float(run["f.x"][-1] - exact["f.x"][-1])) for run in runs]
+    energy = [abs(float(np.ptp(run["energy.total"]))) for run in runs]
+    assert errors[-1] < 2e-8
+    assert np.log2(np.array(errors[:-1]) / errors[1:]).min() > 1.9
+    assert energy[-1] < 1e-7 and energy[0] > 3.5 * energy[1]
 
 
 @pytest.mark.slow
@@ -99,8 +102,7 @@ def test_drift_stays_bounded_for_a_million_steps() -> None:
     assert np.abs(sol["f.z"] - 0.1).max() < 1e-8
     assert np.abs((e * e).sum(1) - 1.0).max() < 1e-12
     assert np.abs(sol["f.y"]).max() < 1e-6
-    # what steps of this size lose of the energy, and never gain
-    assert 0.85 * sol["energy.total"][0] < sol["energy.total"][-1] < sol["energy.total"][0]
+    assert np.abs(sol["energy.total"] / sol["energy.total"][0] - 1.0).max() < 1e-2
 
 
 def heap(count: int) -> tuple[jd.System, dict[str, float]]:

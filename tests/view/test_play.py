@@ -47,6 +47,52 @@ def test_the_spring_of_the_mouse_is_a_bushing(formulation: str) -> None:
     )  # the model itself is as it was
 
 
+def arm(**options: Any) -> jd.Model:
+    """A pendulum that bends, hung at one of its nodes, with its middle known."""
+    st = jd.structures
+    m = jd.Model("arm")
+    part = st.beam((0, 0, 0), (1, 0, 0), st.rectangle(0.01, 0.02), st.Material(1e9, 0.3, 1000.0), elements=4)
+    link = m.flexible_body("link", part, modes=3, damping=0.02, **options)
+    m.revolute("hinge", m.ground, link.node("start"), axis="y")
+    link.node("end")
+    return m
+
+
+@pytest.mark.parametrize("frame", ["mean axes", "tangent"])
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian"])
+def test_a_body_that_bends_is_pulled_at_a_point_that_moves_with_its_modes(formulation: str, frame: str) -> None:
+    """As by a bushing at the node there; the spring pulls along the pendulum, too, and bends it by Φᵀ F."""
+    by_hand = arm(frame=frame)
+    by_hand.bushing(
+        "mouse", by_hand.ground.at(0.9, 0.1, 0.3), by_hand.bodies["link"].node("end"), (30.0,) * 3 + (0,) * 3, (2.0,) * 3 + (0,) * 3
+    )
+    start = {"hinge": 0.2, "link.mode1": 0.01}
+    wanted = by_hand.compile(formulation=formulation).simulate(start, t=0.1, rtol=1e-9, atol=1e-11)
+    model = arm(frame=frame)
+    point = model.bodies["link"].part.points["end"]  # type: ignore[attr-defined]
+    inputs = pull_values("link", point.position, (0.9, 0.1, 0.3), 30.0, 2.0, point.phi_t)
+    found = pulled(model).compile(formulation=formulation).simulate(start, t=0.1, rtol=1e-9, atol=1e-11, inputs=inputs)
+    for name in ("hinge.angle", "link.mode1", "link.mode2", "link.mode3"):
+        assert found[name][-1] == pytest.approx(wanted[name][-1], abs=1e-8)
+
+
+def test_a_vertex_of_a_body_that_bends_is_held() -> None:
+    from jourdain.view.from_structure import surface_of
+
+    s = arm().compile()
+    h = Hand(s, [], True)
+    surface = surface_of(s.model.bodies["link"].part)  # type: ignore[attr-defined]
+    vertex = int(np.argmax(surface.vertices[:, 0]))
+    h.hear({"command": "pull", "body": "link", "point": [0, 0, 0], "target": [1, 2, 3], "vertex": vertex})
+    assert h.values["pull.point.x"] == pytest.approx(1.0) and h.values["pull.on.link"] == 1.0
+    assert [h.values[f"pull.shape.z.{k}"] for k in range(3)] == pytest.approx(surface.shapes[vertex, 2])
+    with pytest.raises(InputError, match="vertex = None is none of the"):
+        h.hear({"command": "pull", "body": "link", "point": [0, 0, 0], "target": [1, 2, 3]})
+    sol, server = play(s, {"hinge": 0.3}, 0.1, open_browser=False, pace=50.0)
+    server.close()
+    assert sol["link.mode1"][-1] == pytest.approx(s.simulate({"hinge": 0.3}, t=0.1)["link.mode1"][-1], abs=1e-7)
+
+
 def test_springs_that_pull_nothing_change_nothing() -> None:
     model = cart()
     alone, springs = model.compile(), pulled(model).compile()

@@ -97,7 +97,7 @@ class Standing:
                 raise SolverError(self._falls(cones, closed, r))
             before, size = self.point, float(np.linalg.norm(held.left))
             if self.rigid is not None:  # where contacts are solved with it, a matrix of moderate condition
-                h = min(h, LONGEST * float(np.sqrt(np.abs(M).max() / max(np.abs(K).max(), 1e-300))))
+                h = min(h, LONGEST / _slowest(M, K))
             while True:
                 self.point = before
                 try:
@@ -245,27 +245,25 @@ class Standing:
     def _moves_most(self, a: np.ndarray) -> tuple[str | None, float, float]:
         """The body whose points accelerate most, how much by shift and by turn."""
         assert self.rigid is not None
-        tree, contacts = self.rigid.contacts.looped, self.rigid.contacts
+        contacts = self.rigid.contacts
         h = 1e-6 * self.size / max(1e-300, float(np.abs(a).max(initial=0.0)))
-        before, after = (tree.poses(self.system.configuration.integrate(self.point.q, side * h * a), self.point.t) for side in (-1.0, 1.0))
+        before, after = (
+            contacts.poses_at(self.system.configuration.integrate(self.point.q, side * h * a), self.point.t) for side in (-1.0, 1.0)
+        )
+        R, origin = ((after[:, part] - before[:, part]) / (2.0 * h) for part in (slice(9), slice(9, 12)))
         best: tuple[str | None, float, float] = (None, 0.0, 0.0)
-        for b, body in enumerate(contacts.bodies):
-            k = int(contacts.rows.body_link[b])
-            turn = float(np.linalg.norm(after[0][k] - before[0][k])) / np.sqrt(2.0) * float(contacts.rows.body_size[b]) / (2.0 * h)
-            centre = self._centre(body)
-            shift = float(np.linalg.norm((after[1][k] + after[0][k] @ centre) - (before[1][k] + before[0][k] @ centre))) / (2.0 * h)
+        for b, body in enumerate(contacts.movers.values()):
+            turn = float(np.linalg.norm(R[b])) / np.sqrt(2.0) * float(contacts.rows.body_size[b])
+            shift = float(np.linalg.norm(origin[b] + R[b].reshape(3, 3) @ self._centre(body)))
             if max(shift, turn) > (1.0 + 1e-9) * max(best[1:]):
                 best = (body.name, shift, turn)
         return best
 
     def _centre(self, body: Any) -> np.ndarray:
-        """The centre of mass in the axes of the body's link."""
+        """The centre of mass in the body's axes; of a body that bends, whose nodes are looked at, the node."""
         assert self.rigid is not None
-        numbers = self.rigid.contacts._numbers
-        place = self.rigid.contacts._pose_on_link(body)
-        mass, *moment = numbers([body.mass, *body.moment])
-        own = np.array(moment) / mass if mass > 0.0 else np.zeros(3)
-        return np.asarray(place[:9].reshape(3, 3) @ own + place[9:])
+        mass, *moment = self.rigid.contacts._numbers([body.mass, *body.moment])
+        return np.array(moment) / mass if mass > 0.0 and not body.modes else np.zeros(3)
 
     def _gaps(self, body: str) -> str:
         near = self._near()
@@ -275,6 +273,14 @@ class Standing:
             return ""
         gap, (a, b) = min(listed)
         return f"; it is {gap:.3g} m away from '{b if a == body else a}'"
+
+
+def _slowest(M: np.ndarray, K: np.ndarray) -> float:
+    """The lowest natural frequency (rad/s) of what springs hold; tiny where they hold nothing."""
+    size = np.sqrt(np.maximum(np.diag(M), 1e-300))
+    squares = np.linalg.eigvalsh(0.5 * (K + K.T) / np.outer(size, size))
+    held = squares[squares > 1e-9 * np.abs(squares).max(initial=0.0)]
+    return float(np.sqrt(held.min(initial=np.inf))) if held.size else 1e-150
 
 
 def standing(

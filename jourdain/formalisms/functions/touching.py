@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model.bodies import Body
+from ...model.bodies import Frame
 from ...model.contact_laws import SPEED, Rigid
 from ...model.contact_loads import TouchLoad
 from ...model.model import Model
 from ...model.penalty_laws import Penalty, Point
 from ...symbolic.expr import ZERO, Expr, add, symbol
 from ...symbolic.function import Argument, SymbolicFunction
+from ...symbolic.graph import substitute
 from ..equations import Equations
 from ..loads import power
-from .registry import assemble, builder, vector_result
+from ..tree.acceleration_loads import symmetric_mass_matrix
+from .registry import assemble, builder, matrix_result, vector_result
 
 #: What a law reads of a point, in order.
 READ = ("depth", "rate", "approach", "curvature", "slide_1", "slide_2", "bent_1", "bent_2", "spin", "roll_1", "roll_2")
 
 
-def touching_bodies(model: Model) -> list[Body]:
-    """Bodies of all contacts whose surfaces give way, each once."""
-    return list({id(b): b for c in model.contacts.values() if c.gives_way for b in c.bodies}.values())
+def touching_frames(model: Model, gives_way: bool = True) -> dict[str, Frame]:
+    """Frames of all contacts whose surfaces give way, or of those that do not, by name."""
+    return {name: frame for c in model.contacts.values() if c.gives_way == gives_way for name, frame in c.carriers.items()}
 
 
 def found_symbols(model: Model) -> list[Expr]:
@@ -31,12 +33,34 @@ def found_symbols(model: Model) -> list[Expr]:
 
 @builder
 def touching_motion(eq: Equations) -> SymbolicFunction:
-    """Rotation matrix, origin, velocity and angular velocity of every body that may touch another, in the world's axes."""
+    """Rotation matrix, origin, velocity and angular velocity of every body (or node) that may touch another, in the world's axes."""
     k = eq.kinematics
     found: list[Expr] = []
-    for b in touching_bodies(eq.model):
+    for b in touching_frames(eq.model).values():
         found += [*k.rotation(b).entries, *k.position(b), *k.velocity(b), *k.angular_velocity(b)]
     return assemble(eq, "touching_motion", "t x u", [vector_result("motion", found)])
+
+
+@builder
+def rigid_poses(eq: Equations, frames: tuple[str, ...]) -> SymbolicFunction:
+    """Rotation matrix and origin of bodies (or nodes) with rigid contacts, in the world's axes."""
+    k, known = eq.kinematics, touching_frames(eq.model, gives_way=False)
+    found = [e for b in (known[name] for name in frames) for e in (*k.rotation(b).entries, *k.position(b))]
+    return assemble(eq, "rigid_poses", "t x", [vector_result("poses", found)])
+
+
+@builder
+def rigid_motion(eq: Equations, frames: tuple[str, ...]) -> SymbolicFunction:
+    """The mass matrix, and what velocities do to bodies (or nodes) with rigid contacts: ∂(v, ω)/∂(rates) and (v, ω) of drives alone, six rows each."""
+    k, known, still = eq.kinematics, touching_frames(eq.model, gives_way=False), dict.fromkeys(eq.v, ZERO)
+    rows: list[Expr] = []
+    driven: list[Expr] = []
+    for b in (known[name] for name in frames):
+        for columns in k.jacobian(b):
+            rows += [c[i] for i in range(3) for c in columns]
+        driven += substitute([*k.velocity(b), *k.angular_velocity(b)], still)
+    results = [vector_result("J", rows), vector_result("drift", driven), matrix_result("M", symmetric_mass_matrix(eq), eq.tree.nv)]
+    return assemble(eq, "rigid_motion", "t x", results)
 
 
 @builder
@@ -69,4 +93,4 @@ def restitution_function(law: Rigid, parameters: Sequence[Expr]) -> SymbolicFunc
     return SymbolicFunction("restitution", tuple(arguments), (vector_result("e", [law.restitution]),), title="restitution")
 
 
-__all__ = ["READ", "found_symbols", "law_function", "restitution_function", "touching_bodies", "touching_motion", "touching_power"]
+__all__ = ["READ", "found_symbols", "law_function", "restitution_function", "touching_frames", "touching_motion", "touching_power"]

@@ -14,6 +14,7 @@ from ...model.shapes import box, capsule, cylinder, ellipsoid, mesh, plane, poly
 from ..drawings import hex_colour, placed
 from ..placement import Inertial, Pose, from_quaternion, z_to
 from ..xml_reader import Element
+from .mesh_files import has_polygons, read_mesh
 from .primitives import shell_inertia, solid_inertia
 from .rules import Defaults, Folder, Settings, choice
 
@@ -36,6 +37,7 @@ class Geoms:
         self.materials = {e.get("name") or "": e for e in assets if e.tag == "material"}
         self.fields = {_asset_name(e): e for e in assets if e.tag == "hfield"}
         self.loaded: dict[str, Any] = {}
+        self.told: set[str] = set()
 
     def read(self, geom: Element, frame: Pose, draw: bool, weigh: bool) -> tuple[Inertial | None, Any]:
         """Mass properties in the body's frame (None: no mass, or not asked for) and the shape (None: not drawn)."""
@@ -152,6 +154,11 @@ class Geoms:
         shape = placed(solid.shape, pose, self._colour(geom)) if draw else None
         if not weigh:
             return None, shape
+        if "file" in solid.asset.attributes and name not in self.told and has_polygons(self._file(solid.asset)):
+            self.told.add(name)
+            self.notes.append(
+                f"mesh '{name}': faces of more than four corners may be cut otherwise than by MuJoCo, and give another mass where they are not flat"
+            )
         extent, centre, unit = solid.properties
         return self._weighted(geom, self._mass(geom, extent), unit, pose, centre), shape
 
@@ -161,8 +168,8 @@ class Geoms:
             vertices = _triples(asset, "vertex")
             faces = _faces(asset, len(vertices)) if "face" in asset.attributes else _hull(asset, vertices)
         else:
-            raw = mesh(self._file(asset), display_only=True)
-            vertices, faces = raw.vertices, raw.faces
+            vertices, found = read_mesh(self._file(asset))
+            faces = _hull(asset, vertices) if found is None else found
         if "refpos" in asset.attributes or "refquat" in asset.attributes:
             turned = from_quaternion(asset.numbers("refquat", 4, (1, 0, 0, 0)))
             vertices = (vertices - asset.numbers("refpos", 3, (0, 0, 0))) @ turned
@@ -173,7 +180,8 @@ class Geoms:
         name = asset.required("file")
         if self.folder is None:
             raise asset.error("a mesh file needs a model read from a file, not from text")
-        return self.folder.file(asset, str(Path(self.settings.meshdir) / name))
+        others = () if asset.folder is None else (asset.folder,)  # as MuJoCo, from the file in which it stands
+        return self.folder.file(asset, str(Path(self.settings.meshdir) / name), *others)
 
 
 @dataclass(frozen=True)

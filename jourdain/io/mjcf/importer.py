@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...model import Body, Model
 from ..notes import tell
 from ..placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..xml_reader import Element, read_xml
+from .at_rest import AtRest, Freedom, spring_and_damper
 from .contacts import declare_contacts
 from .geoms import Geoms
 from .keyframes import keyframes, start_at
@@ -104,13 +106,14 @@ class _Importer:
         self.unread = Unread(root)
         self.masses: dict[str, Inertial] = {}
         self.counts: dict[str, int] = {}
+        self._factor = 1.0
         self.connections: list[tuple[Element, Body, Body, Pose, list[_Content]]] = []
 
     def run(self) -> list[str]:
         """Bodies, then masses, then joints: names of joints may not be taken by bodies between them; gives what is left out."""
         for world in self.root.all("worldbody"):
             self._body(_Content(world, Pose.identity(), world.get("childclass")), None)
-        self._add_masses()
+        self._factor = self._add_masses()
         for element, parent, body, pose, joints in self.connections:
             self._connect(element, parent, body, pose, joints)
         return self.unread.notes()
@@ -206,7 +209,8 @@ class _Importer:
         pose = frame @ self.settings.pose(element)
         return Inertial(mass, pose.p, pose.R @ local @ pose.R.T)
 
-    def _add_masses(self) -> None:
+    def _add_masses(self) -> float:
+        """Gives bodies their masses; the factor by which all are scaled."""
         s = self.settings
         for inertial in self.masses.values():
             inertial.mass = max(inertial.mass, s.boundmass)
@@ -218,6 +222,7 @@ class _Importer:
             I = factor * inertial.inertia
             six = [float(I[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
             self.model.bodies[name].add_mass(factor * inertial.mass, inertial.com.tolist(), six)
+        return factor
 
     def _adjusted(self, inertia: np.ndarray) -> np.ndarray:
         """Principal inertias at least ``boundinertia``, and made equal where they break the triangle inequality."""
@@ -250,22 +255,27 @@ class _Importer:
             last = k == len(items) - 1
             after = body if last else self.model.body(self._fresh(f"{body.name}:{name}", self.model.bodies))
             try:
-                self._joint(item, kind, name, before, at, after, joints[k].frame)
+                self._joint(item, kind, name, before, at, after, joints[k].frame, (body.name, k))
             except JourdainError as error:
                 if str(error).startswith(f"{item.source}, line"):
                     raise
                 raise item.error(str(error)) from None
             before, at = after, Pose.identity()
 
-    def _joint(self, e: Element, kind: str, name: str, before: Body, at: Pose, after: Body, frame: Pose) -> None:
+    def _joint(self, e: Element, kind: str, name: str, before: Body, at: Pose, after: Body, frame: Pose, place: tuple[str, int]) -> None:
         position = frame.p + frame.R @ e.numbers("pos", 3, (0, 0, 0))
         anchor = at @ Pose(np.eye(3), position)
         x, y, z = (float(c) for c in position)
         child = after.at(x, y, z)
         if kind == "ball":
+            rotor = float(e.numbers("armature")[0]) if "armature" in e.attributes else 0.0
+            if rotor and before.is_ground:  # it turns with the body, and is the same about all axes
+                after.add_mass(0.0, inertia=(rotor, rotor, rotor))
             for attribute in ("armature", "damping", "stiffness", "frictionloss"):
-                if attribute in e.attributes and np.any(e.numbers(attribute)):
+                if attribute in e.attributes and np.any(e.numbers(attribute)) and not (attribute == "armature" and before.is_ground):
                     self.model.notes.append(f"joint '{name}': {attribute} of a ball joint is not taken over")
+            if "springdamper" in e.attributes and np.all(e.numbers("springdamper") > 0.0):
+                self.model.notes.append(f"joint '{name}': springdamper of a ball joint is not taken over")
             self.model.spherical(name, before.at(*anchor.position, rotation=anchor.matrix), child)
             self.unread.joint(e, name, self._limited(e))
             return
@@ -273,6 +283,11 @@ class _Importer:
         turn = kind == "hinge"
         scale = self.settings.angle if turn else float
         options = self._options(e, scale)
+        if "springdamper" in e.attributes and np.any(given := e.numbers("springdamper", 2)):
+            if not np.all(given > 0.0):
+                raise e.error(f"springdamper: time constant and damping ratio must be positive, not {given.tolist()}")
+            options["stiffness"], options["damping"] = spring_and_damper(given.tolist(), self._felt[place])
+            options["rest"] = scale(e.number("springref", 0.0))
         ref = scale(e.number("ref", 0.0))
         anchor = anchor @ _back(turn, axis, ref)
         make = self.model.revolute if turn else self.model.prismatic
@@ -280,6 +295,26 @@ class _Importer:
         self.unread.joint(e, name, "limits" in options)
         if ref:
             self.model.initial[joint.coordinates[0].names[0]] = ref
+
+    @cached_property
+    def _felt(self) -> dict[tuple[str, int], float]:
+        """The inertia that joints of one freedom feel in the drawn position, by body and place in it."""
+        poses, places, freedoms = {}, [], []
+        for _, parent, body, pose, joints in self.connections:
+            poses[body.name] = (parent.name, pose)
+            for k, joint in enumerate(joints):
+                free = joint.element.tag == "freejoint"
+                e = joint.element if free else self.defaults.apply(joint.element, joint.childclass)
+                kind = "free" if free else e.get("type", "hinge")
+                rotor = float(e.numbers("armature")[0]) if "armature" in e.attributes else 0.0
+                at = np.zeros(3) if kind == "free" else joint.frame.p + joint.frame.R @ e.numbers("pos", 3, (0, 0, 0))
+                axes = np.eye(3) if kind in ("free", "ball") else [joint.frame.R @ e.numbers("axis", 3, (0, 0, 1))]
+                for turns in {"hinge": (True,), "slide": (False,), "ball": (True,), "free": (False, True)}[str(kind)]:
+                    places += [(body.name, k)] * len(axes)
+                    freedoms += [Freedom(body.name, turns, axis, at, rotor) for axis in axes]
+        f = self._factor
+        masses = {name: Inertial(f * i.mass, i.com, f * i.inertia) for name, i in self.masses.items()}
+        return dict(zip(places, AtRest(poses, masses, self.model.ground.name, freedoms).felt.tolist(), strict=True))
 
     def _options(self, e: Element, scale: Any) -> dict[str, Any]:
         options: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from ..xml_reader import Element, read_xml
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 #: Deepest chain of included files.
-MAX_INCLUDES = 20
+MAX_INCLUDES = 1000
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,17 @@ def _included(element: Element, path: Path | None, folder: Folder | None, seen: 
     if folder is None or path is None:
         raise element.error("an included file needs a model read from a file, not from text")
     file = folder.file(element, name, path.resolve().parent)
-    if file in seen or len(seen) > MAX_INCLUDES:
-        raise element.error(f"the file '{name}' is included twice, or too many files are included")
+    if file in seen:
+        raise element.error(f"the file '{name}' is included twice")
+    if len(seen) > MAX_INCLUDES:
+        raise element.error(f"the file '{name}' is one too many: {MAX_INCLUDES} are included already")
     seen.add(file)
     part, _ = read_xml(file)
+    inside = [part]
+    while inside:
+        e = inside.pop()
+        e.folder = file.parent
+        inside += e.children
     return part, file
 
 
@@ -227,7 +234,7 @@ class Defaults:
         if name not in self.classes:
             raise element.error(f"the default class '{name}' does not exist")
         attributes = overlay(self.classes[name].get(element.tag, {}), element.attributes)
-        return Element(element.tag, attributes, element.source, element.line, element.children, element.text)
+        return Element(element.tag, attributes, element.source, element.line, element.children, element.text, element.folder)
 
 
 def overlay(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:

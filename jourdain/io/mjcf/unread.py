@@ -19,7 +19,7 @@ _COMMON = ("name", "class", "group", "user", "pos", *ORIENTATIONS)
 ATTRIBUTES = {
     "body": (*_COMMON, "childclass", "mocap", "gravcomp", "sleep"),
     "joint": (
-        *_COMMON, "type", "axis", "range", "limited", "ref", "springref", "stiffness", "damping", "armature", "frictionloss",
+        *_COMMON, "type", "axis", "range", "limited", "ref", "springref", "stiffness", "damping", "armature", "frictionloss", "springdamper",
         "margin", "solreflimit", "solimplimit",
     ),
     "freejoint": _COMMON,

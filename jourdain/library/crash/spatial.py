@@ -1,6 +1,7 @@
-"""Trains in space: cars on bogies, end frames that push and slide, anti-climbers, wheels that may leave the rail.
+"""Trains in space: cars on bogies, side buffers that touch, push and slide, anti-climbers, wheels that may leave the rail.
 
 The least that shows overriding (one car climbs onto the next) and zig-zag buckling (cars leave the line to both sides in turn), and what stops them.
+Buffers are contact pairs: domed heads, each a body on a plunger that is crushed, and a law of contact between those that meet.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from typing import Any
 
 from ...model.bodies import Body
 from ...model.model import Model
-from ...model.shapes import box
+from ...model.penalty_laws import bristle, hunt_crossley, regularised
+from ...model.shapes import box, cylinder, ellipsoid
 from ...symbolic.expr import Expr
-from ...symbolic.functions import absolute, maximum, minimum, sqrt, tanh, where
+from ...symbolic.functions import absolute, maximum, minimum, tanh, where
 from .crush import CrushDevice, crush_device
 from .device import positive
 
 
 @dataclass(frozen=True)
 class CarData:
-    """A car in space (SI units): masses, sizes, suspension, wheels on rails."""
+    """A car in space (SI units): masses (that of the car with its four heads), sizes, suspension, wheels on rails, side buffers."""
 
     mass: float = 34e3
     bogie: float = 3e3
@@ -41,10 +43,18 @@ class CarData:
     flange_slope: float = 2.0
     friction: float = 0.3
     buffers: float = 0.875
+    head: float = 300.0
+    plunger: float = 0.5
 
 
 #: End of a car: three steps, then the survival cell.
 END = crush_device(levels=[1.5e6, 2.0e6, 3.0e6], ends=[0.2, 0.6, 1.2], stiffness=6e7, bottoming=3e7, name="end frame")
+#: Heads against heads and the wall: stiffness (N/m) and loss (s/m); friction of smooth heads; grip of ribs, over the normal force.
+HEADS, LOSS, SMOOTH, GRIP = 2e8, 0.1, 0.1, 1.5
+#: Underframes that lie on each other after overriding (N/m), their height, and how far behind the ends of a car they begin (m).
+FRAMES, THICK, BEHIND = 3e7, 0.16, 1.2
+#: What holds a head that comes out of its plunger, over the first level.
+HOLDS = 0.05
 
 
 def spatial_train(
@@ -54,32 +64,49 @@ def spatial_train(
     """A rake of cars on bogies that runs into a wall; every car is free in all directions.
 
     lift, shift: how much higher, and how far to the side, the end of each second car meets its neighbour (m), the imperfection that grows.
-    Ends push by the device ``end`` at a left and a right side buffer, each a contact pair of faces ``face`` m high: a pair whose faces have
-    passed each other pushes no more.  Where faces are beside each other by e, what is crushed forms a ramp, and the force leans by e/``ramp``.
-    anti_climbers: ribs that hold faces where they first touch, with the stiffness ``ribs`` (N/m) as far as half of the axial force.
+    Each end of a car has a left and a right side buffer: a head on a plunger that half of the device ``end`` holds.  Heads touch heads and the wall as shapes
+    of the contact engine (contacts ``interface1`` …, ``wall``).  They are domes ``face`` m across: two of them that meet beside each other by e lean their force by e/``ramp``, and those that have passed
+    each other touch no more; then one underframe slides upon the other (``frames1`` …).
+    anti_climbers: ribs that hold heads where they first touch, with the stiffness ``ribs`` (N/m) as far as 1.5 times the normal force.
 
-    Channels: ``interface1.climb`` (m, how far the ends have moved vertically), ``interface1.sway``, ``car1.lifted``: the highest wheel above its rail (m).
+    Channels: ``interface1.climb`` (m, how far the ends have moved vertically), ``interface1.sway``, ``interface1.left.passed``; ``car1.nose.left.crush``, ``.force`` and ``.energy`` of
+    the device behind each head; ``interface1.car1.nose.left.Fx`` … of the contacts (also ``wall``, ``frames1``); ``car1.lifted``: the highest wheel above its rail (m).
     """
     d = data or CarData()
     n = cars if isinstance(cars, int) and cars >= 1 else int(positive(cars, "spatial_train: cars", "1"))
     v = positive(speed, "spatial_train: speed", "m/s", "without speed there is no collision")
     up, aside = positive(lift, "spatial_train: lift", "m", zero=True), positive(shift, "spatial_train: shift", "m", zero=True)
+    across, lean = positive(face, "spatial_train: face", "m"), positive(ramp, "spatial_train: ramp", "m")
     m = Model("train in space", gravity=(0.0, 0.0, -gravity))
-    bodies = [_car(m, f"car{i}", d, -(n - i) * (d.length + 1.0) - 0.5 * d.length, v, gravity) for i in range(1, n + 1)]
+    pitch = d.length + 2.0 * d.plunger
+    bodies = [_car(m, f"car{i}", d, -(n - i + 0.5) * pitch, v, gravity) for i in range(1, n + 1)]
+    dome = across * across / (2.0 * lean), across / 2.0
+    half = _half(end)
+    off = [(sign * aside, sign * up) for sign in (1.0 if i % 2 else -1.0 for i in range(1, n))]
+    for body, apart in zip(bodies, [(0.0, 0.0), *off], strict=True):
+        _buffers(m, body, d, half, dome, -1.0, apart)
+        _buffers(m, body, d, half, dome, 1.0, (0.0, 0.0))
+    for i, apart in enumerate(off, 1):
+        _interface(m, i, across, apart)
+    m.ground.add_collision(box(1.0, 20.0, 10.0).at(0.5, 0.0, d.floor), "wall")
+    rub = bristle(GRIP, ribs, 0.005 * ribs) if anti_climbers else regularised(SMOOTH, 0.01)
+    law = hunt_crossley(stiffness=HEADS, damping=LOSS, exponent=1.0, friction=rub)
+    m.contact("wall", m.shapes(f"car{n}.nose.head"), m.shapes("wall"), law=law)
+    frames = hunt_crossley(stiffness=FRAMES, damping=LOSS, exponent=1.0, friction=regularised(d.friction, 0.05))
     for i in range(1, n):
-        odd = 1.0 if i % 2 else -1.0
-        _interface(m, f"interface{i}", bodies[i - 1], bodies[i], d, end, (odd * aside, odd * up), anti_climbers, ramp, face, ribs)
-    nose = m.sensor("nose", bodies[-1].at(0.5 * d.length, 0.0, 0.0))
-    force = end.act(m, "front", nose.x, nose.velocity.x)
-    m.load("front", bodies[-1].at(0.5 * d.length, 0.0, 0.0), force=(-force, 0.0, 0.0))
+        m.contact(f"frames{i}", m.shapes(f"car{i}.frame"), m.shapes(f"car{i + 1}.frame"), law=frames)
+        m.contact(f"interface{i}", m.shapes(f"car{i}.nose.head"), m.shapes(f"car{i + 1}.tail.head"), law=law)
     return m
 
 
 def _car(m: Model, name: str, d: CarData, x: float, speed: float, g: float) -> Body:
     """A car body free in space on two bogies that move up and down and turn under it, each with four wheels."""
     I = [d.mass / 12.0 * s for s in (d.width**2 + d.height**2, d.length**2 + d.height**2, d.length**2 + d.width**2)]
-    car = m.body(name, mass=d.mass, inertia=tuple(I), com=(0.0, 0.0, 0.5), colour="#4a7fb0" if int(name[3:]) % 2 else "#8fb3d5")
+    car = m.body(
+        name, mass=d.mass - 4.0 * d.head, inertia=tuple(I), com=(0.0, 0.0, 0.5), colour="#4a7fb0" if int(name[3:]) % 2 else "#8fb3d5"
+    )
     car.shapes.append(box(d.length, d.width, d.height).at(0.0, 0.0, 0.5 * d.height))
+    car.add_collision(box(d.length - 2.0 * BEHIND, d.width, THICK), f"{name}.frame")
     m.sequence(name, m.ground.at(x, 0.0, d.floor), car, ["Tx", "Ty", "Tz", "Rz", "Ry", "Rx"])
     m.initial[f"{name}.x_rate"] = speed
     weight = (d.mass + 2.0 * d.bogie) * g
@@ -120,42 +147,43 @@ def _wheel(m: Model, name: str, at: Any, d: CarData, sense: float, weight: float
     return s.z - rise - weight / d.wheel
 
 
-def _interface(
-    m: Model, name: str, rear: Body, front: Body, d: CarData, end: CrushDevice, off: tuple[float, float], ribbed: bool, ramp: float, face: float, ribs: float
-) -> None:  # fmt: skip
-    """Two ends that meet at side buffers; half of a device each."""
-    half = _half(end)
+def _buffers(
+    m: Model, car: Body, d: CarData, device: CrushDevice, dome: tuple[float, float], sense: float, off: tuple[float, float]
+) -> None:
+    """The two side buffers of an end, ahead (+1) or behind (−1): heads that slide along the car and push its device in."""
+    end = "nose" if sense > 0.0 else "tail"
+    deep, radius = dome
+    for hand, side in (("left", d.buffers), ("right", -d.buffers)):
+        name = f"{car.name}.{end}.{hand}"
+        shape = ellipsoid(deep, radius, radius, colour="#e4572e")
+        head = m.body(name, mass=d.head, inertia=(3.0, 2.0, 2.0), shape=shape)
+        stem = cylinder(0.5 * radius, d.plunger - deep, axis="x", colour="#9aa0a6")
+        head.shapes.append(stem.at(-0.5 * sense * (d.plunger - deep), 0.0, 0.0))
+        head.add_collision(ellipsoid(deep, radius, radius), f"{car.name}.{end}.head")
+        place = car.at(sense * (0.5 * d.length + d.plunger - deep), side + off[0], off[1])
+        slide = m.sequence(name, place, head, ["Tx"])
+        x = slide.coordinate("x")
+        force = device.act(m, name, -sense * x.q[0], -sense * x.v[0])
+        m.force(slide, sense * force, coordinate="x", name=f"{name}.device")
+
+
+def _interface(m: Model, i: int, face: float, off: tuple[float, float]) -> None:
+    """How far two ends have moved beside each other, and whether their heads have passed."""
     climb: Any = 0.0
     sway: Any = 0.0
-    for hand, side in (("left", d.buffers), ("right", -d.buffers)):
-        label = f"{name}.{hand}"
-        a, b = rear.at(0.5 * d.length, side, 0.0), front.at(-0.5 * d.length, side + off[0], off[1])
-        s = m.sensor(f"{label}.sensor", b, relative_to=a)
-        f = half.act(m, label, 1.0 - s.x, -s.velocity.x)
-        there = where(absolute(s.z) < face, where(absolute(s.y) < 2.0 * face, 1.0, 0.0), 0.0)
-        push = f * there
-        lean = push / ramp
-        forces: list[Any] = [push, lean * s.y, lean * s.z]
-        slide = sqrt(s.velocity.y**2 + s.velocity.z**2 + 1e-4)
-        for i, (e, v) in enumerate(((s.y, s.velocity.y), (s.z, s.velocity.z)), 1):
-            hold = -0.1 * push * v / slide
-            if ribbed:
-                met = m.memory(f"{label}.met_{'yz'[i - 1]}", off[i - 1], unit="m")
-                m.update(met, where(f > 0.0, met, e))
-                limit = 1.5 * push
-                hold = hold + minimum(maximum(-ribs * (e - met) - 0.02 * ribs * v, -limit), limit)
-            forces[i] = forces[i] + hold
-        m.load(label, b, force=forces, axes=a, reaction=a)
+    for hand in ("left", "right"):
+        a, b = m.bodies[f"car{i}.nose.{hand}"], m.bodies[f"car{i + 1}.tail.{hand}"]
+        s = m.sensor(f"interface{i}.{hand}.sensor", b, relative_to=a)
+        m.output(f"interface{i}.{hand}.passed", where(absolute(s.z) < face, where(absolute(s.y) < face, 0.0, 1.0), 1.0), unit="1")
         climb, sway = climb + 0.5 * s.z, sway + 0.5 * s.y
-        m.output(f"{label}.passed", 1.0 - there, unit="1")
-    m.output(f"{name}.climb", climb - off[1], unit="m")
-    m.output(f"{name}.sway", sway - off[0], unit="m")
+    m.output(f"interface{i}.climb", climb - off[1], unit="m")
+    m.output(f"interface{i}.sway", sway - off[0], unit="m")
 
 
 def _half(end: CrushDevice) -> CrushDevice:
-    """A device with half of the force."""
+    """A device with half of the force, that holds what comes out of it."""
     return replace(
-        end, levels=tuple(0.5 * f for f in end.levels), stiffness=tuple(0.5 * k for k in end.stiffness),
+        end, traction=HOLDS * 0.5 * end.levels[0] if end.traction == 0.0 else 0.5 * end.traction, levels=tuple(0.5 * f for f in end.levels), stiffness=tuple(0.5 * k for k in end.stiffness),
         bottoming=None if end.bottoming is None else 0.5 * end.bottoming,
     )  # fmt: skip
 

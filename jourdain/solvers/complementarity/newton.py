@@ -32,6 +32,8 @@ SOFT = 1e-10
 HALVINGS, RESCUE, MOST = 8, 4, 256
 #: Most steps for a relaxed problem and for a trial of the exact one.
 CONVEX, TRIAL = 40, 6
+#: Relaxed problems in a row that do not halve the residual, at most.
+IDLE = 12
 #: A band is taken for one when its half width is below the number of rows over this.
 BAND = 4
 #: A step is good when it makes the norm of F smaller by this part of it.
@@ -274,7 +276,7 @@ def through_relaxed(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     s, trial, given = problem.work[8 * m : 9 * m], problem.work[9 * m : 10 * m], problem.work[10 * m : 11 * m]
     for r in range(m):
         s[r], trial[r], given[r] = 0.0, p[r], w[r]
-    found, done = math.inf, 0
+    found, done, least, idle = math.inf, 0, math.inf, 0
     for _ in range(0 if problem.relaxed else limit):
         problem.relaxed = 1
         for i in range(problem.blocks):
@@ -289,7 +291,9 @@ def through_relaxed(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         copy(p, m, trial)
         steps, found, _ = newton(problem, trial, tolerance, TRIAL)
         done += steps
-        if found <= tolerance + residual(problem, trial)[2] or not math.isfinite(found):
+        idle = 0 if 2.0 * found < least else idle + 1
+        least = min(least, found)
+        if found <= tolerance + residual(problem, trial)[2] or not math.isfinite(found) or idle >= IDLE:
             break
     copy(trial, m, p)
     found, worst, _ = residual(problem, p)

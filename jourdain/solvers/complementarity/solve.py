@@ -23,6 +23,8 @@ from .problem import LAWS, Problem
 SWEEPS, SERIES = 8, 256
 #: Most steps of Newton's method in a trial; the series after which it goes through relaxed problems, and how many of them.
 STEPS, RELAX, PROBLEMS = 16, 64, 60
+#: Series from which on one that does not halve the residual is the last, where this many tolerances are left.
+IDLE, NEARLY = 32, 100.0
 #: Problems of no more rows are solved to this part of the tolerance, by so many steps of Newton's method at most: what rests shall not creep.
 POLISHED, FINE, POLISH = 48, 1e-6, 3
 
@@ -41,6 +43,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     done, least, worst = pivoting(problem, p, tolerance, 20 * m)
     rounding = residual(problem, p)[2]
     found, spent, series, small = least, 0, SWEEPS, least > tolerance + rounding and newton_has_room(problem)
+    before = math.inf
     copy(p, m, best)
     copy(p, m, swept)
     while least > tolerance + rounding and spent < limit and math.isfinite(found):
@@ -66,7 +69,9 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
                 if not small:
                     copy(p, m, swept)
             rounding = residual(problem, best)[2]
-        series = min(2 * series, SERIES)
+        if series >= IDLE and 2.0 * least > before and least <= NEARLY * tolerance + rounding:
+            break  # rows that depend on each other may differ by more than the tolerance: no impulses meet them any better
+        before, series = least, min(2 * series, SERIES)
     copy(best, m, p)
     if m <= POLISHED and tolerance + rounding >= least > FINE * tolerance + rounding:
         steps, found, worst = newton(problem, p, FINE * tolerance, POLISH)

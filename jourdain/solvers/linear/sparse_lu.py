@@ -48,6 +48,13 @@ class Factors(Record):
     pivots: Floats
     work: Floats
     rhs: Floats  # and the solution
+    # factors kept from step to step: the step (s) they were made for (0: they serve no other), what making them costs in solutions with a
+    # residual each, solutions and steps since they were made, those of the step before
+    made_for: float
+    cost: float
+    solutions: float
+    steps: float
+    before: float
 
 
 def order(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
@@ -246,8 +253,15 @@ class SparseLU:
         self.frame = Factors(
             size=n, ap=self.ap, place=self.place, scale=self.scale, columns=self.columns, rows=self.rows, row_scale=self.row_scale,
             column_scale=self.column_scale, lp=self.lp, li=self.li, lx=self.lx, up=self.up, ui=self.ui, ux=self.ux, pivots=self.pivots,
-            work=np.zeros(2 * n),
+            work=np.zeros(2 * n), cost=self._cost(),
         )  # fmt: skip
+
+    def _cost(self) -> float:
+        """What new factors cost in solutions with a residual each: elements take some operations for each entry of the matrix, a tangent four times those
+        of a residual."""
+        operations = float(np.diff(self.lp)[self.ui].sum()) + self.fill
+        residual = 6.0 * self.ai.size
+        return (4.0 * residual + operations) / (residual + self.fill)
 
     def _find_pivots(self, ax: np.ndarray) -> np.ndarray:
         optional = np.zeros(self.size, np.int64)
@@ -263,6 +277,7 @@ class SparseLU:
     def factorise(self, ax: np.ndarray) -> int:
         """New factors for new values on the analysed pattern: OK, SINGULAR or DEGRADED (growth: analyse again)."""
         self.frame.ax = np.ascontiguousarray(ax, float)
+        self.frame.made_for = 0.0
         return factorise.call(self.frame.address)
 
     def solve(self, b: np.ndarray) -> np.ndarray:

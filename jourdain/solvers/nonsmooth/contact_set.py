@@ -64,6 +64,9 @@ class ContactSet(Record):
     old_count: int
     old_key: Integers
     old_impulse: Floats
+    #: J v at the end of the step before, with its own rows; and what J̇ v adds to velocities from the middle of a step to its end
+    old_speed: Floats
+    turning: Floats
     #: work space: contacts by part, and which of them a row of W has met
     start: Integers
     listed: Integers
@@ -127,6 +130,7 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
         s.part[2 * to + i], s.place[2 * to + i] = s.part[2 * k + i], s.place[2 * k + i]
     for i in (0, 1, 2):
         s.drift[3 * to + i], s.point[3 * to + i], s.key[3 * to + i] = s.drift[3 * k + i], s.point[3 * k + i], s.key[3 * k + i]
+        s.turning[3 * to + i] = s.turning[3 * k + i]
     for i in range(9):
         s.axes[9 * to + i] = s.axes[9 * k + i]
     for i in range(6):
@@ -191,9 +195,16 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
                     continue
                 for i in range(n):
                     s.Y[at + i] = s.J[at + i]
-                cholesky_solve(parts.M[parts.masses[c] :], n, s.Y[at:])
-                if closures.rows > 0 and closures.part == c:
-                    _close(closures, n, s.Y[at:])
+                respond_part(parts, closures, c, s.Y[at:])
+
+
+@jit
+def respond_part(parts: Any, closures: Any, c: int, y: Any) -> None:
+    """y = M⁻¹ y for the velocities of a part, along the constraints."""
+    n = parts.first[c + 1] - parts.first[c]
+    cholesky_solve(parts.M[parts.masses[c] :], n, y)
+    if closures.rows > 0 and closures.part == c:
+        _close(closures, n, y)
 
 
 @jit
@@ -218,6 +229,25 @@ def _before(a: Any, i: int, b: Any, j: int) -> bool:
         if a[3 * i + m] != b[3 * j + m]:
             return a[3 * i + m] < b[3 * j + m]
     return False
+
+
+@jit
+def find_turning(s: Any, parts: Any, part: float, v: Any) -> None:
+    """What J̇ v adds until the end of the step: a ``part`` of the change of J v, at the same v, from the middle of the step before to that of this one.
+
+    It is told of contacts that acted in the step before; others may have been anywhere.
+    """
+    old = 0
+    for k in range(s.count):
+        while old < s.old_count and _before(s.old_key, old, s.key, k):
+            old += 1
+        pushed = 0.0
+        if part > 0.0 and old < s.old_count and not _before(s.key, k, s.old_key, old):
+            pushed = abs(s.old_impulse[3 * old]) + abs(s.old_impulse[3 * old + 1]) + abs(s.old_impulse[3 * old + 2])
+        for row in (0, 1, 2):
+            s.turning[3 * k + row] = 0.0
+            if pushed > 0.0:
+                s.turning[3 * k + row] = part * (contact_velocity(s, parts, k, row, v) - s.old_speed[3 * old + row])
 
 
 @jit
@@ -300,6 +330,6 @@ def make_contact_set(room: int, parts: Parts) -> ContactSet:
         room=wide, law=np.zeros(wide, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
         Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide), arm=np.zeros(6 * wide),
         place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
-        old_impulse=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
+        old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
         met=np.zeros(wide, np.int64), met_at=np.zeros(wide, np.int64),
     )  # fmt: skip

@@ -3,8 +3,10 @@
     q_m = q ∘ exp(½h v),    v_f = v + h v̇(t + ½h, q_m, v + ½h v̇),
     v⁺ = v_f + M⁻¹Jᵀ p  with the laws of the contacts for u = J v⁺ + d and p,    q⁺ = q ∘ exp(½h (v + v⁺)).
 
-Without contacts this is the explicit midpoint rule.  Where loads follow velocities, contacts are found once more with loads at ½(v + v⁺) in the place of
-v + ½h v̇: bodies at rest have no velocity that a damper could see.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
+Without contacts this is the explicit midpoint rule; forces −K e − C ė of bodies that bend are those of the implicit one, so that fast modes bound no
+step: with M̂ = M + ½h C + ¼h² K in the place of M, v_f = v + h v̇ − M̂⁻¹(½h C + ¼h² K) h v̇ + M̂⁻¹ h C (v_m − v), v_m that in which v̇ was taken.
+Rows J are those of the middle; what lasts is to hold at the end, so that ½h J̇ v, from how J v has changed since the step before, joins u: order two where
+nothing strikes.  Where inertia or loads follow velocities, contacts are found once more with those at ½(v + v⁺) in the place of v + ½h v̇: bodies at rest have no velocity that a damper could see.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  What is left of a penetration is
 taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it.
 
@@ -21,7 +23,7 @@ import numpy as np
 from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
-from ...native.record import Address, Integers, Record
+from ...native.record import Address, Floats, Integers, Record
 from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BLOCK_SPARSE, BODIES, FRICTION, BlockSparse, Problem, room
@@ -29,7 +31,21 @@ from ..complementarity.solve import Task, carry_out, solve_task
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
-from .contact_set import Closures, ContactSet, Parts, book_wrench, contact_velocity, form_delassus, keep, push, recall, remember, respond
+from .contact_set import (
+    Closures,
+    ContactSet,
+    Parts,
+    book_wrench,
+    contact_velocity,
+    find_turning,
+    form_delassus,
+    keep,
+    push,
+    recall,
+    remember,
+    respond,
+    respond_part,
+)
 from .impacts import NEWTON, Impacts, coefficient, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
@@ -38,6 +54,12 @@ NO_ROOM = -77
 NO_NUMBER = -78
 #: Gaps up to this part of the slack are closed.
 TOUCHING = 1e-4
+#: How often contacts of a step are found: the second sees what the velocities that the first leaves do to inertia and loads.
+ROUNDS = 2
+#: It is left out where it would change velocities by less than this part of the tolerance, speeds below SLOW (m/s, rad/s) taken for that.
+UNSEEN, SLOW = 1e-3, 1e-3
+#: Velocities within this part of those at the end of the last step are the same: a projection may have changed them.
+FOLLOWS = 1e-6
 #: Speeds (m/s, rad/s) of joints below which dry friction is that of rest.
 AT_REST = 1e-9
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
@@ -54,6 +76,7 @@ class Asked(Record):
     x: Address
     start: Address
     moved: float
+    h: float  # of the step, where masses hold the share of implicit forces
 
 
 class Worst(Record):
@@ -91,7 +114,12 @@ class Moreau(Record):
     books: int  # where the books begin in the state
     worst: Worst
     dry: int  # laws from this number on are dry friction in joints
-    rounds: int  # 2 where loads follow velocities: the second sees those that contacts leave
+    #: the end of the last step, its length, and a sum over its velocities, by which a step knows whether it follows that one
+    last_t: float
+    last_h: float
+    last_sum: float
+    stiffness: Floats  # K and C of implicit forces, nv × nv each; empty where there are none
+    damping: Floats
 
 
 @jit
@@ -115,7 +143,7 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
         law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
-        if not e >= 0.0:
+        if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
         if law >= m.dry:
             keep(s, parts.stride, k, kept)
@@ -132,6 +160,9 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
         in_phases = bounces and m.impacts.law[law] != NEWTON
         problem.w[w] = after + (0.0 if in_phases else e * before if bounces else max(0.0, gap / h))
         problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
+        if not bounces:
+            for row in (0, 1, 2):
+                problem.w[w + row] += s.turning[w + row]
         mu = m.impacts.friction[law]
         if m.impacts.static[law] != mu:
             mu = coefficient(m.impacts, law, contact_velocity(s, parts, kept, 1, v), contact_velocity(s, parts, kept, 2, v))
@@ -166,6 +197,31 @@ def _largest(x: Any, n: int) -> float:
     for i in range(n):
         found = max(found, abs(x[i]))
     return found
+
+
+@jit
+def _sum(v: Any, n: int) -> float:
+    """A number that tells velocities from others."""
+    total = 0.0
+    for i in range(n):
+        total += (1.0 + i % 7) * v[i]
+    return total
+
+
+@jit
+def _apart(a: Any, b: Any, n: int) -> float:
+    found = 0.0
+    for i in range(n):
+        found = max(found, abs(a[i] - b[i]))
+    return found
+
+
+@jit
+def _size(v: Any, n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += abs(v[i])
+    return total
 
 
 @jit
@@ -220,6 +276,27 @@ def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 
 
 @jit
+def _implicit(m: Any, h: float, slope: Any, v: Any, middle: Any, free: Any, change: Any) -> None:
+    """Takes to the end of the step what forces −K e − C ė were in its explicit middle: h v̇ in ``free`` − v becomes that of the implicit rule."""
+    parts, nv, K, C = m.parts, m.nv, m.stiffness, m.damping
+    for part in range(parts.first.size - 1):
+        first, n = parts.first[part], parts.first[part + 1] - parts.first[part]
+        largest = 0.0
+        for i in range(n):
+            row, total = nv * parts.member[first + i], 0.0
+            for j in range(n):
+                k = parts.member[first + j]
+                total -= h * (0.25 * h * h * K[row + k] + 0.5 * h * C[row + k]) * slope[k]
+                total += h * C[row + k] * (middle[k] - v[k])
+            change[i] = total
+            largest = max(largest, abs(total))
+        if largest > 0.0:
+            respond_part(parts, m.closures, part, change)
+            for i in range(n):
+                free[parts.member[first + i]] += change[i]
+
+
+@jit
 def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Wrenches on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
@@ -227,11 +304,13 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
     for i in range(first, m.books):
         x[i] = 0.0
     acting, lost = 0.0, 0.0
+    m.last_sum = _sum(v, m.nv)
     for k in range(s.count):
         if p[3 * k] > 0.0 and s.law[k] < m.dry:
             acting += 1.0
         for row in (0, 1, 2):
-            u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + contact_velocity(s, parts, k, row, v))
+            s.old_speed[3 * k + row] = contact_velocity(s, parts, k, row, v)
+            u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + s.old_speed[3 * k + row])
             lost -= p[3 * k + row] * u
             book_wrench(s, k, row, p[3 * k + row] / h, x, 0)
     books[DISSIPATED] += lost
@@ -247,6 +326,7 @@ def step(address: int) -> int:
     n, nq, nv = m.nq + m.nv + m.nz, m.nq, m.nv
     x, x_old, f = frame.x, frame.x_old, frame.f
     middle, free, slope = frame.work[: count.n], frame.work[count.n :], frame.work[2 * count.n :]
+    change, first = frame.work[3 * count.n :], frame.work[4 * count.n :]
     count.fresh = 0
     status = evaluate_here(frame, clock, count)
     if status != 0:
@@ -258,18 +338,26 @@ def step(address: int) -> int:
     for i in range(nq, n):
         middle[i] = x[i] + 0.5 * h * f[i]
     v_old, v, rows, done, residual = x_old[nq:], x[nq:], m.rows_args, 0, 0.0
-    for turn_ in range(m.rounds):
+    for turn_ in range(ROUNDS):
         status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
         if status != 0:
             return status
+        if turn_ == 1 and h * _apart(slope[nq:], first, nv) <= UNSEEN * m.tolerance * max(_largest(v_old, nv), SLOW):
+            break  # what depends on velocities would not see the difference
         for i in range(nv):
             free[i] = v_old[i] + h * slope[nq + i]
+            first[i] = slope[nq + i]
         if turn_ == 0:
             rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
+            rows.h = h
             status = call(m.rows, rows)
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
+            follows = m.last_h > 0.0 and m.last_t == clock.t and abs(_sum(v_old, nv) - m.last_sum) <= FOLLOWS * _size(v_old, nv)
+            find_turning(m.contacts, m.parts, h / (h + m.last_h) if follows else 0.0, v_old)
+        if m.stiffness.size > 0:
+            _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
         _select(m, h, v_old, free)
         if m.worst.residual == math.inf:
             clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
@@ -287,7 +375,7 @@ def step(address: int) -> int:
             for row in (0, 1, 2):
                 if m.laws.p[3 * k + row] != 0.0:
                     push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
-        for i in range(nv):  # loads that follow velocities see those of the step, contacts included
+        for i in range(nv):  # what follows velocities sees those of the step, contacts included
             middle[nq + i] = 0.5 * (v_old[i] + v[i])
         if m.contacts.count == 0:
             break
@@ -302,6 +390,7 @@ def step(address: int) -> int:
     if status != 0:
         return status
     accept(clock, count, h, hit)
+    m.last_t, m.last_h = clock.t, h
     return 0
 
 
@@ -321,7 +410,7 @@ def dense(address: int) -> int:
 def method() -> Method:
     """Moreau's time-stepping, to be used with the contacts of a system in the place of a Jacobian."""
     return Method(
-        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 3 * n, degree=1,
+        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 5 * n, degree=1,
         needs_jacobian=True,
     )  # fmt: skip
 

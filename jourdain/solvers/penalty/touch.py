@@ -408,16 +408,16 @@ def renew(c: Any, t: int, x: int, out: Any) -> int:
                 met = rate
             new[PAIR], new[FEATURE], new[MET] = float(contact.shape_a * c.shapes + contact.shape_b + 1), float(contact.feature), met
             used += 1
-            if law.width == LONG and contact.gap < 0.0:
+            if law.width == LONG:
                 _anchor(c, contact, x0, y0, z0, new)
     return 0
 
 
 @jit
 def _anchor(c: Any, contact: Any, x: float, y: float, z: float, new: Any) -> None:
-    """The deflection of bristles after a step, and the points that are in touch now."""
+    """The deflection of bristles after a step, and the points that are in touch now, or near it: bristles that touch nothing stand upright."""
     g, a, carrier = c.given, c.axes, _carrier(contact)
-    s, t = g[NEW], g[NEW + 1]
+    s, t = (g[NEW], g[NEW + 1]) if contact.gap < 0.0 else (0.0, 0.0)
     sx, sy, sz = s * a[3] + t * a[6], s * a[4] + t * a[7], s * a[5] + t * a[8]
     bristle = new[BRISTLE:]
     bristle[0], bristle[1], bristle[2] = sx, sy, sz

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...native.function import aligned
 from ...native.record import Address, Floats, Integers, Matrix, Record, Rows, Table
 from ..linear.sparse_lu import Factors
 from ..memory_log import MemoryLog
@@ -33,7 +34,7 @@ APPLY, PREDICT, RATES = range(3)
 RETRACT, ADVANCE, EXPAND = range(3)
 # Why a march returns, and what a step says.
 FINISHED, PAUSED, ANALYSE, FAILED, EVENT, AT_ONCE, NOT_RENEWED = range(10, 17)
-OK, DIVERGED = 0, 1
+OK, DIVERGED, STALE = 0, 1, 2
 
 
 class Group(Record):
@@ -54,7 +55,8 @@ class Group(Record):
 
 
 class Kernel(Record):
-    """A compiled function of a group, its prepared constants, where its entries go in the matrix, and what else it is given (0: nothing)."""
+    """A compiled function of a group, its prepared constants, where its entries go in the matrix, what else it is given (0: nothing), and its
+    SIMD variant for instances that share their constants (0: there is none)."""
 
     function: Address
     constant_at: int
@@ -62,6 +64,7 @@ class Kernel(Record):
     entries: int
     slots_at: int
     medium: Address
+    wide: Address
 
 
 class Reduction(Record):
@@ -250,6 +253,10 @@ class Frame(Record):
     x: Floats
     y: Floats
     work: Floats
+    lanes: int
+    wide_x: Floats
+    wide_y: Floats
+    wide_work: Floats
     # state
     vec: Vectors
     lam: Multipliers
@@ -314,6 +321,7 @@ class Plan:
     input_size: int
     result_size: int
     workspace: int
+    wide: tuple[int, int] = (0, 0)  # lanes and workspace of SIMD variants
 
     def fill(self, frame: Frame) -> None:
         """Gives the frame sizes, tables and fresh buffers."""
@@ -336,3 +344,6 @@ class Plan:
         frame.first_of[self.first.array["unknown"]] = self.first.array["coordinate"]
         frame.args, frame.x, frame.y = np.zeros(8, np.int64), np.zeros(self.input_size), np.zeros(self.result_size)
         frame.work = np.zeros(max(1, self.workspace))
+        frame.lanes, work = self.wide
+        sizes = (frame.lanes * self.input_size, frame.lanes * self.result_size, work)
+        frame.wide_x, frame.wide_y, frame.wide_work = map(aligned, sizes)

@@ -39,35 +39,54 @@ def _relative(frame: Frame, peak: Any, change: float, i: int) -> float:
 
 
 @hot
-def _gather(frame: Frame, group: Group, i: int, x: Any) -> None:
-    """Packs coordinates, multipliers and history of an instance behind the scalars."""
+def _gather(frame: Frame, group: Group, i: int, stride: int, x: Any) -> None:
+    """Packs coordinates, multipliers and history of an instance behind the scalars, ``stride`` places apart."""
     vec = frame.vec
     n, m, k = group.n, group.m, group.k
     index = frame.gather[group.gather_at + i * n :]
     q0, q1 = vec.q0, vec.q1
     for a in range(n):
-        x[SCALARS + a] = q0[index[a]]
-        x[SCALARS + n + a] = q1[index[a]]
+        x[stride * (SCALARS + a)] = q0[index[a]]
+        x[stride * (SCALARS + n + a)] = q1[index[a]]
     if group.has_mass:
         excess = vec.excess
         for a in range(n):
-            x[SCALARS + 2 * n + a] = excess[index[a]]
+            x[stride * (SCALARS + 2 * n + a)] = excess[index[a]]
     if group.has_rate:
         offset = vec.offset
         for a in range(n):
-            x[SCALARS + 3 * n + a] = offset[index[a]]
+            x[stride * (SCALARS + 3 * n + a)] = offset[index[a]]
     now = frame.lam.now[group.multiplier_at + i * m :]
     for a in range(m):
-        x[SCALARS + 4 * n + a] = now[a]
+        x[stride * (SCALARS + 4 * n + a)] = now[a]
     z = frame.history.start[group.history_at + i * k :]
     for a in range(k):
-        x[SCALARS + 4 * n + m + a] = z[a]
+        x[stride * (SCALARS + 4 * n + m + a)] = z[a]
 
 
 @hot
-def _scalars(frame: Frame, x: Any) -> None:
+def _scalars(frame: Frame, stride: int, x: Any) -> None:
     clock, scheme = frame.clock, frame.scheme
-    x[0], x[1], x[2], x[3], x[4] = clock.h, clock.t, scheme.kappa, scheme.weight, scheme.factor
+    x[0], x[stride], x[2 * stride], x[3 * stride], x[4 * stride] = clock.h, clock.t, scheme.kappa, scheme.weight, scheme.factor
+
+
+@hot
+def _scatter(frame: Frame, g: int, which: int, i: int, stride: int, y: Any, r: Any, values: Any) -> float:
+    """Adds what an instance gives, ``stride`` places apart, to residual and matrix; the largest residual of a row that is left out."""
+    group = frame.groups[g]
+    kernel_row, rows, aside = frame.kernels[group.kernel_at + which], group.rows, 0.0
+    unknown = frame.rows[group.rows_at + i * rows :]
+    for a in range(rows):
+        if unknown[a] >= 0:
+            r[unknown[a]] += y[stride * a]
+        elif a >= rows - group.m:
+            aside = max(aside, abs(y[stride * a]))
+    entries = kernel_row.entries if which != ap.RESIDUAL else 0
+    slot, found = frame.slots[kernel_row.slots_at + i * entries :], y[stride * rows :]
+    for e in range(entries):
+        if slot[e] >= 0:
+            values[slot[e]] += found[stride * e]
+    return aside
 
 
 @hot
@@ -75,25 +94,38 @@ def _group_values(frame: Frame, g: int, which: int, r: Any, values: Any, x: Any,
     """Evaluates the instances of a group and adds their results; the largest residual of a row that is left out."""
     group = frame.groups[g]
     kernel_row = frame.kernels[group.kernel_at + which]
-    rows, entries = group.rows, kernel_row.entries if which != ap.RESIDUAL else 0
+    if kernel_row.wide != 0:
+        return _wide_values(frame, g, which, r, values, args)
     y, aside = frame.y, 0.0
     last = 2 if which == ap.RESIDUAL else 3
-    args[0], args[1], args[2], args[last + 1] = at(frame.x), at(frame.y), at(frame.y[rows:]), at(frame.work)
+    args[0], args[1], args[2], args[last + 1] = at(frame.x), at(frame.y), at(frame.y[group.rows :]), at(frame.work)
     args[MEDIUM] = kernel_row.medium
     for i in range(group.count):
-        _gather(frame, group, i, x)
+        _gather(frame, group, i, 1, x)
         args[last] = at(frame.constants[kernel_row.constant_at + i * kernel_row.constant_stride :])
         call(kernel_row.function, frame.args)
-        unknown = frame.rows[group.rows_at + i * rows :]
-        for a in range(rows):
-            if unknown[a] >= 0:
-                r[unknown[a]] += y[a]
-            elif a >= rows - group.m:
-                aside = max(aside, abs(y[a]))
-        slot = frame.slots[kernel_row.slots_at + i * entries :]
-        for e in range(entries):
-            if slot[e] >= 0:
-                values[slot[e]] += y[rows + e]
+        aside = max(aside, _scatter(frame, g, which, i, 1, y, r, values))
+    return aside
+
+
+@hot
+def _wide_values(frame: Frame, g: int, which: int, r: Any, values: Any, args: Any) -> float:
+    """The same for instances that share their constants, as many at a time as a SIMD register holds; the last ones fill theirs by repetition."""
+    group = frame.groups[g]
+    kernel_row, lanes = frame.kernels[group.kernel_at + which], frame.lanes
+    x, y, aside = frame.wide_x, frame.wide_y, 0.0
+    last = 2 if which == ap.RESIDUAL else 3
+    args[0], args[1], args[2] = at(frame.wide_x), at(frame.wide_y), at(frame.wide_y[lanes * group.rows :])
+    args[last], args[last + 1] = at(frame.constants[kernel_row.constant_at :]), at(frame.wide_work)
+    for lane in range(lanes):
+        _scalars(frame, lanes, x[lane:])
+    for block in range((group.count + lanes - 1) // lanes):
+        first = block * lanes
+        for lane in range(lanes):
+            _gather(frame, group, min(first + lane, group.count - 1), lanes, x[lane:])
+        call(kernel_row.wide, frame.args)
+        for lane in range(min(lanes, group.count - first)):
+            aside = max(aside, _scatter(frame, g, which, first + lane, lanes, y[lane:], r, values))
     return aside
 
 
@@ -109,7 +141,7 @@ def evaluate(address: int) -> int:
     if which != ap.RESIDUAL:
         for i in range(values.size):
             values[i] = 0.0
-    _scalars(frame, x)
+    _scalars(frame, 1, x)
     clock = frame.clock
     clock.aside = 0.0
     for g in range(len(frame.groups)):
@@ -260,6 +292,7 @@ def free_rates(frame: Frame) -> None:
 def _project_rates(frame: Frame) -> int:
     """Rates at the end of a variational step."""
     free_rates(frame)
+    frame.lu.made_for = 0.0
     if call(frame.factorise, frame.lu) != ap.OK:
         return ap.ANALYSE
     direction(frame)
@@ -316,7 +349,7 @@ def _audit(frame: Frame, total: Any) -> None:
     """Energies, work and momenta summed over all elements (rates stand in EXCESS), and the new history."""
     args, x = frame.args, frame.x
     y = frame.y
-    _scalars(frame, x)
+    _scalars(frame, 1, x)
     for a in range(ap.AUDIT_SIZE):
         total[a] = 0.0
     for g in range(len(frame.groups)):
@@ -326,7 +359,7 @@ def _audit(frame: Frame, total: Any) -> None:
         last = 3 if k > 0 else 2
         args[0], args[1], args[last + 1], args[MEDIUM] = at(frame.x), at(frame.y), at(frame.work), kernel_row.medium
         for i in range(group.count):
-            _gather(frame, group, i, x)
+            _gather(frame, group, i, 1, x)
             if k > 0:
                 args[2] = at(frame.history.end[group.history_at + i * k :])
             args[last] = at(frame.constants[kernel_row.constant_at + i * kernel_row.constant_stride :])

@@ -19,6 +19,10 @@ from .kernels import direction, extent, guess, increment, prepare, rest
 
 #: Newton's method goes on with old factors below this part of the coordinates' size: only the residual is evaluated.
 CLOSE = 1e-4
+#: Factors are kept over steps where making them costs as much as this many solutions.
+WORTH = 10.0
+#: Most iterations that factors of a step before may still need.
+PATIENCE = 40.0
 #: Part of the tolerance that the error left may be of the displacement: rates and energies are then exact to rounding.
 EXACT = 2e-4
 
@@ -77,52 +81,98 @@ def _search(frame: Frame, clock: Clock, count: Count, before: float, which: int)
     return after
 
 
+@jit
+def _kept(frame: Frame) -> bool:
+    """Whether factors of a step before serve this one: made for the same step, and the step before cost no more than the mean of those since they
+    were made, with the making."""
+    lu, h = frame.lu, frame.clock.h
+    return lu.cost > WORTH and lu.made_for > 0.0 and abs(lu.made_for - h) <= 1e-6 * h and lu.before * lu.steps <= lu.cost + lu.solutions
+
+
+@jit
+def _make_factors(frame: Frame) -> int:
+    """New factors of the present matrix."""
+    lu = frame.lu
+    frame.count.factorisations += 1
+    lu.made_for, lu.solutions, lu.steps, lu.before = frame.clock.h, 0.0, 0.0, 0.0
+    return call(frame.factorise, lu)
+
+
+@jit
+def _used(frame: Frame, iterations: int) -> int:
+    """Books a solved step on the factors."""
+    lu = frame.lu
+    lu.solutions += iterations
+    lu.steps += 1.0
+    lu.before = iterations
+    return ap.OK
+
+
 @kernel
 def newton(address: int) -> int:
-    """Solves the step from the present q₁ and Λ: OK, DIVERGED, or ANALYSE when the pivots do not serve any more."""
+    """Solves the step from the present q₁ and Λ: OK, DIVERGED, STALE when factors kept from a step before do not serve, or ANALYSE when the pivots do not."""
     frame = Frame.at(address)
     clock, count = frame.clock, frame.count
     control = frame.control
-    size, fresh, have = clock.size, True, False
+    size, kept = clock.size, _kept(frame)
+    fresh, have = not kept, kept
     tolerance = control.tolerance * size
     rounding, last, best = 16.0 * EPS * extent(frame, frame.vec.q0), np.inf, 1.0
-    count.which = ap.TANGENT
+    count.which = ap.RESIDUAL if kept else ap.TANGENT
     call(frame.evaluate, frame)
     before = _norms(frame, clock)
     if not before < np.inf:
         return ap.DIVERGED
-    for _ in range(count.max_iterations):
+    patience = min(frame.lu.cost, PATIENCE)
+    for iteration in range(count.max_iterations + (int(patience) if kept else 0)):
         if not have:
             if not fresh:
                 count.which = ap.TANGENT
                 call(frame.evaluate, frame)
-            count.factorisations += 1
-            if call(frame.factorise, frame.lu) != ap.OK:
+            kept = False
+            if _make_factors(frame) != ap.OK:
                 return ap.ANALYSE
         direction(frame)
         count.iterations += 1
         step = increment(frame)
         if not step < np.inf:
-            return ap.DIVERGED
+            return ap.STALE if kept else ap.DIVERGED
         save(frame)
         momentum, rows = clock.momentum, clock.rows_norm
-        fresh = step > CLOSE * size
+        fresh = step > CLOSE * size and not kept
         after = _search(frame, clock, count, before, ap.TANGENT if fresh else ap.RESIDUAL)
         if not after < np.inf:
-            return ap.DIVERGED
+            return ap.STALE if kept else ap.DIVERGED
         ratio = _contraction(clock, momentum, rows, 0.25 * rounding)
         best = min(best, ratio)
         # the error left is about step · ratio: small against the displacement, so that rates are right; or nothing but rounding is left
         goal = EXACT * control.tolerance * (extent(frame, frame.vec.u) + 1e-3 * size)
-        if before == 0.0 or step <= goal or (step <= 100.0 * tolerance and step * best <= goal):
-            return ap.OK
+        if before == 0.0 or step <= goal or (step <= 100.0 * tolerance and step * (ratio if kept else best) <= goal):
+            return _used(frame, iteration + 1)
         near, slow = step <= 100.0 * tolerance + rounding, step > 0.3 * last
         if near and slow and (not have or step <= rounding):  # above it slowness may be that of old factors
-            return ap.OK
+            return _used(frame, iteration + 1)
+        if kept and not near and not ratio < 0.5:
+            return ap.STALE
         last = step
-        have = (near or ratio < control.contraction) and not (have and slow)
+        quick = step * ratio**patience <= max(goal, rounding) if kept else ratio < control.contraction
+        have = (near or quick) and not (have and slow and not (kept and quick))
         before = after
-    return ap.DIVERGED
+    return ap.STALE if kept else ap.DIVERGED
+
+
+@jit
+def _solved(frame: Frame, trial: int) -> int:
+    """Newton's method from a predictor: 0 extrapolates the rates of the steps before, 2 stays at q₀, others follow v₀."""
+    last, now, kappa = frame.lam.last, frame.lam.now, frame.scheme.kappa
+    rest(frame)
+    if trial != 2:
+        guess(frame, trial == 0)
+        frame.count.mode = ap.PREDICT
+        call(frame.move, frame)
+    for k in range(now.size):
+        now[k] = kappa * last[k]
+    return call(frame.newton, frame)
 
 
 @jit
@@ -130,19 +180,13 @@ def attempt(frame: Frame, clock: Clock, count: Count) -> int:
     """One step of H from the state, predicted from the steps before, then from v₀, then at q₀, all by full steps of Newton's method (a
     stiff potential first raises the residual by orders), then once more with a search along the line."""
     prepare(frame)
-    last, now = frame.lam.last, frame.lam.now
-    kappa = frame.scheme.kappa
     for trial in range(0 if clock.t_rate2 > -np.inf else 1, 4):
-        rest(frame)
         clock.growth = 1e300 if trial < 3 else 10.0
-        if trial != 2:
-            guess(frame, trial == 0)
-            count.mode = ap.PREDICT
-            call(frame.move, frame)
         count.predictors += 1 if trial > 1 else 0
-        for k in range(now.size):
-            now[k] = kappa * last[k]
-        status = call(frame.newton, frame)
+        status = _solved(frame, trial)
+        if status == ap.STALE:
+            frame.lu.made_for = 0.0
+            status = _solved(frame, trial)
         if status == ap.OK:
             return call(frame.finish, frame)
         if status == ap.ANALYSE:

@@ -14,7 +14,7 @@ from ...elements.stepping import ElementStep
 from ...elements.vectors import VectorElement
 from ...errors import ModelError
 from ...native import engine
-from ...native.function import Function, compile_function
+from ...native.function import Function, Lanes, compile_function
 from ...native.record import Record, Table
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import Expr, add, mul, sub, symbol
@@ -57,6 +57,8 @@ class Kernels:
     functions: tuple[Any, ...]
     patterns: tuple[tuple[tuple[int, int], ...], ...]
     medium: Record | None = None
+    #: SIMD variants of residual and tangent, of types whose instances come in numbers.
+    wide: tuple[Lanes, ...] = ()
 
     @property
     def workspace(self) -> int:
@@ -106,7 +108,8 @@ def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reductio
             made, patterns = [step.residual(), step.tangent(), step.audit()], [(), tuple(step.tangent_entries), ()]
             if evaluation == "start":  # only this one projects its rates
                 made, patterns = [*made, step.projection()], [*patterns, tuple(step.projection_entries[1])]
-            found = _KERNELS[key] = Kernels(step, tuple(compile_function(f) for f in made), tuple(patterns))
+            wide = tuple(Lanes(f) for f in made[:2]) if element.in_numbers else ()
+            found = _KERNELS[key] = Kernels(step, tuple(compile_function(f) for f in made), tuple(patterns), wide=wide)
     return found
 
 
@@ -213,8 +216,10 @@ class Program:
                     block, first = group.kernels.constants(which, numbers), at["constants"]
                     constants.append(block.ravel())
                     at["constants"] += block.size
-                kernel_table.append((f.address, first, block.shape[1], len(group.kernels.patterns[which]), 0, medium))
-            kernel_table += [(0,) * 6] * (ap.KERNELS - len(group.kernels.functions))
+                alike = which < len(group.kernels.wide) and count > 1 and bool(np.all(block == block[0]))
+                wide = group.kernels.wide[which].address if alike else 0
+                kernel_table.append((f.address, first, block.shape[1], len(group.kernels.patterns[which]), 0, medium, wide))
+            kernel_table += [(0,) * 7] * (ap.KERNELS - len(group.kernels.functions))
         self.group_table, self.kernel_table = ap.Group.table(table), ap.Kernel.table(kernel_table)
         self.gather, self.rows = _joined(gather, np.int64), _joined(rows, np.int64)
         self.constants = _joined([*constants, np.zeros(1)], float)
@@ -294,6 +299,7 @@ class Program:
         width = int((ap.SCALARS + 4 * size["n"] + size["m"] + size["k"]).max(initial=1))
         entries = self.kernel_table.array["entries"].max(initial=0)
         work = max([g.kernels.workspace for g in self.groups], default=1)
+        wide = [w for g in self.groups for w in g.kernels.wide]
         free, kinds, bodies = self._updates()
         first = [
             (h.offset + i, self.first_unknown[h.number] + i) for h in self.handles if h.number in self.first_order for i in range(h.size)
@@ -305,6 +311,7 @@ class Program:
             self.group_table, self.kernel_table, self.gather, self.rows, self.slots, free, kinds, bodies, self.constants, self.multiplier_rows,
             ap.Place.table(first), self.unknowns, self.coordinate_unknowns, max(width, 64),
             int(size["rows"].max(initial=0) + entries) + ap.AUDIT_SIZE + 64, work,
+            (engine.lanes(), max(w.workspace for w in wide)) if wide else (0, 0),
         )  # fmt: skip
 
     def _size_of(self, reduction: Reduction) -> int:

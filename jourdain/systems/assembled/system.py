@@ -225,11 +225,12 @@ class AssembledSystem:
     def planar_beam(
         self, name: str, places: Any, *, stiffness: Any, inertia: Any, angles: Any = None, order: int = 2, gravity: Any = 0.0,
         start: Handle | str | None = None, end: Handle | str | None = None, at: Any = None, velocities: Any = 0.0, omegas: Any = 0.0,
+        **viscosity: Any,
     ) -> list[Handle]:  # fmt: skip
         """Adds a geometrically exact beam in the plane with nodes ("name.0" …) at ``places`` (m); see :mod:`jourdain.elements.planar_beam`.
 
         ``stiffness`` is EA, κGA, EI (or 3 × 3), ``inertia`` ρA, ρI of a length (:func:`jourdain.elements.planar_section_of`); ``angles`` (rad) of the sections are along
-        the line unless given.  All else is as for :meth:`beam`; bodies at the ends have their frame in the section.
+        the line unless given.  All else is as for :meth:`beam` (viscous matrices are 3 × 3, or their diagonals); bodies at the ends have their frame in the section.
 
         >>> s, line = AssembledSystem("ruler"), np.linspace((0, 0), (1, 0), 9)
         >>> nodes = s.planar_beam("ruler", line, stiffness=(1e5, 3e4, 0.2), inertia=(0.25, 5e-7), start="clamped", gravity=(0, -9.81))
@@ -241,7 +242,7 @@ class AssembledSystem:
 
         line = PlanarLine(self, name, places, angles, order)
         ends = {k: x for k, x in ((0, start), (len(line.X) - 1, end)) if x is not None}
-        return line.add(stiffness, inertia, gravity, ends, at, velocities, omegas)
+        return line.add(stiffness, inertia, gravity, ends, at, velocities, omegas, viscosity)
 
     def cable(
         self, name: str, places: Any, *, axial: float, mass_per_length: float, bending: float = 0.0, length: float | None = None, slopes: Any = None,

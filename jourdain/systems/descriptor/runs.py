@@ -92,7 +92,7 @@ class DescriptorRun(OdeRun):
 
     def events(self) -> list[Event]:
         """The model's events; jumps are those of the model's state."""
-        return ModelJumps(self, self._back).events(self.native.events())
+        return ModelJumps(self, self._back).events(self.native.events(jumps=False))
 
     @cached_property
     def _onto_loops(self) -> NativeFunction | None:

@@ -124,7 +124,7 @@ class ContactEventRun(ProjectedRun):
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
-        rows.slack = 2.0 * reach
+        rows.slack, rows.h = 2.0 * reach, 0.0
         self.record = closed.make_closed(
             MOST, s.nq, s.nv, s.nz, contacts.booked, base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,

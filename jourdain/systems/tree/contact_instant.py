@@ -70,7 +70,7 @@ class RigidContacts:
             raise InputError(
                 f"'{system.model.name}': joint '{joint}' has dry friction without smoothing, which only runs by method='moreau' know; give smoothing="
             )
-        self.system, self.contacts = system, TreeContacts(system, system.parameter_vector)
+        self.system, self.contacts = system, TreeContacts.made(system)
         self.size = self.contacts.slack / 0.01
         record = self.contacts.record.impacts
         self.friction, self.static = record.friction, record.static
@@ -129,8 +129,8 @@ class RigidContacts:
                 u[self._stops[name]] += sign * force[k, 0]
                 continue
             f, contact = force[k] @ found.axes[k], self.name(int(found.law[k]))
-            for side, body in enumerate(self.bodies(found.key[k])):
-                place = self._columns.get((contact, body))
+            for side in (0, 1):
+                place = self._columns.get((contact, self.contacts.mover_of(int(found.key[k, side]))))
                 if place is not None:
                     sign = 1.0 - 2.0 * side
                     u[place : place + 3] += sign * f

@@ -28,6 +28,21 @@ DRY = 1 << 41
 DEPENDENT = -79
 
 
+class Framed(Record):
+    """Bodies by compiled functions of (t, x)."""
+
+    poses: Hook
+    pose: Floats
+    motion: Hook
+    J: Floats
+    drift: Floats
+    M: Floats
+    part: Integers
+    #: of bodies that bend, nv × nv: M + ½h C + ¼h² K is the mass of implicit steps
+    K: Floats
+    C: Floats
+
+
 class TreeContacts(Record):
     """Arguments of :func:`contact_rows`: an :class:`~jourdain.solvers.nonsmooth.moreau.Asked`, the tree, the scene, and the laws by groups of shapes."""
 
@@ -35,6 +50,7 @@ class TreeContacts(Record):
     x: Address
     start: Address
     moved: float
+    h: float
     motion: Hook
     prescribed: Floats
     poses: Pointers
@@ -75,11 +91,21 @@ class TreeContacts(Record):
     closures: Closures
     contacts: ContactSet
     wrench: Floats
+    #: Where links have no loops over them: compiled poses, and J (six rows a body), the velocities of drives and M; the part of each body.
+    framed: Framed
 
 
 @jit
 def _body_poses(c: Any, x: int, out: Any) -> int:
     """Poses of all bodies with shapes at a state."""
+    if c.framed.motion.function != 0:
+        hook = c.framed.poses
+        hook.args[0], hook.args[1] = c.t, x
+        failed = call(hook.function, hook.args)
+        for b in range(out.shape[0]):
+            for i in range(12):
+                out[b, i] = c.framed.pose[12 * b + i]
+        return failed
     p = c.poses
     p.q = x
     status = call(c.poses_function, p)
@@ -159,6 +185,25 @@ def _part_masses(c: Any) -> int:
 
 
 @jit
+def _framed_masses(c: Any) -> int:
+    """The same from the compiled mass matrix."""
+    parts, f, nv = c.parts, c.framed, c.parts.part_of.size
+    f.motion.args[0], f.motion.args[1] = c.t, c.x
+    status = call(f.motion.function, f.motion.args)
+    if status != 0:
+        return status  # type: ignore[no-any-return]
+    for part in range(parts.first.size - 1):
+        first, n, M = parts.first[part], parts.first[part + 1] - parts.first[part], parts.M[parts.masses[part] :]
+        for i in range(n):
+            for j in range(n):
+                at_ = parts.member[first + i] * nv + parts.member[first + j]
+                M[i * n + j] = f.M[at_] + 0.5 * c.h * f.C[at_] + 0.25 * c.h * c.h * f.K[at_]
+        if cholesky(M, n) != 0:
+            return NO_INERTIA
+    return 0
+
+
+@jit
 def _closures(c: Any) -> int:
     """The constraints at the state, as far as they are independent."""
     closures, parts = c.closures, c.parts
@@ -220,8 +265,27 @@ def _loose_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float
         J[3 + i] = R[i] * mx + R[3 + i] * my + R[6 + i] * mz
 
 
+@jit
+def _framed_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
+    """The same by the compiled rows of a body or node."""
+    f, parts, nv, pose = c.framed, c.parts, c.parts.part_of.size, c.body_poses[body]
+    x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
+    dx, dy, dz = point[0] - pose[9], point[1] - pose[10], point[2] - pose[11]
+    mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
+    rows, d, part = f.J[6 * nv * body :], f.drift[6 * body :], f.part[body]
+    if part >= 0:
+        first = parts.first[part]
+        for i in range(parts.first[part + 1] - first):
+            k = parts.member[first + i]
+            force = x * rows[k] + y * rows[nv + k] + z * rows[2 * nv + k]
+            J[i] += force + mx * rows[3 * nv + k] + my * rows[4 * nv + k] + mz * rows[5 * nv + k]
+    return x * d[0] + y * d[1] + z * d[2] + mx * d[3] + my * d[4] + mz * d[5]  # type: ignore[no-any-return]
+
+
 @hot
 def _force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
+    if c.framed.motion.function != 0:
+        return _framed_force(c, body, point, axes, row, sign, J)  # type: ignore[no-any-return]
     if c.loose[body] != 0:
         _loose_force(c, body, point, axes, row, sign, J)
         return 0.0
@@ -233,6 +297,8 @@ def _part_of_body(c: Any, body: int) -> int:
     """The part that moves a body; none for the ground and for bodies that drives alone move."""
     if body < 0:
         return NOBODY
+    if c.framed.motion.function != 0:
+        return c.framed.part[body]  # type: ignore[no-any-return]
     links = c.mass.program.links
     k = c.body_link[body]
     while k >= 0:
@@ -256,7 +322,7 @@ def _write(c: Any, contact: Any, law: int) -> None:
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
     a, b = _part_of_body(c, contact.body_a), _part_of_body(c, contact.body_b)
     s.part[2 * k], s.part[2 * k + 1] = a, NOBODY if b == a else b
-    bodies = c.body_link.size
+    bodies = c.body_poses.shape[0]
     s.place[2 * k] = -1 if contact.body_a < 0 else c.booked[law * bodies + contact.body_a]
     s.place[2 * k + 1] = -1 if contact.body_b < 0 else c.booked[law * bodies + contact.body_b]
     for i in range(6 * stride * k, 6 * stride * (k + 1)):
@@ -320,7 +386,7 @@ def contact_rows(address: int) -> int:
     s.count = 0
     if found < 0:
         return NO_ROOM
-    status = _part_masses(c)
+    status = _framed_masses(c) if c.framed.motion.function != 0 else _part_masses(c)
     if status == 0:
         status = _closures(c)
     if status != 0:
@@ -343,4 +409,4 @@ def contact_rows(address: int) -> int:
     return 0
 
 
-__all__ = ["DEPENDENT", "DRY", "NO_INERTIA", "TreeContacts", "contact_rows"]
+__all__ = ["DEPENDENT", "DRY", "NO_INERTIA", "Framed", "TreeContacts", "contact_rows"]

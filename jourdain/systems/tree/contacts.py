@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.touching import restitution_function
-from ...model.bending import flexible_bodies
 from ...model.bodies import Body
 from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...model.contact_loads import dry_name
@@ -26,10 +25,10 @@ from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
 from ...solvers.nonsmooth.impacts import Impacts
 from ...solvers.penalty.touch import WRENCH
-from ...symbolic.expr import KINDS
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
-from .contact_rows import DRY, STOPS, contact_rows
+from ..touching import net_forces
+from .contact_rows import DRY, STOPS, Framed, contact_rows
 from .contact_rows import TreeContacts as NativeRows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
@@ -48,22 +47,39 @@ TOLERANCE, SWEEPS = 1e-7, 1000
 class TreeContacts:
     """The contacts of one run: what native code reads and writes, with room for a number of contacts that can be raised."""
 
+    #: Whether nodes of bodies that bend may carry shapes.
+    bend = False
+    #: K and C of forces that steps take implicitly, over all velocities.
+    stiffness = damping = np.zeros(0)
+
     def __init__(self, system: TreeSystem, parameters: np.ndarray, room: int | None = None) -> None:
         model = system.model
         self.system, self.model, self.parameters = system, model, parameters
-        self._refuse()
         self.contacts = list(model.contacts.values())
         self.pairs = pairs_of(model, Rigid)
-        self._tree = system.bare_tree
-        self.looped = system.looped if parameters is system.parameter_vector else LoopedTree(self._tree, parameters)
         self._keep: list[Any] = []
         self._closing: list[Any] = []
-        self.bodies = self._moving_bodies()
+        self._take_tree()
+        #: What moves with shapes, by name: bodies, or nodes of those that bend.
+        self.movers = self._moving()
         self.scene = self._scene()
         self.parts = self._parts()
         self.stops, self.dry = self._stops(), self._dry()
         self.places = self._places()
         self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry))
+
+    def _take_tree(self) -> None:
+        """What rows are made of: loops over the links."""
+        s = self.system
+        self._tree = s.bare_tree
+        self.looped = s.looped if self.parameters is s.parameter_vector else LoopedTree(self._tree, self.parameters)
+
+    @staticmethod
+    def made(system: TreeSystem) -> TreeContacts:
+        """New ones, by loops over links where these are of rigid bodies alone, else by compiled functions."""
+        from .framed_contacts import FramedContacts, needs_frames
+
+        return (FramedContacts if needs_frames(system) else TreeContacts)(system, system.parameter_vector)
 
     @staticmethod
     def of(system: TreeSystem) -> TreeContacts:
@@ -73,7 +89,7 @@ class TreeContacts:
             try:  # another thread may have taken the last one
                 found = idle.pop()
             except IndexError:
-                return TreeContacts(system, system.parameter_vector)
+                return TreeContacts.made(system)
             if found.parameters is system.parameter_vector:
                 return found
 
@@ -85,7 +101,7 @@ class TreeContacts:
         """Forgets what was before, for a run of its own."""
         self.record.tolerance, self.record.limit = tolerance, limit
         self.record.worst = moreau.Worst()
-        self.rows.contacts.old_count = 0
+        self.rows.contacts.old_count, self.record.last_h = 0, 0.0
 
     def raise_room(self, room: int) -> None:
         """Makes room for so many contacts."""
@@ -96,18 +112,6 @@ class TreeContacts:
         self.record = self._record()
         if worst is not None:  # what was missed so far is told at the end
             self.record.worst, self.record.tolerance, self.record.limit = worst.worst, worst.tolerance, worst.limit
-
-    def _refuse(self) -> None:
-        """What this engine cannot do, by name."""
-        name, model = self.model.name, self.model
-        bending = next((b.name for b in flexible_bodies(model)), None)
-        told = None
-        if bending is not None:
-            told = f"body '{bending}' bends; contacts take rigid bodies: m.flexible_body(…, rigid=True)"
-        elif self._heavy_rods():
-            told = "rods with mass couple bodies; give their mass to the bodies"
-        if told is not None:
-            raise InputError(f"simulate '{name}': method 'moreau': {told}")
 
     def _stops(self) -> list[tuple[str, int, int, float, float, int]]:
         """Ends of joints that act: joint, position, velocity, the open direction, where, and the number of the law."""
@@ -138,26 +142,29 @@ class TreeContacts:
         """The number of the first law of dry friction in joints."""
         return len(self.contacts) + len(self.model.rigid_stops)
 
-    def _heavy_rods(self) -> bool:
-        return any(getattr(c, "inertia", None) is not None for c in self.model.constraints.values())
-
     # -- bodies and shapes ----------------------------------------------------------------------------------------
 
     def _numbers(self, expressions: Iterable[Any]) -> np.ndarray:
         symbols = self.model.parameter_set.symbols
         return np.array(evaluate(list(expressions), dict(zip(symbols, self.parameters, strict=True))), dtype=float)
 
-    def _moving_bodies(self) -> list[Body]:
+    def _moving(self) -> dict[str, Body]:
         """Bodies with shapes, except those that stand on the ground for good."""
         found = {id(s.body): s.body for s in self.pairs.shapes}
-        return [b for b in found.values() if not b.is_ground and self._tree.places[b.name].link >= 0]
+        return {b.name: b for b in found.values() if not b.is_ground and self._tree.places[b.name].link >= 0}
 
     def _pose_on_link(self, body: Body) -> np.ndarray:
         place = self._tree.places[body.name]
         return self._numbers((*place.rotation.entries, *place.position))
 
+    def poses_at(self, q: np.ndarray, t: float) -> np.ndarray:
+        """Rotations and origins of all that moves with shapes, twelve numbers a row."""
+        R, p = (x[self.rows.body_link] for x in self.looped.poses(q, t))
+        place = self.rows.body_place
+        return np.concatenate([(R @ place[:, :9].reshape(-1, 3, 3)).reshape(-1, 9), p + np.einsum("bij,bj->bi", R, place[:, 9:])], axis=1)
+
     def _scene(self) -> Scene:
-        number = {b.name: i for i, b in enumerate(self.bodies)}
+        number = {name: i for i, name in enumerate(self.movers)}
         numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=self.parameters)
         return placed_shapes(self.pairs, number, numeric, lambda s: self._pose_on_link(s.body))
 
@@ -170,7 +177,7 @@ class TreeContacts:
 
     def _parts(self) -> Parts:
         """Velocities that links or shared coordinates connect."""
-        nv, links = self.system.nv, self.looped.arrays.links
+        nv = self.system.nv
         group = list(range(nv))
 
         def root(i: int) -> int:
@@ -179,13 +186,9 @@ class TreeContacts:
                 i = group[i]
             return i
 
-        behind = np.full(len(links), -1)
-        for i, link in enumerate(links):
-            inner = behind[link["parent"]] if link["parent"] >= 0 else -1
-            behind[i] = inner if link["v"] < 0 else link["v"]
-            mine = [int(link["v"]) + j for j in range(int(link["velocities"]))] if link["v"] >= 0 else []
-            for v in (*mine[1:], *([int(inner)] if inner >= 0 and mine else [])):
-                group[root(v)] = root(mine[0])
+        for members_of_one in self._connected():
+            for v in members_of_one[1:]:
+                group[root(v)] = root(members_of_one[0])
         for v in self._coupled:  # constraints couple all that they move
             group[root(v)] = root(self._coupled[0])
         roots = [root(i) for i in range(nv)]
@@ -198,21 +201,34 @@ class TreeContacts:
         for m in members:
             place_of[m] = np.arange(len(m))
         free = np.zeros(len(members), np.int64)
-        for link in self._loose:
-            own = number[roots[int(links["v"][link])]]
-            free[own] = 1
+        for v in self._free_velocities():
+            free[number[roots[v]]] = 1
         return Parts(
             inverse=free, first=np.r_[0, np.cumsum(sizes)].astype(np.int64), member=np.array([v for m in members for v in m], np.int64),
             part_of=np.array([number[r] for r in roots], np.int64), place_of=place_of, masses=np.r_[0, np.cumsum(sizes**2)].astype(np.int64),
             M=np.zeros(int((sizes**2).sum())), stride=int(sizes.max(initial=moreau.BODY)),
         )  # fmt: skip
 
+    def _connected(self) -> Iterator[list[int]]:
+        """Velocities that move one link, with one of those before it."""
+        links = self.looped.arrays.links
+        behind = np.full(len(links), -1)
+        for i, link in enumerate(links):
+            inner = behind[link["parent"]] if link["parent"] >= 0 else -1
+            behind[i] = inner if link["v"] < 0 else link["v"]
+            if link["v"] >= 0:
+                yield [*(int(link["v"]) + j for j in range(int(link["velocities"]))), *([int(inner)] if inner >= 0 else [])]
+
+    def _free_velocities(self) -> list[int]:
+        """A velocity of each body that nothing holds."""
+        return [int(self.looped.arrays.links["v"][link]) for link in self._loose]
+
     # -- what is booked -------------------------------------------------------------------------------------------
 
     def _places(self) -> dict[tuple[int, int], int]:
         """Where the wrench of a contact (by number) on a body (by number) stands in the state."""
-        number = {b.name: i for i, b in enumerate(self.bodies)}
-        pairs = [(k, number[b.name]) for k, c in enumerate(self.contacts) if not c.gives_way for b in c.bodies if b.name in number]
+        number = {name: i for i, name in enumerate(self.movers)}
+        pairs = [(k, number[x]) for k, c in enumerate(self.contacts) if not c.gives_way for x in c.carriers if x in number]
         return {pair: self.first_place + WRENCH * i for i, pair in enumerate(pairs)}
 
     @property
@@ -257,13 +273,9 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(), dry=self.first_dry, rounds=2 if self._follow_velocities() else 1,
+            worst=moreau.Worst(), dry=self.first_dry, stiffness=self.stiffness,
+            damping=self.damping,
         )  # fmt: skip
-
-    def _follow_velocities(self) -> bool:
-        """Whether loads depend on velocities."""
-        laws = [e for load in self.model.loads.values() for e in load.laws]
-        return any(c.gives_way for c in self.contacts) or any(e.deps & KINDS["velocity"] for e in laws)
 
     def _law_names(self) -> list[str]:
         """What the laws by number belong to, for messages."""
@@ -307,7 +319,7 @@ class TreeContacts:
 
     def _rows(self) -> NativeRows:
         """The arguments of the search for contacts and their rows."""
-        tree, n = self.looped, len(self.bodies)
+        tree = self.looped
         prescribed = np.zeros(max(1, len(tree.arrays.prescribed)))
         poses, mass = tree.function("poses"), tree.function("mass_matrix")
         # bodies that nothing holds have inverse masses in closed form
@@ -319,7 +331,20 @@ class TreeContacts:
             scratch = np.zeros_like(tree.prescribed._workspace)
             motion = Hook(function=tree.prescribed.address, args=tree.prescribed.arguments(prescribed, prescribed, workspace=scratch))
             self._keep.append(scratch)
-        sorts = list(dict.fromkeys(tree.arrays.sorts))
+        sorts, bodies = list(dict.fromkeys(tree.arrays.sorts)), list(self.movers.values())
+        return NativeRows(
+            motion=motion, prescribed=prescribed, poses=poses.arguments({"prescribed": prescribed}, link_poses, poses.workspace()),
+            poses_function=poses.address, link_poses=link_poses, mass=spreading,
+            spread=np.array([link_step("composite_spread", replace(sort, free=True)).address for sort in sorts], np.int64),
+            loose=np.array([self._tree.places[b.name].link in self._loose for b in bodies], np.int64),
+            body_link=np.array([self._tree.places[b.name].link for b in bodies], np.int64),
+            body_place=np.array([self._pose_on_link(b) for b in bodies]).reshape(-1, 12), framed=Framed(poses=Hook(), motion=Hook()),
+            **self._common_rows(),
+        )  # fmt: skip
+
+    def _common_rows(self) -> dict[str, Any]:
+        """What the search for contacts needs whatever their rows are made of."""
+        n = len(self.movers)
         booked = np.full((len(self.contacts), max(n, 1)), -1, np.int64)
         for (k, b), place in self.places.items():
             booked[k, b] = place
@@ -329,13 +354,8 @@ class TreeContacts:
             if b >= 0:
                 reach[b] = max(reach[b], extent)
         finite = size[size > 0]
-        return NativeRows(
-            motion=motion, prescribed=prescribed, poses=poses.arguments({"prescribed": prescribed}, link_poses, poses.workspace()),
-            poses_function=poses.address, link_poses=link_poses, mass=spreading,
-            spread=np.array([link_step("composite_spread", replace(sort, free=True)).address for sort in sorts], np.int64),
-            loose=np.array([self._tree.places[b.name].link in self._loose for b in self.bodies], np.int64),
-            scene=self.scene.native, body_link=np.array([self._tree.places[b.name].link for b in self.bodies], np.int64),
-            body_place=np.array([self._pose_on_link(b) for b in self.bodies]).reshape(-1, 12), body_poses=np.zeros((n, 12)),
+        return dict(
+            scene=self.scene.native, body_poses=np.zeros((n, 12)),
             body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
             found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
             stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
@@ -373,7 +393,7 @@ class TreeContacts:
     @property
     def only_planes(self) -> bool:
         """Whether a single body may touch half-spaces and nothing else, through which nothing passes unseen."""
-        return len(self.bodies) <= 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
+        return len(self.movers) <= 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
 
     @property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -404,11 +424,13 @@ class TreeContacts:
             return self.name_of(shape)
         return self.pairs.shapes[int(self.scene.source[shape])].body.name
 
+    def mover_of(self, shape: int) -> str:
+        """The name of what moves a shape of the scene."""
+        return self.name_of(shape) if shape >= STOPS else self.pairs.shapes[int(self.scene.source[shape])].mover
+
     def overlaps(self, q: np.ndarray, t: float) -> list[tuple[float, str, str]]:
         """Pairs of shapes that penetrate in a position, the deepest first."""
-        R, p = (x[self.rows.body_link] for x in self.looped.poses(q, t))
-        place = self.rows.body_place
-        poses = np.concatenate([(R @ place[:, :9].reshape(-1, 3, 3)).reshape(-1, 9), p + np.einsum("bij,bj->bi", R, place[:, 9:])], axis=1)
+        poses = self.poses_at(q, t)
         group, law = self.pairs.group, self.pairs.law
         deepest: dict[tuple[int, int], float] = {}
         for c in self.scene.contacts(poses, 0.0):
@@ -428,11 +450,14 @@ class TreeContacts:
 
     def wrench_channels(self, x: np.ndarray, first: int) -> dict[str, Channel]:
         """Net forces and torques of each contact on its bodies, and forces of stops, from rows in which they begin at ``first``."""
-        found = {}
+        found: dict[str, Channel] = {}
+        names = list(self.movers)
         for (k, b), place in self.places.items():
-            at, name = place - self.first_place + first, f"{self.contacts[k].name}.{self.bodies[b].name}"
+            at, name = place - self.first_place + first, f"{self.contacts[k].name}.{names[b]}"
             found[f"{name}.force"] = Channel(x[:, at : at + 3].copy(), "N", "contact force")
             found[f"{name}.torque"] = Channel(x[:, at + 3 : at + 6].copy(), "N m", "torque of contact forces about the body's origin")
+        for contact in self.contacts if self.bend else ():
+            found |= net_forces(contact, found)
         for (name, _, _, sign, *_), place in zip(self.stops, self.stop_places, strict=True):
             at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
             before = found.get(f"{name}.stop")

@@ -62,7 +62,7 @@ class MoreauRun(ProjectedRun):
     def _note_warm(self) -> None:
         s = self.contacts.record.contacts
         #: What a step takes over from the one before, for steppers that go back.
-        self._warm = s, s.old_key, s.old_impulse
+        self._warm = s, s.old_key, s.old_impulse, s.old_speed
 
     def first(self) -> np.ndarray:
         """The state, with nothing booked yet."""
@@ -72,14 +72,21 @@ class MoreauRun(ProjectedRun):
         """Also what contacts did in the last step, from which the next one begins to search."""
         return super().memory(u) | {"touching": self._touching()}
 
-    def _touching(self) -> tuple[np.ndarray, np.ndarray]:
-        s, keys, impulses = self._warm
-        return keys[: 3 * s.old_count].copy(), impulses[: 3 * s.old_count].copy()
+    def _touching(self) -> tuple[np.ndarray, ...]:
+        """Keys, impulses and speeds of the contacts of the last step; its end, its length and the sum over its velocities."""
+        s, *arrays = self._warm
+        last = self.contacts.record
+        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.last_t, last.last_h, last.last_sum])
 
-    def _take_up(self, keys: np.ndarray, impulses: np.ndarray) -> None:
+    def _take_up(self, keys: np.ndarray, impulses: np.ndarray, speeds: np.ndarray, step: np.ndarray) -> None:
         while len(keys) > self._warm[1].size:
             self._double_room()
-        self._warm[0].old_count, self._warm[1][: len(keys)], self._warm[2][: len(keys)] = len(keys) // 3, keys, impulses
+        s, *arrays = self._warm
+        s.old_count = len(keys) // 3
+        for own, given in zip(arrays, (keys, impulses, speeds), strict=True):
+            own[: len(keys)] = given
+        last = self.contacts.record
+        last.last_t, last.last_h, last.last_sum = map(float, step)
 
     def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
         """What contacts did in the last step."""
@@ -147,13 +154,23 @@ class MoreauRun(ProjectedRun):
         return found
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
-        """Takes step k of a solution of this run once more; the contacts as that step leaves them."""
-        s, t, h = self.system, float(solution.t[k]), float(solution.t[k + 1] - solution.t[k])
+        """Takes step k of a solution of this run once more, after the one before it; the contacts as that step leaves them."""
+        s, first, h = self.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
+        t = float(solution.t[first])
         names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        state = split_state(s, np.array([solution[n][k] for n in names]), t)
-        inputs = Inputs(s, {n: float(solution[n][k]) for n in s.model.outer_inputs}, {n: float(solution[n][k]) for n in s.model.memories})
+        state = split_state(s, np.array([solution[n][first] for n in names]), t)
+        known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
         settings, (tolerance, limit) = replace(self.settings, step=h, times=None, progress=False), self._control
-        run = MoreauRun(s, state, (t, t + h), inputs, settings, tolerance=tolerance, max_iterations=limit, overlap="push apart")
+        run = MoreauRun(
+            s,
+            state,
+            (t, float(solution.t[k + 1])),
+            Inputs(s, *known),
+            settings,
+            tolerance=tolerance,
+            max_iterations=limit,
+            overlap="push apart",
+        )
         run.go()
         return run.contacts, h
 

@@ -265,12 +265,12 @@ class NativeSystem:
         found = self.finding(self.of_state(self._function("renewal")))
         return found if self.touching is None else self.touching.renewal(found, len(self.system.model.memories))
 
-    def events(self) -> list[Event]:
-        """The model's events as the solvers take them."""
+    def events(self, jumps: bool = True) -> list[Event]:
+        """The model's events as the solvers take them; without ``jumps`` the caller says what happens to the state."""
         found = []
         for item in self.system.model.events.values():
             guard = self.finding(self.of_state(self._function("guard", event=item.name)))
-            action = self._jump(item.name) if item.jump else None
+            action = self._jump(item.name) if item.jump and jumps else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
         return found
 

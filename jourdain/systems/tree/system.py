@@ -152,14 +152,14 @@ class TreeSystem(System):
             self._functions[key] = found
         return found
 
-    def places(self, name: str, result: str) -> np.ndarray:
+    def places(self, name: str, result: str, **options: Any) -> np.ndarray:
         """Where a result of a function may be other than zero, counted row by row."""
 
         def derived() -> np.ndarray:
-            (found,) = (r for r in self.symbolic(name).outputs if r.name == result)
+            (found,) = (r for r in self.symbolic(name, **options).outputs if r.name == result)
             return np.array([k for k, e in enumerate(found.expressions) if e is not ZERO], dtype=np.int64)
 
-        return cached_array((self.fingerprint, "places", name, result), derived)
+        return cached_array((self.fingerprint, "places", name, result, *map(str, sorted(options.items()))), derived)
 
     @cached_property
     def fingerprint(self) -> str:

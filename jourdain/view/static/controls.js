@@ -141,7 +141,7 @@ export class Controls {
       const held = app.hit(event);
       if (!held || !app.player.live) return;
       const group = app.bodies.groups.get(held.name);
-      this.held = { body: held.name, group, point: group.worldToLocal(held.place.clone()) };
+      this.held = { body: held.name, group, point: group.worldToLocal(held.place.clone()), vertex: held.vertex };
       stage.camera.getWorldDirection(normal);
       plane.setFromNormalAndCoplanarPoint(normal, held.place);
       stage.controls.enabled = false;
@@ -162,15 +162,17 @@ export class Controls {
   }
 
   drag(target) {
-    const { body, point } = this.held;
+    const { body, point, vertex } = this.held;
     this.target = target.clone();
     this.follow();
-    this.asker.newest({ command: "pull", body, point: point.toArray(), target: target.toArray() }, (answer) => this.show(answer));
+    this.asker.newest({ command: "pull", body, point: point.toArray(), target: target.toArray(), vertex }, (answer) => this.show(answer));
   }
 
   // The line of the spring goes with the body.
   follow() {
     if (!this.held) return;
+    const skin = this.held.vertex === null ? null : this.app.bodies.skins.get(this.held.body);
+    if (skin) this.held.point.fromBufferAttribute(skin.position, this.held.vertex);
     const from = this.held.group.localToWorld(this.held.point.clone()), places = this.spring.geometry.attributes.position;
     places.setXYZ(0, ...from);
     places.setXYZ(1, ...this.target);

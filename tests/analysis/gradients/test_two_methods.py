@@ -280,7 +280,7 @@ def test_memories_elsewhere_are_refused_by_name() -> None:
     m, z, mean, swing = remembering()
     m.update(mean, mean)
     m.update(swing, swing)
-    run = jd.Analysis(m.compile("cartesian"), "simulate", {"z.displacement": 0.3}, t=0.1)
+    run = jd.Analysis(m.compile(formulation="cartesian"), "simulate", {"z.displacement": 0.3}, t=0.8)
     with pytest.raises(NotCarried, match="memory 'mean' in cartesian"):
         run.gradient(REMEMBERED, ["k"], method="adjoint")
     loop = library.four_bar()

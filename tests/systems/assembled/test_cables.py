@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 import jourdain as jd
 from jourdain import elements as el
 from jourdain.errors import ModelError
+from jourdain.systems.assembled.march import March
 
 
 def test_energy_and_momenta_are_exact() -> None:
@@ -124,3 +125,29 @@ def test_refusals() -> None:
     leaving = ring(at=1.7, speed=3.0)
     with pytest.raises(jd.SimulationError, match="sliding joint 'along' leaves the cable 'line' at its end at t = 0.1"):
         leaving.simulate(1.0, 0.01, reduction="bodies")
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("pieces", [1, 2, 3, 4, 5, 9])
+def test_pieces_side_by_side_are_pieces_one_by_one(dimension: int, pieces: int) -> None:
+    """Native loops take some pieces at a time; residual and matrix are those of single ones, also of the last that do not fill a register."""
+    rng = np.random.default_rng(pieces)
+    s = jd.AssembledSystem("rope")
+    line = np.linspace(np.zeros(dimension), np.eye(dimension)[0], pieces + 1)
+    s.cable("rope", line, axial=1e3, bending=2.0, mass_per_length=0.5, gravity=-9.81 * np.eye(dimension)[1], start="clamped")
+    run = March(s, 1.0, 0.01).run
+    run.vec.v0 = rng.normal(size=run.vec.v0.size)
+
+    def evaluated() -> tuple[np.ndarray, np.ndarray]:
+        values = run.matrix().copy()
+        return values, run.r.copy()
+
+    wide = evaluated()
+    table = run.plan.kernels.array
+    assert (table["wide"][:2] != 0).all() == (pieces > 1)
+    kept = table["wide"].copy()
+    table["wide"] = 0
+    single = evaluated()
+    table["wide"] = kept
+    for a, b in zip(wide, single, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())

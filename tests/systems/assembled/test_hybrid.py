@@ -185,3 +185,14 @@ def test_refusals_name_the_body_and_the_remedy() -> None:
     for verb in ("equilibrium", "modal", "linearise", "accelerations", "reactions"):
         with pytest.raises(InputError, match=f"'{verb}' is not known of a model with parts of large deformation"):
             getattr(system, verb)()
+
+
+@pytest.mark.slow
+def test_e15_of_the_thesis() -> None:
+    """The whole rotor: L₃ = 30 000 N m s after t = 3 s, L₁ = L₂ = 0, and a constant energy from then on."""
+    sol = jd.library.helicopter_rotor().compile(formulation="directors", reduction="bodies").simulate({}, t=4.0, step=0.02)
+    late = sol.t > 3.0 - 1e-9
+    L, e = sol["momentum.angular"][late], sol["energy.total"][late]
+    assert np.ptp(L[:, 2]) < 1e-12 * 3e4 and np.abs(L[:, :2]).max() < 1e-12 * 3e4
+    assert L[-1, 2] == pytest.approx(3e4, rel=1e-6)
+    assert np.ptp(e) < 1e-12 * e[-1] and sol["energy.potential"].max() > 600.0

@@ -418,19 +418,6 @@ def test_other_formulations_refuse(formulation: str) -> None:
         m.compile(formulation=formulation)
 
 
-def test_bodies_that_bend_refuse() -> None:
-    m = jd.Model("bends")
-    floor(m)
-    part = jd.structures.beam(
-        (0, 0, 0), (0.3, 0, 0), section=jd.structures.circle(0.01), material=jd.structures.Material(2e11, 0.3, 7800.0), elements=4
-    )
-    m.free("f", m.ground, m.flexible_body("beam", part, modes=2))
-    m.free("g", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
-    m.contact("all", law=rigid())
-    with pytest.raises(InputError, match="body 'beam' bends; contacts take rigid bodies"):
-        run(m.compile(), {"f.z": 0.5, "g.z": 0.3}, 0.1)
-
-
 @pytest.mark.parametrize(
     ("declare", "told"),
     [

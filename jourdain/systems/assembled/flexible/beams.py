@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....elements.beam import VISCOSITIES, Beam, BeamNode, lagrange, section_matrix
+from ....elements.planar_beam import VISCOSITIES as PLANAR_VISCOSITIES
 from ....elements.planar_beam import PlanarBeam, PlanarNode
 from ....elements.rigid import PlanarBody
 from ....errors import ModelError
@@ -49,7 +50,7 @@ class BeamLine:
         viscosity: Mapping[str, Any],
     ) -> list[Handle]:  # fmt: skip
         """Blocks of the nodes (those of bodies at the ends) and elements."""
-        kind, own = self._viscosity(viscosity)
+        kind, own = _viscosity(self._what, VISCOSITIES, section_matrix, viscosity)
         own["stiffness"] = section_matrix(stiffness, f"{self._what}: stiffness").ravel()
         own["gravity"] = np.broadcast_to(np.asarray(gravity, float), (3,))
         mass, element = self._inertia(inertia), Beam(self.order + 1, kind)
@@ -93,17 +94,6 @@ class BeamLine:
                 raise ModelError(f"{self._what}: its end {end!r} is neither a body nor 'clamped'")
         return handles, carried
 
-    def _viscosity(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        kind = next((k for k, sizes in VISCOSITIES.items() if set(sizes) == set(given)), None)
-        if kind is None:
-            raise ModelError(
-                f"{self._what}: viscous constants {sorted(given)} are given; there is 'damping' alone, or 'branch' with 'relaxation'"
-            )
-        own = {n: section_matrix(x, f"{self._what}: {n}").ravel() if n != "relaxation" else float(x) for n, x in given.items()}
-        if not own.get("relaxation", 1.0) > 0.0:
-            raise ModelError(f"{self._what}: relaxation time {own['relaxation']:g} s must be positive")
-        return kind, own
-
     def _inertia(self, given: Any) -> np.ndarray:
         found = np.asarray(given, float)
         found = np.diag(found) if found.shape == (4,) else found
@@ -120,6 +110,19 @@ class BeamLine:
         return found
 
 
+def _viscosity(
+    what: str, kinds: Mapping[str, Mapping[str, int]], matrix: Callable[[Any, str], np.ndarray], given: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The name of a viscosity among ``kinds`` and its constants as elements take them."""
+    kind = next((k for k, sizes in kinds.items() if set(sizes) == set(given)), None)
+    if kind is None:
+        raise ModelError(f"{what}: viscous constants {sorted(given)} are given; there is 'damping' alone, or 'branch' with 'relaxation'")
+    own = {n: matrix(x, f"{what}: {n}").ravel() if n != "relaxation" else float(x) for n, x in given.items()}
+    if not own.get("relaxation", 1.0) > 0.0:
+        raise ModelError(f"{what}: relaxation time {own['relaxation']:g} s must be positive")
+    return kind, own
+
+
 class PlanarLine:
     """What :meth:`.AssembledSystem.planar_beam` does."""
 
@@ -134,10 +137,12 @@ class PlanarLine:
         self.angles = np.arctan2(along[:, 1], along[:, 0]) if angles is None else np.broadcast_to(np.asarray(angles, float), (len(self.X),))
 
     def add(
-        self, stiffness: Any, inertia: Any, gravity: Any, ends: Mapping[int, Handle | str], at: Any, velocities: Any, omegas: Any
-    ) -> list[Handle]:
+        self, stiffness: Any, inertia: Any, gravity: Any, ends: Mapping[int, Handle | str], at: Any, velocities: Any, omegas: Any,
+        viscosity: Mapping[str, Any],
+    ) -> list[Handle]:  # fmt: skip
         """Blocks of the nodes (those of bodies at the ends) and elements."""
-        C, rho, n = self._matrix(stiffness), np.asarray(inertia, float), self.order + 1
+        C, rho, n = _planar_matrix(stiffness, f"{self._what}: stiffness"), np.asarray(inertia, float), self.order + 1
+        kind, viscous = _viscosity(self._what, PLANAR_VISCOSITIES, _planar_matrix, viscosity)
         if rho.shape != (2,) or not (np.isfinite(rho).all() and rho[0] > 0.0 and rho[1] >= 0.0):
             raise ModelError(
                 f"{self._what}: inertia = {inertia!r} must be two numbers, mass (kg/m) and moment of inertia (kg m) of a length"
@@ -145,12 +150,12 @@ class PlanarLine:
         names, firsts = [f"{self.name}.{k}" for k in range(len(self.X))], range(0, len(self.X) - 1, self.order)
         cells = [f"{self.name}.e{k}" for k in range(len(firsts))]
         self.system.check_new([x for k, x in enumerate(names) if k not in ends], cells)
-        element, parts = PlanarBeam(n), [slice(first, first + n) for first in firsts]
+        element, parts = PlanarBeam(n, kind), [slice(first, first + n) for first in firsts]
         sections = np.array([PlanarBody.coordinates_of(x, a).reshape(3, 2) for x, a in zip(self.X, self.angles, strict=True)])
-        own = {"inertia": rho, "gravity": np.broadcast_to(np.asarray(gravity, float), (2,)), "stiffness": C.ravel()}
+        own = {"inertia": rho, "gravity": np.broadcast_to(np.asarray(gravity, float), (2,)), "stiffness": C.ravel(), **viscous}
         rows = [{**element.numbers(sections[part]), **own} for part in parts]
         handles = self._nodes(names, ends, at, velocities, omegas)
-        constants = {c: np.array([row[c] for row in rows]) for c in element.constants}
+        constants = {c: np.array([np.atleast_1d(row[c]) for row in rows]) for c in element.constants}
         self.system.add_instances(element, cells, [{f"node{i}": h for i, h in enumerate(handles[part])} for part in parts], constants)
         return handles
 
@@ -179,19 +184,13 @@ class PlanarLine:
                 raise ModelError(f"{self._what}: its end {end!r} is neither a body nor 'clamped'")
         return handles
 
-    def _matrix(self, given: Any) -> np.ndarray:
-        C = np.asarray(given, float)
-        C = np.diag(C) if C.shape == (3,) else C
-        if (
-            C.shape != (3, 3)
-            or not np.isfinite(C).all()
-            or np.abs(C - C.T).max() > 1e-12 * np.abs(C).max()
-            or np.linalg.eigvalsh(C)[0] < 0.0
-        ):
-            raise ModelError(
-                f"{self._what}: stiffness must be EA, κGA, EI or a symmetric, positive matrix of 3 × 3 between strains and N, V, M"
-            )
-        return C
+
+def _planar_matrix(given: Any, what: str) -> np.ndarray:
+    C = np.asarray(given, float)
+    C = np.diag(C) if C.shape == (3,) else C
+    if C.shape != (3, 3) or not np.isfinite(C).all() or np.abs(C - C.T).max() > 1e-12 * np.abs(C).max() or np.linalg.eigvalsh(C)[0] < 0.0:
+        raise ModelError(f"{what} must be EA, κGA, EI or a symmetric, positive matrix of 3 × 3 between strains and N, V, M")
+    return C
 
 
 def tangents(X: np.ndarray, order: int) -> np.ndarray:

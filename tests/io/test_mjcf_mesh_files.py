@@ -1,0 +1,101 @@
+"""Mesh files as MuJoCo reads them, against MuJoCo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+
+#: A warped block: its quadrilaterals are not flat, so that the diagonal matters; a second object behind it does not count.
+BLOCK = """o first
+v 0 0 0
+v 1 0 0.3
+v 1.2 1 0
+v 0 1 0.2
+v 0 0.1 1
+v 1 0 1.4
+v 1 1.3 1
+v 0 1 1.2
+f 4 3 2 1
+f 5 6 7 8
+f 1/1/1 2/2/1 6/3/1 5/4/1
+f 2//1 3//1 7//1 6//1
+f 3 4 8 7
+f -5 -8 -4 -1
+o second
+v 5 5 5
+v 6 5 5
+v 5 6 5
+v 5 5 6
+f 9 11 10
+f 9 10 12
+f 9 12 11
+f 10 11 12
+"""
+
+
+def model_of(folder: Path, file: str) -> Path:
+    """A body of one mesh on a hinge."""
+    path = folder / "model.xml"
+    path.write_text(
+        f'<mujoco><asset><mesh name="m" file="{file}"/></asset><worldbody><body name="b"><joint axis="1 2 3"/>'
+        '<geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    return path
+
+
+def test_the_first_object_of_an_obj_file_with_its_quadrilaterals(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "block.obj").write_text(BLOCK)
+    path = model_of(tmp_path, "block.obj")
+    theirs, ours = mujoco.MjModel.from_xml_path(str(path)), jd.read_mjcf(path)
+    assert float(ours.bodies["b"].mass) == pytest.approx(theirs.body_mass[1], rel=1e-6)
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    assert ours.compile(check=False).mass_matrix([0.0])[0, 0] == pytest.approx(theirs.dof_M0[0], rel=1e-5)
+
+
+def test_msh_files_hold_what_stl_files_hold(tmp_path: Path) -> None:
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype="<f4")
+    faces = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)], dtype="<i4")
+    head = np.array([4, 0, 0, 4], dtype="<i4")
+    (tmp_path / "t.msh").write_bytes(head.tobytes() + corners.tobytes() + faces.tobytes())
+    model = jd.read_mjcf(model_of(tmp_path, "t.msh"))
+    assert float(model.bodies["b"].mass) == pytest.approx(1000.0 / 6.0)
+    (tmp_path / "h.msh").write_bytes(np.array([4, 0, 0, 0], dtype="<i4").tobytes() + corners.tobytes())
+    assert float(jd.read_mjcf(model_of(tmp_path, "h.msh")).bodies["b"].mass) == pytest.approx(1000.0 / 6.0)
+    (tmp_path / "bad.msh").write_bytes(head.tobytes() + corners.tobytes())
+    with pytest.raises(jd.InputError, match="which do not fit"):
+        jd.read_mjcf(model_of(tmp_path, "bad.msh"))
+
+
+def test_polygons_are_told_and_nonsense_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "five.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 1.3 0.6 0\nv 0.5 1 0\nv -0.2 0.5 0\nv 0.5 0.5 1\nf 5 4 3 2 1\nf 1 2 6\nf 2 3 6\nf 3 4 6\nf 4 5 6\nf 5 1 6\n"
+    )
+    with pytest.warns(UserWarning, match="more than four corners"):
+        model = jd.read_mjcf(model_of(tmp_path, "five.obj"))
+    x = np.array([(0, 0), (1, 0), (1.3, 0.6), (0.5, 1), (-0.2, 0.5)])
+    area = 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(x, np.roll(x, -1, axis=0), strict=True))
+    assert float(model.bodies["b"].mass) == pytest.approx(1000.0 * area / 3.0)
+    for text in ("v 0 0 x\n", "v 0 0 0\nf 1 2 3\n", "v 0 0 0\n"):
+        (tmp_path / "bad.obj").write_text(text)
+        with pytest.raises(jd.InputError, match="bad.obj"):
+            jd.read_mjcf(model_of(tmp_path, "bad.obj"))
+
+
+def test_meshes_and_files_are_found_from_the_file_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "parts" / "meshes").mkdir(parents=True)
+    (tmp_path / "parts" / "assets").mkdir()
+    (tmp_path / "parts" / "meshes" / "block.obj").write_text(BLOCK)
+    (tmp_path / "parts" / "assets" / "all.xml").write_text('<mujoco><asset><mesh name="m" file="../meshes/block.obj"/></asset></mujoco>')
+    for k in range(30):
+        (tmp_path / "parts" / f"empty{k}.xml").write_text("<mujoco/>")
+    includes = "".join(f'<include file="parts/empty{k}.xml"/>' for k in range(30))
+    (tmp_path / "model.xml").write_text(
+        f'<mujoco>{includes}<include file="parts/assets/all.xml"/><worldbody><body name="b"><joint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    assert float(jd.read_mjcf(tmp_path / "model.xml").bodies["b"].mass) > 500.0
