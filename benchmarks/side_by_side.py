@@ -1,7 +1,8 @@
 """Two checkouts of the package side by side, interleaved in one run: ``python -m benchmarks.side_by_side OLD NEW``.
 
-Each figure is the least of several rounds in fresh processes; the ratio new : old is what counts, because both see the same machine.  On a busy
-machine (load average above 0.8) processor time is compared instead of wall time.
+Each figure is the least of several rounds in fresh processes, both in turn; the ratio new : old is what counts, because both see the same machine.
+"Cold" rounds begin with an empty cache of machine code; bytecode is there in all of them, as in an installed package.  On a busy machine (load
+average above 0.8) processor time is compared instead of wall time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-ROUNDS = 5
+#: Rounds by kept machine code, and from an empty cache.
+WARM, COLD = 5, 3
 
 WORKER = r"""
 import json, sys, time
@@ -79,9 +81,9 @@ print(json.dumps(found))
 """
 
 
-def measured(checkout: str, cache: str, clock: str) -> dict[str, float]:
+def measured(checkout: str, cache: str, bytecode: str, clock: str) -> dict[str, float]:
     """Figures of one process with a checkout."""
-    environment = {**os.environ, "PYTHONPATH": checkout, "XDG_CACHE_HOME": cache, "PYTHONPYCACHEPREFIX": os.path.join(cache, "bytecode")}
+    environment = {**os.environ, "PYTHONPATH": checkout, "XDG_CACHE_HOME": cache, "PYTHONPYCACHEPREFIX": bytecode}
     for name in ("PYTHONDONTWRITEBYTECODE", "JOURDAIN_CACHE"):  # an installed package has its bytecode; a cache of each checkout's own
         environment.pop(name, None)
     done = subprocess.run([sys.executable, "-c", WORKER, clock], capture_output=True, text=True, env=environment, cwd=cache)
@@ -99,16 +101,15 @@ def main() -> None:
     best: list[dict[str, float]] = [{}, {}]
     cold: list[dict[str, float]] = [{}, {}]
     with tempfile.TemporaryDirectory() as folder:
-        caches = [os.path.join(folder, str(i)) for i in range(2)]
-        for cache in caches:
-            os.makedirs(cache)
-        for round_ in range(ROUNDS + 1):
+        # the first round makes bytecode, and the cache of the warm ones
+        for round_ in range(1 + WARM + COLD):
             for i, checkout in enumerate(sys.argv[1:]):
-                found = measured(checkout, caches[i], clock)
-                if round_ == 0:
-                    cold[i] = found
-                    continue
-                best[i] = {k: min(x, best[i].get(k, x)) for k, x in found.items()}
+                cache = os.path.join(folder, f"{i} {max(0, round_ - WARM)}")
+                os.makedirs(cache, exist_ok=True)
+                found = measured(checkout, cache, os.path.join(folder, f"bytecode {i}"), clock)
+                kept = best if round_ <= WARM else cold
+                if round_:
+                    kept[i] = {k: min(x, kept[i].get(k, x)) for k, x in found.items()}
     print(f"{clock:34s} {'old':>10s} {'new':>10s} {'new/old':>8s}")
     for title, (old, new) in (("warm", best), ("cold", cold)):
         names = [n for n in old if n in new and (title == "warm" or "first" in n)]

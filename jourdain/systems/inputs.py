@@ -131,6 +131,18 @@ class Inputs:
         return not (self.signals or self.controllers or self.callbacks or self.memories or self.found or (self.unknowns and self.sought))
 
     @property
+    def repeat(self) -> bool:
+        """Whether native functions that were made ready serve other runs, too: inputs are steady, or memories that no event sets."""
+        if not self.memories:
+            return self.steady
+        return not (self.signals or self.controllers or self.callbacks or self.found or self.unknowns or self._set_by_events)
+
+    @cached_property
+    def _set_by_events(self) -> bool:
+        held = {m.symbol for m in self.system.model.memories.values()}
+        return any(held & item.jump.keys() for item in self.system.model.events.values())
+
+    @property
     def sought(self) -> list[str]:
         """Names of the unknowns that Newton's method must find."""
         return self.system.equations_of_motion.sought if self.unknowns else []

@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 MOST_KEPT = 8
 
 
+#: What cannot change.
+PLAIN = frozenset((str, float, int, bool, NoneType, np.float64))
+
+
 def is_plain(values: tuple[Any, ...]) -> bool:
     """Whether all are words, numbers or nothing, which cannot change."""
-    return all(x.__class__ in (str, float, int, bool, NoneType) for x in values)
+    return all(x.__class__ in PLAIN for x in values)
 
 
 class OdeRun(Run):
@@ -161,11 +165,13 @@ class OdeRun(Run):
         """
         s, drives = self.settings, self.native.drives
         key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave, *more)
-        if not self.inputs.steady or s.steps is not None or not is_plain(key):
+        if not self.inputs.repeat or s.steps is not None or not is_plain(key):
             return prepare(integrate)  # type: ignore[no-any-return]
         drive = drives.pop(key, None)
         if drive is not None:
             again(drive, span, first, s.times, s.keeps_interpolant)
+            if drive.session.memories is not None:
+                drive.session.memories.renew(self.inputs.renewed)
         else:
             drive = prepare(ready)
             if not hasattr(drive, "session"):

@@ -449,3 +449,16 @@ def test_errors_name_element_and_line(inside: str, words: str) -> None:
 def test_many_unnamed_bodies_take_no_time_to_name() -> None:
     bodies = "<body><joint/></body>" * 4000
     assert len(read_mjcf(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>").bodies) == 4000
+
+
+def test_pairs_are_contacts_of_their_own() -> None:
+    """A ball that touches nothing by its mask but has a pair with a floor slides on it with the pair's friction."""
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/>
+      <body pos="0 0 0.1"><freejoint name="f"/><geom name="box" type="box" size="0.1 0.1 0.1" contype="2" conaffinity="0" friction="0.9"/></body>
+      <body pos="2 0 0.1"><freejoint name="g"/><geom name="ghost" type="sphere" size="0.1" contype="0" conaffinity="0"/></body></worldbody>
+      <contact><pair name="slide" geom1="box" geom2="floor" friction="0.25 0.25 0 0 0"/><pair geom1="ghost" geom2="floor"/></contact></mujoco>"""
+    with pytest.warns(LeftOut):
+        m = read_mjcf(text, contacts=True)
+    assert any("ghost and floor" in n for n in m.notes)
+    sol = m.compile().simulate({"f.x_rate": 1.0}, 0.1, method="moreau", step=1e-3)
+    assert abs(sol["f.x_rate"][-1] - (1.0 - 0.25 * 9.81 * 0.1)) < 1e-3

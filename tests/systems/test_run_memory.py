@@ -146,6 +146,16 @@ def swing_with_stop() -> jd.Model:
     return m
 
 
+def counting_swing() -> jd.Model:
+    """A pendulum that its largest angle brakes, which a memory notes."""
+    m = jd.Model("counting swing")
+    hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
+    top = m.memory("top", 0.0, lambda top: jd.maximum(top, hinge.position))
+    m.force(hinge, lambda q, v, t: -(0.5 + top) * v)
+    m.event("below", hinge.position, direction=-1)
+    return m
+
+
 #: Settings of runs, one after the other in any order.
 SETTINGS = [
     {}, {"rtol": 1e-5}, {"rtol": 1e-11, "atol": 1e-13}, {"method": "dop853"}, {"method": "adams"}, {"method": "rosenbrock"}, {"method": "radau"},
@@ -159,12 +169,13 @@ MODELS = {
     "free body": (lambda: library.free_body(gravity=1.0), {}),
     "swing": (swing_with_stop, {"hinge.angle": 1.0}),
     "four-bar": (library.four_bar, None),
+    "counting swing": (counting_swing, {"hinge.angle": 0.7}),
 }
 
 
 def told(solution) -> list[np.ndarray]:
     """Everything that a run has given, as arrays."""
-    names = [n for n in solution.names if n.rpartition(".")[2] in ("angle", "angle_rate", "displacement", "push", "q0", "wx")]
+    names = [n for n in solution.names if n.rpartition(".")[2] in ("angle", "angle_rate", "displacement", "push", "q0", "wx", "top")]
     work = [solution.statistics[n] for n in ("steps", "rejected", "rhs", "events")]
     inner = solution.restart.inner
     between = [solution.at(0.37 * solution.t[-1])[n] for n in names]

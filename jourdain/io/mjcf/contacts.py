@@ -1,12 +1,12 @@
 """Contacts of MJCF: which geoms may touch by MuJoCo's rules, as contacts of the model with rigid laws.
 
 Masks must agree, bodies must neither be welded together nor follow each other, and <exclude> keeps pairs of bodies apart.  Where masks differ between geoms of the
-same two bodies, or <pair> adds contacts of its own, the model cannot say so: that is in its notes.
+same two bodies the model cannot say so: that is in its notes.  A <pair> is a contact of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...model.contact_laws import rigid
@@ -34,13 +34,28 @@ def declare_contacts(model: Model, geoms: Sequence[_Geom], root: Element) -> lis
             name = "contacts" if len(levels) == 1 else f"contacts {first:g} {second:g}"
             near = [] if first == second else _neighbours(model)
             model.contact(name, a, None if first == second else b, law=rigid(friction=max(first, second)), exclude=[*exclude, *near])
-    pairs = [e for section in root.all("contact") for e in section.all("pair")]
-    if pairs:
-        named = ", ".join(f"{e.get('geom1')} and {e.get('geom2')}" for e in pairs)
-        notes.append(f"<pair> of <contact> is not taken over; declare it by m.contact(…): {named}")
+    notes += _pairs(model, {g.name: g for g in taken if g.name}, shapes, root)
     if any(e.get("condim") not in (None, "3") for section in root.all("default") for e in section.all("geom")):
         notes.append("condim of <geom> is not taken over: all contacts have friction along two tangents")
     return notes
+
+
+def _pairs(model: Model, geoms: Mapping[str, _Geom], shapes: Mapping[int, BodyShape], root: Element) -> list[str]:
+    """Contacts of their own between two geoms, whatever their masks are; those that the model cannot have are noted."""
+    left_out, uneven = [], []
+    for e in (e for section in root.all("contact") for e in section.all("pair")):
+        a, b = (e.get(word) or "" for word in ("geom1", "geom2"))
+        found = [shapes[id(geoms[n])] for n in (a, b) if n in geoms]
+        if len(found) < 2 or not may_touch(model, found[:1], found[1:]):
+            left_out.append(f"{a} and {b}")
+            continue
+        given = [float(x) for x in (e.get("friction") or "").split()]
+        if given[1:2] and given[1] != given[0]:
+            uneven.append(f"{a} and {b}")
+        mu = given[0] if given else max(geoms[n].friction for n in (a, b))
+        model.contact(e.get("name") or f"pair {a} {b}", found[0], found[1], law=rigid(friction=mu))
+    told = [f"<pair> of <contact> is not taken over, its geoms have no shapes for contacts: {', '.join(left_out)}"] if left_out else []
+    return told + ([f"friction of <pair> is the first of its numbers in both directions: {', '.join(uneven)}"] if uneven else [])
 
 
 def _masked(geoms: Sequence[_Geom]) -> tuple[list[str], list[tuple[str, str]]]:

@@ -104,3 +104,7 @@ class Renewals:
             asks=self.after is not None,
         )  # fmt: skip
         return self.record
+
+    def renew(self, noted: Noted) -> None:
+        """Begins another run, which notes its own changes."""
+        self.noted, self.record.log.used, self.record.log.bad = noted, 0, -1

@@ -66,7 +66,7 @@ class AlphaMarch(OdeRun):
                 self.native, span, start, self.settings.method, self.rho, step, redundant, events, samples, how, **renewing, **control
             )  # fmt: skip
 
-        if by is not integrate or more or changes or events:
+        if by is not integrate or more or changes or events or not self.inputs.steady:
             return self.unit(prepare(by))
         return self.unit(self.run_kept((self.rho, redundant), span, start, prepare))
 

@@ -53,7 +53,7 @@ class ProjectedRun(OdeRun):
     def native_side(self) -> NativeSystem:
         """The native functions; those of an ended run are used again where inputs stay as they are."""
         u = self.inputs.initial
-        if self.inputs.steady:
+        if self.inputs.repeat:
             return NativeSystem.with_constant_inputs(self.system, u, self.start)
         return NativeSystem(self.system, u, signals=self.inputs.signals, start=self.start)
 
@@ -71,7 +71,7 @@ class ProjectedRun(OdeRun):
         if self.watch:
             happened = [(e.t, int(e.name.removeprefix("watch "))) for e in trajectory.events if e.name.startswith("watch ")]
             found = replace(found, about={**found.about, "watched": happened})
-        if self.inputs.steady and trajectory.status != "failed":
+        if self.inputs.repeat and trajectory.status != "failed":
             self.native.release()
         return found
 
