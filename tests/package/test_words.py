@@ -42,7 +42,7 @@ def point_mass() -> Any:
 
 def plate() -> Any:
     m = jd.Model("plate")
-    m.revolute("hinge", m.ground, m.body("plate", mass=1.0, inertia=(0, 0, 0.1)), axis="z")
+    m.revolute("hinge", m.ground, m.body("plate", mass=1.0, inertia=(0, 0, 0.1)), axis="x")
     return m.compile()
 
 
@@ -70,7 +70,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "guess for a joint that closes a loop": (
         lambda: four_bar().compile().assemble({"crank": 0.8}, guess={"closing.angle": 1.0}), "'closing' closes a loop and follows from the others",
     ),
-    "inertia of a plate": (plate, "for motion in a plane give the other two, too, as those of a plate: 0.05, 0.05"),
+    "inertia of a plate": (plate, "bodies that can turn about its axis alone, which this one is not: give the other two, too, as those of a plate: 0.05, 0.05"),
 }  # fmt: skip
 
 
