@@ -42,6 +42,8 @@ GROWTH = 1e8
 FAR = 1e-2
 #: A guard that crosses zero slower than this part of what its terms could do is called grazing.
 GRAZING = 1e-6
+#: Events nearer to each other than this part of the run happen at once: rounding decides which of them comes first.
+AT_ONCE = 1e-9
 
 
 class GradientWarning(UserWarning):
@@ -210,16 +212,25 @@ class Simulated:
                     np.clip(np.searchsorted(self.t[piece.first : piece.last + 1], t, side="left") - 1, 0, piece.last - piece.first - 1)
                 )
                 kind = AT_END if t == self.t[piece.first + step + 1] else INSIDE
-                if kind == AT_END and piece.others and t == self.t[piece.last]:
-                    self._tell_of_corner(self.primitives.items[i].name, piece)
                 rows.append((step, kind, float(t), i, k))
             self.points.append(sorted(rows))
+        self._look_at_corners()
 
-    def _tell_of_corner(self, criterion: str, piece: Piece) -> None:
-        both = ", ".join(self._told(n) for n in (str(piece.event), *piece.others))
-        told = f"'{criterion}' is read at t = {self.t[piece.last]:.9g} s, where {both} happen at once: its derivative follows the first of them"
-        self.notes.append(told)
-        warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=7)
+    def _look_at_corners(self) -> None:
+        """Tells of values read where several events happen at once: changes of the design put either of them first."""
+        near = AT_ONCE * (self.span[1] - self.span[0])
+        ends = [(self.t[p.last], n) for p in self.pieces for n in (p.event, *p.others) if n is not None]
+        read: dict[tuple[str, ...], list[str]] = {}
+        for item in self.primitives.items:
+            for t in item.times:
+                events = tuple(n for end, n in ends if abs(end - t) <= near)
+                if len(events) > 1:
+                    read.setdefault(events, []).append(item.name)
+        for events, criteria in read.items():
+            both, t = ", ".join(map(self._told, events)), next(end for end, n in ends if n == events[0])
+            told = f"{', '.join(map(repr, criteria))}: read at t = {t:.9g} s, where {both} happen at once; derivatives follow one of them"
+            self.notes.append(told)
+            warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=6)
 
     def _told(self, event: str) -> str:
         return f"a zero of {brief(self.run.watched[event])}" if event in self.run.watched else f"'{event}'"

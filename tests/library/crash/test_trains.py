@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.analysis.gradients.simulated import GradientWarning
 from jourdain.errors import InputError
 from jourdain.library.crash.measures import G, secondary_impact
 
@@ -335,6 +336,15 @@ def test_exact_gradients_of_measures_through_memories(case: str) -> None:
         for n in criteria:
             elasticity = abs((up[n] - down[n]) / (2 * h) - forward[n, name]) * s.parameters[name] / max(abs(forward.values[n]), 1e-9)
             assert elasticity < 1e-3, (n, name)
+
+
+def test_measures_read_where_equal_trains_turn_at_once_are_told() -> None:
+    """Equal trains: their devices turn at instants that rounding alone tells apart, and the derivative of a peak there is that of one side."""
+    model = lib.head_on(TRAIN, TRAIN, speed="55 km/h")
+    analysis = jd.Analysis(model.compile(), "simulate", None, t=0.3)
+    with pytest.warns(GradientWarning, match="b.car2.peak.* happen at once"):
+        g = analysis.gradient(lib.crash_criteria(model, ["b.car2"]), ["a.car3.mass"])
+    assert any("happen at once" in note for note in g.notes)
 
 
 def test_cost_of_guards_at_rest_does_not_change_what_is_found() -> None:
