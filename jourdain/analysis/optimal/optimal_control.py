@@ -69,6 +69,7 @@ class _Problem:
             raise InputError(
                 f"{self.name}: no input is sought; give bounds of at least one of {', '.join(system.model.inputs) or 'none there are'}"
             )
+        end, bounds = ({self._whole(n): x for n, x in given.items()} for given in (end, bounds))
         self.end = {n: self._at_end(n, x) for n, x in self._known(end, self.states, "state").items()}
         self.bounds = {n: self._pair(f"'{n}'", b) for n, b in self._known(bounds, self.states, "state").items()}
         self._sort(minimise, subject_to)
@@ -96,6 +97,12 @@ class _Problem:
                     + (f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(names)}")
                 )
         return given
+
+    def _whole(self, name: str) -> str:
+        """The coordinate of a joint that has one, where the joint is named."""
+        joint = self.system.model.joints.get(name)
+        names = [n for c in joint.coordinates for n in c.names] if joint is not None else []
+        return names[0] if len(names) == 1 and name not in self.states else name
 
     def _pair(self, what: str, given: Any) -> tuple[float, float]:
         if given is None:

@@ -44,7 +44,7 @@ def block() -> jd.System:
     return slide().compile()
 
 
-REST = {"x.displacement": 3.0, "x.displacement_rate": 0.0}
+REST = {"x": "300 cm", "x.displacement_rate": 0.0}
 
 
 @pytest.mark.parametrize("jumps", [False, True])
