@@ -28,16 +28,17 @@ def dissection(K: sp.csc_array, nodes: NDArray[np.int64], places: Array) -> NDAr
 
 
 def pieces(some: NDArray[np.int64], points: Array, graph: sp.csr_array) -> list[NDArray[np.int64]]:
-    """Nodes in order: one side of a cut across the longest side, the other, and the nodes of the other that touch the first."""
+    """Nodes in order: one side of a cut, the other, and the nodes of the other that touch the first; of cuts across the axes the one that the fewest touch."""
     if len(some) <= LEAF:
         return [some]
     x = points[some]
-    axis = int(np.argmax(np.ptp(x, axis=0)))
-    low = x[:, axis] < np.median(x[:, axis])
-    if not low.any():
+    low = x < np.median(x, axis=0)
+    mark = np.zeros((len(points), x.shape[1]))
+    mark[some] = low
+    touches = (graph[some] @ mark > 0) & ~low
+    sizes = np.where(low.any(axis=0), touches.sum(axis=0), len(some) + 1)
+    axis = int(np.argmin(sizes))
+    if sizes[axis] > len(some):
         return [some]
-    first, rest = some[low], some[~low]
-    mark = np.zeros(len(points))
-    mark[first] = 1.0
-    touches = graph[rest] @ mark > 0
-    return [*pieces(first, points, graph), *pieces(rest[~touches], points, graph), rest[touches]]
+    first, between = low[:, axis], touches[:, axis]
+    return [*pieces(some[first], points, graph), *pieces(some[~first & ~between], points, graph), some[between]]
