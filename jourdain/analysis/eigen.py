@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 #: Singular values of the scaled matrix below this count as zero.
-NULL = 1e-9
+NULL = 1e-11
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,41 @@ class Spectrum:
         return np.concatenate([np.zeros(self.zeros, dtype=complex), self.values])
 
 
-def spectrum(A: np.ndarray) -> Spectrum:
-    """Eigenvalues and vectors of A, found with positions and velocities in scales of their own, so that q̇ = v is no small row beside −M⁻¹K."""
-    if not len(A):
-        return Spectrum(np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), np.zeros((0, 0)), 0)
-    from scipy.linalg import matrix_balance
+def spectrum(A: np.ndarray, positions: int = 0, velocities: int = 0) -> Spectrum:
+    """Eigenvalues and vectors of A, whose states are so many positions, velocities and others.
 
-    balanced, (scales, _) = matrix_balance(A, permute=False, separate=True)
-    found = _spectrum(balanced)
+    Parts without influence on each other are looked at by themselves: what is slow in one is not compared with what is fast in another.
+    """
+    n = len(A)
+    if not n:
+        return Spectrum(np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), np.zeros((0, 0)), 0)
+    from scipy.sparse.csgraph import connected_components
+
+    count, part = connected_components(A != 0.0, directed=False)
+    found = []
+    for k in range(count):
+        some = np.flatnonzero(part == k)
+        q, v = int((some < positions).sum()), int((some < positions + velocities).sum())
+        found.append((some, _scaled(A[np.ix_(some, some)], q, v - q)))
+    values = np.concatenate([f.values for _, f in found])
+    vectors, null = (np.hstack([_placed(n, some, getattr(f, x)) for some, f in found]) for x in ("vectors", "null"))
+    return Spectrum(values, vectors, null, sum(f.zeros for _, f in found))
+
+
+def _placed(n: int, some: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    found = np.zeros((n, columns.shape[1]), dtype=columns.dtype)
+    found[some] = columns
+    return found
+
+
+def _scaled(A: np.ndarray, positions: int, velocities: int) -> Spectrum:
+    """Velocities in a unit of their own, so that q̇ = v is no small row beside −M⁻¹K; one for all of them, for units of each would raise what rounding leaves
+    in the rows of rigid motions."""
+    v = slice(positions, positions + velocities)
+    rates, forces = (float(np.abs(block).max(initial=0.0)) for block in (A[:positions, v], A[v, :positions]))
+    scales = np.ones(len(A))
+    scales[v] = np.sqrt(forces / rates) if forces > 0.0 and rates > 0.0 else 1.0
+    found = _spectrum(A / scales[:, None] * scales)
     vectors = scales[:, None] * found.vectors
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
     null = np.linalg.qr(scales[:, None] * found.null)[0] if found.null.shape[1] else found.null
@@ -69,10 +96,10 @@ def _spectrum(A: np.ndarray) -> Spectrum:
 
 
 def _null(A: np.ndarray, scale: float) -> np.ndarray:
-    """Orthonormal basis of the null space; rows are compared with their own size, but not below a thousandth of the largest."""
+    """Orthonormal basis of the null space; rows are compared with their own size, but not below a hundredth of the largest."""
     if not A.size:
         return np.zeros((len(A), 0))
-    rows = np.maximum(np.linalg.norm(A, axis=1), 1e-3 * scale) if scale > 0 else np.ones(len(A))
+    rows = np.maximum(np.linalg.norm(A, axis=1), 1e-2 * scale) if scale > 0 else np.ones(len(A))
     _, s, vt = np.linalg.svd(A / rows[:, None])
     return np.asarray(vt[s <= NULL].T)
 

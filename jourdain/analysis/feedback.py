@@ -31,7 +31,7 @@ def gain_locus(linear: LinearSystem, input: str, output: str, gains: Any) -> Roo
             raise InputError(
                 f"root locus: with the gain {k:g} the loop from '{output}' to '{input}' has no solution, 1 + k d = 0; shift it"
             )
-        found = spectrum(linear.A - k / (1.0 + k * d) * np.outer(b, c)).all_values
+        found = spectrum(linear.A - k / (1.0 + k * d) * np.outer(b, c), linear.dof, len(linear.M)).all_values
         rows.append(matched(rows[-1], found) if rows else found[np.lexsort((found.real, found.imag))])
     return RootLocus(f"gain from {output} to {input}", grid, np.array(rows))
 
@@ -94,7 +94,7 @@ def lqr(linear: LinearSystem, Q: Any, R: Any, period: float | None = None) -> Re
         if period is None:
             P = solve_continuous_are(A, B, q, r)
             K = np.linalg.solve(r, B.T @ P)
-            closed = spectrum(A - B @ K).all_values
+            closed = spectrum(A - B @ K, linear.dof, len(linear.M)).all_values
         else:
             if not period > 0:
                 raise InputError(f"lqr: the period {period} s must be positive")

@@ -77,7 +77,7 @@ class LinearSystem(Shown):
     @property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of A, 1/s."""
-        return spectrum(self.A).all_values
+        return spectrum(self.A, self.dof, len(self.M)).all_values
 
     def response(self, frequencies: Any) -> np.ndarray:
         """C (iω − A)⁻¹ B + D for frequencies in Hz: shape (frequencies, outputs, inputs)."""

@@ -223,7 +223,7 @@ def _given(contacts: Mapping[str, str] | None) -> dict[str, Any]:
 
 def modes_of(linear: LinearSystem) -> Modes:
     """Modes of a linear system."""
-    found = spectrum(linear.A)
+    found = spectrum(linear.A, linear.dof, len(linear.M))
     grows = growing(found.values)
     listed: list[tuple[complex, np.ndarray, str, bool]] = []
     for k, value in enumerate(found.values):
