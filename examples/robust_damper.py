@@ -1,4 +1,4 @@
-"""A damper for a car that may be empty or full, on soft or hard tyres: the best for the worst case, beside the best for one case.
+"""A damper for a car that may be empty or full: the best for the worst case, on soft and hard tyres, beside the best for one case.
 
 python examples/robust_damper.py
 """

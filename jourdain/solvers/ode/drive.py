@@ -42,7 +42,8 @@ class Drive:
     def start(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""
         self.span, self.step = (t0, t1), step
-        self._to_tell = SLOW_STEPS if self.method.adaptive and not self.method.stiff and self.leave is None else None
+        early = SLOW_STEPS if self.leave is None else LONG_STEPS  # stiffness is no news to a run that leaves for it
+        self._to_tell = early if self.method.adaptive and not self.method.stiff else None
         self.session.start(x0, t0, t1, step)
         if self.leave is not None:
             self.leave.arm(self.session)
@@ -135,7 +136,7 @@ class Drive:
         """Says once, early, that a run will take far more steps than another method would."""
         session, (start, end) = self.session, self.span
         steps, done = session.count.steps, abs(session.clock.t - start)
-        if session.count.stiff >= STIFF:
+        if self.leave is None and session.count.stiff >= STIFF:
             told = f"the steps are as short as the stability of '{self.method.name}' demands, not its accuracy"
         elif steps >= LONG_STEPS and steps * abs(end - start) > VERY_LONG * done:
             told = "something moves or decays very fast"
