@@ -38,8 +38,6 @@ from jourdain.solvers.ode.frame import (
 from jourdain.solvers.ode.method import Method
 
 ITERATIONS = 6
-#: Part of a step whose iteration did not converge that the next steps may have, and how many they are.
-WITHIN, WARY = 0.8, 8
 _ROOT = math.sqrt(6.0)
 NODE = ((4 - _ROOT) / 10, (4 + _ROOT) / 10, 1.0)
 ERROR = ((-13 - 7 * _ROOT) / 3, (-13 + 7 * _ROOT) / 3, -1 / 3)
@@ -62,19 +60,16 @@ INTERPOLANT = (
 )
 # Rows of n numbers after the matrices and the memory.
 Z, W, SLOPE, POLYNOMIAL, STAGE, RESIDUAL, PAIR, ROWS = 0, 3, 6, 9, 12, 13, 14, 16
-MEMORY_SIZE = 6
+MEMORY_SIZE = 4
 
 
 class Memory(Record):
-    """Numbers kept between steps: step of the factors, last step and its error, rate of convergence; a step that was too long for the iteration,
-    and how many steps it bounds."""
+    """Numbers kept between steps: step of the factors, last step and its error, rate of convergence."""
 
     h_factors: float
     h_last: float
     error_last: float
     rate: float
-    too_long: float
-    wary: float
 
 
 class Flags(Record):
@@ -255,7 +250,7 @@ def _prepare(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Fl
     status = evaluate_here(frame, clock, count)
     if count.restart == 1 or count.remapped == 1:
         flags.usable = flags.solved = 0
-        memory.error_last = memory.wary = 0.0
+        memory.error_last = 0.0
         count.remapped = 0
     flags.current = 0
     if status == 0 and flags.usable == 0:
@@ -306,8 +301,6 @@ def step(address: int) -> int:
             reason = UNDERFLOW
             if error <= 1.0:
                 break
-        if status == NO_CONVERGENCE:
-            memory.too_long, memory.wary = abs(h), float(WARY)
         count.rejected += 1
         rejected = True
         h *= 0.5 if status != 0 or not math.isfinite(error) else max(0.2, safety * _factor(h, error, memory))
@@ -316,9 +309,6 @@ def step(address: int) -> int:
             return reason
     slow = flags.taken > 2 and memory.rate > 1e-3
     factor = min(10.0, safety * _factor(h, error, memory))
-    if memory.wary > 0.0:
-        memory.wary -= 1.0
-        factor = min(factor, max(1.0, WITHIN * memory.too_long / abs(h)))
     if not slow and factor < 1.2 and not hit:
         factor = 1.0
     flags.usable = 0 if slow else 1
