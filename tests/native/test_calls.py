@@ -45,6 +45,15 @@ def way(kind: str) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def leftovers() -> Iterator[None]:
+    """What other tests have left is not looked at in every collection, which would take seconds."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(params=WAYS)
 def fast(request: pytest.FixtureRequest) -> Iterator[str]:
     """Both ways for functions made in a test."""
@@ -357,12 +366,7 @@ def test_the_references_of_arguments_and_results_balance(two: Function, one: Fun
         return max(abs(sys.getrefcount(o) - n) for o, n in zip(watched, before, strict=True))
 
     rounds(5)
-    gc.collect()
-    gc.freeze()  # what other tests have left is not looked at for every error
-    try:
-        assert min(change() for _ in range(3)) < 100  # and may go at any time; an imbalance shows every time
-    finally:
-        gc.unfreeze()
+    assert min(change() for _ in range(3)) < 100  # what other tests have left may go at any time; an imbalance shows every time
 
 
 @pytest.mark.parametrize("fast", ["built-in"], indirect=True)  # np.empty of the other way may itself leave references to its type
