@@ -239,4 +239,4 @@ def test_adaptive_generalised_alpha_follows_the_driven_rod() -> None:
     expected = s.simulate(start, t=0.02, rtol=1e-10, atol=1e-13, method="radau")["rod.mode1"][-1]
     for tol in (1e-5, 1e-6, 1e-7):
         found = s.simulate(start, t=0.02, rtol=tol, method="generalized-alpha")["rod.mode1"][-1]
-        assert found == pytest.approx(expected, abs=1e-9)  # amplitudes are up to 3 mm
+        assert found == pytest.approx(expected, abs=1e-3 * tol)  # a third of the tolerance: amplitudes are up to 3 mm
