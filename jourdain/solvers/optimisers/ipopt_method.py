@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,10 +14,8 @@ FREE = 2e19
 
 
 def _solve(task: Task, tolerance: float, limit: int) -> Found:
-    ipyopt = library("ipyopt", "ipopt")
     n, m = len(task.start), len(task.row_lower)
     rows, columns = np.divmod(np.arange(n * m), n)
-    iterations = 0
 
     def gradient(x: np.ndarray, out: np.ndarray) -> np.ndarray:
         out[:] = task.slope(np.array(x))
@@ -31,19 +29,36 @@ def _solve(task: Task, tolerance: float, limit: int) -> Found:
         out[:] = np.ravel(task.row_slopes(np.array(x)))
         return out
 
+    slots = [(rows, columns), (np.zeros(0, int), np.zeros(0, int))]
+    calls: list[Callable[..., Any]] = [lambda x: float(task.objective(np.array(x))), gradient, constraints, jacobian]
+    options = {"hessian_approximation": "limited-memory", "tol": max(tolerance, 1e-9), "max_iter": limit}
+    x, status, iterations = _run(task.start, (task.lower, task.upper), (task.row_lower, task.row_upper), slots, calls, options)
+    return Found(x, status in (0, 1), iterations, f"IPOPT ended with status {status}")
+
+
+def _run(
+    start: np.ndarray,
+    bounds: tuple[np.ndarray, np.ndarray],
+    row_bounds: tuple[np.ndarray, np.ndarray],
+    slots: Sequence[tuple[np.ndarray, np.ndarray]],
+    calls: Sequence[Callable[..., Any]],
+    options: Mapping[str, Any],
+) -> tuple[np.ndarray, int, int]:
+    """Where IPOPT ends, its status and its iterations."""
+    iterations = 0
+
     def each(*_: object) -> bool:
         nonlocal iterations
         iterations += 1
         return True
 
-    problem = ipyopt.Problem(
-        n, *(np.clip(b, -FREE, FREE) for b in (task.lower, task.upper)), m, *(np.clip(b, -FREE, FREE) for b in (task.row_lower, task.row_upper)),
-        (rows, columns), (np.zeros(0, int), np.zeros(0, int)), lambda x: float(task.objective(np.array(x))), gradient, constraints, jacobian,
-        intermediate_callback=each,
-        ipopt_options={"hessian_approximation": "limited-memory", "print_level": 0, "sb": "yes", "tol": max(tolerance, 1e-9), "max_iter": limit},
+    sides = [[np.clip(b, -FREE, FREE) for b in pair] for pair in (bounds, row_bounds)]
+    problem = library("ipyopt", "ipopt").Problem(
+        len(start), *sides[0], len(row_bounds[0]), *sides[1], *slots, *calls,
+        intermediate_callback=each, ipopt_options={"print_level": 0, "sb": "yes", **options},
     )  # fmt: skip
-    x, _, status = problem.solve(np.clip(task.start, task.lower, task.upper))
-    return Found(np.clip(x, task.lower, task.upper), status in (0, 1), iterations, f"IPOPT ended with status {status}")
+    x, _, status = problem.solve(np.clip(start, *bounds))
+    return np.clip(x, *bounds), status, iterations
 
 
 class Program(Protocol):
@@ -76,13 +91,11 @@ def solve_sparse(
     limit: int,
 ) -> Found:
     """The smallest row ``goal`` of a program within bounds of variables and of the other rows, with exact second derivatives."""
-    ipyopt = library("ipyopt", "ipopt")
     kept = np.array([r for r in range(program.rows) if r != goal and (row_bounds[0][r] > -FREE or row_bounds[1][r] < FREE)], dtype=int)
     place = np.full(program.rows, -1)
     place[kept] = np.arange(len(kept))
     mine, own = place[program.jac_rows] >= 0, program.jac_rows == goal
     columns = program.jac_columns[own]
-    iterations = 0
     known: dict[str, tuple[bytes, np.ndarray]] = {}
 
     def once(name: str, f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -110,19 +123,11 @@ def solve_sparse(
         out[:] = program.all_curvatures(np.array(x), weights)
         return out
 
-    def each(*_: object) -> bool:
-        nonlocal iterations
-        iterations += 1
-        return True
-
-    problem = ipyopt.Problem(
-        program.size, *(np.clip(b, -FREE, FREE) for b in bounds), len(kept), *(np.clip(b[kept], -FREE, FREE) for b in row_bounds),
-        (place[program.jac_rows[mine]], program.jac_columns[mine]), (program.hess_rows, program.hess_columns),
-        lambda x: float(once("rows", program.all_rows, x)[goal]), gradient, constraints, jacobian, hessian, intermediate_callback=each,
-        ipopt_options={"print_level": 0, "sb": "yes", "tol": tolerance, "max_iter": limit, "mu_strategy": "adaptive"},
-    )  # fmt: skip
-    x, _, status = problem.solve(np.clip(start, *bounds))
-    return Found(np.clip(x, *bounds), status in (0, 1), iterations, f"IPOPT: {STATUS.get(status, f'ended with status {status}')}")
+    slots = [(place[program.jac_rows[mine]], program.jac_columns[mine]), (program.hess_rows, program.hess_columns)]
+    calls: list[Callable[..., Any]] = [lambda x: float(once("rows", program.all_rows, x)[goal]), gradient, constraints, jacobian, hessian]
+    options = {"tol": tolerance, "max_iter": limit, "mu_strategy": "adaptive"}
+    x, status, iterations = _run(start, bounds, (row_bounds[0][kept], row_bounds[1][kept]), slots, calls, options)
+    return Found(x, status in (0, 1), iterations, f"IPOPT: {STATUS.get(status, f'ended with status {status}')}")
 
 
 #: What IPOPT says, by its status.

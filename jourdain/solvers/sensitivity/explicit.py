@@ -145,6 +145,32 @@ def push_explicit(
 
 
 @jit
+def weigh_stages(scheme: Scheme, st: Stages, h: float, xbar: Any, n: int) -> float:
+    """Weights of the end as those of the rates of all stages, states of stages without any yet; returns the weight of the step's length."""
+    hbar = 0.0
+    for i in range(scheme.s):
+        b = scheme.b[i]
+        for q in range(n):
+            st.xbar[i * n + q] = 0.0
+            st.kbar[i * n + q] = h * b * xbar[q]
+            hbar += b * xbar[q] * st.k[i * n + q]
+    return hbar
+
+
+@jit
+def weigh_reading(
+    field: Field, readings: Readings, scheme: Scheme, st: Stages, i: int, h: float, weights: Any, back: Any, kbar: Any, rbar: Any
+) -> Any:
+    """Walks weights of the integrals back to stage i; returns the status and the weights of its time and of the step's length."""
+    hbar, n, count = 0.0, field.n, readings.count
+    for j in range(count):
+        st.weight[j] = h * scheme.b[i] * weights[j]
+        hbar += scheme.b[i] * weights[j] * st.y[i * count + j]
+    status, early = pull_reading(field, readings, st.t[i:], st.x[i * n : i * n + n], st.k[i * n : i * n + n], st.weight, back, kbar, rbar)
+    return status, early, hbar
+
+
+@jit
 def pull_explicit(
     field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, weights: Any, xbar: Any, cbar: Any, rbar: Any
 ) -> Any:
@@ -153,26 +179,16 @@ def pull_explicit(
     Returns the status and the weights of both ends in time.
     """
     n, s, count = field.n, scheme.s, readings.count
-    ta = hbar = 0.0
-    for i in range(s):
-        b = scheme.b[i]
-        for q in range(n):
-            st.kbar[i * n + q] = h * b * xbar[q]
-            hbar += b * xbar[q] * st.k[i * n + q]
+    ta, hbar = 0.0, weigh_stages(scheme, st, h, xbar, n)
     for i in range(s - 1, -1, -1):
-        x, k = st.x[i * n : i * n + n], st.k[i * n : i * n + n]
         back, kbar = st.xbar[i * n : i * n + n], st.kbar[i * n : i * n + n]
-        for q in range(n):
-            back[q] = 0.0
         early = 0.0
         if count > 0 and scheme.b[i] != 0.0:
-            for j in range(count):
-                st.weight[j] = h * scheme.b[i] * weights[j]
-                hbar += scheme.b[i] * weights[j] * st.y[i * count + j]
-            status, early = pull_reading(field, readings, st.t[i:], x, k, st.weight, back, kbar, rbar)
+            status, early, length = weigh_reading(field, readings, scheme, st, i, h, weights, back, kbar, rbar)
             if status != 0:
                 return status, 0.0, 0.0
-        status, late = pull_rate(field, st.t[i:], x, kbar, back, cbar)
+            hbar += length
+        status, late = pull_rate(field, st.t[i:], st.x[i * n : i * n + n], kbar, back, cbar)
         if status != 0:
             return status, 0.0, 0.0
         ta += early + late
@@ -188,4 +204,16 @@ def pull_explicit(
     return 0, ta - hbar, hbar
 
 
-__all__ = ["Scheme", "Stages", "combine", "integrals", "pull_explicit", "push_explicit", "scheme_of", "stages_of", "take_explicit"]
+__all__ = [
+    "Scheme",
+    "Stages",
+    "combine",
+    "integrals",
+    "pull_explicit",
+    "push_explicit",
+    "scheme_of",
+    "stages_of",
+    "take_explicit",
+    "weigh_reading",
+    "weigh_stages",
+]

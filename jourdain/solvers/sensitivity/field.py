@@ -115,27 +115,40 @@ def read(field: Field, readings: Readings, t: Any, x: Any, f: Any) -> int:
 
 
 @jit
-def push_rate(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any, df: Any) -> int:
-    """df for changes of time, state and constants."""
-    change, args = field.change, field.push.args
+def push_map(field: Field, m: Map, t: Any, x: Any, dt: float, dx: Any, dc: Any, out: Any) -> int:
+    """What a map of the field (its rate, a renewal, a projection) changes at (t, x) with time, state and constants."""
+    change, args = field.change, m.args
     change[0] = dt
     for i in range(field.n):
         change[1 + i] = dx[i]
-    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(change), at(dc), at(df)
-    return call(field.push.function, args)
+    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(change), at(dc), at(out)
+    return call(m.function, args)
 
 
 @jit
-def pull_rate(field: Field, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any:
-    """Adds the weights that w of f gives the state and the constants; returns the status and the weight of time."""
-    args, bar, c = field.pull.args, field.bar, field.cbar
+def pull_map(field: Field, m: Map, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any:
+    """Adds the weights that w of a map gives the state and the constants; returns the status and the weight of time."""
+    args, bar, c = m.args, field.bar, field.cbar
     args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(w), at(bar), at(c)
-    status = call(field.pull.function, args)
+    status = call(m.function, args)
     for i in range(field.n):
         xbar[i] += bar[1 + i]
     for i in range(field.nc):
         cbar[i] += c[i]
     return status, bar[0]
+
+
+@jit
+def push_rate(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any, df: Any) -> int:
+    """df for changes of time, state and constants."""
+    return push_map(field, field.push, t, x, dt, dx, dc, df)
+
+
+@jit
+def pull_rate(field: Field, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any:
+    """Adds the weights that w of f gives the state and the constants; returns the status and the weight of time."""
+    status, early = pull_map(field, field.pull, t, x, w, xbar, cbar)
+    return status, early
 
 
 @jit
@@ -178,4 +191,17 @@ def pull_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, w: An
     return status, bar[0]
 
 
-__all__ = ["Field", "Map", "Readings", "evaluate", "map_of", "pull_rate", "pull_reading", "push_rate", "push_reading", "read"]
+__all__ = [
+    "Field",
+    "Map",
+    "Readings",
+    "evaluate",
+    "map_of",
+    "pull_map",
+    "pull_rate",
+    "pull_reading",
+    "push_map",
+    "push_rate",
+    "push_reading",
+    "read",
+]

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...native.kernel import jit
 from ..linear.dense import lu_factor, lu_solve, lu_solve_transposed
-from .explicit import Scheme, Stages, combine
-from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
+from .explicit import Scheme, Stages, combine, weigh_reading, weigh_stages
+from .field import Field, Readings, evaluate, pull_rate, push_rate, push_reading, read
 
 #: Iterations for the stages of a step; what is returned where they do not come to rest, or their matrix is singular.
 ITERATIONS = 60
@@ -171,28 +171,18 @@ def pull_implicit(
     Returns the status and the weights of both ends in time.
     """
     n, s, count = field.n, scheme.s, readings.count
-    ta = hbar = 0.0
-    for i in range(s):
-        b = scheme.b[i]
-        for q in range(n):
-            st.xbar[i * n + q] = 0.0
-            st.kbar[i * n + q] = h * b * xbar[q]
-            hbar += b * xbar[q] * st.k[i * n + q]
+    ta, hbar = 0.0, weigh_stages(scheme, st, h, xbar, n)
     for i in range(s):
         if count > 0:
-            x, k = st.x[i * n : i * n + n], st.k[i * n : i * n + n]
-            back = st.xbar[i * n : i * n + n]
-            for j in range(count):
-                st.weight[j] = h * scheme.b[i] * weights[j]
-                hbar += scheme.b[i] * weights[j] * st.y[i * count + j]
-            status, early = pull_reading(field, readings, st.t[i:], x, k, st.weight, back, st.kbar[i * n : i * n + n], rbar)
+            back, kbar = st.xbar[i * n : i * n + n], st.kbar[i * n : i * n + n]
+            status, early, length = weigh_reading(field, readings, scheme, st, i, h, weights, back, kbar, rbar)
             late = 0.0
             if status == 0 and readings.forces == 1:  # weights of multipliers go to the state of this stage at once
-                status, late = pull_rate(field, st.t[i:], x, st.nothing, back, cbar)
+                status, late = pull_rate(field, st.t[i:], st.x[i * n : i * n + n], st.nothing, back, cbar)
             if status != 0:
                 return status, 0.0, 0.0
             ta += early + late
-            hbar += (early + late) * scheme.c[i]
+            hbar += length + (early + late) * scheme.c[i]
     for j in range(s):
         for q in range(n):
             total = st.kbar[j * n + q]

@@ -14,7 +14,7 @@ from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Floats, Integers, Matrix, Record
 from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit
-from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
+from .field import Field, Readings, evaluate, pull_map, pull_rate, pull_reading, push_map, push_rate, push_reading, read
 from .implicit import pull_implicit, push_implicit, take_implicit
 
 #: Where a value is read: within a step, or at its end.
@@ -131,12 +131,7 @@ def _push_projection(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any) 
     """Carries a direction over the projection that gave x."""
     if field.project_push.function == 0:
         return 0
-    change, args = field.change, field.project_push.args
-    change[0] = dt
-    for i in range(field.n):
-        change[1 + i] = dx[i]
-    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(change), at(dc), at(dx)
-    return call(field.project_push.function, args)
+    return push_map(field, field.project_push, t, x, dt, dx, dc, dx)
 
 
 @jit
@@ -172,28 +167,18 @@ def _renew(field: Field, t: Any, x: Any) -> int:
 @jit
 def _push_renewal(field: Field, t: Any, dt: float, dx: Any, dc: Any) -> int:
     """Carries a direction over the renewal of memories in the point ``before``."""
-    change, args, first = field.change, field.renew_push.args, field.n - field.held
-    change[0] = dt
-    for i in range(field.n):
-        change[1 + i] = dx[i]
-    args[0], args[1], args[3], args[4], args[5] = at(t), at(field.before), at(change), at(dc), at(dx[first:])
-    return call(field.renew_push.function, args)
+    return push_map(field, field.renew_push, t, field.before, dt, dx, dc, dx[field.n - field.held :])
 
 
 @jit
 def _pull_renewal(field: Field, t: Any, xbar: Any, cbar: Any) -> Any:
     """Walks weights back over the renewal of memories in the point ``before``; the status and the weight of time."""
-    args, bar, c, first = field.renew_pull.args, field.bar, field.cbar, field.n - field.held
+    first = field.n - field.held
     for i in range(field.held):
         field.heldbar[i] = xbar[first + i]
         xbar[first + i] = 0.0
-    args[0], args[1], args[3], args[4], args[5] = at(t), at(field.before), at(field.heldbar), at(bar), at(c)
-    status = call(field.renew_pull.function, args)
-    for i in range(field.n):
-        xbar[i] += bar[1 + i]
-    for i in range(field.nc):
-        cbar[i] += c[i]
-    return status, bar[0]
+    status, early = pull_map(field, field.renew_pull, t, field.before, field.heldbar, xbar, cbar)
+    return status, early
 
 
 @jit
