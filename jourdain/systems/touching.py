@@ -111,7 +111,9 @@ class Touching:
             self._keep += [f, k, work, args, read, given]
             slots, width = slot_count(contact), len(LONG if contact.law.bristles else SHORT)
             first = contact.memory_names[0] if slots else ""
-            rows.append((f.address, address(args), inputs.get(first, 0), memories.get(first, 0), slots, width, int(contact.law.normal.by_shape)))
+            rows.append(
+                (f.address, address(args), inputs.get(first, 0), memories.get(first, 0), slots, width, int(contact.law.normal.by_shape))
+            )
         return Table(Law, np.array(rows, Law.dtype()))
 
     def _law(self, name: str, law: Penalty) -> Function:
