@@ -147,7 +147,7 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
         if law >= m.dry:
             keep(s, parts.stride, k, kept)
-            _brake(m, h, kept, before, after)
+            brake(m, h, kept, before, after)
             kept += 1
             continue
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
@@ -178,7 +178,7 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
 
 
 @jit
-def _brake(m: Any, h: float, k: int, before: float, after: float) -> None:
+def brake(m: Any, h: float, k: int, before: float, after: float) -> None:
     """The law of dry friction in a joint: an impulse of any sign up to a bound, that of rest where nothing moved and nothing shall."""
     problem, law = m.laws.problem, m.contacts.law[k]
     rests = abs(before) <= AT_REST * max(1.0, abs(after - before))
@@ -225,7 +225,7 @@ def _size(v: Any, n: int) -> float:
 
 
 @jit
-def _solve(m: Any, t: float) -> Any:
+def solve_laws(m: Any, t: float) -> Any:
     """Impulses of all contacts; iterations, and the residual of their laws."""
     s, problem, p = m.contacts, m.laws.problem, m.laws.p
     prepare(problem)
@@ -251,7 +251,7 @@ def _normal_rows(s: Any, bodies: Any) -> None:
 
 
 @jit
-def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
+def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     """Takes what is left of penetrations at the step's end from the positions; the deepest."""
     s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
     deepest = 0.0
@@ -297,7 +297,7 @@ def _implicit(m: Any, h: float, slope: Any, v: Any, middle: Any, free: Any, chan
 
 
 @jit
-def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
+def book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Wrenches on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
     books = x[m.books :]
@@ -395,7 +395,7 @@ def step(address: int) -> int:
         if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
             clock.t_bad, count.bad_status = clock.t, NO_ROOM
             return RHS_FAILED
-        more, residual = _solve(m, clock.t + h)
+        more, residual = solve_laws(m, clock.t + h)
         done += more
         for i in range(nv):
             v[i] = free[i]
@@ -413,8 +413,8 @@ def step(address: int) -> int:
     displaced(m, x_old, free, h, x)
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
-    depth = _push_apart(m, h, v, free, x)
-    _book(m, h, v_old, v, residual, depth, done, x)
+    depth = push_apart(m, h, v, free, x)
+    book(m, h, v_old, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status
