@@ -104,7 +104,7 @@ def expressions_of(system: System, criteria: Mapping[str, Criterion]) -> Express
         own = {n: symbol(f"{name}.{n}", "parameter") for n in c.constants}
         constants |= {f"{name}.{n}": (own[n], x) for n, x in c.constants.items()}
         try:
-            e = _parsed(system, c.expression, own) if isinstance(c.expression, str) else c.expression
+            e = parsed(system, c.expression, own) if isinstance(c.expression, str) else c.expression
             found[name] = eq.resolve([e])[0]
         except InputError as error:
             raise InputError(f"criterion '{name}': {error}") from None
@@ -122,7 +122,7 @@ def depends_on_time_only(e: Expr) -> bool:
     return not e.deps & ~(KINDS["time"] | KINDS["parameter"])
 
 
-def _parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
+def parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
     """The expression written as text; constants come first, then what model files know, then channels of solutions."""
     from ...io.expression_language import ExpressionError, parse_expression
     from ...io.model_names import ModelNames
@@ -168,4 +168,4 @@ def _reaction(system: System, name: str) -> Expr | None:
     return table[6 * names.index(joint) + column]
 
 
-__all__ = ["Expressions", "Reader", "depends_on_time_only", "expressions_of"]
+__all__ = ["Expressions", "Reader", "depends_on_time_only", "expressions_of", "parsed"]

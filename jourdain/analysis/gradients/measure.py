@@ -12,6 +12,7 @@ from ...results.solution import Solution
 from ..criteria import OF_MOTION, Criterion
 from . import sampled
 from .expressions import Expressions, expressions_of
+from .transfers import entry_places, part_of, response_place
 
 if TYPE_CHECKING:
     from ...systems.system import System
@@ -176,6 +177,11 @@ def _of_other(result: Any, name: str, c: Criterion, system: System | None) -> fl
             part = c.options["part"]
             return float(abs(mode.eigenvalue) if part == "abs" else getattr(mode.eigenvalue, part))
         return float(getattr(mode, c.kind))
+    if c.kind == "entry" and hasattr(result, "A"):
+        matrix, i, j = entry_places(result, c)
+        return float(getattr(result, matrix)[i, j])
+    if c.kind == "response" and hasattr(result, "frequencies") and hasattr(result, "magnitude"):
+        return part_of(complex(result.values[response_place(result.frequencies, result.values, c)]), c.options["part"])
     if c.kind == "value" and system is not None:
         state = getattr(result, "state", result)
         reader = expressions_of(system, {name: c}).reader((name,))

@@ -117,3 +117,59 @@ def test_what_is_not_carried_goes_by_differences_and_says_so() -> None:
     free.prismatic("z", free.ground, free.body("mass", mass=free.parameter("m", 2.0)), axis="z")
     h = jd.Analysis(free.compile(), "modal", {}).gradient({"f": cr.frequency(0)}, ["m"])
     assert h.method == "differences" and "rigid" in h.notes[0] and h["f", "m"] == 0.0
+
+
+def pushed() -> jd.System:
+    m = jd.Model("pushed", gravity=(0, 0, 0))
+    z = m.prismatic("z", m.ground, m.body("mass", mass=m.parameter("m", 2.0)), axis="z")
+    m.joint_spring(z, m.parameter("k", 50.0), damping=m.parameter("c", 1.0))
+    m.force(z, m.input("F"))
+    return m.compile()
+
+
+def test_entries_and_responses_of_an_oscillator() -> None:
+    """ẍ = (F − c ẋ − k x)/m and H = 1/(k − m ω² + i c ω): −ω²·(−H²), −H², −iω H²."""
+    m, k, c = 2.0, 50.0, 1.0
+    s = pushed()
+    g = jd.Analysis(s, "linearise", {}).gradient(
+        {"stiff": cr.entry("A", "z.displacement_rate", "z.displacement"), "damp": cr.entry("A", 1, 1), "push": cr.entry("B", 1, "F"), "rate": cr.entry("A", 0, 1)},
+        ["m", "k", "c"],
+    )  # fmt: skip
+    expected = np.array([[k / m**2, -1 / m, 0], [c / m**2, 0, -1 / m], [-1 / m**2, 0, 0], [0, 0, 0]])
+    assert g.method == "implicit" and np.abs(g.matrix - expected).max() < 1e-14
+    f = 0.9
+    w = 2 * np.pi * f
+    H = 1 / (k - m * w**2 + 1j * c * w)
+    slopes = -(H**2) * np.array([-(w**2), 1.0, 1j * w])
+    g = jd.Analysis(s, "frequency_response", "F", "z.displacement", [0.5, f, 2.0], {}).gradient(
+        {"size": cr.response(f), "turn": cr.response(f, "phase"), "re": cr.response(f, "real"), "top": cr.response()}, ["m", "k", "c"]
+    )
+    size = (np.conj(H) * slopes).real / abs(H)
+    expected = np.array([size, (np.conj(H) * slopes).imag / abs(H) ** 2, slopes.real, size])
+    assert np.abs(g.matrix / expected - 1).max() < 1e-12 and g.values["size"] == pytest.approx(abs(H), rel=1e-13)
+
+
+def test_linear_systems_of_trees_and_loops() -> None:
+    """Entries of all matrices, and responses, of a moving tree with a state of the user and of a closed loop."""
+    m = hanging()
+    first, second = m.joints.values()
+    m.force(first, m.input("M"), name="motor")
+    m.output("height", first.position**2 + jd.sin(second.position) * second.velocity)
+    s = m.compile()
+    q, v = s.coordinate_names, s.velocity_names
+    at = {q[0]: 0.3, q[1]: -0.2, v[0]: 0.7, "lag": 0.1}
+    wrt = ["m1", "l2", "stiff", "gain", "pull", *q, v[0]]
+    outputs = ["height", q[1], v[1], "lag", "shoulder.angle_acc"]
+    matrices = {f"{x}{i}{j}": cr.entry(x, i, j) for x, i, j in [("A", 2, 0), ("A", 3, 1), ("A", 2, 4), ("A", 4, 1), ("B", 2, 0), ("B", 3, 0), ("C", 0, 0), ("C", 0, 3), ("C", 4, 1), ("D", 4, 0)]}  # fmt: skip
+    agree(jd.Analysis(s, "linearise", at, outputs=outputs), matrices, wrt, 1e-6)
+    agree(jd.Analysis(s, "frequency_response", "M", "shoulder.angle_acc", [0.2, 1.3], at), {"a": cr.response(1.3), "p": cr.response(0.2, "phase")}, wrt, 1e-6)
+    loop = library.four_bar()
+    loop.joint_spring(loop.joints["crank"], 30.0, rest=0.4, damping=0.3)
+    loop.force(loop.joints["crank"], loop.input("M"), name="motor")
+    s = loop.compile()
+    given, wrt = {"crank.angle": 0.5}, ["crank", "coupler", "rocker", "crank.angle"]
+    last = s.coordinate_names[-1]
+    entries = {"a": cr.entry("A", 1, 0), "b": cr.entry("B", 1, 0), "c": cr.entry("C", 0, 0), "d": cr.entry("D", 1, 0)}
+    force = "loop.1.multiplier"
+    agree(jd.Analysis(s, "linearise", given, outputs=[last, force]), entries, wrt, 1e-5)
+    agree(jd.Analysis(s, "frequency_response", "M", last, [0.7], given), {"r": cr.response(0.7, "real"), "i": cr.response(0.7, "imag")}, wrt, 1e-5)
