@@ -2,7 +2,7 @@
 
 Expressions are texts of the language of model files, ``"t^2*driver.acceleration.z^2"``, or expressions of the model.  They may speak of
 time, parameters, coordinates, rates, accelerations, sensors, links, inputs, states, outputs, energies, reactions (``hinge.reaction.x``)
-and multipliers (``loop.1.multiplier``), and of constants of their own: ``integral("(front.travel/s)^6", s=0.08)``.
+and multipliers (``'loop.1.multiplier'``), and of constants of their own: ``integral("(front.travel/s)^6", s=0.08)``.
 
 >>> comfort = integral("t^2*driver.acceleration.z^2")
 >>> print(comfort)
@@ -227,7 +227,9 @@ def response(frequency: float | str | None = None, part: str = "abs") -> Criteri
     """A ``frequency_response`` at one of its frequencies (Hz), or where it is largest among them; ``part``: "abs", "phase" (rad), "real" or "imag"."""
     if part not in ("abs", "phase", "real", "imag"):
         raise InputError(f"criterion response: part {part!r} is unknown; use 'abs', 'phase', 'real' or 'imag'")
-    return Criterion("response", None, {"frequency": None if frequency is None else number(frequency, "criterion response: frequency"), "part": part})
+    return Criterion(
+        "response", None, {"frequency": None if frequency is None else number(frequency, "criterion response: frequency"), "part": part}
+    )
 
 
 def value(expression: Text, **constants: Any) -> Criterion:

@@ -12,6 +12,7 @@ from ...results.solution import Solution
 from ..criteria import OF_MOTION, Criterion
 from . import sampled
 from .expressions import Expressions, expressions_of
+from .grids import is_grid, measured
 from .transfers import entry_places, part_of, response_place
 
 if TYPE_CHECKING:
@@ -23,11 +24,15 @@ GAUSS, CANDIDATES, PROBES = 6, 6, 8
 CORNER = 1e-8
 
 
-def measure(result: Any, criteria: Mapping[str, Criterion], system: System | None = None) -> dict[str, float]:
-    """The values of criteria by name on the result of an analysis."""
+def measure(
+    result: Any, criteria: Mapping[str, Criterion], system: System | None = None, inputs: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """The values of criteria by name on the result of an analysis, whose ``inputs`` may be needed beside it."""
     if isinstance(result, Solution):
         return _of_motion(result, criteria)
     owner = system or getattr(result, "system", None)
+    if is_grid(result) and owner is not None:
+        return measured(owner.reference, result, criteria, {"inputs": inputs})
     return {name: _of_other(result, name, c, owner) for name, c in criteria.items()}
 
 

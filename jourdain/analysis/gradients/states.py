@@ -26,7 +26,9 @@ from ..planned import VERBS
 from ..residual import Point, Residual
 from ..start_values import independent_names
 from .expressions import Expressions, expressions_of
-from .gradient import Gradient
+from .gradient import Gradient, present_value
+from .grids import OPTIONS as ON_GRIDS
+from .grids import AlongGrid
 from .measure import measure
 from .runs import NotCarried
 from .transfers import Transfers
@@ -36,12 +38,10 @@ if TYPE_CHECKING:
     from ..criteria import Criterion
     from ..planned import Analysis
 
-#: Verbs whose results are states, or small motions about one.
-CARRIED = ("equilibrium", "assemble", "modal", "linearise", "frequency_response")
 #: Options with which they are carried, in their order.
 OPTIONS = {
     "equilibrium": ("x0", "inputs"), "assemble": ("fixed", "guess"), "modal": ("state", "u"), "linearise": ("state", "inputs", "outputs", "u"),
-    "frequency_response": ("input", "output", "frequencies", "state", "u"),
+    "frequency_response": ("input", "output", "frequencies", "state", "u"), **ON_GRIDS,
 }  # fmt: skip
 #: Verbs of small motions about a state.
 SMALL_MOTIONS = ("modal", "linearise", "frequency_response")
@@ -55,20 +55,26 @@ def gradient_of_state(analysis: Analysis, criteria: Mapping[str, Criterion], wrt
     _refuse(analysis, criteria)
     result = analysis.run(values)
     system = analysis._changed(values).reference
-    found = measure(result, criteria, system)
-    at = About(analysis, system, result, wrt, criteria, values)
-    rows = [at.row(n, c) for n, c in criteria.items()]
-    present = {n: float(values.get(n, at.present(n))) for n in wrt}
+    notes: Sequence[str] = ()
+    if analysis.verb in ON_GRIDS:
+        head = f"gradient of '{system.model.name}'"
+        found, matrix = AlongGrid(
+            analysis, system, result, wrt, criteria, lambda told: NotCarried(f"{head}: {told}; use method='differences'")
+        ).rows()
+    else:
+        found = measure(result, criteria, system)
+        at = About(analysis, system, result, wrt, criteria, values)
+        matrix = np.array([at.row(n, c) for n, c in criteria.items()]).reshape(len(criteria), len(wrt))
+        notes = tuple(at.notes)
+    present = {n: float(values.get(n, present_value(analysis, criteria, n))) for n in wrt}
     cost = {"seconds": time.perf_counter() - begun, "runs": 1}
-    return Gradient(
-        analysis, criteria, found, present, np.array(rows).reshape(len(criteria), len(wrt)), "implicit", cost, result, tuple(at.notes)
-    )
+    return Gradient(analysis, criteria, found, present, matrix, "implicit", cost, result, notes)
 
 
 def _refuse(analysis: Analysis, criteria: Mapping[str, Criterion]) -> None:
     m, verb = analysis.system.model, analysis.verb
     head = f"gradient of '{m.name}'"
-    if verb not in CARRIED:
+    if verb not in OPTIONS:
         raise NotCarried(f"{head}: {verb} is not carried; use method='differences'")
     others = [n for n, x in analysis.kwargs.items() if n not in OPTIONS[verb] and x is not None]
     if others or len(analysis.args) > len(OPTIONS[verb]):
@@ -108,11 +114,6 @@ class About:
             )
         self.d = self.residual.derivatives(self.point, "qvazlpu")
         self.changes = self._changes()
-
-    def present(self, name: str) -> float:
-        """The value of a variable as it is."""
-        constants = self.expressions.constants
-        return constants[name][1] if name in constants else self.analysis.value_of(name)
 
     def _initial(self, name: str) -> int | None:
         """The column of an initial value among positions and velocities; None for others."""
@@ -396,4 +397,4 @@ class About:
         return found
 
 
-__all__ = ["CARRIED", "gradient_of_state"]
+__all__ = ["gradient_of_state"]

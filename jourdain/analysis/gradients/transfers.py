@@ -55,7 +55,9 @@ def response_place(frequencies: np.ndarray, values: np.ndarray, c: Criterion) ->
         return int(np.argmax(np.abs(values)))
     k = int(np.argmin(np.abs(frequencies - wanted)))
     if abs(frequencies[k] - wanted) > 1e-9 * max(abs(wanted), 1e-300):
-        raise InputError(f"criterion '{c}': {wanted:g} Hz is none of the frequencies of the analysis (the nearest is {frequencies[k]:g} Hz)")
+        raise InputError(
+            f"criterion '{c}': {wanted:g} Hz is none of the frequencies of the analysis (the nearest is {frequencies[k]:g} Hz)"
+        )
     return k
 
 
