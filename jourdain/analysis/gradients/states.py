@@ -82,7 +82,7 @@ def _refuse(analysis: Analysis, criteria: Mapping[str, Criterion]) -> None:
     for word, items in (("memory", m.memories), ("algebraic unknown", m.unknowns), ("contact", m.contacts), ("callback", m.callbacks)):
         if items:
             raise NotCarried(f"{head}: {word} '{next(iter(items))}' is not carried in {verb}; use method='differences'")
-    if analysis.system.formulation != "recursive" or analysis.system.reference.form == "looped":
+    if analysis.system.formulation != "recursive":
         raise NotCarried(f"{head}: {verb} is carried in joint coordinates; use method='differences'")
 
 
