@@ -124,6 +124,8 @@ def declare(
     if len({id(s.body) for s in found.shapes}) < 2:
         raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
     check_apart(found, model)
+    if isinstance(found.law, Rigid) and found.law.along is not None:
+        _check_sides(found, what)
     if isinstance(found.law, Penalty):
         _check_curved(found, found.law, what)
         declare_touch(model, found)
@@ -198,6 +200,15 @@ def check_apart(contact: Contact, model: Model) -> None:
         a, b = next((a, b) for a in contact.a for b in contact.b if a.body is not b.body)
         raise ModelError(
             f"contact '{contact.name}': '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch; leave it out, or join them by a joint that moves"
+        )
+
+
+def _check_sides(contact: Contact, what: str) -> None:
+    """Refuses friction that differs by direction where it is not clear whose direction that is."""
+    both = set(contact.a) if contact.b is None else set(contact.a) & set(contact.b)
+    if both:
+        raise ModelError(
+            f"{what}: '{next(iter(both)).name}' is of both sides, so that friction along an axis of side of= has no meaning; give both sides: m.contact(name, a, b, …)"
         )
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..systems.system import System
     from .contact_laws import Rigid
     from .contacts import Contact
+    from .ropes import Rope
     from .topology import Topology
 
 
@@ -63,6 +64,7 @@ class Model(
         self.contacts: dict[str, Contact] = {}
         #: Laws of joints that cannot go on at their limits.
         self.rigid_stops: dict[str, Rigid] = {}
+        self.ropes: dict[str, Rope] = {}
         self.dry_friction: dict[str, tuple[Expr, Expr]] = {}
         self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
