@@ -25,7 +25,7 @@ from ..model.values import number, value
 from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
-from ..symbolic.tables import Table, table
+from ..symbolic.tables import Table, number_table
 from ..symbolic.vectors import Inertia, Vector
 from .contact_tables import read_law, read_rigid
 from .creation_order import Premade, entry_of
@@ -254,14 +254,14 @@ class ModelReader:
             path = self.file(item["file"])
             if path.stat().st_size > MAX_TABLE:
                 raise ModelError(f"its file has {path.stat().st_size} bytes, more than {MAX_TABLE}")
-            return table(path, name=name, **options)
+            return number_table(path, name=name, **options)
         if "breaks" in item:
             return _raw_table(name, item)
         if "x" not in item or "y" not in item:
             raise ModelError(f"table '{name}' needs x and y (and z over both), or a file")
         if len(item["x"]) * len(item["y"]) > MAX_POINTS and "z" in item:
             raise ModelError(f"table '{name}' has more than {MAX_POINTS} points")
-        return table(item["x"], item["y"], item.get("z"), name=name, **options)
+        return number_table(item["x"], item["y"], item.get("z"), name=name, **options)
 
     def _prepared(self) -> None:
         """Symbols and expressions in the order of the file's "order"."""

@@ -19,7 +19,7 @@ from ..model.model import Model
 from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.graph import topological
-from ..symbolic.tables import Table, table
+from ..symbolic.tables import Table, number_table
 from ..symbolic.vectors import Matrix
 from .contact_tables import law_table
 from .creation_order import misplaced, symbol_entries
@@ -481,7 +481,7 @@ def _table_data(t: Table) -> dict[str, Any]:
         for kind in ("spline", "linear"):
             for end in near:
                 values = [*map(float, pieces[:, 0]), end]
-                if table(grid, values, kind=kind, extrapolate=t.extrapolate).key == t.key:
+                if number_table(grid, values, kind=kind, extrapolate=t.extrapolate).key == t.key:
                     item = {"x": [float(x) for x in grid], "y": values, "kind": kind, "extrapolate": t.extrapolate}
                     defaults = {"kind": "spline", "extrapolate": "hold"}
                     return {k: v for k, v in item.items() if defaults.get(k) != v}

@@ -116,8 +116,8 @@ def gradient(
     """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
 
     method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
-        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.  Equilibria, assembled positions and modes
-        are differentiated by the theorem on implicit functions, whatever the method; other verbs have differences.
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.  Equilibria, assembled positions, modes,
+        linear systems, driven motions and their forces are differentiated by the theorem on implicit functions, whatever the method.
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
@@ -160,7 +160,7 @@ def _of_simulation(
         method = "adjoint" if len(criteria) < len(wrt) else "forward"
     found, matrix = run.adjoint() if method == "adjoint" else run.forward()
     cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
-    present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
+    present = {n: base.get(n, present_value(analysis, criteria, n)) for n in wrt}
     return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
 
 
@@ -179,7 +179,7 @@ def _split(criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> tu
     return {n: x for n, x in values.items() if n not in owners}, found
 
 
-def _present(analysis: Analysis, criteria: Mapping[str, Criterion], variable: str) -> float:
+def present_value(analysis: Analysis, criteria: Mapping[str, Criterion], variable: str) -> float:
     """The value of a variable as it is."""
     for name, c in criteria.items():
         for n, x in c.constants.items():
@@ -218,7 +218,7 @@ def _measured(plan: Analysis, result: Any, criteria: Mapping[str, Criterion], va
             return run.results(*run.found())
         except NotCarried:
             pass
-    return measure(result, criteria, plan._changed(values))
+    return measure(result, criteria, plan._changed(values), plan.kwargs.get("inputs"))
 
 
 def _instants(plan: Analysis, solution: Any) -> np.ndarray:
@@ -282,7 +282,7 @@ def differences(
     plan = analysis.keeping_steps()
     result = plan.run(own)
     found = _measured(plan, result, first, own)
-    present = {n: base.get(n, _present(analysis, first, n)) for n in wrt}
+    present = {n: base.get(n, present_value(analysis, first, n)) for n in wrt}
     again = plan.verb == "simulate" and _by_instants(plan, result, own, first)
     if plan.verb == "simulate" and not again and _takes_steps(result):
         plan = plan.keeping_steps(steps=_instants(plan, result))

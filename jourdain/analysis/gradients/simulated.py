@@ -127,8 +127,20 @@ class Simulated:
         """Times and states of all steps."""
         s = self.system
         self.t = np.array(solution.t, dtype=float)
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states, *s.model.memories]
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states, *(x.name for x in self.run.held)]
         self.x = np.column_stack([np.asarray(solution[n], dtype=float) for n in names])
+        if self.run.inputs.controllers:
+            self._between_samples()
+
+    def _between_samples(self) -> None:
+        """Sampled inputs in rows at whose instants a piece begins: those of the rest of the piece; the first row is the first of a piece."""
+        if self.run.acting(self.t[0]):
+            early = int(np.count_nonzero(self.t == self.t[0])) - 1
+            self.t, self.x = self.t[early:].copy(), self.x[early:].copy()
+        held = self.x.shape[1] - len(self.run.held)
+        for i in np.flatnonzero(np.diff(self.t) == 0)[::-1] + 1:
+            if i + 1 < len(self.t):
+                self.x[i, held:] = self.x[i + 1, held:]
 
     def _locate_switches(self, plan: Analysis, values: Mapping[str, float]) -> None:
         """Runs again with steps that end on surfaces where laws jump, until there is none left inside a step."""
@@ -161,6 +173,11 @@ class Simulated:
             names.sort(key=lambda n: not known[n].jump)
         for t, k in self.solution.metadata.get("watched", ()):
             found.setdefault(t, []).append(f"switch {k}")
+        if self.run.inputs.controllers:
+            for t in np.unique(self.t[:-1][np.diff(self.t) == 0]).tolist():
+                acting = self.run.acting(t)
+                if acting:
+                    found.setdefault(t, []).insert(0, acting)
         return found
 
     # -- steps ----------------------------------------------------------------------------------------------------
@@ -176,7 +193,7 @@ class Simulated:
         first = 0
         for i in jumps:
             names = happened.pop(float(self.t[i]), [])
-            acting = [n for n in names if n not in self.run.watched and s.model.events[n].jump]
+            acting = [n for n in names if self.run.timed(n) or (n not in self.run.watched and s.model.events[n].jump)]
             if len(acting) > 1 or not (names or (i == first and self.pieces)):
                 raise self._apart(names, self.t[i])
             if i == first:  # what follows an event at the same instant without anything that jumps
@@ -243,7 +260,7 @@ class Simulated:
         shift = first - piece.first
         leg.count, leg.t, leg.x = piece.last - first, self.t[first : piece.last + 1], self.x[first : piece.last + 1]
         leg.margin, leg.renews = 0.0, int(piece.event is None)
-        if piece.event is not None:
+        if piece.event is not None and not self.run.timed(piece.event):
             t, width = self.t[piece.last], self.t[piece.last] - self.t[piece.last - 1]
             leg.margin = min(max(APPROACH * width, 8.0 * EPS * abs(t)), 0.5 * width)
         leg.point_step = np.array([p[0] - shift for p in rows], dtype=np.int64)
@@ -331,7 +348,8 @@ class Simulated:
         times: dict[int, np.ndarray] = {}
         by = self._symbol_changes()
         for index, piece in enumerate(self.pieces):
-            slopes = None if piece.event is None else self._end_slopes(index)
+            moving = piece.event is not None and not self.run.timed(piece.event)
+            slopes = self._end_slopes(index) if moving else None
             leg = self._leg(index, d)
             leg.dta[:], leg.dx[:] = dtau, dx
             for changes, table in ((leg.dc, self.rate_slopes), (leg.dr, self.integrand_slopes), (leg.dv, self.value_slopes)):
@@ -357,6 +375,7 @@ class Simulated:
                     if kind == AT_END and step == piece.last - piece.first - 1:
                         dvalues[i][k] += dtau * slopes.values[items[i].value]
                 times[index] = dtau.copy()
+            if piece.event is not None:
                 if piece.after is not None:
                     dx = self.run.push_jump(piece.event, self.t[piece.last], self.x[piece.last], piece.after, dtau, dx, by, self.symbols)
         T, dT = self.span[1] - self.span[0], dtau if self.terminal else np.zeros(d)
@@ -430,6 +449,7 @@ class Simulated:
                     )
                     tau = tau + more
                     pbar += by_p
+            if piece.event is not None and not self.run.timed(piece.event):
                 tau = tau + self._time_weights(index)
                 slopes = self._end_slopes(index)
                 gt, gx, gp = self.run.guard(piece.event, self.t[piece.last], self.x[piece.last], self.symbols)

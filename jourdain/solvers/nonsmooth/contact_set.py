@@ -37,10 +37,13 @@ class Parts(Record):
 
 
 class Closures(Record):
-    """Constraints J_c v = … of the first ``rows`` rows, all within one part: J_c, Z = M⁻¹J_cᵀ and the factors of S = J_c Z."""
+    """Constraints J_c v = …, ``rows`` in all, each within one part: those of part c are ``first[c] … first[c + 1]``; J_c and Z = M⁻¹J_cᵀ begin at
+    ``place[c]``, the factors of S = J_c Z at ``square[c]``."""
 
     rows: int
-    part: int
+    first: Integers
+    place: Integers
+    square: Integers
     J: Floats
     Z: Floats
     S: Floats
@@ -156,35 +159,39 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
 @jit
 def prepare_closures(closures: Any, parts: Any) -> int:
     """Z and the factors of S from J_c; M holds its Cholesky factors.  Not 0 where constraints depend on each other."""
-    m, c = closures.rows, closures.part
-    if m == 0:
-        return 0
-    n = parts.first[c + 1] - parts.first[c]
-    for i in range(m * n):
-        closures.Z[i] = closures.J[i]
-    for i in range(m):
-        cholesky_solve(parts.M[parts.masses[c] :], n, closures.Z[i * n :])
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(n):
-                total += closures.J[j * n + k] * closures.Z[i * n + k]
-            closures.S[i * m + j] = closures.S[j * m + i] = total
-    return cholesky(closures.S, m)  # type: ignore[no-any-return]
+    for c in range(0 if closures.rows == 0 else parts.first.size - 1):
+        m, n = closures.first[c + 1] - closures.first[c], parts.first[c + 1] - parts.first[c]
+        if m == 0:
+            continue
+        J, Z, S = closures.J[closures.place[c] :], closures.Z[closures.place[c] :], closures.S[closures.square[c] :]
+        for i in range(m * n):
+            Z[i] = J[i]
+        for i in range(m):
+            cholesky_solve(parts.M[parts.masses[c] :], n, Z[i * n :])
+            for j in range(i + 1):
+                total = 0.0
+                for k in range(n):
+                    total += J[j * n + k] * Z[i * n + k]
+                S[i * m + j] = S[j * m + i] = total
+        if cholesky(S, m) != 0:
+            return 1
+    return 0
 
 
 @jit
-def _close(closures: Any, n: int, y: Any) -> None:
-    """Takes from velocities of the closed part what its constraints do not allow, in the metric of M."""
-    m = closures.rows
+def _close(closures: Any, c: int, n: int, y: Any) -> None:
+    """Takes from velocities of a part what its constraints do not allow, in the metric of M."""
+    m, right = closures.first[c + 1] - closures.first[c], closures.right
+    J, Z = closures.J[closures.place[c] :], closures.Z[closures.place[c] :]
     for i in range(m):
         total = 0.0
         for k in range(n):
-            total += closures.J[i * n + k] * y[k]
-        closures.right[i] = total
-    cholesky_solve(closures.S, m, closures.right)
+            total += J[i * n + k] * y[k]
+        right[i] = total
+    cholesky_solve(closures.S[closures.square[c] :], m, right)
     for i in range(m):
         for k in range(n):
-            y[k] -= closures.Z[i * n + k] * closures.right[i]
+            y[k] -= Z[i * n + k] * right[i]
 
 
 @hot
@@ -217,8 +224,8 @@ def respond_part(parts: Any, closures: Any, c: int, y: Any) -> None:
     """y = M⁻¹ y for the velocities of a part, along the constraints."""
     n = parts.first[c + 1] - parts.first[c]
     cholesky_solve(parts.M[parts.masses[c] :], n, y)
-    if closures.rows > 0 and closures.part == c:
-        _close(closures, n, y)
+    if closures.rows > 0 and closures.first[c + 1] > closures.first[c]:
+        _close(closures, c, n, y)
 
 
 @jit
@@ -335,6 +342,23 @@ def form_delassus(s: Any, parts: Any, w: BlockSparse) -> int:
                 _add_block(s, parts, k, side, l, c, w.values, s.met_at[l])
     w.first[s.count] = blocks
     return blocks
+
+
+def make_closures(parts: Parts, part: np.ndarray) -> Closures:
+    """Memory for constraints whose ``part`` is given, in order."""
+    rows, sizes = np.bincount(part, minlength=parts.first.size - 1), np.diff(parts.first)
+    first, place, square = (np.r_[0, np.cumsum(x)].astype(np.int64) for x in (rows, rows * sizes, rows * rows))
+    J, Z = np.zeros((2, int(place[-1])))
+    return Closures(
+        rows=len(part),
+        first=first,
+        place=place,
+        square=square,
+        J=J,
+        Z=Z,
+        S=np.zeros(int(square[-1])),
+        right=np.zeros(int(rows.max(initial=0))),
+    )
 
 
 def make_contact_set(room: int, parts: Parts) -> ContactSet:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ...native.call import address as at
-from ...native.call import call
-from ...native.kernel import jit, kernel
+from ...native.call import call, doubles
+from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
@@ -371,6 +371,36 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
     books[OPENING] = relaxation_gap(m.laws.problem, p) if m.laws.problem.relaxed == 1 else 0.0
 
 
+@hot
+def _follows(m: Any, t: float, v: Any) -> bool:
+    """Whether velocities at an instant are those with which the last step ended."""
+    return m.last_h > 0.0 and m.last_t == t and abs(_sum(v, m.nv) - m.last_sum) <= FOLLOWS * _size(v, m.nv)  # type: ignore[no-any-return]
+
+
+class Projection(Record):
+    """Arguments of a projection after a step."""
+
+    t: Address
+    x: Address
+    out: Address
+    function: Address
+    args: Integers
+    moreau: Moreau
+
+
+@kernel
+def project_after(args: int) -> int:
+    """Projects a state onto constraints; velocities that the last step left are still its own afterwards."""
+    a = Projection.at(args)
+    m, n = a.moreau, a.moreau.nq + a.moreau.nv
+    own = _follows(m, doubles(a.t, 1)[0], doubles(a.x, n)[m.nq :])
+    a.args[0], a.args[1], a.args[2] = a.t, a.x, a.out
+    status = call(a.function, a.args)
+    if own and status == 0:
+        m.last_sum = _sum(doubles(a.out, n)[m.nq :], m.nv)
+    return status
+
+
 @kernel
 def step(address: int) -> int:
     """Take one step."""
@@ -407,8 +437,7 @@ def step(address: int) -> int:
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
-            follows = m.last_h > 0.0 and m.last_t == clock.t and abs(_sum(v_old, nv) - m.last_sum) <= FOLLOWS * _size(v_old, nv)
-            find_turning(m.contacts, m.parts, h / (h + m.last_h) if follows else 0.0, v_old)
+            find_turning(m.contacts, m.parts, h / (h + m.last_h) if _follows(m, clock.t, v_old) else 0.0, v_old)
         if m.stiffness.size > 0:
             _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
         _select(m, h, v_old, free)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...native.call import address as at
 from ...native.call import call, doubles
-from ...native.kernel import jit, kernel
+from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record, Table
 from ...solvers.collision.records import Contact, World
 from ...solvers.collision.search import collide
@@ -42,6 +42,8 @@ class Framed(Record):
     #: of bodies that bend, nv × nv: M + ½h C + ¼h² K is the mass of implicit steps
     K: Floats
     C: Floats
+    #: whether coordinates are those of an absolute formulation: rotation matrices may be off by a little, and masses be without rows of their own
+    absolute: int
 
 
 class TreeContacts(Record):
@@ -109,6 +111,19 @@ class TreeContacts(Record):
 
 
 @jit
+def nearest_rotation(R: Any) -> None:
+    """Turns nine numbers near a rotation matrix into the nearest one: R ← ½ R (3 − RᵀR), which squares what is missing."""
+    for _ in range(4):
+        a, b, c = R[0] * R[0] + R[3] * R[3] + R[6] * R[6], R[1] * R[1] + R[4] * R[4] + R[7] * R[7], R[2] * R[2] + R[5] * R[5] + R[8] * R[8]
+        d, e, f = R[0] * R[1] + R[3] * R[4] + R[6] * R[7], R[0] * R[2] + R[3] * R[5] + R[6] * R[8], R[1] * R[2] + R[4] * R[5] + R[7] * R[8]
+        for i in (0, 3, 6):
+            x, y, z = R[i], R[i + 1], R[i + 2]
+            R[i] = 0.5 * ((3.0 - a) * x - d * y - e * z)
+            R[i + 1] = 0.5 * ((3.0 - b) * y - d * x - f * z)
+            R[i + 2] = 0.5 * ((3.0 - c) * z - e * x - f * y)
+
+
+@jit
 def _body_poses(c: Any, x: int, out: Any) -> int:
     """Poses of all bodies with shapes at a state."""
     if c.framed.motion.function != 0:
@@ -118,6 +133,8 @@ def _body_poses(c: Any, x: int, out: Any) -> int:
         for b in range(out.shape[0]):
             for i in range(12):
                 out[b, i] = c.framed.pose[12 * b + i]
+            if c.framed.absolute == 1:
+                nearest_rotation(out[b])
         return failed
     p = c.poses
     p.q = x
@@ -197,6 +214,23 @@ def _part_masses(c: Any) -> int:
     return 0
 
 
+@hot
+def _add_constraints(closures: Any, part: int, M: Any, n: int) -> None:
+    """M + σ JᵀJ over the constraints of a part, which moves that keep these do not feel: coordinates without mass have one then."""
+    J, largest = closures.J[closures.place[part] :], 0.0
+    for i in range(n):
+        largest = max(largest, M[i * n + i])
+    if largest == 0.0:  # of coordinates that have no mass at all
+        largest = 1.0
+    for r in range(closures.first[part + 1] - closures.first[part]):
+        square = 0.0
+        for i in range(n):
+            square += J[r * n + i] * J[r * n + i]
+        for i in range(n):
+            for j in range(0 if J[r * n + i] == 0.0 or square == 0.0 else n):
+                M[i * n + j] += largest / square * J[r * n + i] * J[r * n + j]
+
+
 @jit
 def _framed_masses(c: Any) -> int:
     """The same from the compiled mass matrix."""
@@ -211,6 +245,8 @@ def _framed_masses(c: Any) -> int:
             for j in range(n):
                 at_ = parts.member[first + i] * nv + parts.member[first + j]
                 M[i * n + j] = f.M[at_] + 0.5 * c.h * f.C[at_] + 0.25 * c.h * c.h * f.K[at_]
+        if f.absolute == 1 and c.closures.rows > 0:
+            _add_constraints(c.closures, part, M, n)
         if cholesky(M, n) != 0:
             return NO_INERTIA
     return 0
@@ -224,13 +260,14 @@ def _closures(c: Any) -> int:
         return 0
     c.descriptor.args[0], c.descriptor.args[1] = c.t, c.x
     status = call(c.descriptor.function, c.descriptor.args)
-    first, nv = parts.first[closures.part], parts.part_of.size
-    n = parts.first[closures.part + 1] - first
-    for i in range(closures.rows):
-        for k in range(n):
-            closures.J[i * n + k] = c.constraint_jacobian[c.holding[i] * nv + parts.member[first + k]]
-    if status == 0 and prepare_closures(closures, parts) != 0:
-        return DEPENDENT
+    nv = parts.part_of.size
+    for part in range(parts.first.size - 1):
+        first, place = parts.first[part], closures.place[part]
+        n = parts.first[part + 1] - first
+        for i in range(closures.first[part], closures.first[part + 1]):
+            for k in range(n):
+                closures.J[place + k] = c.constraint_jacobian[c.holding[i] * nv + parts.member[first + k]]
+            place += n
     return status  # type: ignore[no-any-return]
 
 
@@ -405,13 +442,15 @@ def contact_rows(address: int) -> int:
     s.count = 0
     if found < 0:
         return NO_ROOM
-    status = _framed_masses(c) if c.framed.motion.function != 0 else _part_masses(c)
+    status = _closures(c)
     if status == 0:
-        status = _closures(c)
+        status = _framed_masses(c) if c.framed.motion.function != 0 else _part_masses(c)
     if status != 0:
         return status
     if s.room < found + c.stop_q.size + c.rope_law.size + c.dry_v.size:
         return NO_ROOM
+    if prepare_closures(c.closures, c.parts) != 0:
+        return DEPENDENT
     for i in range(found):
         contact = c.found[i]
         law = c.law_of[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]

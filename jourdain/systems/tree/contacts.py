@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from ...solvers.collision.records import PLANE
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
-from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
+from ...solvers.nonsmooth.contact_set import Closures, Parts, make_closures, make_contact_set
+from ...solvers.penalty.before import copied
 from ...solvers.penalty.touch import WRENCH
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
@@ -32,6 +33,7 @@ from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
 
 if TYPE_CHECKING:
+    from ...model.joints import Joint
     from ..state import State
     from .projected import NativeSystem
     from .system import TreeSystem
@@ -79,15 +81,15 @@ class TreeContacts:
 
         return (FramedContacts if needs_frames(system) else TreeContacts)(system, system.parameter_vector)
 
-    @staticmethod
-    def of(system: TreeSystem) -> TreeContacts:
+    @classmethod
+    def of(cls, system: Any) -> TreeContacts:
         """Those of an ended run where there are any, else new ones."""
         idle: list[TreeContacts] = system._idle.setdefault("contacts", [])
         while True:
             try:  # another thread may have taken the last one
                 found = idle.pop()
             except IndexError:
-                return TreeContacts.made(system)
+                return cls.made(system)
             if found.parameters is system.parameter_vector:
                 return found
 
@@ -119,7 +121,7 @@ class TreeContacts:
             label = joint.coordinates[0].names[0]
             if label not in c.position_names:
                 raise InputError(f"stops: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
-            q, v = c.position_names.index(label), c.velocity_names.index(joint.coordinates[0].velocity_names[0])
+            q, v = c.position_names.index(label), self._velocity_of(joint)
             for end, sign in zip(joint.limits, (1.0, -1.0), strict=True):
                 if end is not None:
                     found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
@@ -129,11 +131,15 @@ class TreeContacts:
         """Joints with dry friction, and their velocities."""
         c, found = self.system.configuration, []
         for name in self.model.dry_friction:
-            label = self.model.joints[name].coordinates[0].velocity_names[0]
-            if label not in c.velocity_names:
+            joint = self.model.joints[name]
+            if joint.coordinates[0].names[0] not in c.position_names:
                 raise InputError(f"friction: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
-            found.append((name, c.velocity_names.index(label)))
+            found.append((name, self._velocity_of(joint)))
         return found
+
+    def _velocity_of(self, joint: Joint) -> int:
+        """The number of a joint's only velocity."""
+        return self.system.configuration.velocity_names.index(joint.coordinates[0].velocity_names[0])
 
     @property
     def first_rope(self) -> int:
@@ -194,8 +200,9 @@ class TreeContacts:
         for members_of_one in self._connected():
             for v in members_of_one[1:]:
                 group[root(v)] = root(members_of_one[0])
-        for v in self._coupled:  # constraints couple all that they move
-            group[root(v)] = root(self._coupled[0])
+        for columns in self._coupled.values():  # a constraint couples all that it moves
+            for v in columns[1:]:
+                group[root(v)] = root(columns[0])
         roots = [root(i) for i in range(nv)]
         number = {r: i for i, r in enumerate(dict.fromkeys(roots))}
         members: list[list[int]] = [[] for _ in number]
@@ -355,11 +362,14 @@ class TreeContacts:
             wrench=np.zeros(9), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
 
-    @property
-    def _coupled(self) -> list[int]:
-        """Velocities that constraints couple."""
+    @cached_property
+    def _coupled(self) -> dict[int, list[int]]:
+        """Velocities that each constraint moves."""
         eq = self.system.equations_of_motion
-        return sorted({v for _, v in eq.constraint_jacobian}) if eq.rows else []
+        found: dict[int, list[int]] = {}
+        for row, v in sorted(eq.constraint_jacobian) if eq.rows else ():
+            found.setdefault(row, []).append(v)
+        return found
 
     def close(self, native: NativeSystem) -> None:
         """Takes the constraints of a run over; redundant rows are left out as its right-hand side leaves them out."""
@@ -368,12 +378,9 @@ class TreeContacts:
             return
         self._closing = []
         found = native.compiled(native._function("descriptor"), 2, self._closing)
-        holding = np.array([i for i in range(count) if i not in native._redundant], np.int64)
-        m, part = len(holding), int(self.parts.part_of[self._coupled[0]])
-        n = int(self.parts.first[part + 1] - self.parts.first[part])
-        closures = self.rows.closures
-        closures.rows, closures.part = m, part
-        closures.J, closures.Z, closures.S, closures.right = np.zeros(m * n), np.zeros(m * n), np.zeros(m * m), np.zeros(m)
+        part = {i: int(self.parts.part_of[columns[0]]) for i, columns in self._coupled.items() if i not in native._redundant}
+        holding = np.array(sorted(part, key=lambda i: (part[i], i)), np.int64)
+        self.rows.closures = self.record.closures = make_closures(self.parts, np.array([part[i] for i in holding.tolist()], np.int64))
         self._closing.append(found)
         self.rows.descriptor = Hook(function=found.function, args=found.args)
         self.rows.constraint_jacobian, self.rows.holding = found.J, holding
@@ -477,6 +484,14 @@ class TreeContacts:
             at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
             found[dry_name(name)] = Channel(x[:, at].copy(), unit, "dry friction in the joint")
         return found
+
+    def projection(self, onto: NativeFunction | None) -> NativeFunction | None:
+        """A projection after steps."""
+        if onto is None:
+            return None
+        return NativeFunction.of(
+            moreau.project_after.address, moreau.Projection(function=onto.address, args=copied(onto), moreau=self.record), onto, self
+        )
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""
