@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, nearest
-from .bodies import Body, Frame
+from .bodies import Body, Frame, other_model
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
 from .contact_loads import LONG, SHORT, declare_touch, slot_count, wrench_names
@@ -178,7 +178,7 @@ def _body(model: Model, given: Any, what: str) -> Body:
 
 def _own(model: Model, body: Body, what: str) -> Body:
     if body.model is not model:
-        raise ModelError(f"{what}: body '{body.name}' belongs to the model '{body.model.name}'")
+        raise ModelError(f"{what}: body '{body.name}' belongs to {other_model(body.model, model)}")
     return body
 
 
