@@ -19,8 +19,8 @@ from .values import number, traced, unit_axis, value, values, vector
 
 if TYPE_CHECKING:
     from .contact_laws import Rigid
+    from .contacts import Rope
     from .parameters import Parameters
-    from .ropes import Rope
 
 Law = Callable[..., Any]
 
@@ -299,7 +299,7 @@ class LoadMethods:
                 f"rope '{name}': give stiffness= (N/m) of an elastic rope, or law=jd.contact.rigid(restitution=…) of one that does not give way"
             )
         if law is not None:
-            from .ropes import declare_rope
+            from .contacts import declare_rope
 
             self._load_name(name, name)
             self._new_name(name, "rope", self.ropes)

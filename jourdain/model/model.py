@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from ..structures.sections import Material
     from ..systems.system import System
     from .contact_laws import Rigid
-    from .contacts import Contact
-    from .ropes import Rope
+    from .contacts import Contact, Rope
     from .topology import Topology
 
 #: Methods by the words of other programs.
