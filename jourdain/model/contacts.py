@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, nearest
+from ..symbolic.expr import KINDS, Expr
 from .bodies import Body, Frame, other_model
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
