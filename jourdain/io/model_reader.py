@@ -27,7 +27,7 @@ from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
 from ..symbolic.tables import Table, number_table
 from ..symbolic.vectors import Inertia, Vector
-from .contact_tables import read_law
+from .contact_tables import read_law, read_rigid
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
@@ -487,6 +487,13 @@ class ModelReader:
         for name, item in self.data.get("contacts", {}).items():
             with self.at(("contacts", name), f"contact '{name}'"):
                 self.model.contact(name, item.get("a"), item.get("b"), read_law(self, item), item.get("exclude", ()))
+        for name, item in self.data.get("stops", {}).items():
+            with self.at(("stops", name), f"stop '{name}'"):
+                self.model.stops(law=read_rigid(self, item), joints=[self.joint(name)])
+        for name, item in self.data.get("ropes", {}).items():
+            with self.at(("ropes", name), f"rope '{name}'"):
+                ends = self.frame(item["a"]), self.frame(item["b"])
+                self.model.rope(name, *ends, length=self.value(item["length"]), law=read_rigid(self, item))
 
     def _events(self) -> None:
         for name, item in self.data.get("events", {}).items():

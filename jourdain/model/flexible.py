@@ -247,7 +247,7 @@ class FlexibleBody(PartBody):
         numbers = {k: number(x, f"{what}: {k}", units[k]) for k, x in given.items()}
         wrong = next((k for k, x in numbers.items() if x < 0.0 or (k == "stiffness" and x == 0.0)), None)
         if wrong is not None:
-            raise ModelError(f"{what}: {wrong} = {numbers[wrong]:g} must be positive")
+            raise ModelError(f"{what}: {wrong} = {numbers[wrong]:g} must {'be positive' if wrong == 'stiffness' else 'not be negative'}")
         self.sliders[name] = Slider(name, frame, **numbers)
         return self.sliders[name]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..structures.sections import Material
     from ..systems.system import System
     from .contact_laws import Rigid
-    from .contacts import Contact
+    from .contacts import Contact, Rope
     from .topology import Topology
 
 #: Methods by the words of other programs.
@@ -70,6 +70,7 @@ class Model(
         self.contacts: dict[str, Contact] = {}
         #: Laws of joints that cannot go on at their limits.
         self.rigid_stops: dict[str, Rigid] = {}
+        self.ropes: dict[str, Rope] = {}
         self.dry_friction: dict[str, tuple[Expr, Expr]] = {}
         self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}

@@ -526,7 +526,10 @@ class Simulated:
         for weights, (name, value) in zip(largest, found.items(), strict=True):
             growth = float((weights * sizes).max()) / abs(value) if value else 0.0
             if growth > GROWTH:
-                told = f"a small part of a state on the way changes '{name}' by {growth:.1e} of that part: the gradient holds in a tiny neighbourhood only"
+                told = (
+                    f"a small part of a state on the way changes '{name}' by {growth:.1e} of that part: the gradient holds in a tiny neighbourhood only; "
+                    "where it is no chaos, steps were too long for what the system could do (it was at rest, or is stiff): use max_step=, or method='radau'"
+                )
                 self.notes.append(told)
                 warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
 

@@ -114,7 +114,7 @@ def test_refusals() -> None:
     rope: Any = m.bodies["rope"]
     with pytest.raises(ModelError, match="slider 'along' on 'rope': the name is taken"):
         rope.slide("along", m.bodies["ring"], at=0.5)
-    with pytest.raises(ModelError, match="slider 'more' on 'rope': friction = -1 must be positive"):
+    with pytest.raises(ModelError, match="slider 'more' on 'rope': friction = -1 must not be negative"):
         rope.slide("more", m.bodies["ring"], at=0.5, friction=-1.0)
     with pytest.raises(ModelError, match="what slides is a point of a rigid body"):
         rope.slide("more", m.ground, at=0.5)
