@@ -12,8 +12,9 @@ from ...native import record
 from ...progress import TimeBar
 from ..interruption import CHUNK_TIME, Interruption
 from ..kept import Kept
+from ..linear.block_lu import factors_of
 from ..linear.library_lu import LibraryLU
-from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
+from ..linear.sparse_lu import OK, SingularMatrix, SparseLU
 from ..memory_log import MemoryLog, Noted, collect
 from . import frame as ap
 from .kernels import accept, assemble, begin, evaluate, finish, move
@@ -114,7 +115,7 @@ class Run:
         self._stay, self._next_stay = 0, 1  # steps to be done with the library's factors
         f = self.frame
         f.lam, f.history, f.peak, f.r, f.values, f.delta = self.lam, self.z, self.peak, self.r, self.values, self.delta
-        f.factorise, f.solve, f.evaluate, f.move = factorise.address, solve.address, evaluate.address, move.address
+        f.evaluate, f.move = evaluate.address, move.address
         f.newton, f.finish, f.accept = newton.address, finish.address, accept.address
 
     @property
@@ -161,12 +162,12 @@ class Run:
 
     def analyse(self) -> None:
         """Pivots and fill for the present values, and own factors from now on."""
-        self.lu = lu = SparseLU(*self.pattern, self.values, self.columns)
+        self.lu = lu = factors_of(*self.pattern, self.values, self.columns)
         self.analyses += 1
         self._stay = 0
         lu.frame.ax = self.values
         self.frame.lu, self.frame.row_scale = lu.frame, lu.row_scale
-        self.frame.factorise, self.frame.solve = factorise.address, solve.address
+        self.frame.factorise, self.frame.solve = lu.functions
 
     def use_library(self, steps: int | None = None) -> None:
         """Factors by a library for some steps, or for good."""
