@@ -428,10 +428,13 @@ class AssembledSystem:
         """
         from .march import March
 
-        found = March(
+        march = March(
             self, end, step, method, reduction, start=start, tolerance=tolerance, adaptive=adaptive, rtol=rtol, atol=atol, every=every,
             max_iterations=max_iterations, linear_solver=linear_solver, servo=servo, memory=memory, **coefficients,
-        ).go(progress, held)  # fmt: skip
+        )  # fmt: skip
+        found = march.go(progress, held)
+        if held is None:
+            march.leave()
         if found.wrong:
             raise SimulationError(found.wrong, found.solution) from found.cause
         return found.solution
