@@ -396,7 +396,9 @@ def cable() -> None:
     ours = [Tried(f"{n} pieces, h = {h:g}", error(found[1]), found[0]) for n, h in grid if (found := cable_ours(n, h, 8))]
     peer = []
     for n, h in grid:
-        for rho, modified in ((1.0, False), (0.9, True), (0.9, False)) if n < 10 else ((0.9, True),):  # full Newton takes four times as long there
+        for rho, modified in (
+            ((1.0, False), (0.9, True), (0.9, False)) if n < 10 else ((0.9, True),)
+        ):  # full Newton takes four times as long there
             if (found := cable_peer(n, h, rho, modified)) is not None:
                 peer.append(Tried(f"{n} elements, h = {h:g}, ρ = {rho:g}{', modified Newton' * modified}", error(found[1]), found[0]))
     for x in (*ours, *peer):

@@ -350,7 +350,12 @@ def _wide_audit(frame: Frame, g: int, total: Any, args: Any) -> None:
     group = frame.groups[g]
     kernel_row, lanes = frame.kernels[group.kernel_at + ap.AUDIT], frame.lanes
     x, y = frame.wide_x, frame.wide_y
-    args[0], args[1], args[2], args[3] = at(frame.wide_x), at(frame.wide_y), at(frame.constants[kernel_row.constant_at :]), at(frame.wide_work)
+    args[0], args[1], args[2], args[3] = (
+        at(frame.wide_x),
+        at(frame.wide_y),
+        at(frame.constants[kernel_row.constant_at :]),
+        at(frame.wide_work),
+    )
     for lane in range(lanes):
         _scalars(frame, lanes, x[lane:])
     for block in range((group.count + lanes - 1) // lanes):

@@ -252,8 +252,8 @@ class Run:
         if self._blocks is None or self._blocks[3].shape[1] != m:
             room = max(4, min(4096, BLOCK // (2 * n + m + ap.BOOK + 1)))
             self._blocks = np.empty(room), np.empty((room, n)), np.empty((room, n)), np.empty((room, m)), np.empty((room, ap.BOOK))
-            f.out_t, f.out_q, f.out_v, f.out_lam, f.out_book = self._blocks
-            f.room = room
+        f.out_t, f.out_q, f.out_v, f.out_lam, f.out_book = self._blocks
+        f.room = len(self._blocks[0])
         return self._blocks
 
     def _loop(self, rows: Rows, interruption: Any, show: Callable[[float], None] | None) -> int:
