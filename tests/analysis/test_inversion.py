@@ -198,7 +198,7 @@ def test_the_angle_to_the_tip_of_a_forearm_with_times_given() -> None:
         {"torque": tip_angle - course}, start, t=1.0, step=0.02, inversion="stable", before=0.5, after=0.5
     )
     assert sol.t[0] == pytest.approx(-0.5) and sol.t[-1] == pytest.approx(1.5)
-    x, y = sol["tip.position"][:, :2].T
+    x, y = sol.assembled["forearm.end.position"][:, :2].T
     wanted = function(point_to_point(T, 0.0, 1.0, 0.0, 0.8))(np.clip(sol.t, 0.0, 1.0))
     np.testing.assert_allclose(np.arctan2(y, x), wanted, atol=1e-9)
     early = np.abs(sol["torque"][(sol.t > -0.1) & (sol.t < -0.01)]).max()
