@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...native.kernel import kernel
+from ...native.kernel import Kernel, kernel
 from .multifrontal import Shape, factorise_fronts, fronts_of, shape_of, solve_fronts
 from .sparse_lu import DEGRADED, GROWTH, OK, SINGULAR, SMALLEST, Factors, SparseLU, order, searched
 
@@ -44,13 +44,8 @@ class BlockLU(SparseLU):
         """Entries of the factors."""
         return self.shape.fill
 
-    _call_factorise = staticmethod(lambda address: factorise_blocks.call(address))
-    _call_solve = staticmethod(lambda address: solve_blocks.call(address))
-
-    @property
-    def functions(self) -> tuple[int, int]:
-        """Addresses of the functions that factorise and solve, as native code calls them with the frame."""
-        return factorise_blocks.address, solve_blocks.address
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        return factorise_blocks, solve_blocks
 
 
 def _places(ap: np.ndarray, ai: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...native.kernel import jit, kernel
+from ...native.kernel import Kernel, jit, kernel
 from ...native.record import Floats, Integers, Integers32, Record
 from .multifrontal import Fronts
 
@@ -264,13 +264,14 @@ class SparseLU:
         self.scale = self.row_scale[self.ai] * np.repeat(self.column_scale, np.diff(self.ap))
         return ax
 
-    _call_factorise = staticmethod(lambda address: factorise.call(address))
-    _call_solve = staticmethod(lambda address: solve.call(address))
-
     @property
     def functions(self) -> tuple[int, int]:
         """Addresses of the functions that factorise and solve, as native code calls them with the frame."""
-        return factorise.address, solve.address
+        first, second = self._kernels()
+        return first.address, second.address
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        return factorise, solve
 
     def _cost(self) -> float:
         """What new factors cost in solutions with a residual each: elements take some operations for each entry of the matrix, a tangent four times those
@@ -294,13 +295,13 @@ class SparseLU:
         """New factors for new values on the analysed pattern: OK, SINGULAR or DEGRADED (growth: analyse again)."""
         self.frame.ax = np.ascontiguousarray(ax, float)
         self.frame.made_for = 0.0
-        return self._call_factorise(self.frame.address)
+        return self._kernels()[0].call(self.frame.address)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """x of A x = b."""
         x = np.array(b, float)
         self.frame.rhs = x
-        self._call_solve(self.frame.address)
+        self._kernels()[1].call(self.frame.address)
         return x
 
     def refined(self, ax: np.ndarray, b: np.ndarray, times: int = 1) -> np.ndarray:

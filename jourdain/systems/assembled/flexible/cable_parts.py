@@ -83,7 +83,7 @@ class CablePart(BeamPart):
         constants = {
             "length": self.piece, "axial": material.E * section.area, "bending": material.E * section.Iy,
             "mass_per_length": material.density * section.area, "gravity": numbers(self.body.model.gravity),
-            **({"viscosity": viscosity} if (viscosity := self._groups[0].viscosity) else {}),
+            **({"viscosity": viscosity} if (viscosity := float(getattr(self._groups[0], "viscosity", 0.0))) else {}),
         }  # fmt: skip
         for k in range(len(nodes) - 1):
             system.add(Cable(3, viscosity > 0.0), f"{self.name}.e{k}", {"node0": nodes[k], "node1": nodes[k + 1]}, constants)
