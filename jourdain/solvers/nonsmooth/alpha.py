@@ -19,9 +19,9 @@ from ...native.call import call, doubles
 from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record
 from ..complementarity.problem import BLOCK_SPARSE
-from .contact_set import contact_velocity, form_delassus, keep, push, respond
-from .impacts import NEWTON, coefficient, restitution
-from .moreau import NO_NUMBER, NO_ROOM, RESTING, Moreau, book, brake, displaced, push_apart, solve_laws
+from .contact_set import DRY, contact_velocity, find_turning, form_delassus, push, respond
+from .impacts import restitution
+from .moreau import NO_NUMBER, NO_ROOM, RESTING, Moreau, admit, admit_brake, book, displaced, push_apart, solve_laws
 
 #: Gaps (parts of the slack) up to which contacts are closed.
 CLOSED = 1e-6
@@ -43,7 +43,6 @@ class Jumps(Record):
     log_t: Floats
     log: Matrix
     rows: Integers  # of the log
-    bad: int
 
 
 @hot
@@ -53,32 +52,17 @@ def _choose(m: Any, h: float, v: Any, free: Any) -> None:
     m.impacts.acting = 0
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
-        law = s.law[k]
-        if law >= m.dry:
-            keep(s, parts.stride, k, kept)
-            brake(m, h, kept, before, after)
-            kept += 1
+        s.met[k] = -1
+        if s.sort[k] >= DRY:
+            if admit_brake(m, h, k, kept, before, free):
+                kept += 1
             continue
         if s.gap[k] > CLOSED * m.slack:
             continue
-        e = restitution(m.impacts, law, -before)
+        e = restitution(m.impacts, s.law[k], -before)
         if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
-        keep(s, parts.stride, k, kept)
-        w = 3 * kept
-        bounces = e > 0.0 and -before > RESTING * abs(after - before)
-        in_phases = bounces and m.impacts.law[law] != NEWTON
-        problem.w[w] = after + (e * before if bounces and not in_phases else 0.0)
-        problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
-        mu = m.impacts.friction[law]
-        if m.impacts.static[law] != mu:
-            mu = coefficient(m.impacts, law, contact_velocity(s, parts, kept, 1, v), contact_velocity(s, parts, kept, 2, v))
-        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = mu
-        m.impacts.before[kept], m.impacts.after[kept] = before, 0.0 if in_phases else -1.0
-        for row in (0, 1, 2):
-            m.impacts.free[w + row] = problem.w[w + row]
-        m.impacts.acting += 1 if in_phases else 0
-        problem.law[kept], problem.row[kept] = 0, w
+        admit(m, k, kept, e, before, after, 0.0, e > 0.0 and -before > RESTING * abs(after - before), v, free)
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
@@ -94,6 +78,7 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
     status = call(m.rows, rows)
     if status != 0:
         return status  # type: ignore[no-any-return]
+    find_turning(s, m.parts, 0.0, v_old)
     _choose(m, h, v_old, v)
     if m.worst.residual == math.inf:
         m.worst.t = t
@@ -122,6 +107,15 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
     return 0
 
 
+@hot
+def _onto_constraints(a: Any) -> int:
+    """Positions and velocities onto the constraints of joints, in place."""
+    if a.project == 0:
+        return 0
+    a.project_args[0], a.project_args[1], a.project_args[2] = a.t, a.x, a.out
+    return call(a.project, a.project_args)  # type: ignore[no-any-return]
+
+
 @kernel
 def jump_after(args: int) -> int:
     """Lets contacts act at the end of a step; states between steps and the start are left as they are."""
@@ -130,15 +124,15 @@ def jump_after(args: int) -> int:
     n = m.nq + m.nv + m.nz
     if not t > a.t_last:
         return 0
-    if a.project != 0:
-        a.project_args[0], a.project_args[1], a.project_args[2] = a.t, a.x, a.out
-        status = call(a.project, a.project_args)
-        if status != 0:
-            return status
+    status = _onto_constraints(a)
+    if status != 0:
+        return status
     x = doubles(a.out, n)
-    a.bad = _jump(a, t - a.t_last, t, x)
-    if a.bad != 0:
-        return a.bad
+    status = _jump(a, t - a.t_last, t, x)
+    if status == 0 and m.contacts.count > 0:  # rows of constraints have turned a little with what was pushed
+        status = _onto_constraints(a)
+    if status != 0:
+        return status
     a.t_last = t
     for i in range(n):
         a.before[i] = x[i]

@@ -17,6 +17,9 @@ from ..linear.dense import cholesky, cholesky_solve
 
 #: No part: that side of a contact is the ground, or moves the part of the other side.
 NOBODY = -1
+#: Sorts of contacts: forces between surfaces; one force by a number (ends of joints, ropes); and what only brakes, up to a bound that is not its own normal
+#: impulse: dry friction in a joint (row 0), and couples against rolling (rows 1 and 2) and spinning (row 0) up to lever arms times that of their ``parent``.
+TOUCH, SINGLE, DRY, ROLL, SPIN = range(5)
 
 
 class Parts(Record):
@@ -53,6 +56,8 @@ class ContactSet(Record):
     room: int
     count: int
     law: Integers
+    sort: Integers
+    parent: Integers  # the contact whose couple it is, −1: none
     gap: Floats
     part: Integers  # two a contact
     J: Floats  # row by row, stride numbers for each of two parts
@@ -110,11 +115,20 @@ def push(s: Any, parts: Any, k: int, row: int, impulse: float, v: Any) -> None:
 @jit
 def book_wrench(s: Any, k: int, row: int, force: float, out: Any, shift: int) -> None:
     """Adds the force of one row to the wrenches (force, torque about the origin) on both bodies, which are booked at ``place − shift`` of ``out``."""
+    sort = s.sort[k]
     for side in (0, 1):
         if s.place[2 * k + side] >= 0:
             f = (1.0 - 2.0 * side) * force
             x, y, z = f * s.axes[9 * k + 3 * row], f * s.axes[9 * k + 3 * row + 1], f * s.axes[9 * k + 3 * row + 2]
             arm, w = s.arm[6 * k + 3 * side :], out[s.place[2 * k + side] - shift :]
+            if sort == ROLL or sort == SPIN:  # noqa: SIM109  (kernels have no "in")
+                w[3] += x
+                w[4] += y
+                w[5] += z
+                continue
+            if sort != TOUCH:
+                w[0] += f if row == 0 else 0.0
+                continue
             w[0] += x
             w[1] += y
             w[2] += z
@@ -128,7 +142,7 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
     """Moves contact k to an earlier place."""
     if k == to:
         return
-    s.law[to], s.gap[to] = s.law[k], s.gap[k]
+    s.law[to], s.gap[to], s.sort[to], s.parent[to] = s.law[k], s.gap[k], s.sort[k], s.parent[k]
     for i in (0, 1):
         s.part[2 * to + i], s.place[2 * to + i] = s.part[2 * k + i], s.place[2 * k + i]
     for i in (0, 1, 2):
@@ -351,7 +365,7 @@ def make_contact_set(room: int, parts: Parts) -> ContactSet:
     """Memory for so many contacts."""
     wide, stride = int(room), int(parts.stride)
     return ContactSet(
-        room=wide, law=np.zeros(wide, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
+        room=wide, law=np.zeros(wide, np.int64), sort=np.zeros(wide, np.int64), parent=np.full(wide, -1, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
         Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide), arm=np.zeros(6 * wide),
         place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
         old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
-from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
-from ...model.contact_loads import dry_name
-from ...native.function import compile_function
+from ...model.contact_laws import Rigid
+from ...model.contact_loads import dry_name, tension_name
 from ...native.record import Table
 from ...results.channel import Channel
 from ...solvers.collision import Scene
@@ -23,13 +21,13 @@ from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_closures, make_contact_set
-from ...solvers.nonsmooth.impacts import Impacts
 from ...solvers.penalty.before import copied
 from ...solvers.penalty.touch import WRENCH
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
 from ..touching import net_forces
-from .contact_rows import DRY, STOPS, Framed, contact_rows
+from .contact_numbers import directions_of, impacts_of, rope_rows, too_long
+from .contact_rows import COUPLES, DRY_JOINTS, ROPES, STOPS, Framed, contact_rows
 from .contact_rows import TreeContacts as NativeRows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
@@ -66,9 +64,9 @@ class TreeContacts:
         self.movers = self._moving()
         self.scene = self._scene()
         self.parts = self._parts()
-        self.stops, self.dry = self._stops(), self._dry()
+        self.stops, self.dry, self.ropes = self._stops(), self._dry(), list(model.ropes.values())
         self.places = self._places()
-        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry))
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry) + len(self.ropes))
 
     def _take_tree(self) -> None:
         """What rows are made of: loops over the links."""
@@ -144,9 +142,14 @@ class TreeContacts:
         return self.system.configuration.velocity_names.index(joint.coordinates[0].velocity_names[0])
 
     @property
+    def first_rope(self) -> int:
+        """The number of the first law of ropes."""
+        return len(self.contacts) + len(self.model.rigid_stops)
+
+    @property
     def first_dry(self) -> int:
         """The number of the first law of dry friction in joints."""
-        return len(self.contacts) + len(self.model.rigid_stops)
+        return self.first_rope + len(self.ropes)
 
     # -- bodies and shapes ----------------------------------------------------------------------------------------
 
@@ -155,8 +158,10 @@ class TreeContacts:
         return np.array(evaluate(list(expressions), dict(zip(symbols, self.parameters, strict=True))), dtype=float)
 
     def _moving(self) -> dict[str, Body]:
-        """Bodies with shapes, except those that stand on the ground for good."""
-        found = {id(s.body): s.body for s in self.pairs.shapes}
+        """Bodies with shapes or ropes, except those that stand on the ground for good."""
+        found = {id(s.body): s.body for s in self.pairs.shapes} | {
+            id(p.body): p.body for r in self.model.ropes.values() for p in (r.a, r.b)
+        }
         return {b.name: b for b in found.values() if not b.is_ground and self._tree.places[b.name].link >= 0}
 
     def _pose_on_link(self, body: Body) -> np.ndarray:
@@ -244,9 +249,15 @@ class TreeContacts:
         return [self.first_place + WRENCH * (len(self.places) + i) for i in range(len(self.stops))]
 
     @property
+    def rope_places(self) -> list[int]:
+        """Where the tensions of ropes stand in the state."""
+        first = self.first_place + WRENCH * (len(self.places) + len(self.stops))
+        return [first + WRENCH * i for i in range(len(self.ropes))]
+
+    @property
     def dry_places(self) -> list[int]:
         """Where the forces of dry friction in joints stand in the state."""
-        first = self.first_place + WRENCH * (len(self.places) + len(self.stops))
+        first = self.first_place + WRENCH * (len(self.places) + len(self.stops) + len(self.ropes))
         return [first + WRENCH * i for i in range(len(self.dry))]
 
     @property
@@ -262,8 +273,8 @@ class TreeContacts:
 
     @property
     def booked(self) -> int:
-        """Numbers of all wrenches, forces of stops and of dry friction."""
-        return WRENCH * (len(self.places) + len(self.stops) + len(self.dry))
+        """Numbers of all wrenches, forces of stops, ropes and dry friction."""
+        return WRENCH * (len(self.places) + len(self.stops) + len(self.ropes) + len(self.dry))
 
     @property
     def size(self) -> int:
@@ -279,40 +290,16 @@ class TreeContacts:
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
-            impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(), dry=self.first_dry, stiffness=self.stiffness,
+            impacts=impacts_of(self), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
+            worst=moreau.Worst(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
             damping=self.damping,
         )  # fmt: skip
 
-    def _law_names(self) -> list[str]:
+    @property
+    def law_names(self) -> list[str]:
         """What the laws by number belong to, for messages."""
-        joints = ((self.model.rigid_stops, "stop of joint"), (self.model.dry_friction, "dry friction of joint"))
+        joints = ((self.model.rigid_stops, "stop of joint"), (self.model.ropes, "rope"), (self.model.dry_friction, "dry friction of joint"))
         return [*(f"contact '{c.name}'" for c in self.contacts), *(f"{what} '{name}'" for names, what in joints for name in names)]
-
-    def _impacts(self) -> Impacts:
-        """Friction and restitution of all laws; those of surfaces that give way have none."""
-        rigid = [*(c.law if isinstance(c.law, Rigid) else None for c in self.contacts), *self.model.rigid_stops.values()]
-        friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
-        static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
-        restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
-        dry = list(self.model.dry_friction.values())
-        friction, static = np.r_[friction, self._numbers(x[0] for x in dry)], np.r_[static, self._numbers(x[1] for x in dry)]
-        restitution, rigid = np.r_[restitution, np.zeros(len(dry))], [*rigid, *(None for _ in dry)]
-        for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
-            for what, x in zip(self._law_names(), values, strict=True):
-                check_coefficient(word, x, most, what)
-        speed, found = np.ones(1), np.zeros(1)
-        function, args = np.zeros(len(rigid), np.int64), np.zeros(4 * max(1, len(rigid)), np.int64)
-        for k, law in enumerate(rigid):
-            if law is not None and law.by_speed:
-                f = compile_function(restitution_function(law, self.model.parameter_set.symbols), self.parameters)
-                function[k], args[4 * k : 4 * k + 4] = f.address, f.arguments(speed, found).view(np.int64)
-                self._keep.append(f)
-        return Impacts(
-            friction=friction, static=static, restitution=restitution, function=function, args=args, speed=speed, found=found,
-            law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(self.room),
-            after=np.zeros(self.room), compression=np.zeros(self.room), free=np.zeros(3 * self.room),
-        )  # fmt: skip
 
     def _convex(self) -> int:
         """Whether cones of friction are taken as convex: all or none."""
@@ -370,8 +357,9 @@ class TreeContacts:
             stop_law=np.array([x[5] for x in self.stops], np.int64), stop_place=np.array(self.stop_places, np.int64),
             dry_v=np.array([v for _, v in self.dry], np.int64), dry_law=np.array([self.first_dry + i for i in range(len(self.dry))], np.int64),
             dry_place=np.array(self.dry_places, np.int64),
+            **rope_rows(self), **directions_of(self),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
-            wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
+            wrench=np.zeros(9), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
 
     @cached_property
@@ -400,7 +388,8 @@ class TreeContacts:
     @property
     def only_planes(self) -> bool:
         """Whether a single body may touch half-spaces and nothing else, through which nothing passes unseen."""
-        return len(self.movers) <= 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
+        kinds, bodies = self._kinds
+        return len({b for b in bodies.tolist() if b >= 0}) <= 1 and all(k == PLANE for k, b in zip(kinds, bodies, strict=True) if b < 0)
 
     @property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -414,19 +403,32 @@ class TreeContacts:
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
     def law_name(self, number: int) -> str:
-        """The name of a contact, "stop" or "friction"."""
-        return self.contacts[number].name if number < len(self.contacts) else "stop" if number < self.first_dry else "friction"
+        """The name of a contact, "stop", that of a rope, or "friction"."""
+        if number < len(self.contacts):
+            return self.contacts[number].name
+        if number < self.first_rope:
+            return "stop"
+        return self.ropes[number - self.first_rope].name if number < self.first_dry else "friction"
 
     def name_of(self, shape: int) -> str:
-        """The name of a shape of the scene, or of a joint that stands at its end."""
-        if shape >= DRY:
-            return self.dry[shape - DRY][0]
+        """The name of a shape of the scene, of a rope, or of a joint that stands at its end."""
+        if shape >= COUPLES:
+            return self.name_of(shape - COUPLES)
+        if shape >= DRY_JOINTS:
+            return self.dry[shape - DRY_JOINTS][0]
+        if shape >= ROPES:
+            return self.ropes[(shape - ROPES) // 2].name
         if shape >= STOPS:
             return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
 
     def body_of(self, shape: int) -> str:
-        """The name of the body of a shape of the scene, or of a joint that stands at its end."""
+        """The name of the body of a shape of the scene, of that at an end of a rope, or of a joint that stands at its end."""
+        if shape >= COUPLES:
+            return self.body_of(shape - COUPLES)
+        if DRY_JOINTS > shape >= ROPES:
+            rope = self.ropes[(shape - ROPES) // 2]
+            return (rope.b if shape % 2 else rope.a).body.name
         if shape >= STOPS:
             return self.name_of(shape)
         return self.pairs.shapes[int(self.scene.source[shape])].body.name
@@ -445,13 +447,19 @@ class TreeContacts:
             if law[group[self.scene.source[a]], group[self.scene.source[b]]] >= 0:
                 deepest[a, b] = max(deepest.get((a, b), 0.0), -float(c["gap"]))
         found = [(d, self.name_of(a), self.name_of(b)) for (a, b), d in deepest.items() if d > 1e-3 * self.slack]
-        return sorted(found, reverse=True)
+        return sorted([*found, *too_long(self, poses)], reverse=True)
 
     def refuse_overlaps(self, start: State, more: str = "") -> None:
         """Refuses a start in which bodies penetrate, with the worst pairs."""
         found = self.overlaps(start.q, start.t)
         if found:
-            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
+            ropes = [(d, a) for d, a, b in found if not b]
+            if ropes and len(ropes) == len(found):
+                d, rope = ropes[0]
+                raise InputError(
+                    f"simulate '{self.model.name}': {rope} is too short at the start by {d:.3g} m; move its ends together, or make it longer"
+                )
+            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" if b else f"{a} is too short by {d:.3g} m" for d, a, b in found[:3])
             others = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
             raise InputError(f"simulate '{self.model.name}': bodies overlap at the start: {pairs}{others}; move them{more}")
 
@@ -470,6 +478,8 @@ class TreeContacts:
             before = found.get(f"{name}.stop")
             total = sign * x[:, at] + (0.0 if before is None else before.values)
             found[f"{name}.stop"] = Channel(total, unit, "force of the rigid stop")
+        for rope, place in zip(self.ropes, self.rope_places, strict=True):
+            found[tension_name(rope.name)] = Channel(x[:, place - self.first_place + first].copy(), "N", "tension of the rope")
         for (name, _), place in zip(self.dry, self.dry_places, strict=True):
             at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
             found[dry_name(name)] = Channel(x[:, at].copy(), unit, "dry friction in the joint")

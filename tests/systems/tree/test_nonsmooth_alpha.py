@@ -53,7 +53,7 @@ MODELS: dict[Callable[[], Made], tuple[float, float]] = {
     flap_between_stops: (5e-4, 3.0),
     loop_on_a_stop: (5e-4, 3.0),
     cam: (1e-7, 12.0),
-    slider_crank_at_a_stop: (2e-3, 1.5),
+    slider_crank_at_a_stop: (1e-5, 0.0),
 }
 
 
