@@ -21,6 +21,8 @@ GOALS = {
     "exponent over steps": 1.05, "exponent over bodies": 1.1, "map of 41 x 41 stiffnesses, s": 0.1, "million steps in 64 MB, growth MB": 96.0,
 }  # fmt: skip
 COMFORT = "body.z_acc^2"
+#: Largest step of the peers, s: at rest they would step over the bump, which our runs do not, whose steps end at its edges.
+LONGEST = 0.02
 
 
 def _half_car() -> tuple[Any, Any, list[str]]:
@@ -51,6 +53,19 @@ def ours(rounds: int) -> dict[str, float]:
         "exact": exact.matrix[0].tolist(),
         "names": wrt,
     }  # type: ignore[dict-item]
+
+
+def at_error(mine: dict[str, Any], error: float, rounds: int) -> tuple[float, float]:
+    """Seconds of our gradient at the loosest tolerance whose error is not larger than another's, and that error."""
+    import jourdain as jd
+
+    s, criteria, wrt = _half_car()
+    for rtol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
+        run = jd.Analysis(s, "simulate", {}, t=3.0, method="dopri5", rtol=rtol, atol=1e-3 * rtol)
+        own = _error(run.gradient(criteria, wrt, method="adjoint").matrix[0], np.array(mine["exact"]))
+        if own <= error:
+            break
+    return least([lambda: run.gradient(criteria, wrt, method="adjoint")], rounds)[0], own
 
 
 def _error(found: Any, exact: Any) -> float:
@@ -91,7 +106,14 @@ def casadi(mine: dict[str, Any], values: dict[str, float], rounds: int) -> dict[
     x, q, t = ca.SX.sym("x", 8), ca.SX.sym("p", len(names)), ca.SX.sym("t")
     rates, integrand = _equations({n: q[i] for i, n in enumerate(names)}, [x[i] for i in range(8)], t, Functions)
     dae = {"x": x, "p": q, "t": t, "ode": ca.vertcat(*rates), "quad": integrand}
-    F = ca.integrator("F", "cvodes", dae, 0.0, 3.0, {"abstol": 1e-9, "reltol": 1e-6, "quad_err_con": True, "max_num_steps": 10**6})
+    F = ca.integrator(
+        "F",
+        "cvodes",
+        dae,
+        0.0,
+        3.0,
+        {"abstol": 1e-9, "reltol": 1e-6, "quad_err_con": True, "max_num_steps": 10**6, "max_step_size": LONGEST},
+    )
     P = ca.MX.sym("p", len(names))
     out = F(x0=np.zeros(8), p=P)["qf"]
     G = ca.Function("G", [P], [out, ca.gradient(out, P)])
@@ -119,7 +141,7 @@ def diffrax(mine: dict[str, Any], values: dict[str, float], rounds: int) -> dict
             rates, integrand = _equations({n: p[i] for i, n in enumerate(names)}, [x[i] for i in range(8)], t, Functions)
             return jnp.stack([*rates, integrand])
 
-        control = PIDController(rtol=1e-6, atol=1e-9)
+        control = PIDController(rtol=1e-6, atol=1e-9, dtmax=LONGEST)
         return diffeqsolve(
             ODETerm(rate), Tsit5(), 0.0, 3.0, 1e-3, jnp.zeros(9), stepsize_controller=control, saveat=SaveAt(t1=True), max_steps=16384
         ).ys[0, 8]
@@ -244,11 +266,9 @@ def run(quick: bool = False) -> dict[str, Any]:
             print(f"{name} is not installed")
             continue
         other = found[name] = peer(mine, values, rounds)
-        lines |= {
-            f"{name}, gradient ms": 1e3 * other["gradient"],
-            f"{name}, error": other["error"],
-            f"{name} / ours": other["gradient"] / mine["gradient"],
-        }
+        spent, error = at_error(mine, other["error"], rounds)
+        lines |= {f"{name}, gradient ms": 1e3 * other["gradient"], f"{name}, error": other["error"]}
+        lines |= {f"ours with error {error:.1e}, ms": 1e3 * spent, f"{name} / ours": other["gradient"] / spent}
     found["car"] = car(rounds)
     lines["car with loops, adjoint / simulation"] = found["car"]["ratio"]
     lines["vehicle, 8 directions / simulation"] = directions(rounds)

@@ -16,11 +16,11 @@ from ..solvers.optimisers import Found, Method, method_named
 from .criteria import Constraint, Criterion, named
 from .design.kept import kept_in
 from .design.optimum import AT_ROW, Optimum, conditions
-from .design.together import Together
 from .design.scalarised import FEASIBLE, Forms, violation
 from .design.search import Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
 from .design.studied import Held, Linked, Scenarios, Studied
+from .design.together import Together
 from .workers import Failed, Workers, crew_for, results
 
 if TYPE_CHECKING:
