@@ -135,6 +135,9 @@ class LoadMethods:
             ("smoothing", smoothing, u["velocity"]),
         )  # fmt: skip
         fs = fc if static is None else value(static, f"{what}: static", u["force"])
+        for word, e in (("coulomb", fc), ("viscous", fv), ("static", fs), ("smoothing", eps)):
+            if e.is_number and float(e) < 0.0:
+                raise ModelError(f"{what}: {word} = {float(e):g} must not be negative")
         if eps is ZERO:
             return self._dry(joint, fc, fs, fv, what, name)
 
@@ -155,8 +158,6 @@ class LoadMethods:
         for word, e in (("coulomb", sliding), ("static", resting)):
             if e.deps & ~KINDS["parameter"]:
                 raise ModelError(f"{what}: {word} = {e} must be a number or depend on parameters alone where smoothing = 0")
-            if e.is_number and float(e) < 0.0:
-                raise ModelError(f"{what}: {word} = {float(e):g} must not be negative")
         if sliding.is_number and resting.is_number and float(resting) < float(sliding):
             raise ModelError(f"{what}: static = {float(resting):g} must not be smaller than coulomb = {float(sliding):g}")
         self.dry_friction[joint.name] = (sliding, resting)

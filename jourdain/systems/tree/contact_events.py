@@ -97,7 +97,7 @@ class ContactEventRun(ProjectedRun):
         if (room := min(POINTS * shapes * (shapes - 1) // 2, MOST_ROOM)) > contacts.room:  # all pairs are looked at, however far apart
             contacts.raise_room(room)
         contacts.close(native)
-        contacts.refuse_overlaps(self.start)
+        contacts.refuse_overlaps(self.start, ", or let overlap='push apart' do it")
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
