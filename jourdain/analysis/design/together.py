@@ -87,8 +87,11 @@ class Together(Studied):
         self, criteria: Mapping[str, Criterion], wrt: Sequence[str], method: str = "auto", values: Mapping[str, Any] | None = None
     ) -> Gradient:
         """Derivatives of all criteria; zero by variables that an analysis does not have."""
-        names, found, values = list(criteria), {}, dict(values or {})
-        matrix, methods, notes = np.zeros((len(names), len(wrt))), [], []
+        names, values = list(criteria), dict(values or {})
+        found: dict[str, float] = {}
+        matrix = np.zeros((len(names), len(wrt)))
+        methods: list[str] = []
+        notes: list[str] = []
         last: Gradient | None = None
         for owner, asked in self._asked(criteria).items():
             a = self.analyses[owner]
