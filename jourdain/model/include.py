@@ -204,7 +204,16 @@ class Copy:
             for item in body.sliders.values() if isinstance(body, FlexibleBody) else ():
                 cable = self.model.bodies[self.name(body.name)]
                 assert isinstance(cable, FlexibleBody)
-                cable.slide(self.name(item.name), self.frame(item.frame), item.at, item.damping, item.friction, item.stiffness)
+                cable.slide(
+                    self.name(item.name),
+                    self.frame(item.frame),
+                    item.at,
+                    item.damping,
+                    item.friction,
+                    item.stiffness,
+                    item.coefficient,
+                    item.speed,
+                )
 
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}
