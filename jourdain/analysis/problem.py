@@ -15,7 +15,7 @@ from ..results.store import Store
 from ..solvers.optimisers import Found, Method, method_named
 from .criteria import Constraint, Criterion, named
 from .design.kept import kept_in
-from .design.optimum import Optimum, conditions
+from .design.optimum import AT_ROW, Optimum, conditions
 from .design.scalarised import FEASIBLE, Forms, violation
 from .design.search import Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
@@ -119,6 +119,8 @@ class Problem:
         spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
         return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
 
+    optimize = optimise
+
     def _objective(
         self, form: str, weights: Mapping[str, float] | None, goals: Mapping[str, Any] | None, x: np.ndarray
     ) -> tuple[Forms, np.ndarray]:
@@ -216,7 +218,17 @@ class Problem:
             rows.append((a / size, (best.criteria[n] + slack * size) / size))
             x = self.space.scaled(best.values)
         assert best is not None
-        return best
+        return self._inherited(best, order, rows, x)
+
+    def _inherited(self, best: Optimum, order: list[str], rows: list[tuple[np.ndarray, float]], x: np.ndarray) -> Optimum:
+        """The last optimum with the conditions of its own level: earlier criteria that hold it back are constraints with multipliers."""
+        places = [list(self.minimise).index(n) for n in order]
+        y = np.array([*best.criteria.values(), *best.constraints.values()])
+        held = [k for k, (row, upper) in zip(places[:-1], rows, strict=False) if row @ y >= upper - AT_ROW * max(1.0, abs(upper))]
+        kkt, multipliers = conditions(self, self.space, x, np.eye(len(y))[places[-1]], held)
+        names = list(self.minimise)
+        told = [f"{names[k]} is {'active' if k in held else 'idle'}" for k in places[:-1]]
+        return replace(best, kkt=kkt, multipliers=multipliers, notes=(*best.notes, f"held from earlier levels: {', '.join(told)}"))
 
     def _check_choices(self, solver: Method) -> None:
         chosen = [v.name for v in self.variables if v.values]

@@ -94,11 +94,19 @@ def motion(method: Callable[P, R]) -> Callable[P, R]:
     return asked
 
 
+#: Options by the words of other programs.
+OTHER_OPTIONS = {
+    "dt": "step", "h": "step", "timestep": "step", "time_step": "step", "step_size": "step", "hmax": "max_step", "max_dt": "max_step", "tspan": "t", "t_span": "t",
+    "time": "t", "t_end": "t", "tend": "t", "duration": "t", "T": "t", "t_eval": "times", "solver": "method", "integrator": "method",
+    "y0": "x0", "initial": "x0", "start": "x0", "state": "x0", "u": "inputs", "reltol": "rtol", "abstol": "atol", "params": "parameters",
+}  # fmt: skip
+
+
 def _check_options(verb: str, system: Any, given: Mapping[str, Any], known: Sequence[str]) -> None:
     """Refuses options that a verb does not know."""
     for name in given:
         if name not in known:
-            near = nearest(name, known[1:], 2)
+            near = [own for own in known if own == OTHER_OPTIONS.get(name)] or nearest(name, known[1:], 2)
             hint = f"did you mean {' or '.join(near)}? " if near else ""
             raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; {hint}there are {', '.join(known[1:])}")
 

@@ -15,6 +15,7 @@ from scipy.sparse import bmat, coo_matrix, csc_matrix, csr_matrix, identity
 from ...elements.instant import at_instant
 from ...elements.stepping import ElementStep
 from ...elements.vectors import VectorElement
+from ...errors import InputError
 from ...symbolic.graph import evaluate
 from .massless import accelerations as massless_accelerations
 from .massless import undetermined
@@ -166,6 +167,7 @@ class Equations:
         """a and λ of M a + force + Ḡᵀλ = 0, G a + bias = 0 (least squares where constraints are redundant)."""
         from scipy.sparse.linalg import spsolve
 
+        self._check_forces()
         now = self.at(q, v, t, history)
         f, m, massless = np.flatnonzero(self.free), now.rows.shape[0], undetermined(self, now)
         mass = now.mass + csr_matrix(massless @ massless.T) if massless.size else now.mass
@@ -178,6 +180,15 @@ class Equations:
         if massless.size:
             a = massless_accelerations(self, massless, q, v, a, t, history)
         return a, x[f.size :]
+
+    def _check_forces(self) -> None:
+        """Refuses forces that follow those of constraints: they are known of a step."""
+        for step, members in self.groups:
+            if step.internal is not None and step.internal.reactions:
+                raise InputError(
+                    f"element '{members[0].name}': its friction follows the normal force of a step, so that there are no accelerations at an instant; "
+                    "use method 'energy-momentum', 'midpoint' or 'backward-euler', and leave out what asks for accelerations"
+                )
 
 
 def _at_rest(groups: list[list[Instance]]) -> list[AtRest]:
