@@ -123,6 +123,8 @@ class Problem:
         spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
         return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
 
+    optimize = optimise
+
     def _objective(
         self, form: str, weights: Mapping[str, float] | None, goals: Mapping[str, Any] | None, x: np.ndarray
     ) -> tuple[Forms, np.ndarray]:
